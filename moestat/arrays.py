@@ -1,0 +1,95 @@
+"""Which array library computes: NumPy on the CPU, CuPy on a GPU, one code for both.
+
+Kernels are written against the array API standard and take their namespace from their arguments. Data are
+always drawn with NumPy and moved, so that a GPU sees bit-identical data.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import array_api_compat
+import numpy as np
+
+Array = Any
+"""An array of any library that follows the array API standard (NumPy, CuPy, array-api-strict)."""
+
+Device = Literal["cpu", "cuda"]
+DEVICES = ("auto", "cpu", "cuda")
+
+
+class DeviceError(RuntimeError):
+    """The asked-for device cannot be used; the message says why and what to install."""
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the array API namespace that all of ``arrays`` belong to.
+
+    Raises
+    ------
+    TypeError
+        If the arrays come from different libraries.
+    """
+    return array_api_compat.array_namespace(*arrays)
+
+
+def resolve_device(device: str = "auto") -> Device:
+    """Turn ``"auto"``, ``"cpu"`` or ``"cuda"`` into a device that works here.
+
+    ``"auto"`` takes the GPU when CuPy is installed and a device answers, and the CPU otherwise.
+
+    Raises
+    ------
+    ValueError
+        If ``device`` is none of the three names.
+    DeviceError
+        If ``"cuda"`` is asked for and cannot be used.
+    """
+    if device not in DEVICES:
+        raise ValueError(f"device is {device!r}; allowed are {', '.join(DEVICES)}")
+    if device == "cpu":
+        return "cpu"
+    problem = _cuda_problem()
+    if problem is None:
+        return "cuda"
+    if device == "auto":
+        return "cpu"
+    raise DeviceError(problem)
+
+
+def _cuda_problem() -> str | None:
+    """Say in one sentence why no CUDA device can be used, or return None when one can."""
+    hint = 'install the extra that matches your driver: pip install "moestat[cuda13]" or "moestat[cuda12]"'
+    try:
+        import cupy
+    except ImportError:
+        return f"device 'cuda' needs CuPy, which is not installed; {hint}"
+    except Exception as error:  # a broken CUDA installation fails in many ways at import
+        return f"device 'cuda' needs CuPy, which cannot be imported ({error}); {hint}"
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:
+        return f"device 'cuda' needs a CUDA device, and none answers ({error}); {hint}"
+    return (
+        None
+        if count > 0
+        else "device 'cuda' needs a CUDA device, and none is visible (CUDA_VISIBLE_DEVICES?)"
+    )
+
+
+def backend(device: Device) -> Any:
+    """Return the array namespace of a resolved device."""
+    if device == "cuda":
+        import array_api_compat.cupy as xp
+    else:
+        import array_api_compat.numpy as xp
+    return xp
+
+
+def to_numpy(x: Array) -> np.ndarray:
+    """Copy ``x`` to a NumPy array on the CPU (no copy when it is one already)."""
+    if array_api_compat.is_cupy_array(x):
+        import cupy
+
+        return cupy.asnumpy(x)
+    return np.asarray(x)

@@ -1,0 +1,38 @@
+"""How a replicate ended. Failures are data: every replicate carries one of these, with a sentence."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """Outcome of one solver run or one replicate. Only ``CONVERGED`` is a success."""
+
+    CONVERGED = 0
+    LIMIT = 1
+    STALLED = 2
+    NOT_FINITE = 3
+    WORSE_THAN_TRUTH = 4
+    RAISED = 8
+    WORKER_DIED = 9
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in one full sentence."""
+        return _SENTENCES[self]
+
+    @property
+    def has_value(self) -> bool:
+        """Whether the replicate still produced numbers (they are kept, and counted as not converged)."""
+        return self in (Status.CONVERGED, Status.LIMIT, Status.STALLED, Status.WORSE_THAN_TRUTH)
+
+
+_SENTENCES = {
+    Status.CONVERGED: "The stopping criterion was met.",
+    Status.LIMIT: "The iteration limit was reached before the stopping criterion was met.",
+    Status.STALLED: "No step lowered the objective although the stopping criterion was not met.",
+    Status.NOT_FINITE: "The objective or its derivatives were not finite.",
+    Status.WORSE_THAN_TRUTH: "The objective at the result is worse than at the truth, so the optimiser failed.",
+    Status.RAISED: "The computation raised an exception.",
+    Status.WORKER_DIED: "The worker process died twice while computing this replicate.",
+}

@@ -1,0 +1,182 @@
+"""The schema of a study file: what is computed, which rates are fitted, which claims are judged, what is drawn."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.+-]*$")]
+Scalar = bool | int | float | str
+
+
+class Strict(BaseModel):
+    """Base of every table of a study file: immutable, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+class Arm(Strict):
+    """One arm: a name, a label for figures, and the settings in which it differs from the shared ones."""
+
+    name: Name
+    label: str = ""
+    settings: dict[str, Any] = {}
+
+
+class Preset(Strict):
+    """A size of the study: which arms, grid, replicates and settings replace the study's own."""
+
+    about: str = ""
+    expected: str = Field("", description="what to expect in time, e.g. '90 s on 2 cores'")
+    replicates: int = Field(ge=1)
+    grid: dict[str, list[Scalar]] = {}
+    arms: list[str] = Field(["*"], description="names or glob patterns of the arms that run")
+    settings: dict[str, Any] = {}
+    block: int | None = Field(None, ge=1, description="replicates per shard; the numbers do not depend on it")
+    window: tuple[float, float] | None = Field(None, description="replaces the fit window of every rate")
+
+
+class Rate(Strict):
+    """A log-log fit of one loss over one axis of the grid, for every arm that matches."""
+
+    loss: str = Field(description="a variable of the results, e.g. L3")
+    over: str = Field(
+        "n", description="the axis of the grid (or of the dataset) that the loss is fitted over"
+    )
+    arms: list[str] = ["*"]
+    window: tuple[float, float] | None = Field(
+        None, description="fit window on `over`, both ends included; all if absent"
+    )
+    bound: float | None = Field(None, description="the exponent that the theory predicts, e.g. -0.5")
+
+
+class Claim(Strict):
+    """A statement of a paper and the rule, fixed before the run, by which the simulation judges it.
+
+    The estimate's interval is compared with the region [low, high] of ``within``, ``at_most`` or ``at_least``:
+    inside is *supported*, outside is *not supported*, anything else is *inconclusive*.
+    """
+
+    id: Name
+    source: str = Field(description="where the paper says it, e.g. 'SA Fig. 1a'")
+    statement: str
+    kind: Literal["slope", "slope_difference", "mean", "difference", "log_ratio", "function"]
+    variable: str = Field("", description="loss or metric, a variable of the results")
+    over: str = "n"
+    arm: str = ""
+    versus: str = Field("", description="the arm that a difference is taken to")
+    versus_variable: str = Field("", description="the variable of `versus`, when it differs from `variable`")
+    at: dict[str, Scalar] = Field({}, description="coordinates at which a mean is taken")
+    versus_at: dict[str, Scalar] | None = Field(
+        None, description="coordinates for `versus`, when they differ from `at`"
+    )
+    window: tuple[float, float] | None = None
+    function: str = Field("", description="'package.module:callable' for kind 'function'")
+    options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
+    predicted: str | float = Field("", description="what the paper says, as printed in the table")
+    within: tuple[float, float] | None = None
+    at_most: float | None = None
+    at_least: float | None = None
+    level: float = Field(0.95, gt=0.5, lt=1)
+    presets: list[str] = Field(["*"], description="presets in which the claim is judged")
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Claim:
+        rules = [self.within is not None, self.at_most is not None, self.at_least is not None]
+        if sum(rules) != 1:
+            raise ValueError("exactly one of within, at_most, at_least must be given")
+        if self.within is not None and not self.within[0] < self.within[1]:
+            raise ValueError("within must be [low, high] with low < high")
+        if self.kind == "function":
+            if ":" not in self.function:
+                raise ValueError("kind 'function' needs function = 'package.module:callable'")
+        elif not self.variable or not self.arm:
+            raise ValueError(f"kind '{self.kind}' needs variable and arm")
+        if self.kind in ("slope_difference", "difference", "log_ratio") and not (
+            self.versus or self.versus_at or self.versus_variable
+        ):
+            raise ValueError(f"kind '{self.kind}' needs versus, versus_at or versus_variable")
+        return self
+
+    @property
+    def region(self) -> tuple[float, float]:
+        """The region [low, high] of the estimate in which the claim is supported."""
+        if self.within is not None:
+            return self.within
+        if self.at_most is not None:
+            return (float("-inf"), self.at_most)
+        assert self.at_least is not None
+        return (self.at_least, float("inf"))
+
+
+class Panel(Strict):
+    """One panel of a figure."""
+
+    title: str = ""
+    arms: list[str] = ["*"]
+    variable: str = ""
+    ylabel: str = ""
+    predicted: dict[str, float] = Field({}, description="arm -> exponent printed by the paper, drawn dashed")
+    reference: str = Field("", description="a cell-level variable drawn as the reference, e.g. fisher_L3")
+    start: str = Field(
+        "", description="the variable at the start of the optimiser, drawn dotted, e.g. start_L3"
+    )
+
+
+class Figure(Strict):
+    """A figure: log-log rates, lines over any axis, a heat map, or a function of the user's."""
+
+    name: Name = "figure"
+    kind: Literal["rates", "lines", "heatmap", "function"] = "rates"
+    title: str = ""
+    x: str = "n"
+    xlabel: str = ""
+    hue: str = Field("arm", description="dimension that is drawn as separate lines")
+    y: str = Field("", description="second axis of a heat map")
+    logx: bool = True
+    logy: bool = True
+    columns: int = Field(2, ge=1, le=6)
+    panels: list[Panel] = []
+    function: str = ""
+    options: dict[str, Any] = {}
+    caption: str = ""
+
+
+class Study(Strict):
+    """A whole study file."""
+
+    title: str
+    paper: str
+    source: str
+    question: str = ""
+    about: str = Field(
+        "", description="design, what to expect and how to read the figure; goes into the report"
+    )
+    experiment: str = Field(description="a module of moestat.experiments, or an import path")
+    seed: int = Field(ge=0, lt=2**63)
+    settings: dict[str, Any] = {}
+    grid: dict[str, list[Scalar]] = {}
+    arms: list[Arm] = Field(min_length=1)
+    presets: dict[Name, Preset]
+    rates: list[Rate] = []
+    summaries: list[str] = Field(
+        [], description="variables whose means and intervals are tabulated per arm and grid point"
+    )
+    claims: list[Claim] = []
+    figures: list[Figure] = Field([], description="the first one is named figure.*")
+    notes: str = Field("", description="what the simulation shows and why, for the report")
+
+    @model_validator(mode="after")
+    def _names(self) -> Study:
+        for what, names in (
+            ("arm", [a.name for a in self.arms]),
+            ("claim", [c.id for c in self.claims]),
+            ("figure", [f.name for f in self.figures]),
+        ):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"{what} names must be different; given twice: {', '.join(twice)}")
+        if "quick" not in self.presets:
+            raise ValueError("presets must contain 'quick', the default")
+        return self
