@@ -70,11 +70,7 @@ def _cuda_problem() -> str | None:
         count = cupy.cuda.runtime.getDeviceCount()
     except Exception as error:
         return f"device 'cuda' needs a CUDA device, and none answers ({error}); {hint}"
-    return (
-        None
-        if count > 0
-        else "device 'cuda' needs a CUDA device, and none is visible (CUDA_VISIBLE_DEVICES?)"
-    )
+    return None if count > 0 else "device 'cuda' needs a CUDA device, and none is visible (CUDA_VISIBLE_DEVICES?)"
 
 
 def backend(device: Device) -> Any:

@@ -1,0 +1,1 @@
+"""One module per kind of experiment: its settings and its computation."""

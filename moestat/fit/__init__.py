@@ -1,0 +1,1 @@
+"""Solvers: they know residuals and likelihoods, not papers."""

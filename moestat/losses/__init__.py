@@ -1,0 +1,1 @@
+"""Distances between a fitted mixing measure and the truth."""

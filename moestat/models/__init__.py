@@ -1,0 +1,1 @@
+"""Gates, experts and ground truths: values, derivatives, samplers."""

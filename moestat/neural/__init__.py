@@ -1,0 +1,1 @@
+"""The torch bridge; nothing else in the package imports torch."""

@@ -1,0 +1,1 @@
+"""The study machine: study files, cells, shards, claims, the command line."""

@@ -41,9 +41,7 @@ class Rate(Strict):
     """A log-log fit of one loss over one axis of the grid, for every arm that matches."""
 
     loss: str = Field(description="a variable of the results, e.g. L3")
-    over: str = Field(
-        "n", description="the axis of the grid (or of the dataset) that the loss is fitted over"
-    )
+    over: str = Field("n", description="the axis of the grid (or of the dataset) that the loss is fitted over")
     arms: list[str] = ["*"]
     window: tuple[float, float] | None = Field(
         None, description="fit window on `over`, both ends included; all if absent"
@@ -119,9 +117,7 @@ class Panel(Strict):
     ylabel: str = ""
     predicted: dict[str, float] = Field({}, description="arm -> exponent printed by the paper, drawn dashed")
     reference: str = Field("", description="a cell-level variable drawn as the reference, e.g. fisher_L3")
-    start: str = Field(
-        "", description="the variable at the start of the optimiser, drawn dotted, e.g. start_L3"
-    )
+    start: str = Field("", description="the variable at the start of the optimiser, drawn dotted, e.g. start_L3")
 
 
 class Figure(Strict):
@@ -150,9 +146,7 @@ class Study(Strict):
     paper: str
     source: str
     question: str = ""
-    about: str = Field(
-        "", description="design, what to expect and how to read the figure; goes into the report"
-    )
+    about: str = Field("", description="design, what to expect and how to read the figure; goes into the report")
     experiment: str = Field(description="a module of moestat.experiments, or an import path")
     seed: int = Field(ge=0, lt=2**63)
     settings: dict[str, Any] = {}
