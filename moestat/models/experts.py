@@ -1,0 +1,125 @@
+r"""Expert activations :math:`\phi` of the experts :math:`E(x, \eta) = \phi(a'x + \beta)` and two derivatives.
+
+A new expert is one function below plus its name in ``ACTIVATIONS``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import array_api_compat
+import numpy as np
+from scipy import special
+
+from moestat.arrays import Array, namespace, to_numpy
+
+Expert = Literal["relu", "gelu", "linear", "polynomial"]
+EXPERTS: tuple[Expert, ...] = get_args(Expert)
+HOMOGENEOUS: tuple[Expert, ...] = ("relu", "linear", "polynomial")
+"""Experts with phi(t h) = t^degree phi(h) for t > 0: an atom splits exactly into several of them."""
+
+Smoothing = float | Array
+"""Half width tau of the ReLU's quadratic blend: a number, or an array that broadcasts with h."""
+
+_INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
+
+
+def expert_features(x: Array) -> Array:
+    """Return the features [x, 1] that the pre-activation h = a'x + beta is linear in.
+
+    Parameters
+    ----------
+    x : array (..., n, d)
+
+    Returns
+    -------
+    array (..., d + 1, n)
+        Features before samples, so that ``eta @ features`` gives h.
+    """
+    xp = namespace(x)
+    xt = xp.matrix_transpose(x)
+    return xp.concat([xt, xp.ones_like(xt[..., :1, :])], axis=-2)
+
+
+def activation(expert: Expert, h: Array, *, tau: Smoothing = 0.0, power: int = 1, order: int = 0) -> tuple[Array, ...]:
+    """Return phi(h) and its first ``order`` derivatives.
+
+    Parameters
+    ----------
+    expert : {"relu", "gelu", "linear", "polynomial"}
+    h : array
+        Pre-activations a'x + beta.
+    tau : float or array broadcasting with ``h``, default 0
+        ReLU only: on ``|h| < tau`` the kink is replaced by ``(h + tau)^2 / (4 tau)``, which has a continuous
+        first derivative; 0 is the exact ReLU, with phi'(0) = phi''(0) = 0. The other experts are smooth and
+        ignore it.
+    power : int, default 1
+        Degree of the polynomial expert.
+    order : {0, 1, 2}
+        Number of derivatives.
+
+    Returns
+    -------
+    tuple of ``order + 1`` arrays like ``h``
+    """
+    return ACTIVATIONS[expert](h, tau, power, order)
+
+
+def _relu(h: Array, tau: Smoothing, power: int, order: int) -> tuple[Array, ...]:
+    xp = namespace(h)
+    positive = xp.astype(h > 0, h.dtype)
+    if isinstance(tau, float | int) and tau == 0:
+        return (h * positive, positive, xp.zeros_like(h))[: order + 1]
+    half = xp.asarray(tau, dtype=h.dtype) if isinstance(tau, float | int) else tau
+    inside = xp.abs(h) < half
+    # where tau is 0 nothing is inside; the 1 only keeps the quotient finite there
+    safe = xp.where(half > 0, half, xp.ones_like(half))
+    ramp = xp.where(inside, (h / safe + 1.0) * 0.5, positive)
+    value = xp.where(inside, ramp * ramp * safe, h * positive)
+    if order < 2:
+        return (value, ramp)[: order + 1]
+    return value, ramp, xp.astype(inside, h.dtype) * (0.5 / safe)
+
+
+def _normal_cdf(h: Array) -> Array:
+    """Standard normal distribution function; the array API standard has no erf."""
+    if isinstance(h, np.ndarray):
+        return special.ndtr(h)
+    if array_api_compat.is_cupy_array(h):
+        from cupyx.scipy import special as cuda_special
+
+        return cuda_special.ndtr(h)
+    return namespace(h).asarray(special.ndtr(to_numpy(h)), dtype=h.dtype)
+
+
+def _gelu(h: Array, tau: Smoothing, power: int, order: int) -> tuple[Array, ...]:
+    xp = namespace(h)
+    cdf = _normal_cdf(h)
+    if order == 0:
+        return (h * cdf,)
+    density = xp.exp(-0.5 * h * h) * _INV_SQRT_2PI
+    return (h * cdf, cdf + h * density, density * (2.0 - h * h))[: order + 1]
+
+
+def _linear(h: Array, tau: Smoothing, power: int, order: int) -> tuple[Array, ...]:
+    xp = namespace(h)
+    return (h, xp.ones_like(h), xp.zeros_like(h))[: order + 1]
+
+
+def _polynomial(h: Array, tau: Smoothing, power: int, order: int) -> tuple[Array, ...]:
+    powers = [namespace(h).ones_like(h)]
+    for _ in range(power):
+        powers.append(powers[-1] * h)
+    first = power * powers[power - 1]
+    second = power * (power - 1) * powers[max(power - 2, 0)]
+    return (powers[power], first, second)[: order + 1]
+
+
+ACTIVATIONS: dict[Expert, Callable[[Array, Smoothing, int, int], tuple[Array, ...]]] = {
+    "relu": _relu,
+    "gelu": _gelu,
+    "linear": _linear,
+    "polynomial": _polynomial,
+}

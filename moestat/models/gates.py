@@ -1,0 +1,133 @@
+r"""Gates: the score features :math:`q(x)`, the gate values and their derivatives in the scores.
+
+The quadratic score :math:`x'Ax + b'x + c` is stored isometrically: the diagonal of A and sqrt(2) times its upper
+triangle, so that the Euclidean norm of the stored numbers is the Frobenius norm of the symmetric A, and only the
+symmetric part (all that the regression function can see) exists.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+from moestat.arrays import Array, namespace
+
+Gate = Literal["sigmoid", "softmax"]
+Score = Literal["full", "partial", "linear"]
+GATES: tuple[Gate, ...] = get_args(Gate)
+SCORES: tuple[Score, ...] = get_args(Score)
+
+
+def score_size(score: Score, d: int) -> int:
+    """Return the number Q of gate coordinates of one atom."""
+    quadratic = d * (d + 1) // 2
+    return 1 + {"full": d + quadratic, "partial": quadratic, "linear": d}[score]
+
+
+def score_features(x: Array, score: Score) -> Array:
+    """Return the features q(x) that the score is linear in.
+
+    Parameters
+    ----------
+    x : array (..., n, d)
+    score : {"full", "partial", "linear"}
+        "full": [1, x_a, x_a^2, sqrt2 x_a x_b (a < b, row-major)]; "partial": without x_a; "linear": [1, x_a].
+
+    Returns
+    -------
+    array (..., Q, n)
+        Features before samples, so that ``gate @ features`` gives the scores.
+    """
+    xp = namespace(x)
+    xt = xp.matrix_transpose(x)
+    rows = [xp.ones_like(xt[..., :1, :])]
+    if score != "partial":
+        rows.append(xt)
+    if score != "linear":
+        rows.append(xt * xt)
+        scaled = math.sqrt(2.0) * xt
+        d = xt.shape[-2]
+        rows.extend(scaled[..., a : a + 1, :] * xt[..., a + 1 :, :] for a in range(d - 1))
+    return xp.concat(rows, axis=-2)
+
+
+def gate_values(gate: Gate, scores: Array) -> Array:
+    """Return the gate values g_i(x), computed without overflow.
+
+    Parameters
+    ----------
+    gate : {"sigmoid", "softmax"}
+    scores : array (..., N, n)
+        Scores of the N atoms; the softmax runs over the axis of atoms.
+
+    Returns
+    -------
+    array (..., N, n)
+    """
+    xp = namespace(scores)
+    if gate == "softmax":
+        e = xp.exp(scores - xp.max(scores, axis=-2, keepdims=True))
+        return e / xp.sum(e, axis=-2, keepdims=True)
+    e = xp.exp(-xp.abs(scores))
+    return xp.where(scores >= 0, xp.ones_like(e), e) / (1.0 + e)
+
+
+def output_slopes(gate: Gate, g: Array, phi: Array, f: Array) -> Array:
+    """Return df/ds_i, the derivative of f = sum_i g_i phi_i in the score of atom i.
+
+    Sigmoid: g_i (1 - g_i) phi_i; softmax: g_i (phi_i - f).
+
+    Parameters
+    ----------
+    gate : {"sigmoid", "softmax"}
+    g, phi : array (..., N, n)
+        Gate values and expert outputs.
+    f : array (..., n)
+        Regression function.
+
+    Returns
+    -------
+    array (..., N, n)
+    """
+    if gate == "softmax":
+        return g * (phi - f[..., None, :])
+    return g * (1.0 - g) * phi
+
+
+def pack_symmetric(a: Array) -> Array:
+    """Return the isometric storage of the symmetric part of square matrices.
+
+    Parameters
+    ----------
+    a : array (..., d, d)
+
+    Returns
+    -------
+    array (..., d (d + 1) / 2)
+        [A_11..A_dd, sqrt2 A_12, sqrt2 A_13, ..., sqrt2 A_(d-1)d] of A = (a + a') / 2.
+    """
+    xp = namespace(a)
+    d = a.shape[-1]
+    symmetric = 0.5 * (a + xp.matrix_transpose(a))
+    parts = [xp.stack([symmetric[..., i, i] for i in range(d)], axis=-1)]
+    parts.extend(math.sqrt(2.0) * symmetric[..., i, i + 1 :] for i in range(d - 1))
+    return xp.concat(parts, axis=-1)
+
+
+def unpack_symmetric(stored: Array, d: int) -> Array:
+    """Return the symmetric matrices (..., d, d) of their isometric storage; inverse of :func:`pack_symmetric`."""
+    xp = namespace(stored)
+    offset = {}
+    position = d
+    for i in range(d):
+        for j in range(i + 1, d):
+            offset[i, j] = position
+            position += 1
+    half = 1.0 / math.sqrt(2.0)
+    rows = [
+        xp.stack(
+            [stored[..., i] if i == j else half * stored[..., offset[min(i, j), max(i, j)]] for j in range(d)], axis=-1
+        )
+        for i in range(d)
+    ]
+    return xp.stack(rows, axis=-2)

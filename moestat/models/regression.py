@@ -1,0 +1,226 @@
+r"""The regression mixture of experts :math:`f_G(x) = \sum_i g_i(x)\, \phi(a_i'x + \beta_i)`.
+
+An atom is a row of P = Q + E numbers: gate coordinates first (see :mod:`moestat.models.gates`), then the expert's
+``[a_1..a_d, beta]``. Source: "sigmoid-attention", Section 2 and Appendix E.1, equation (84).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.models import experts, gates
+from moestat.models.experts import Expert, Smoothing
+from moestat.models.gates import Gate, Score
+
+ROWS = 2048
+"""Samples per chunk. Fixed, so that no result depends on how many replicates are computed together."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A family of regression functions; an instance holds no parameters.
+
+    Parameters
+    ----------
+    gate : {"sigmoid", "softmax"}
+    score : {"full", "partial", "linear"}
+        Fully quadratic, partially quadratic (no b) or linear (no A) score.
+    expert : {"relu", "gelu", "linear", "polynomial"}
+    d : int
+        Dimension of the input.
+    power : int, default 1
+        Degree of the polynomial expert; must be 1 for the others.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or a number out of range.
+    """
+
+    gate: Gate
+    score: Score
+    expert: Expert
+    d: int
+    power: int = 1
+
+    def __post_init__(self) -> None:
+        for what, value, allowed in (
+            ("gate", self.gate, gates.GATES),
+            ("score", self.score, gates.SCORES),
+            ("expert", self.expert, experts.EXPERTS),
+        ):
+            if value not in allowed:
+                raise ValueError(f"{what} is {value!r}; allowed are {', '.join(allowed)}")
+        if self.d < 1:
+            raise ValueError(f"d is {self.d}; it must be at least 1")
+        if self.power < 1 or (self.power > 1 and self.expert != "polynomial"):
+            raise ValueError(f"power is {self.power}; it must be at least 1, and 1 unless expert is 'polynomial'")
+
+    @property
+    def gate_size(self) -> int:
+        """Number Q of gate coordinates of an atom."""
+        return gates.score_size(self.score, self.d)
+
+    @property
+    def expert_size(self) -> int:
+        """Number E = d + 1 of expert coordinates of an atom."""
+        return self.d + 1
+
+    @property
+    def atom_size(self) -> int:
+        """Number P = Q + E of coordinates of an atom."""
+        return self.gate_size + self.expert_size
+
+    @property
+    def c(self) -> slice:
+        """Position of the gate's intercept in an atom."""
+        return slice(0, 1)
+
+    @property
+    def b(self) -> slice:
+        """Positions of the score's linear part in an atom; empty for the partially quadratic score."""
+        return slice(1, 1) if self.score == "partial" else slice(1, 1 + self.d)
+
+    @property
+    def a_matrix(self) -> slice:
+        """Positions of the isometrically stored A in an atom; empty for the linear score."""
+        return slice(self.b.stop, self.gate_size)
+
+    @property
+    def eta(self) -> slice:
+        """Positions of the expert's coordinates [a, beta] in an atom."""
+        return slice(self.gate_size, self.atom_size)
+
+    def predict(self, theta: Array, x: Array, *, tau: Smoothing = 0.0) -> Array:
+        """Return the regression function at the samples.
+
+        Parameters
+        ----------
+        theta : array (..., N, P)
+        x : array (..., n, d)
+            Its batch dimensions broadcast with those of ``theta``.
+        tau : float, default 0
+            Smoothing of the ReLU, see :func:`moestat.models.experts.activation`.
+
+        Returns
+        -------
+        array (..., n)
+        """
+        xp = namespace(theta, x)
+        return xp.concat([self._forward(theta, part, tau, 0)[0] for part, _ in _chunks(x)], axis=-1)
+
+    def weights(self, theta: Array) -> Array:
+        """Return the weights w_i of the mixing measure: sigmoid(c_i) or exp(c_i).
+
+        Parameters
+        ----------
+        theta : array (..., N, P)
+
+        Returns
+        -------
+        array (..., N)
+        """
+        c = theta[..., 0]
+        if self.gate == "softmax":
+            return namespace(c).exp(c)
+        return gates.gate_values("sigmoid", c)
+
+    def gradient(self, theta: Array, x: Array, y: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array]:
+        """Return the least-squares loss and its gradient, in closed form; no Jacobian is held.
+
+        Parameters
+        ----------
+        theta : array (..., N, P)
+        x : array (..., n, d)
+        y : array (..., n)
+        tau : float, default 0
+            Smoothing of the ReLU.
+
+        Returns
+        -------
+        loss : array (...)
+            Half the mean squared residual.
+        gradient : array (..., N, P)
+        """
+        xp = namespace(theta, x, y)
+        n = x.shape[-2]
+        loss = grad = None
+        for part, rows in _chunks(x):
+            f, g, phi, slope, q, e = self._forward(theta, part, tau, 1)
+            r = f - y[..., rows]
+            u = gates.output_slopes(self.gate, g, phi, f) * r[..., None, :]
+            v = g * slope * r[..., None, :]
+            piece = xp.concat([u @ xp.matrix_transpose(q), v @ xp.matrix_transpose(e)], axis=-1)
+            half = 0.5 * xp.sum(r * r, axis=-1)
+            loss = half if loss is None else loss + half
+            grad = piece if grad is None else grad + piece
+        return loss / n, grad / n
+
+    def align(self, theta: Array, reference: Array) -> Array:
+        """Remove the softmax gauge: shift the gate coordinates towards a reference.
+
+        The softmax gate does not change when one vector is added to the gate coordinates of every atom. The shift
+        returned to is the one for which the sum of squared distances between matched atoms is least, the matching
+        being optimal too (alternated from every pairing of a fitted with a reference atom). The sigmoid gate has no
+        gauge: ``theta`` comes back unchanged.
+
+        Parameters
+        ----------
+        theta : array (..., N, P)
+        reference : array (N*, P)
+
+        Returns
+        -------
+        array (..., N, P)
+        """
+        if self.gate == "sigmoid":
+            return theta
+        xp = namespace(theta)
+        flat = to_numpy(theta).reshape((-1, *theta.shape[-2:]))
+        target = to_numpy(reference)
+        aligned = flat.copy()
+        for k, atoms in enumerate(flat):
+            aligned[k, :, : self.gate_size] += _gauge(atoms, target, self.gate_size)
+        return xp.reshape(xp.asarray(aligned, dtype=theta.dtype), theta.shape)
+
+    def _forward(self, theta: Array, x: Array, tau: Smoothing, order: int) -> tuple[Array, ...]:
+        """Return f, gates, phi, its derivatives up to ``order``, score features and expert features."""
+        xp = namespace(theta, x)
+        q = gates.score_features(x, self.score)
+        e = experts.expert_features(x)
+        g = gates.gate_values(self.gate, theta[..., : self.gate_size] @ q)
+        h = theta[..., self.gate_size :] @ e
+        phi = experts.activation(self.expert, h, tau=tau, power=self.power, order=order)
+        return (xp.sum(g * phi[0], axis=-2), g, *phi, q, e)
+
+
+def _chunks(x: Array) -> Iterator[tuple[Array, slice]]:
+    n = x.shape[-2]
+    for start in range(0, n, ROWS):
+        rows = slice(start, min(start + ROWS, n))
+        yield x[..., rows, :], rows
+
+
+def _gauge(atoms: np.ndarray, target: np.ndarray, q: int) -> np.ndarray:
+    """Return the least-squares common shift (q,) of the gate coordinates over optimally matched atoms."""
+    best, best_cost = np.zeros(q), np.inf
+    pairs = target[None, :, :q] - atoms[:, None, :q]
+    distance = np.sum((target[None, :, q:] - atoms[:, None, q:]) ** 2, axis=-1)
+    for shift in pairs.reshape(-1, q):
+        previous = np.inf
+        while True:
+            cost = distance + np.sum((pairs - shift) ** 2, axis=-1)
+            i, j = linear_sum_assignment(cost)
+            total = float(cost[i, j].sum())
+            if not total < previous - 1e-12 * max(total, 1.0):
+                break
+            previous = total
+            shift = pairs[i, j].mean(axis=0)
+        if previous < best_cost:
+            best, best_cost = shift, previous
+    return best

@@ -1,0 +1,129 @@
+"""Ground truths, samples from them, and their over-specified representations.
+
+Source: "sigmoid-attention", Appendix E.1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from moestat.models.experts import HOMOGENEOUS
+from moestat.models.gates import pack_symmetric
+from moestat.models.regression import Model
+
+Regime = Literal["dense", "sparse"]
+
+
+def ground_truth(
+    model: Model, n_true: int, regime: Regime, rng: np.random.Generator, *, n_sparse: int = 2
+) -> np.ndarray:
+    """Draw a ground truth: every coordinate i.i.d. N(0, 1/d), A drawn as a full matrix and symmetrised.
+
+    The draws do not depend on the score, gate or expert, so models that differ only in those share their truth.
+
+    Parameters
+    ----------
+    model : Model
+    n_true : int
+        Number N* of atoms.
+    regime : {"dense", "sparse"}
+        "sparse" sets (A, b, c) = 0 for the last ``n_sparse`` atoms, "dense" leaves the atoms as drawn.
+    rng : numpy.random.Generator
+    n_sparse : int, default 2
+        Number of sparse atoms in the sparse regime.
+
+    Returns
+    -------
+    array (N*, P)
+
+    Raises
+    ------
+    ValueError
+        If the regime is unknown, or a number is out of range.
+    """
+    if regime not in ("dense", "sparse"):
+        raise ValueError(f"regime is {regime!r}; allowed are dense, sparse")
+    if n_true < 1:
+        raise ValueError(f"n_true is {n_true}; it must be at least 1")
+    if regime == "sparse" and not 1 <= n_sparse <= n_true:
+        raise ValueError(f"n_sparse is {n_sparse}; it must be between 1 and n_true = {n_true}")
+    d, scale = model.d, 1.0 / math.sqrt(model.d)
+    matrices = scale * rng.standard_normal((n_true, d, d))
+    b, c, a, beta = (scale * rng.standard_normal((n_true, size)) for size in (d, 1, d, 1))
+    gate = [c]
+    if model.score != "partial":
+        gate.append(b)
+    if model.score != "linear":
+        gate.append(pack_symmetric(matrices))
+    theta = np.concatenate([*gate, a, beta], axis=-1)
+    if regime == "sparse":
+        theta[n_true - n_sparse :, : model.gate_size] = 0.0
+    return theta
+
+
+def sample(
+    model: Model, theta: np.ndarray, n: int, noise_variance: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw n samples: X uniform on [-1, 1]^d, Y = f(X) + N(0, noise_variance).
+
+    Returns
+    -------
+    x : array (n, d)
+    y : array (n,)
+    """
+    x = rng.uniform(-1.0, 1.0, size=(n, model.d))
+    noise = rng.standard_normal(n)
+    return x, model.predict(theta, x) + math.sqrt(noise_variance) * noise
+
+
+def split(model: Model, theta: np.ndarray, n_fitted: int) -> np.ndarray:
+    """Represent a truth exactly with more atoms: the last atom is replaced by several.
+
+    With m copies of the last atom (c, b, A, eta):
+
+    * softmax: m equal atoms with c - log m, the same b, A and eta;
+    * sigmoid, gate of the last atom constant (sparse regime): m equal atoms of weight sigmoid(c) / m, eta unchanged,
+      so that the weights of the cell add up to the true weight;
+    * sigmoid, homogeneous expert of degree p: m equal atoms with eta / m^(1/p), the gate unchanged;
+    * sigmoid, GELU: the atom itself and m - 1 null atoms with its gate and eta = 0.
+
+    Parameters
+    ----------
+    model : Model
+    theta : array (..., N*, P)
+    n_fitted : int
+        Number N >= N* of atoms.
+
+    Returns
+    -------
+    array (..., N, P)
+
+    Raises
+    ------
+    ValueError
+        If N < N*.
+    """
+    n_true = theta.shape[-2]
+    if n_fitted < n_true:
+        raise ValueError(f"n_fitted is {n_fitted}; it must be at least the number of true atoms, {n_true}")
+    if n_fitted == n_true:
+        return theta.copy()
+    m = n_fitted - n_true + 1
+    copies = np.repeat(theta[..., -1:, :], m, axis=-2)
+    if model.gate == "softmax":
+        copies[..., 0] -= math.log(m)
+        return np.concatenate([theta[..., :-1, :], copies], axis=-2)
+    constant = np.all(theta[..., -1, 1 : model.gate_size] == 0.0, axis=-1)[..., None]
+    # sigmoid(c') = sigmoid(c) / m  <=>  exp(-c') = m exp(-c) + m - 1, evaluated without overflow
+    c = copies[..., 0]
+    shared = -np.logaddexp(math.log(m) - c, math.log(m - 1))
+    scaled = copies.copy()
+    if model.expert in HOMOGENEOUS:
+        scaled[..., model.eta] /= m ** (1.0 / model.power)
+    else:
+        scaled[..., 1:, model.eta] = 0.0
+    copies[..., 0] = shared
+    return np.concatenate([theta[..., :-1, :], np.where(constant[..., None], copies, scaled)], axis=-2)

@@ -1,0 +1,162 @@
+import array_api_strict as strict
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moestat.models.experts import EXPERTS
+from moestat.models.gates import GATES, SCORES, unpack_symmetric
+from moestat.models.regression import ROWS, Model
+
+MODELS = [Model(g, s, e, 2, 3 if e == "polynomial" else 1) for g in GATES for s in SCORES for e in EXPERTS]
+IDS = [f"{m.gate}-{m.score}-{m.expert}" for m in MODELS]
+
+
+def _direct(model, theta, x):
+    """The formula of the paper, sample by sample and atom by atom."""
+    out = np.zeros(len(x))
+    for k, point in enumerate(x):
+        scores, values = [], []
+        for atom in theta:
+            s = atom[model.c][0]
+            if model.score != "partial":
+                s += atom[model.b] @ point
+            if model.score != "linear":
+                s += point @ unpack_symmetric(atom[model.a_matrix], model.d) @ point
+            scores.append(s)
+            h = atom[model.eta][:-1] @ point + atom[model.eta][-1]
+            phi = {
+                "relu": lambda h: max(h, 0.0),
+                "linear": lambda h: h,
+                "polynomial": lambda h: h**model.power,
+                "gelu": lambda h: h * _normal(h),
+            }[model.expert]
+            values.append(phi(h))
+        s = np.array(scores)
+        gates = np.exp(s) / np.exp(s).sum() if model.gate == "softmax" else 1 / (1 + np.exp(-s))
+        out[k] = gates @ np.array(values)
+    return out
+
+
+def _normal(h):
+    from math import erf, sqrt
+
+    return 0.5 * (1 + erf(h / sqrt(2)))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=IDS)
+def test_prediction_is_the_papers_formula(model):
+    rng = np.random.default_rng(5)
+    theta, x = rng.normal(size=(3, model.atom_size)), rng.uniform(-1, 1, (7, 2))
+    np.testing.assert_allclose(model.predict(theta, x), _direct(model, theta, x), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=IDS)
+def test_gradient_matches_finite_differences(model):
+    rng = np.random.default_rng(6)
+    theta, x, y = rng.normal(size=(2, 3, model.atom_size)), rng.uniform(-1, 1, (2, 40, 2)), rng.normal(size=(2, 40))
+    tau = 0.2 if model.expert == "relu" else 0.0
+    loss, gradient = model.gradient(theta, x, y, tau=tau)
+    residual = model.predict(theta, x, tau=tau) - y
+    np.testing.assert_allclose(loss, 0.5 * np.mean(residual**2, axis=-1), rtol=1e-13)
+    step = 1e-6
+    for index in np.ndindex(3, model.atom_size):
+        shift = np.zeros((3, model.atom_size))
+        shift[index] = step
+        up, down = model.gradient(theta + shift, x, y, tau=tau)[0], model.gradient(theta - shift, x, y, tau=tau)[0]
+        np.testing.assert_allclose(gradient[:, *index], (up - down) / (2 * step), atol=2e-9)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=IDS)
+def test_array_api_strict_gives_the_same_numbers(model):
+    rng = np.random.default_rng(7)
+    theta, x, y = rng.normal(size=(2, 3, model.atom_size)), rng.uniform(-1, 1, (2, 9, 2)), rng.normal(size=(2, 9))
+    as_strict = [strict.asarray(v) for v in (theta, x, y)]
+    np.testing.assert_allclose(np.asarray(model.predict(*as_strict[:2])), model.predict(theta, x), rtol=1e-14)
+    for a, b in zip(model.gradient(*as_strict), model.gradient(theta, x, y), strict=True):
+        np.testing.assert_allclose(np.asarray(a), b, rtol=1e-13, atol=1e-16)
+    np.testing.assert_array_equal(np.asarray(model.weights(as_strict[0])), model.weights(theta))
+    reference = theta[0] + 0.1
+    aligned = model.align(as_strict[0], strict.asarray(reference))
+    np.testing.assert_array_equal(np.asarray(aligned), model.align(theta, reference))
+
+
+def test_members_do_not_depend_on_their_batch():
+    model = Model("softmax", "full", "gelu", 3)
+    rng = np.random.default_rng(8)
+    n = ROWS + 17  # more than one chunk
+    theta, x, y = rng.normal(size=(5, 4, model.atom_size)), rng.uniform(-1, 1, (5, n, 3)), rng.normal(size=(5, n))
+    loss, gradient = model.gradient(theta, x, y)
+    f = model.predict(theta, x)
+    for k in range(5):
+        alone = model.gradient(theta[k : k + 1], x[k : k + 1], y[k : k + 1])
+        assert loss[k] == alone[0][0]
+        np.testing.assert_array_equal(gradient[k], alone[1][0])
+        np.testing.assert_array_equal(f[k], model.predict(theta[k], x[k]))
+
+
+def test_batch_dimensions_broadcast():
+    model = Model("sigmoid", "full", "linear", 2)
+    rng = np.random.default_rng(9)
+    theta, x = rng.normal(size=(4, 2, model.atom_size)), rng.uniform(-1, 1, (3, 1, 6, 2))
+    f = model.predict(theta, x)
+    assert f.shape == (3, 4, 6)
+    np.testing.assert_allclose(f[2, 1], model.predict(theta[1], x[2, 0]), rtol=1e-15)
+
+
+@given(seed=st.integers(0, 2**32 - 1), gate=st.sampled_from(GATES), score=st.sampled_from(SCORES))
+def test_the_regression_function_does_not_know_the_labels(seed, gate, score):
+    rng = np.random.default_rng(seed)
+    model = Model(gate, score, "relu", 2)
+    theta, x = rng.normal(size=(4, model.atom_size)), rng.uniform(-1, 1, (10, 2))
+    np.testing.assert_allclose(model.predict(rng.permutation(theta), x), model.predict(theta, x), atol=1e-13)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_align_undoes_any_shift_and_permutation(seed):
+    rng = np.random.default_rng(seed)
+    model = Model("softmax", "full", "linear", 2)
+    reference = rng.normal(size=(3, model.atom_size))
+    extra = rng.normal(size=(1, model.atom_size))
+    shifted = np.concatenate([reference, extra])[rng.permutation(4)]
+    shift = 10 * rng.normal(size=model.gate_size)
+    shifted[:, : model.gate_size] += shift
+    aligned = model.align(shifted, reference)
+    distance = np.linalg.norm(aligned[:, None] - reference[None], axis=-1)
+    np.testing.assert_allclose(distance.min(axis=0), 0, atol=1e-10)
+    x = rng.uniform(-1, 1, (5, 2))
+    np.testing.assert_allclose(model.predict(aligned, x), model.predict(shifted, x), rtol=1e-10, atol=1e-12)
+
+
+def test_align_is_the_least_squares_shift():
+    rng = np.random.default_rng(10)
+    model = Model("softmax", "linear", "linear", 1)
+    reference = rng.normal(size=(2, model.atom_size))
+    theta = reference + 0.05 * rng.normal(size=(1, 2, model.atom_size))  # close: the matching is the identity
+    aligned = model.align(theta, reference)
+    gate = slice(0, model.gate_size)
+    np.testing.assert_allclose((aligned - reference)[0, :, gate].mean(axis=0), 0, atol=1e-14)
+    np.testing.assert_array_equal(Model("sigmoid", "linear", "linear", 1).align(theta, reference), theta)
+
+
+def test_slices_cover_an_atom():
+    for model in MODELS:
+        parts = [model.c, model.b, model.a_matrix, model.eta]
+        covered = np.concatenate([np.arange(model.atom_size)[part] for part in parts])
+        np.testing.assert_array_equal(covered, np.arange(model.atom_size))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("tanh", "full", "relu", 2), "gate"),
+        (("sigmoid", "cubic", "relu", 2), "score"),
+        (("sigmoid", "full", "tanh", 2), "expert"),
+        (("sigmoid", "full", "relu", 0), "d is 0"),
+        (("sigmoid", "full", "relu", 2, 2), "power"),
+    ],
+)
+def test_wrong_settings_are_named(arguments, word):
+    with pytest.raises(ValueError, match=word):
+        Model(*arguments)
