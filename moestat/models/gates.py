@@ -24,6 +24,13 @@ def score_size(score: Score, d: int) -> int:
     return 1 + {"full": d + quadratic, "partial": quadratic, "linear": d}[score]
 
 
+def samples_last(x: Array) -> Array:
+    """Return x (..., n, d) as a new C-contiguous array (..., d, n): products along samples are then fast."""
+    xp = namespace(x)
+    xt = xp.matrix_transpose(x)
+    return xp.reshape(xp.reshape(xt, (-1,)), xt.shape)
+
+
 def score_features(x: Array, score: Score) -> Array:
     """Return the features q(x) that the score is linear in.
 
@@ -39,7 +46,7 @@ def score_features(x: Array, score: Score) -> Array:
         Features before samples, so that ``gate @ features`` gives the scores.
     """
     xp = namespace(x)
-    xt = xp.matrix_transpose(x)
+    xt = samples_last(x)
     rows = [xp.ones_like(xt[..., :1, :])]
     if score != "partial":
         rows.append(xt)
@@ -68,8 +75,7 @@ def gate_values(gate: Gate, scores: Array) -> Array:
     if gate == "softmax":
         e = xp.exp(scores - xp.max(scores, axis=-2, keepdims=True))
         return e / xp.sum(e, axis=-2, keepdims=True)
-    e = xp.exp(-xp.abs(scores))
-    return xp.where(scores >= 0, xp.ones_like(e), e) / (1.0 + e)
+    return 1.0 / (1.0 + xp.exp(xp.clip(-scores, None, 700.0)))  # exp(700) is finite, and 1 / exp(700) is not 0
 
 
 def output_slopes(gate: Gate, g: Array, phi: Array, f: Array) -> Array:
