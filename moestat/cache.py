@@ -1,0 +1,181 @@
+"""A content-addressed cache of arrays on disk: what is expensive and shared is computed once.
+
+An entry is named by the SHA-256 of what was asked for, written atomically, and carries a checksum; an entry that
+cannot be trusted is computed again, never read. A cache problem never stops a computation: it warns in one line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moestat.arrays import to_numpy
+
+_MAGIC = b"moestat-cache-1"
+_IDENTITY = "identity"
+_PREFIX = "array/"  # keeps the callers' names apart from ours and from np.savez's own arguments
+
+
+class CacheWarning(UserWarning):
+    """The cache could not be read or written; the arrays were computed instead."""
+
+
+def folder() -> Path:
+    """Return the folder of the cache: ``MOESTAT_CACHE``, or ``moestat`` in the platform's user cache folder.
+
+    The platform's folder is ``$XDG_CACHE_HOME`` or ``~/.cache`` (``~/Library/Caches`` on macOS, ``%LOCALAPPDATA%`` on
+    Windows). A relative ``XDG_CACHE_HOME`` is ignored, as its specification asks.
+    """
+    chosen = os.environ.get("MOESTAT_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    xdg = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(xdg):
+        return Path(xdg) / "moestat"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "moestat"
+    local = os.environ.get("LOCALAPPDATA")
+    if sys.platform == "win32" and local:
+        return Path(local) / "moestat"
+    return Path.home() / ".cache" / "moestat"
+
+
+def path(kind: str, identity: Mapping[str, Any]) -> Path:
+    """Return the file of an entry, whether it exists or not; arguments as in :func:`cached`."""
+    return folder() / kind / f"{_digest(_canonical(kind, identity))}.cache"
+
+
+def cached(
+    kind: str, identity: Mapping[str, Any], compute: Callable[[], Mapping[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """Return ``compute()``, from the disk when it was computed before.
+
+    Parameters
+    ----------
+    kind : str
+        What the entry is, e.g. ``"pseudo-truth"``: lower-case letters, digits, ``-`` and ``_``.
+    identity : mapping
+        Everything that the result depends on, as JSON values; the version of the code that computes it belongs here
+        (``{"code": 2, ...}``), for a cache cannot see a change of code.
+    compute : callable
+        Makes the arrays; called when there is no trustworthy entry.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        The arrays. They do not share memory with any other call's.
+
+    Raises
+    ------
+    ValueError
+        If ``kind`` is not a valid name, or ``identity`` holds NaN or an infinity.
+    TypeError
+        If ``identity`` is not made of JSON values, or ``compute`` returns arrays of Python objects.
+
+    Warns
+    -----
+    CacheWarning
+        If an entry is corrupt (it is replaced) or the folder cannot be read or written (nothing is kept).
+
+    Notes
+    -----
+    Two processes that miss at the same time both compute; each puts a whole file in place, so either is valid.
+    """
+    canonical = _canonical(kind, identity)
+    try:
+        file = path(kind, identity)
+    except RuntimeError as error:  # no home folder
+        warnings.warn(f"nothing is cached: {error}; set MOESTAT_CACHE to a folder", CacheWarning, stacklevel=2)
+        return _arrays(compute())
+    problem = ""
+    try:
+        return _decode(file.read_bytes(), canonical)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        problem = f"cache entry {file} cannot be read ({error}) and was computed again"
+    except ValueError as error:
+        problem = f"cache entry {file} is corrupt ({error}) and was computed again"
+    arrays = _arrays(compute())
+    try:
+        _write(file, _encode(arrays, canonical))
+    except OSError as error:
+        problem = (
+            f"{problem + '; ' if problem else ''}cache folder {file.parent} cannot be written ({error}), so the result "
+            "is not kept: set MOESTAT_CACHE to a folder that can be"
+        )
+    if problem:
+        warnings.warn(problem, CacheWarning, stacklevel=2)
+    return arrays
+
+
+def _canonical(kind: str, identity: Mapping[str, Any]) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", kind):
+        raise ValueError(f"kind is {kind!r}; allowed are lower-case letters, digits, '-' and '_'")
+    try:
+        return json.dumps([kind, dict(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except TypeError as error:
+        raise TypeError(f"the identity of a cached {kind!r} must be made of JSON values: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"the identity of a cached {kind!r} must be made of finite JSON values: {error}") from error
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _arrays(computed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    arrays = {name: to_numpy(array) for name, array in computed.items()}
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"array {name!r} holds Python objects; the cache keeps numbers, booleans and strings")
+    return arrays
+
+
+def _encode(arrays: Mapping[str, np.ndarray], canonical: str) -> bytes:
+    """Return the entry: magic, checksum of the rest, and a NumPy archive that also says what was asked for."""
+    payload = io.BytesIO()
+    named = {_PREFIX + name: array for name, array in arrays.items()}
+    np.savez(payload, **{_IDENTITY: np.asarray(canonical)}, **named)  # type: ignore[arg-type]
+    body = payload.getvalue()
+    return b"%s %s\n%s" % (_MAGIC, hashlib.sha256(body).hexdigest().encode(), body)
+
+
+def _decode(entry: bytes, canonical: str) -> dict[str, np.ndarray]:
+    """Return the arrays of an entry, or raise ValueError with what is wrong with it."""
+    head, _, body = entry.partition(b"\n")
+    magic, _, checksum = head.partition(b" ")
+    if magic != _MAGIC:
+        raise ValueError("it does not start as an entry does")
+    if hashlib.sha256(body).hexdigest().encode() != checksum:
+        raise ValueError("its checksum does not match")
+    with np.load(io.BytesIO(body), allow_pickle=False) as archive:
+        if str(archive[_IDENTITY]) != canonical:
+            raise ValueError("it answers another request")
+        return {name.removeprefix(_PREFIX): archive[name] for name in archive.files if name != _IDENTITY}
+
+
+def _write(file: Path, entry: bytes) -> None:
+    """Put ``entry`` in place whole: a reader sees all of it or none, also after a crash or in a race."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{file.stem[:16]}-", suffix=".tmp", dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(entry)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
