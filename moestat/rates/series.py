@@ -1,0 +1,113 @@
+"""A loss at several sizes in several replicates, checked and put in order: what every rate is computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+DECADE = 10.0
+MIN_SIZES = 4
+
+
+@dataclass(frozen=True)
+class Series:
+    """The part of a loss inside the window.
+
+    Attributes
+    ----------
+    sizes : array (S,)
+        Increasing sizes inside the window.
+    values : array (S, R')
+        Losses of the complete replicates: positive and finite at every size.
+    replicates : int
+        Number R of replicates asked for, R' <= R.
+    complete : bool array (R,)
+        Which replicates are complete.
+    reasons : tuple of str
+        Why a rate from this series cannot be trusted, one sentence each; empty when it can.
+    """
+
+    sizes: np.ndarray
+    values: np.ndarray
+    replicates: int
+    complete: np.ndarray
+    reasons: tuple[str, ...]
+
+    @property
+    def x(self) -> np.ndarray:
+        """Logarithms of the sizes, (S,)."""
+        return np.log(self.sizes)
+
+    @property
+    def logs(self) -> np.ndarray:
+        """Logarithms of the losses, (S, R')."""
+        return np.log(self.values)
+
+
+def series(values: Any, over: Any, window: tuple[float, float] | None = None) -> Series:
+    """Check a loss (S, R) at sizes ``over`` (S,), cut the window out and keep the complete replicates.
+
+    Parameters
+    ----------
+    values : array (S, R)
+        NaN marks a replicate that is missing.
+    over : array (S,)
+        Sizes: positive, finite and different.
+    window : (low, high), optional
+        Sizes in low <= size <= high are used; all when absent.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or a size is not positive, not finite or given twice.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    sizes = np.asarray(over, dtype=np.float64)
+    if values.ndim != 2 or sizes.ndim != 1 or values.shape[0] != sizes.size:
+        raise ValueError(
+            f"values has shape {values.shape} and over {sizes.shape}; needed are (sizes, replicates) and (sizes,)"
+        )
+    if not np.all(np.isfinite(sizes) & (sizes > 0)) or np.unique(sizes).size != sizes.size:
+        raise ValueError("over must hold positive, finite sizes, each of them once")
+    order = np.argsort(sizes)
+    sizes, values = sizes[order], values[order]
+    reasons = []
+    if window is not None:
+        low, high = window
+        if not low <= high:
+            raise ValueError(f"window is {window}; it must be (low, high) with low <= high")
+        inside = (sizes >= low) & (sizes <= high)
+        sizes, values = sizes[inside], values[inside]
+    if sizes.size < MIN_SIZES:
+        reasons.append(f"Only {sizes.size} sizes are in the window; a rate needs at least {MIN_SIZES}.")
+    if sizes.size and sizes[-1] < DECADE * sizes[0] * (1 - 1e-12):
+        reasons.append(
+            f"The sizes span a factor of {sizes[-1] / sizes[0]:.3g}, from {sizes[0]:g} to {sizes[-1]:g}; "
+            "a rate needs at least one decade."
+        )
+    usable = np.isfinite(values) & (values > 0)
+    complete = np.all(usable, axis=0)
+    reasons.extend(_missing(values, usable, complete, sizes))
+    if complete.sum() < 2:
+        reasons.append(f"{complete.sum()} complete replicates give no interval; at least 2 are needed.")
+    return Series(sizes, values[:, complete], values.shape[1], complete, tuple(reasons))
+
+
+def _missing(values: np.ndarray, usable: np.ndarray, complete: np.ndarray, sizes: np.ndarray) -> list[str]:
+    """Say how many replicates are incomplete, why and where."""
+    count = int(np.sum(~complete))
+    if count == 0:
+        return []
+    kinds = {
+        "not finite (missing or failed)": ~np.isfinite(values),
+        "exactly 0, which has no logarithm": values == 0,
+        "negative": np.isfinite(values) & (values < 0),
+    }
+    found = [f"{int(mask.sum())} {name}" for name, mask in kinds.items() if mask.any()]
+    where = ", ".join(f"{size:g}" for size, ok in zip(sizes, usable, strict=True) if not ok.all())
+    return [
+        f"{count} of {values.shape[1]} replicates are incomplete at sizes {where} (values: {'; '.join(found)}); "
+        "the numbers use the complete ones only."
+    ]

@@ -1,0 +1,305 @@
+"""Rates: known slopes, honest intervals, refusals that still give the number, laws and designs.
+
+Statistical tests have fixed seeds; the bounds are chosen so that a correct program fails with the stated probability
+over the choice of seeds.
+"""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from moestat import rates
+
+N = np.geomspace(1e3, 1e5, 8)
+
+
+def losses(rng, *, slope=-0.5, sd=0.3, replicates=10, sizes=N, scale=1.0):
+    sd = np.broadcast_to(sd, sizes.shape)[:, None]
+    return scale * sizes[:, None] ** slope * np.exp(sd * rng.standard_normal((sizes.size, replicates)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    slope=st.floats(-3, 1),
+    scale=st.floats(1e-6, 1e6),
+    sizes=st.integers(2, 9),
+    replicates=st.integers(1, 5),
+)
+def test_exact_power_laws_are_recovered(slope, scale, sizes, replicates):
+    n = np.geomspace(10, 1e5, sizes)
+    values = scale * n[:, None] ** slope * np.arange(1, replicates + 1)
+    result = rates.fit(values, over=n, draws=10)
+    assert result.slope == pytest.approx(slope, abs=1e-9)
+    assert result.ols.value == pytest.approx(slope, abs=1e-9)
+    assert np.allclose(result.local, slope, atol=1e-9)
+    geometric = np.exp(np.mean(np.log(values), axis=1))
+    assert np.allclose(np.exp(result.intercept) * n**result.slope, geometric, rtol=1e-8)
+    if sizes >= 3:
+        assert result.curvature.value == pytest.approx(0, abs=1e-8)
+
+
+def test_matches_textbook_formulas_and_statsmodels():
+    values = losses(np.random.default_rng(1))
+    result = rates.fit(values, over=N)
+    slopes = np.array([np.polyfit(np.log(N), np.log(column), 1)[0] for column in values.T])
+    low, high = stats.t.interval(0.95, 9, slopes.mean(), stats.sem(slopes))
+    assert np.allclose(result.slopes, slopes, rtol=1e-10)
+    assert (result.low, result.high) == pytest.approx((low, high))
+    half = N >= 1e4 * (1 - 1e-12)
+    last = [np.polyfit(np.log(N[half]), np.log(column[half]), 1)[0] for column in values.T]
+    assert result.last_half.value == pytest.approx(np.mean(last))
+    bend = [2 * np.log(10) * np.polyfit(np.log(N), np.log(column), 2)[0] for column in values.T]
+    assert result.curvature.value == pytest.approx(np.mean(bend))
+    line = sm.OLS(np.log(values.mean(1)), sm.add_constant(np.log(N))).fit()
+    assert result.ols.value == pytest.approx(line.params[1])
+    assert (result.ols.low, result.ols.high) == pytest.approx(tuple(line.conf_int()[1]))
+    weights = (stats.sem(values, axis=1) / values.mean(1)) ** -2
+    x = np.log(N) - np.average(np.log(N), weights=weights)
+    assert result.wls.value == pytest.approx(np.sum(weights * x * np.log(values.mean(1))) / np.sum(weights * x**2))
+    assert result.wls.se == pytest.approx(np.sum(weights * x**2) ** -0.5)
+
+
+def test_order_of_sizes_and_replicates_and_the_scale_do_not_matter():
+    rng = np.random.default_rng(2)
+    values = losses(rng)
+    result = rates.fit(values, over=N)
+    rows, columns = rng.permutation(8), rng.permutation(10)
+    other = rates.fit(7 * values[rows][:, columns], over=N[rows])
+    for name in ("rate", "last_half", "curvature", "ols", "wls"):
+        a, b = getattr(result, name), getattr(other, name)
+        assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), abs=1e-10)
+
+
+def test_bootstrap_is_seeded_and_near_the_ols_slope():
+    values = losses(np.random.default_rng(3), replicates=40)
+    first, again, other = (rates.fit(values, over=N, seed=s).bootstrap for s in (0, 0, 1))
+    assert first == again != other
+    assert first[0] < rates.fit(values, over=N).ols.value < first[1]
+
+
+SCENARIOS = [(cv, falling, rho) for cv in (0.1, 0.3, 0.6, 1.0) for falling in (False, True) for rho in (0.0, 0.5)]
+
+
+@pytest.mark.parametrize(("cv", "falling", "rho"), SCENARIOS)
+def test_coverage_of_the_interval(cv, falling, rho):
+    """4000 studies of 8 sizes and 10 replicates, spread constant or falling, sizes independent or correlated.
+
+    With 4 standard errors of the coverage a correct interval fails with probability 6e-5 per scenario, 1e-3 in all.
+    """
+    studies = 4000
+    rng = np.random.default_rng([int(10 * cv), falling, int(10 * rho)])
+    sd = np.sqrt(np.log1p((cv * (np.linspace(1.5, 0.5, 8) if falling else np.ones(8))) ** 2))[:, None]
+    noise = np.sqrt(1 - rho) * rng.standard_normal((studies, 8, 10)) + np.sqrt(rho) * rng.standard_normal(
+        (studies, 1, 10)
+    )
+    logs = -0.5 * np.log(N)[:, None] + sd * noise
+    _, _, low, high = rates.mean_interval(rates.replicate_slopes(np.log(N), logs))
+    coverage = np.mean((low < -0.5) & (high > -0.5))
+    assert abs(coverage - 0.95) < 4 * np.sqrt(0.95 * 0.05 / studies)
+
+
+def test_coverage_when_the_log_losses_are_not_normal():
+    """Chi-square losses (3 degrees of freedom): the t-interval is then approximate, and stays within 0.02."""
+    logs = -0.5 * np.log(N)[:, None] + np.log(np.random.default_rng(4).chisquare(3, (4000, 8, 10)))
+    _, _, low, high = rates.mean_interval(rates.replicate_slopes(np.log(N), logs))
+    assert abs(np.mean((low < -0.5) & (high > -0.5)) - 0.95) < 0.02
+
+
+def test_why_ols_on_log_means_is_not_the_estimate():
+    """When the spread falls with n, the slope of the log mean is another number, and its interval misses -0.5."""
+    rng = np.random.default_rng(5)
+    misses = {"ols": 0, "rate": 0}
+    for _ in range(200):
+        values = losses(rng, sd=np.linspace(1.2, 0.3, 8))
+        result = rates.fit(values, over=N, draws=0)
+        for name in misses:
+            estimate = getattr(result, name)
+            misses[name] += not estimate.low < -0.5 < estimate.high
+    assert misses["rate"] <= 22  # binomial(200, 0.05): more than 22 with probability 1e-4
+    assert misses["ols"] > 60
+
+
+def test_replicate_bootstrap_coverage_is_what_we_say():
+    """Percentile intervals over 10 replicates are too short: their coverage is between 0.80 and 0.95 (200 studies)."""
+    rng = np.random.default_rng(6)
+    inside = 0
+    for _ in range(200):
+        low, high = rates.fit(losses(rng), over=N, draws=400).bootstrap
+        inside += low < -0.5 < high
+    assert 0.80 * 200 < inside < 0.95 * 200 + 6
+
+
+@pytest.mark.parametrize(
+    ("values", "sizes", "word"),
+    [
+        (losses(np.random.default_rng(7), sizes=np.geomspace(1e3, 9e3, 6)), np.geomspace(1e3, 9e3, 6), "one decade"),
+        (losses(np.random.default_rng(7), sizes=N[[0, 3, 7]]), N[[0, 3, 7]], "at least 4"),
+    ],
+)
+def test_untrusted_fits_say_so_and_still_give_the_number(values, sizes, word):
+    result = rates.fit(values, over=sizes)
+    assert not result.trusted
+    assert word in " ".join(result.reasons)
+    assert "NOT TRUSTED" in str(result)
+    assert result.slope == pytest.approx(-0.5, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("bad", "word"), [(np.nan, "not finite"), (np.inf, "not finite"), (0.0, "no logarithm"), (-1.0, "negative")]
+)
+def test_incomplete_replicates_are_refused_with_their_reason(bad, word):
+    values = losses(np.random.default_rng(8))
+    values[3, 2] = bad
+    result = rates.fit(values, over=N)
+    assert not result.trusted
+    assert word in result.reasons[0]
+    assert f"{N[3]:g}" in result.reasons[0]
+    assert (result.replicates, result.complete) == (10, 9)
+    assert result.slope == pytest.approx(rates.fit(np.delete(values, 2, axis=1), over=N).slope)
+
+
+def test_nothing_usable_is_nan_with_a_reason():
+    for values in (np.zeros((8, 3)), np.full((8, 3), np.nan), np.empty((8, 0))):
+        result = rates.fit(values, over=N)
+        assert np.isnan(result.slope) and not result.trusted
+    result = rates.fit(losses(np.random.default_rng(9)), over=N, window=(1, 2))
+    assert np.isnan(result.slope) and "Only 0 sizes" in result.reasons[0]
+
+
+def test_one_replicate_has_no_interval():
+    result = rates.fit(losses(np.random.default_rng(10), replicates=1), over=N)
+    assert np.isfinite(result.slope) and np.isnan(result.low) and not result.trusted
+
+
+def test_window_is_inclusive_and_leaves_the_rest_out():
+    values = losses(np.random.default_rng(11))
+    result = rates.fit(values, over=N, window=(N[2], N[6]))
+    assert np.array_equal(result.sizes, N[2:7])
+    assert result.slope == rates.fit(values[2:7], over=N[2:7]).slope
+
+
+@pytest.mark.parametrize(
+    ("values", "over", "window"),
+    [
+        (np.ones((3, 2)), N, None),
+        (np.ones(8), N, None),
+        (np.ones((2, 2)), [10, 10], None),
+        (np.ones((2, 2)), [-1, 1], None),
+    ]
+    + [(np.ones((8, 2)), N, (5, 1))],
+)
+def test_unusable_input_raises(values, over, window):
+    with pytest.raises(ValueError, match="over|window"):
+        rates.fit(values, over=over, window=window)
+
+
+def test_a_floor_shows_as_curvature():
+    values = losses(np.random.default_rng(12), sd=0.05) + 0.003
+    result = rates.fit(values, over=N)
+    assert result.curvature.low > 0
+    assert "bent" in result.notes[0]
+
+
+def test_data_arrays():
+    rng = np.random.default_rng(13)
+    data = np.stack([losses(rng, slope=s) for s in (-0.5, -0.25)])
+    array = xr.DataArray(
+        data, dims=("arm", "n", "replicate"), coords={"arm": ["a", "b"], "n": N, "label": ("arm", ["A", "B"])}
+    )
+    single = rates.fit(array.sel(arm="b").transpose("replicate", "n"), over="n")
+    assert isinstance(single, rates.RateFit)
+    table = rates.fit(array, over="n")
+    assert table["slope"].dims == ("arm",)
+    assert float(table["slope"].sel(arm="b")) == single.slope
+    assert float(table["wls_low"].sel(arm="b")) == single.wls.low
+    assert list(table["label"].values) == ["A", "B"]
+    assert bool(table["trusted"].all())
+    with pytest.raises(ValueError, match="no dimension m"):
+        rates.fit(array, over="m")
+    with pytest.raises(ValueError, match="no coordinate"):
+        rates.fit(array.drop_vars("n"), over="n")
+
+
+def test_paired_difference_removes_shared_noise_and_welch_does_not():
+    rng = np.random.default_rng(14)
+    shared = np.exp(0.5 * rng.standard_normal((8, 10)))
+    first, second = losses(rng, slope=-0.5, sd=0.01) * shared, losses(rng, slope=-0.3, sd=0.01) * shared
+    paired = rates.difference(first, second, over=N)
+    assert paired.estimate.low < -0.2 < paired.estimate.high
+    welch = rates.difference(first, second, over=N, paired=False)
+    assert welch.estimate.value == pytest.approx(paired.estimate.value)
+    assert welch.estimate.se > 5 * paired.estimate.se
+    f, s = (rates.fit(v, over=N).slopes for v in (first, second))
+    reference = stats.ttest_ind(f, s, equal_var=False).confidence_interval(0.95)
+    assert (welch.estimate.low, welch.estimate.high) == pytest.approx((reference.low, reference.high))
+
+
+def test_paired_difference_keeps_replicates_that_are_complete_in_both():
+    rng = np.random.default_rng(15)
+    first, second = losses(rng), losses(rng)
+    first[0, 0], second[0, 1] = np.nan, 0.0
+    result = rates.difference(first, second, over=N)
+    keep = rates.difference(first[:, 2:], second[:, 2:], over=N)
+    assert not result.trusted and keep.trusted
+    assert result.estimate == keep.estimate
+    arrays = [
+        xr.DataArray(v, dims=("n", "replicate"), coords={"n": N, "replicate": r})
+        for v, r in ((first[:, 2:], np.arange(2, 10)), (second[:, 2:][:, ::-1], np.arange(10)[:1:-1]))
+    ]
+    assert rates.difference(*arrays, over="n").estimate.value == pytest.approx(keep.estimate.value)
+
+
+def test_rate_laws_at_small_and_realistic_spread():
+    """At a log-sd of 0.3 both laws stay compatible most of the time; at 0.02 the wrong one is rejected.
+
+    The right law is rejected with probability 0.05 per data set: more than 20 of 200 with probability 1e-3.
+    """
+    rng = np.random.default_rng(16)
+    both = rejected = 0
+    for _ in range(200):
+        result = rates.compare_laws(losses(rng, sd=0.3), over=N, draws=50)
+        both += len(result.compatible) == 2
+        rejected += "power" not in result.compatible
+    assert both > 120
+    assert rejected <= 20
+    sharp = rates.compare_laws(losses(rng, sd=0.02), over=N)
+    assert sharp.compatible == ("power",) and sharp.log_likelihood_ratio > 0
+    log_law = np.log(N)[:, None] ** -4.5 * np.exp(0.02 * rng.standard_normal((8, 10)))
+    result = rates.compare_laws(log_law, over=N)
+    assert result.compatible == ("log",) and result.log_likelihood_ratio < 0
+    assert result.tau == pytest.approx(4.5, abs=0.1)
+    assert "compatible with a log law" in result.sentence
+
+
+@pytest.mark.parametrize(("sd", "expected"), [(0.05, 1.0), (0.1, 0.99), (0.3, 0.79), (0.6, 0.66)])
+def test_probability_of_the_right_law(sd, expected):
+    """n^-1/2 against its log law, 10 replicates: an independent simulation gave these probabilities (2 digits)."""
+    x = np.log(N)
+    noise = np.random.default_rng(17).standard_normal((8, 10))
+    noise -= noise.mean(1, keepdims=True)
+    noise /= noise.std(1, ddof=1, keepdims=True)
+    result = rates.compare_laws(np.exp(-0.5 * x[:, None] + sd * noise), over=N)
+    assert result.probability_correct == pytest.approx(expected, abs=0.03)
+
+
+def test_laws_on_unusable_input():
+    assert "nothing to compare" in rates.compare_laws(np.full((8, 3), np.nan), over=N).sentence
+    with pytest.raises(ValueError, match="above 1"):
+        rates.compare_laws(np.ones((4, 2)), over=[0.5, 2, 4, 8])
+
+
+def test_power_gives_designs_that_reach_the_half_width():
+    """The half-width of 2000 simulated studies of a proposed design is the promised one on average, to 3 per cent."""
+    for design in rates.power(0.05, 0.4):
+        n = np.geomspace(1e3, 1e5, design.sizes)
+        logs = 0.4 * np.random.default_rng(18).standard_normal((2000, design.sizes, design.replicates))
+        _, _, low, high = rates.mean_interval(rates.replicate_slopes(np.log(n), logs))
+        assert np.sqrt(np.mean(((high - low) / 2) ** 2)) == pytest.approx(design.half_width, rel=0.03)
+        assert design.half_width <= 0.05
+    assert rates.power(1e-6, 1.0, most=100) == []
+    with pytest.raises(ValueError, match="half_width"):
+        rates.power(0, 1)
