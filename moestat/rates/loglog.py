@@ -15,26 +15,10 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy import stats
 
-from moestat import streams
-from moestat.rates.series import Series, series
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its standard error and confidence interval; NaN where there is none."""
-
-    value: float
-    se: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
-
-NOTHING = Estimate(np.nan, np.nan, np.nan, np.nan)
+from moestat.rates.estimate import Estimate, mean_interval, over_replicates, replicate_slopes
+from moestat.rates.log_means import bootstrap, of_log_means
+from moestat.rates.series import Series, arranged, series
 
 
 @dataclass(frozen=True)
@@ -128,64 +112,6 @@ class RateFit:
         return text if self.trusted else f"{text}. NOT TRUSTED: {' '.join(self.reasons)}"
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Slope of a first series minus slope of a second one, with the two fits it is taken from."""
-
-    estimate: Estimate
-    paired: bool
-    first: RateFit
-    second: RateFit
-    reasons: tuple[str, ...]
-
-    @property
-    def trusted(self) -> bool:
-        """Whether nothing speaks against either fit."""
-        return not self.reasons
-
-
-def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
-    """Return the least-squares slope of every replicate.
-
-    Parameters
-    ----------
-    x : array (S,)
-        Log sizes.
-    logs : array (..., S, R)
-        Log losses.
-
-    Returns
-    -------
-    array (..., R)
-        NaN when there are fewer than two sizes.
-    """
-    centred = x - np.mean(x) if x.size else x
-    spread = np.sum(centred**2)
-    if spread == 0:
-        return np.full(logs.shape[:-2] + logs.shape[-1:], np.nan)
-    return np.einsum("s,...sr->...r", centred / spread, logs)
-
-
-def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean, standard error and t-interval of independent samples (..., R) along the last axis.
-
-    Returns
-    -------
-    mean, se, low, high : arrays (...)
-        All but the mean are NaN for R = 1, and all are for R = 0.
-    """
-    count = samples.shape[-1]
-    nothing = np.full(samples.shape[:-1], np.nan)
-    if count == 0:
-        return nothing, nothing, nothing, nothing
-    mean = np.mean(samples, axis=-1)
-    if count == 1:
-        return mean, nothing, nothing, nothing
-    se = np.std(samples, axis=-1, ddof=1) / np.sqrt(count)
-    half = stats.t.ppf(0.5 + level / 2, count - 1) * se
-    return mean, se, mean - half, mean + half
-
-
 def fit(
     values: Any,
     *,
@@ -237,7 +163,7 @@ def fit(
         raise ValueError(f"level is {level}; it must be between 0 and 1")
     if not isinstance(values, xr.DataArray):
         return _fit(series(values, over, window), level, draws, seed)
-    array = _arranged(values, over, replicate)
+    array = arranged(values, over, replicate)
     sizes = array[over].values
     if array.ndim == 2:
         return _fit(series(array.values, sizes, window), level, draws, seed)
@@ -250,95 +176,16 @@ def fit(
     return xr.Dataset(columns, coords=coords, attrs={"over": str(over), "level": level})
 
 
-def difference(
-    first: Any,
-    second: Any,
-    *,
-    over: Any,
-    window: tuple[float, float] | None = None,
-    level: float = 0.95,
-    paired: bool = True,
-    replicate: Hashable = "replicate",
-) -> Difference:
-    """Return the slope of ``first`` minus the slope of ``second``.
-
-    Parameters
-    ----------
-    first, second : array (S, R) or xarray.DataArray
-        Losses at the same sizes. Two-dimensional; DataArrays are matched by size and replicate.
-    over, window, level, replicate
-        As in :func:`fit`.
-    paired : bool, default True
-        The same replicate of both shares its data, so slopes are subtracted per replicate (t-interval, R - 1);
-        otherwise the interval is Welch's.
-
-    Raises
-    ------
-    ValueError
-        If a DataArray has further dimensions, or paired arrays differ in shape.
-    """
-    if isinstance(first, xr.DataArray) and isinstance(second, xr.DataArray):
-        first, second = (_arranged(a, over, replicate).reset_coords(drop=True) for a in (first, second))
-        if paired:
-            first, second = xr.align(first, second, join="outer")
-        else:
-            first, second = xr.align(first, second, join="outer", exclude={replicate})
-        over, first, second = first[over].values, first.values, second.values
-    first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if paired and first.shape != second.shape:
-        raise ValueError(f"paired losses must have one shape; they have {first.shape} and {second.shape}")
-    if paired:
-        # a replicate counts only if it is complete in both
-        usable = [
-            np.where(np.isfinite(other) & (other > 0), one, np.nan) for one, other in ((first, second), (second, first))
-        ]
-        both = [series(v, over, window) for v in usable]
-    else:
-        both = [series(v, over, window) for v in (first, second)]
-    fits = [_fit(s, level, 0, 0) for s in both]
-    if paired:
-        estimate = _over_replicates(fits[0].slopes - fits[1].slopes, level)
-    else:
-        estimate = _welch(fits[0].slopes, fits[1].slopes, level)
-    reasons = tuple(dict.fromkeys(fits[0].reasons + fits[1].reasons))
-    return Difference(estimate, paired, fits[0], fits[1], reasons)
-
-
-def _arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArray:
-    missing = [str(name) for name in (over, replicate) if name not in values.dims]
-    if missing:
-        raise ValueError(
-            f"the data have no dimension {', '.join(missing)}; they have {', '.join(map(str, values.dims))}"
-        )
-    if over not in values.coords:
-        raise ValueError(f"the dimension {over} has no coordinate, so its sizes are unknown")
-    return values.transpose(..., over, replicate)
-
-
-def _over_replicates(samples: np.ndarray, level: float) -> Estimate:
-    return Estimate(*(float(v) for v in mean_interval(samples, level)))
-
-
-def _welch(first: np.ndarray, second: np.ndarray, level: float) -> Estimate:
-    (m1, s1, *_), (m2, s2, *_) = mean_interval(first, level), mean_interval(second, level)
-    se = float(np.hypot(s1, s2))
-    if not se > 0:
-        return Estimate(float(m1 - m2), se, *((float(m1 - m2),) * 2 if se == 0 else (np.nan, np.nan)))
-    freedom = se**4 / (s1**4 / (first.size - 1) + s2**4 / (second.size - 1))
-    half = float(stats.t.ppf(0.5 + level / 2, freedom)) * se
-    return Estimate(float(m1 - m2), se, float(m1 - m2) - half, float(m1 - m2) + half)
-
-
 def _fit(data: Series, level: float, draws: int, seed: int) -> RateFit:
     x, logs = data.x, data.logs
     slopes = replicate_slopes(x, logs)
-    rate = _over_replicates(slopes, level)
+    rate = over_replicates(slopes, level)
     some = slopes.size > 0 and x.size > 0
     upper = x >= 0.5 * (x[0] + x[-1]) if x.size else np.zeros(0, dtype=bool)
     local = np.diff(logs, axis=0) / np.diff(x)[:, None]
     local_mean, local_se, *_ = mean_interval(local, level)
-    curvature = _over_replicates(_bend(x, logs), level)
-    ols, wls = _of_log_means(data, level)
+    curvature = over_replicates(_bend(x, logs), level)
+    ols, wls = of_log_means(data, level)
     notes = []
     if curvature.low > 0 or curvature.high < 0:
         notes.append(
@@ -349,8 +196,8 @@ def _fit(data: Series, level: float, draws: int, seed: int) -> RateFit:
         rate=rate,
         ols=ols,
         wls=wls,
-        bootstrap=_bootstrap(data, level, draws, seed),
-        last_half=_over_replicates(replicate_slopes(x[upper], logs[upper]), level),
+        bootstrap=bootstrap(data, level, draws, seed),
+        last_half=over_replicates(replicate_slopes(x[upper], logs[upper]), level),
         curvature=curvature,
         local=local_mean,
         local_se=local_se,
@@ -374,41 +221,3 @@ def _bend(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     lower = np.stack([np.ones_like(u), u], axis=1)
     square = u**2 - lower @ np.linalg.lstsq(lower, u**2, rcond=None)[0]
     return 2 * np.log(10) * (square @ logs) / (square @ square)
-
-
-def _of_log_means(data: Series, level: float) -> tuple[Estimate, Estimate]:
-    """Return the OLS and the WLS slope of the log mean loss."""
-    from statsmodels.regression.linear_model import OLS, WLS  # a slow import, needed here alone
-
-    size, count = data.values.shape
-    if size < 2 or count == 0:
-        return NOTHING, NOTHING
-    means = np.mean(data.values, axis=1)
-    design = np.stack([np.ones(size), data.x], axis=1)
-    line = OLS(np.log(means), design).fit()
-    slope = float(line.params[1])
-    if size < 3:
-        ols = Estimate(slope, np.nan, np.nan, np.nan)
-    else:
-        ols = Estimate(slope, float(line.bse[1]), *(float(v) for v in line.conf_int(1 - level)[1]))
-    if count < 2:
-        return ols, NOTHING
-    se = np.std(data.values, axis=1, ddof=1) / np.sqrt(count) / means
-    if not np.all(se > 0):
-        return ols, NOTHING
-    weighted = WLS(np.log(means), design, weights=se**-2.0).fit(cov_type="fixed scale")
-    value, error = float(weighted.params[1]), float(weighted.bse[1])
-    half = float(stats.t.ppf(0.5 + level / 2, count - 1)) * error
-    return ols, Estimate(value, error, value - half, value + half)
-
-
-def _bootstrap(data: Series, level: float, draws: int, seed: int) -> tuple[float, float]:
-    """Return the percentile interval of the slope of the log mean loss, whole replicates drawn again."""
-    count = data.values.shape[1]
-    if draws < 1 or count < 2 or data.sizes.size < 2:
-        return (np.nan, np.nan)
-    rng = streams.generator(seed, streams.key(use="rates.fit"), 0, "bootstrap")
-    weights = rng.multinomial(count, np.full(count, 1 / count), size=draws) / count
-    slopes = replicate_slopes(data.x, np.log(data.values @ weights.T))
-    low, high = np.quantile(slopes, [0.5 - level / 2, 0.5 + level / 2])
-    return float(low), float(high)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 DECADE = 10.0
 MIN_SIZES = 4
@@ -111,3 +113,15 @@ def _missing(values: np.ndarray, usable: np.ndarray, complete: np.ndarray, sizes
         f"{count} of {values.shape[1]} replicates are incomplete at sizes {where} (values: {'; '.join(found)}); "
         "the numbers use the complete ones only."
     ]
+
+
+def arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArray:
+    """Return the losses with sizes and replicates as their last two dimensions."""
+    missing = [str(name) for name in (over, replicate) if name not in values.dims]
+    if missing:
+        raise ValueError(
+            f"the data have no dimension {', '.join(missing)}; they have {', '.join(map(str, values.dims))}"
+        )
+    if over not in values.coords:
+        raise ValueError(f"the dimension {over} has no coordinate, so its sizes are unknown")
+    return values.transpose(..., over, replicate)

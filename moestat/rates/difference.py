@@ -1,0 +1,92 @@
+"""The difference of two slopes, paired by replicate or not."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+from moestat.rates.estimate import Estimate, mean_interval, over_replicates
+from moestat.rates.loglog import RateFit, fit
+from moestat.rates.series import arranged
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Slope of a first series minus slope of a second one, with the two fits it is taken from."""
+
+    estimate: Estimate
+    paired: bool
+    first: RateFit
+    second: RateFit
+    reasons: tuple[str, ...]
+
+    @property
+    def trusted(self) -> bool:
+        """Whether nothing speaks against either fit."""
+        return not self.reasons
+
+
+def difference(
+    first: Any,
+    second: Any,
+    *,
+    over: Any,
+    window: tuple[float, float] | None = None,
+    level: float = 0.95,
+    paired: bool = True,
+    replicate: Hashable = "replicate",
+) -> Difference:
+    """Return the slope of ``first`` minus the slope of ``second``.
+
+    Parameters
+    ----------
+    first, second : array (S, R) or xarray.DataArray
+        Losses at the same sizes. Two-dimensional; DataArrays are matched by size and replicate.
+    over, window, level, replicate
+        As in :func:`fit`.
+    paired : bool, default True
+        The same replicate of both shares its data, so slopes are subtracted per replicate (t-interval, R - 1);
+        otherwise the interval is Welch's.
+
+    Raises
+    ------
+    ValueError
+        If a DataArray has further dimensions, or paired arrays differ in shape.
+    """
+    if isinstance(first, xr.DataArray) and isinstance(second, xr.DataArray):
+        first, second = (arranged(a, over, replicate).reset_coords(drop=True) for a in (first, second))
+        if paired:
+            first, second = xr.align(first, second, join="outer")
+        else:
+            first, second = xr.align(first, second, join="outer", exclude={replicate})
+        over, first, second = first[over].values, first.values, second.values
+    first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if paired and first.shape != second.shape:
+        raise ValueError(f"paired losses must have one shape; they have {first.shape} and {second.shape}")
+    if paired:
+        # a replicate counts only if it is complete in both
+        first, second = (
+            np.where(np.isfinite(other) & (other > 0), one, np.nan) for one, other in ((first, second), (second, first))
+        )
+    fits = [fit(values, over=over, window=window, level=level, draws=0) for values in (first, second)]
+    if paired:
+        estimate = over_replicates(fits[0].slopes - fits[1].slopes, level)
+    else:
+        estimate = _welch(fits[0].slopes, fits[1].slopes, level)
+    reasons = tuple(dict.fromkeys(fits[0].reasons + fits[1].reasons))
+    return Difference(estimate, paired, fits[0], fits[1], reasons)
+
+
+def _welch(first: np.ndarray, second: np.ndarray, level: float) -> Estimate:
+    (m1, s1, *_), (m2, s2, *_) = mean_interval(first, level), mean_interval(second, level)
+    se = float(np.hypot(s1, s2))
+    if not se > 0:
+        return Estimate(float(m1 - m2), se, *((float(m1 - m2),) * 2 if se == 0 else (np.nan, np.nan)))
+    freedom = se**4 / (s1**4 / (first.size - 1) + s2**4 / (second.size - 1))
+    half = float(stats.t.ppf(0.5 + level / 2, freedom)) * se
+    return Estimate(float(m1 - m2), se, float(m1 - m2) - half, float(m1 - m2) + half)

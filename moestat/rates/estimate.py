@@ -1,0 +1,71 @@
+"""Estimates with intervals, and the one that rates are built on: a slope per replicate, averaged over replicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its standard error and confidence interval; NaN where there is none."""
+
+    value: float
+    se: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+NOTHING = Estimate(np.nan, np.nan, np.nan, np.nan)
+
+
+def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """Return the least-squares slope of every replicate.
+
+    Parameters
+    ----------
+    x : array (S,)
+        Log sizes.
+    logs : array (..., S, R)
+        Log losses.
+
+    Returns
+    -------
+    array (..., R)
+        NaN when there are fewer than two sizes.
+    """
+    centred = x - np.mean(x) if x.size else x
+    spread = np.sum(centred**2)
+    if spread == 0:
+        return np.full(logs.shape[:-2] + logs.shape[-1:], np.nan)
+    return np.einsum("s,...sr->...r", centred / spread, logs)
+
+
+def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the mean, standard error and t-interval of independent samples (..., R) along the last axis.
+
+    Returns
+    -------
+    mean, se, low, high : arrays (...)
+        All but the mean are NaN for R = 1, and all are for R = 0.
+    """
+    count = samples.shape[-1]
+    nothing = np.full(samples.shape[:-1], np.nan)
+    if count == 0:
+        return nothing, nothing, nothing, nothing
+    mean = np.mean(samples, axis=-1)
+    if count == 1:
+        return mean, nothing, nothing, nothing
+    se = np.std(samples, axis=-1, ddof=1) / np.sqrt(count)
+    half = stats.t.ppf(0.5 + level / 2, count - 1) * se
+    return mean, se, mean - half, mean + half
+
+
+def over_replicates(samples: np.ndarray, level: float) -> Estimate:
+    """Return the mean of independent samples (R,) with its t-interval."""
+    return Estimate(*(float(v) for v in mean_interval(samples, level)))

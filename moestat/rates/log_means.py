@@ -1,0 +1,48 @@
+"""The slope of the log mean loss: least squares with equal and with Monte Carlo weights, and a bootstrap."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from moestat import streams
+from moestat.rates.estimate import NOTHING, Estimate, replicate_slopes
+from moestat.rates.series import Series
+
+
+def of_log_means(data: Series, level: float) -> tuple[Estimate, Estimate]:
+    """Return the OLS and the WLS slope of the log mean loss."""
+    from statsmodels.regression.linear_model import OLS, WLS  # a slow import, needed here alone
+
+    size, count = data.values.shape
+    if size < 2 or count == 0:
+        return NOTHING, NOTHING
+    means = np.mean(data.values, axis=1)
+    design = np.stack([np.ones(size), data.x], axis=1)
+    line = OLS(np.log(means), design).fit()
+    slope = float(line.params[1])
+    if size < 3:
+        ols = Estimate(slope, np.nan, np.nan, np.nan)
+    else:
+        ols = Estimate(slope, float(line.bse[1]), *(float(v) for v in line.conf_int(1 - level)[1]))
+    if count < 2:
+        return ols, NOTHING
+    se = np.std(data.values, axis=1, ddof=1) / np.sqrt(count) / means
+    if not np.all(se > 0):
+        return ols, NOTHING
+    weighted = WLS(np.log(means), design, weights=se**-2.0).fit(cov_type="fixed scale")
+    value, error = float(weighted.params[1]), float(weighted.bse[1])
+    half = float(stats.t.ppf(0.5 + level / 2, count - 1)) * error
+    return ols, Estimate(value, error, value - half, value + half)
+
+
+def bootstrap(data: Series, level: float, draws: int, seed: int) -> tuple[float, float]:
+    """Return the percentile interval of the slope of the log mean loss, whole replicates drawn again."""
+    count = data.values.shape[1]
+    if draws < 1 or count < 2 or data.sizes.size < 2:
+        return (np.nan, np.nan)
+    rng = streams.generator(seed, streams.key(use="rates.fit"), 0, "bootstrap")
+    weights = rng.multinomial(count, np.full(count, 1 / count), size=draws) / count
+    slopes = replicate_slopes(data.x, np.log(data.values @ weights.T))
+    low, high = np.quantile(slopes, [0.5 - level / 2, 0.5 + level / 2])
+    return float(low), float(high)
