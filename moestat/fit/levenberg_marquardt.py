@@ -1,0 +1,346 @@
+r"""A batch of independent least-squares problems, solved by Levenberg-Marquardt.
+
+Each member minimises its own :math:`L(\theta) = \frac12 \sum_k r_k(\theta)^2`, within a box if one is given, by steps
+that solve :math:`(J'J + \mu D)\, s = -J'r` on the coordinates that are not held at the box. Damping, acceptance and
+stopping are per member, and a member that has finished leaves the batch, so that the rest is not slowed down and no
+member's numbers depend on the others'.
+
+Sources: Nielsen, "Damping parameter in Marquardt's method" (IMM, 1999), for the update of mu; Moré, "The
+Levenberg-Marquardt algorithm: implementation and theory" (1978), for the scaling D; Bertsekas, "Projected Newton
+methods for optimization problems with simple constraints" (1982), for the box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.gram import Gram, Problem
+from moestat.fit.linalg import cholesky_solve
+from moestat.status import Status
+
+_RUNNING = -1
+_SMALLEST_GAIN = 1e-4  # least share of the predicted decrease that a step must achieve (Armijo)
+_LARGEST_DAMPING = 1e200
+_FLAT = 1e-8  # relative gradient below which a stall is a minimum to working precision
+_RIDGE = 1e-14  # relative to a unit diagonal: makes a singular J'J solvable, far below any digit of the decrement
+
+
+@dataclass(frozen=True)
+class LMResult:
+    r"""Where each member of the batch ended, and how near to a stationary point that is.
+
+    Attributes
+    ----------
+    theta : array (B, p)
+    loss : array (B,)
+    gradient : array (B,)
+        Largest absolute coordinate of the projected gradient (0 where the box holds a coordinate back).
+    decrement : array (B,)
+        :math:`\frac12 g'(J'J)^{-1}g` on the free coordinates: by how much the undamped step is predicted to lower
+        the loss. Infinite where the curvature is not positive definite.
+    damping : array (B,)
+        Last value of mu.
+    iterations : array (B,) int
+        Steps tried; the problem was evaluated once more than that.
+    box_hits : array (B,) int
+        Coordinates that lie on the box.
+    status : array (B,) int
+        A :class:`moestat.status.Status`.
+    """
+
+    theta: Array
+    loss: Array
+    gradient: Array
+    decrement: Array
+    damping: Array
+    iterations: Array
+    box_hits: Array
+    status: Array
+
+    @property
+    def success(self) -> Array:
+        """Whether each member converged, (B,) bool."""
+        return self.status == int(Status.CONVERGED)
+
+    def message(self) -> list[str]:
+        """Return one full sentence per member."""
+        return [Status(int(code)).sentence for code in to_numpy(self.status)]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The members still running: one row each in every array."""
+
+    members: Array
+    theta: Array
+    lower: Array
+    upper: Array
+    loss: Array
+    gradient: Array
+    gram: Array
+    scale: Array
+    damping: Array
+    growth: Array
+    floor: Array
+    iterations: Array
+    stalled: Array
+
+    def take(self, rows: Array) -> _Batch:
+        xp = namespace(rows)
+        return _Batch(*(xp.take(getattr(self, field.name), rows, axis=0) for field in fields(self)))
+
+
+def levenberg_marquardt(
+    problem: Problem,
+    start: Array,
+    *,
+    lower: Array | float | None = None,
+    upper: Array | float | None = None,
+    scaling: Literal["identity", "diagonal"] = "identity",
+    damping: float = 1e-3,
+    tolerance: float = 1e-10,
+    floor: float = 1e-20,
+    max_iterations: int = 400,
+) -> LMResult:
+    r"""Minimise B independent sums of squares.
+
+    Parameters
+    ----------
+    problem : callable
+        See :data:`moestat.fit.gram.Problem`; :func:`~moestat.fit.gram.from_residuals` and
+        :func:`~moestat.fit.gram.from_chunks` make one of residuals and Jacobian.
+    start : array (B, p) of float64
+        Moved into the box if it lies outside.
+    lower, upper : float or array broadcastable to (B, p), optional
+        The box.
+    scaling : {"identity", "diagonal"}, default "identity"
+        D: the identity, which leaves directions without curvature alone; or the largest diagonal of J'J so far
+        (Moré), which makes the result independent of the coordinates' units.
+    damping : float, default 1e-3
+        First mu, relative to the largest diagonal of J'J at the start (to D for "diagonal").
+    tolerance : float, default 1e-10
+        A member has converged when its decrement is at most ``tolerance * loss``.
+    floor : float, default 1e-20
+        ... or at most ``floor`` times its loss at the start, for problems whose minimum is zero.
+    max_iterations : int, default 400
+        Steps tried per member.
+
+    Returns
+    -------
+    LMResult
+
+    Raises
+    ------
+    ValueError
+        If ``start`` is not (B, p), an option is unknown or not positive, or the box is empty.
+
+    Notes
+    -----
+    The statuses are CONVERGED; LIMIT; STALLED, when no step of a size that rounding can resolve lowers the loss; and
+    NOT_FINITE, when the start has no finite loss, gradient and curvature. A step to a point where they are not
+    finite is refused like one that raises the loss. A stall counts as converged where every
+    :math:`|g_i| \le 10^{-8} \sqrt{2 L (J'J)_{ii}}`, that is where the residuals are orthogonal to each column of the
+    Jacobian to 1e-8: at minima with a singular Jacobian the decrement overstates what can still be gained.
+    """
+    if start.ndim != 2:
+        raise ValueError(f"start has {start.ndim} dimensions; it must be (members, parameters)")
+    if scaling not in ("identity", "diagonal"):
+        raise ValueError(f"scaling is {scaling!r}; allowed are identity, diagonal")
+    for name, value in (("damping", damping), ("tolerance", tolerance), ("max_iterations", max_iterations)):
+        if not value > 0:
+            raise ValueError(f"{name} is {value}; it must be positive")
+    xp = namespace(start)
+    batch = _begin(problem, start, lower, upper, scaling, damping, floor)
+    finished: list[tuple[Array, LMResult]] = []
+    while True:
+        free, projected, decrement = _certificate(batch)
+        status = _status(batch, projected, decrement, tolerance, max_iterations)
+        done = status != _RUNNING
+        if bool(xp.any(done)) or start.shape[0] == 0:
+            rows = xp.nonzero(done)[0]
+            finished.append(
+                (xp.take(batch.members, rows), _result(batch.take(rows), projected, decrement, status, rows))
+            )
+            rows = xp.nonzero(~done)[0]
+            batch, free = batch.take(rows), xp.take(free, rows, axis=0)
+        if batch.members.shape[0] == 0:
+            break
+        batch = _step(problem, batch, free, scaling)
+    return _in_order(finished)
+
+
+def _begin(
+    problem: Problem,
+    start: Array,
+    lower: Array | float | None,
+    upper: Array | float | None,
+    scaling: str,
+    damping: float,
+    floor: float,
+) -> _Batch:
+    xp = namespace(start)
+    size = start.shape[0]
+    members = xp.arange(size, dtype=xp.int64)
+    low = _bound(xp, lower, start, -xp.inf)
+    high = _bound(xp, upper, start, xp.inf)
+    if bool(xp.any(low > high)):
+        raise ValueError("the box is empty: a lower bound exceeds its upper bound")
+    # take() lays the rows out in one way whatever the input's strides, on which sums would otherwise depend
+    theta = xp.take(xp.minimum(xp.maximum(start, low), high), members, axis=0)
+    loss, gradient, gram = problem(theta, members)
+    diagonal = _diagonal(gram)
+    first = damping * xp.ones_like(loss)
+    if scaling == "identity":
+        largest = xp.max(diagonal, axis=-1)
+        scale = xp.ones_like(theta)
+        first = first * xp.where(largest > 0, largest, xp.ones_like(largest))
+    else:
+        scale = xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))
+    return _Batch(
+        members=members,
+        theta=theta,
+        lower=low,
+        upper=high,
+        loss=loss,
+        gradient=gradient,
+        gram=gram,
+        scale=scale,
+        damping=first,
+        growth=2.0 * xp.ones_like(loss),
+        floor=floor * loss,
+        iterations=xp.zeros(size, dtype=xp.int64),
+        stalled=xp.zeros(size, dtype=xp.bool),
+    )
+
+
+def _bound(xp: Any, bound: Array | float | None, start: Array, default: float) -> Array:
+    value = default if bound is None else bound
+    if isinstance(value, (int, float)):
+        return xp.full(start.shape, float(value), dtype=start.dtype)
+    return xp.broadcast_to(xp.asarray(value, dtype=start.dtype), start.shape)
+
+
+def _diagonal(gram: Array) -> Array:
+    return namespace(gram).linalg.diagonal(gram)
+
+
+def _certificate(batch: _Batch) -> tuple[Array, Array, Array]:
+    """Return the coordinates that are free to move, the projected gradient and the decrement."""
+    held = ((batch.theta <= batch.lower) & (batch.gradient > 0)) | ((batch.theta >= batch.upper) & (batch.gradient < 0))
+    xp = namespace(held)
+    projected = xp.where(held, xp.zeros_like(batch.gradient), batch.gradient)
+    finite = _finite(Gram(batch.loss, batch.gradient, batch.gram))
+    gram = xp.where(finite[:, None, None], batch.gram, xp.full_like(batch.gram, -1.0))
+    step, ok = _solve(gram, xp.zeros_like(projected), projected, ~held, _RIDGE)
+    decrement = 0.5 * xp.sum(step * projected, axis=-1)
+    return ~held, projected, xp.where(ok & (decrement >= 0), decrement, xp.full_like(decrement, xp.inf))
+
+
+def _solve(gram: Array, added: Array, rhs: Array, free: Array, ridge: float = 0.0) -> tuple[Array, Array]:
+    """Solve (gram + diag(added)) s = rhs on the free coordinates, after scaling to a unit diagonal.
+
+    The scaling changes nothing in exact arithmetic and brings the condition number near the best a diagonal scaling
+    can (van der Sluis 1969), so that units do not matter to the Cholesky factorisation.
+    """
+    xp = namespace(gram, rhs)
+    one, zero = xp.ones_like(rhs), xp.zeros_like(rhs)
+    diagonal = _diagonal(gram) + added
+    usable = free & (diagonal > 0)
+    unit = xp.where(usable, 1.0 / xp.sqrt(xp.where(usable, diagonal, one)), zero)
+    eye = xp.eye(rhs.shape[-1], dtype=rhs.dtype)
+    # the diagonal is set, not computed: 1 + ridge where the coordinate takes part, 1 where it does not
+    matrix = gram * unit[..., :, None] * unit[..., None, :] * (1.0 - eye) + eye * (1.0 + ridge)
+    step, ok = cholesky_solve(matrix, rhs * unit)
+    # a free coordinate with a negative curvature makes the matrix indefinite, which the scaling must not hide
+    definite = xp.all(~free | (diagonal >= 0), axis=-1)
+    return xp.where(ok[:, None], step * unit, zero), ok & definite
+
+
+def _status(batch: _Batch, projected: Array, decrement: Array, tolerance: float, max_iterations: int) -> Array:
+    xp = namespace(decrement)
+    code = xp.full(decrement.shape, _RUNNING, dtype=xp.int64)
+
+    def mark(code: Array, where: Array, status: Status) -> Array:
+        return xp.where(where, xp.full_like(code, int(status)), code)
+
+    code = mark(code, batch.iterations >= max_iterations, Status.LIMIT)
+    # at a minimum where J'J is singular the decrement says nothing; a zero gradient to rounding still does
+    diagonal = _diagonal(batch.gram)
+    curvature = xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))
+    flat = xp.max(xp.abs(projected) / xp.sqrt(curvature), axis=-1) <= _FLAT * xp.sqrt(2.0 * xp.abs(batch.loss))
+    code = mark(code, batch.stalled, Status.STALLED)
+    code = mark(code, batch.stalled & flat, Status.CONVERGED)
+    code = mark(code, (decrement <= tolerance * batch.loss) | (decrement <= batch.floor), Status.CONVERGED)
+    code = mark(code, xp.all(projected == 0, axis=-1), Status.CONVERGED)
+    return mark(code, ~_finite(Gram(batch.loss, batch.gradient, batch.gram)), Status.NOT_FINITE)
+
+
+def _finite(at: Gram) -> Array:
+    xp = namespace(at.loss)
+    gradient = xp.all(xp.isfinite(at.gradient), axis=-1)
+    return xp.isfinite(at.loss) & gradient & xp.all(xp.isfinite(at.gram), axis=(-2, -1))
+
+
+def _step(problem: Problem, batch: _Batch, free: Array, scaling: str) -> _Batch:
+    """Try one step of every member; keep it where it lowers the loss enough, and update the damping."""
+    xp = namespace(free)
+    zero, one = xp.zeros_like(batch.loss), xp.ones_like(batch.loss)
+    rhs = xp.where(free, -batch.gradient, xp.zeros_like(batch.gradient))
+    step, ok = _solve(batch.gram, batch.damping[:, None] * batch.scale, rhs, free)
+    theta = xp.minimum(xp.maximum(batch.theta + step, batch.lower), batch.upper)
+    # the step that was really made, after the box and after rounding
+    moved = theta - batch.theta
+    curved = xp.matmul(batch.gram, moved[..., None])[..., 0]
+    predicted = -xp.sum(moved * (batch.gradient + 0.5 * curved), axis=-1)
+    trial = problem(theta, batch.members)
+    usable = ok & _finite(trial) & (predicted > 0)
+    gain = xp.where(usable, batch.loss - trial.loss, zero) / xp.where(usable, predicted, one)
+    accept = usable & (gain > _SMALLEST_GAIN)
+
+    shrink = xp.maximum(one / 3.0, 1.0 - (2.0 * xp.where(accept, gain, zero) - 1.0) ** 3)
+    gram = xp.where(accept[:, None, None], trial.gram, batch.gram)
+    scale = batch.scale if scaling == "identity" else xp.maximum(batch.scale, _diagonal(gram))
+    size = xp.max(xp.abs(moved), axis=-1)
+    negligible = size <= 1e-15 * xp.max(xp.abs(batch.theta), axis=-1)
+    return replace(
+        batch,
+        theta=xp.where(accept[:, None], theta, batch.theta),
+        loss=xp.where(accept, trial.loss, batch.loss),
+        gradient=xp.where(accept[:, None], trial.gradient, batch.gradient),
+        gram=gram,
+        scale=scale,
+        damping=batch.damping * xp.where(accept, shrink, batch.growth),
+        growth=xp.where(accept, 2.0 * one, 2.0 * batch.growth),
+        iterations=batch.iterations + 1,
+        # a factorisation that failed says nothing about the loss: more damping, unless no damping can help
+        stalled=~accept & ((ok & negligible) | (batch.damping > _LARGEST_DAMPING)),
+    )
+
+
+def _result(batch: _Batch, projected: Array, decrement: Array, status: Array, rows: Array) -> LMResult:
+    xp = namespace(rows)
+    on_box = (batch.theta <= batch.lower) | (batch.theta >= batch.upper)
+    return LMResult(
+        theta=batch.theta,
+        loss=batch.loss,
+        gradient=xp.max(xp.abs(xp.take(projected, rows, axis=0)), axis=-1),
+        decrement=xp.take(decrement, rows),
+        damping=batch.damping,
+        iterations=batch.iterations,
+        box_hits=xp.sum(xp.astype(on_box, xp.int64), axis=-1),
+        status=xp.take(status, rows),
+    )
+
+
+def _in_order(finished: list[tuple[Array, LMResult]]) -> LMResult:
+    """Put the members back in the order of the start."""
+    xp = namespace(finished[0][0])
+    order = xp.argsort(xp.concat([members for members, _ in finished]))
+    return LMResult(
+        *(
+            xp.take(xp.concat([getattr(part, field.name) for _, part in finished]), order, axis=0)
+            for field in fields(LMResult)
+        )
+    )
