@@ -56,6 +56,19 @@ def logistic_loss(margin: Array) -> Array:
     return xp.log1p(xp.exp(-xp.abs(margin))) + (xp.abs(margin) - margin) / 2
 
 
+def at_expert(values: Array, expert: Array) -> Array:
+    """Pick the value of each sample's own expert from values (B, n, M): (B, n)."""
+    xp = namespace(values, expert)
+    chosen = expert[:, :, None] == xp.arange(values.shape[-1], dtype=expert.dtype)
+    return xp.sum(xp.where(chosen, values, xp.zeros_like(values)), axis=-1)
+
+
+def mean_loss(scores: Array, expert: Array, margin: Array) -> Array:
+    """Return the mean logistic loss (B,) of scores (B, n, M) and margins y f_e (B, n) without the router's factor."""
+    xp = namespace(scores, margin)
+    return xp.mean(logistic_loss(at_expert(softmax(scores), expert) * margin), axis=-1)
+
+
 def outputs(weights: Array, x: Array) -> Array:
     """Return the output of every expert for every sample.
 
@@ -75,10 +88,10 @@ def outputs(weights: Array, x: Array) -> Array:
     w = xp.reshape(xp.permute_dims(weights, (0, 2, 3, 1, 4)), (batch, own, d, experts * neurons))
     values = []
     for start in range(0, n, CHUNK):
-        part = x[:, start : start + CHUNK]
+        part = x[:, start : min(start + CHUNK, n), ...]
         rows = part.shape[1]
         if own == 1:
-            s = xp.matmul(xp.reshape(part, (batch, rows * patches, d)), w[:, 0])
+            s = xp.matmul(xp.reshape(part, (batch, rows * patches, d)), w[:, 0, ...])
             s = xp.reshape(s, (batch, rows, patches, experts, neurons))
             f = xp.sum(s * s * s, axis=(2, 4))
         else:

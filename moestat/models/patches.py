@@ -17,6 +17,24 @@ Range = tuple[float, float]
 
 
 @dataclass(frozen=True)
+class Law:
+    """Laws of the amplitudes (bounds of uniforms) and of the noise; the defaults are the paper's.
+
+    Attributes
+    ----------
+    signal, centre, feature_noise : (float, float)
+        Bounds of alpha, beta and gamma.
+    noise_scale : float
+        sigma_p: a noise patch has the expected squared norm sigma_p^2.
+    """
+
+    signal: Range = (0.5, 2.0)
+    centre: Range = (1.0, 2.0)
+    feature_noise: Range = (0.5, 3.0)
+    noise_scale: float = 1.0
+
+
+@dataclass(frozen=True)
 class Dictionary:
     """The directions of the data: ``labels`` v_k and ``centres`` c_k, each of shape (K, d), all orthonormal."""
 
@@ -68,11 +86,7 @@ def draw(
     directions: Dictionary,
     n: int,
     patches: int,
-    *,
-    signal: Range = (0.5, 2.0),
-    centre: Range = (1.0, 2.0),
-    feature_noise: Range = (0.5, 3.0),
-    noise_scale: float = 1.0,
+    law: Law = Law(),
 ) -> Examples:
     """Draw ``n`` examples; with the same generators, a smaller ``n`` gives the first rows of a larger one.
 
@@ -85,10 +99,8 @@ def draw(
         The v_k and c_k.
     n, patches : int
         Sample size and P >= 3.
-    signal, centre, feature_noise : (float, float)
-        Bounds of the uniform amplitudes alpha, beta, gamma.
-    noise_scale : float
-        sigma_p: a noise patch has the expected squared norm sigma_p^2.
+    law : Law
+        Amplitudes and noise.
 
     Raises
     ------
@@ -101,7 +113,7 @@ def draw(
     if patches < 3:
         raise ValueError(f"patches is {patches}; an example has three patches with structure, so at least 3 are needed")
     u = scalars.random((n, 7 + patches))
-    noise = vectors.standard_normal((n, patches - 3, d)) * (noise_scale / np.sqrt(d))
+    noise = vectors.standard_normal((n, patches - 3, d)) * (law.noise_scale / np.sqrt(d))
 
     cluster = np.minimum((u[:, 0] * clusters).astype(np.int64), clusters - 1)
     other = np.minimum((u[:, 1] * (clusters - 1)).astype(np.int64), clusters - 2)
@@ -109,7 +121,7 @@ def draw(
     y = np.where(u[:, 2] < 0.5, -1.0, 1.0)
     epsilon = np.where(u[:, 3] < 0.5, -1.0, 1.0)
     alpha, beta, gamma = (
-        low + (high - low) * u[:, 4 + i] for i, (low, high) in enumerate((signal, centre, feature_noise))
+        low + (high - low) * u[:, 4 + i] for i, (low, high) in enumerate((law.signal, law.centre, law.feature_noise))
     )
     ordered = np.concatenate(
         [

@@ -42,8 +42,9 @@ class Tiles:
     def gather(self, values: Array) -> Array:
         """Bring values per sample, (B, n, ...), into tiles, (B, T, R, ...); unfilled rows repeat sample 0."""
         batch, tiles, rows = self.source.shape
-        taken = _take(values, self.source.reshape(batch, tiles * rows))
-        return namespace(values).reshape(taken, (batch, tiles, rows, *values.shape[2:]))
+        xp = namespace(values)
+        taken = _take(values, xp.reshape(self.source, (batch, tiles * rows)))
+        return xp.reshape(taken, (batch, tiles, rows, *values.shape[2:]))
 
     def scatter(self, values: Array) -> Array:
         """Bring values per tile row, (B, T, R, ...), back to samples, (B, n, ...)."""

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from moestat.models import patches
+
+
+def streams(seed):
+    return np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
+
+
+def test_directions_are_orthonormal():
+    directions = patches.dictionary(np.random.default_rng(0), 4, 50)
+    q = np.concatenate([directions.labels, directions.centres])
+    np.testing.assert_allclose(q @ q.T, np.eye(8), atol=1e-12)
+
+
+def test_too_few_dimensions_are_refused():
+    with pytest.raises(ValueError, match="dimension is 7; 4 clusters need at least 8"):
+        patches.dictionary(np.random.default_rng(0), 4, 7)
+
+
+@pytest.mark.parametrize(("clusters", "count", "message"), [(1, 4, "at least 2"), (2, 2, "at least 3")])
+def test_impossible_examples_are_refused(clusters, count, message):
+    directions = patches.dictionary(np.random.default_rng(0), clusters, 10)
+    with pytest.raises(ValueError, match=message):
+        patches.draw(*streams(0), directions, 5, count)
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_patches_hold_what_the_definition_says(count):
+    directions = patches.dictionary(np.random.default_rng(1), 3, 12)
+    drawn = patches.draw(*streams(1), directions, 200, count)
+    rows = np.arange(200)
+    assert drawn.x.shape == (200, count, 12)
+    assert set(np.unique(drawn.y)) == {-1.0, 1.0}
+    assert np.all(drawn.cluster != drawn.other)
+
+    label, centre, feature = (drawn.x[rows, drawn.position[:, i]] for i in range(3))
+    alpha = drawn.y * np.sum(label * directions.labels[drawn.cluster], axis=1)
+    beta = np.sum(centre * directions.centres[drawn.cluster], axis=1)
+    gamma = np.sum(feature * directions.labels[drawn.other], axis=1)
+    for amplitude, (low, high) in ((alpha, (0.5, 2)), (beta, (1, 2)), (np.abs(gamma), (0.5, 3))):
+        assert amplitude.min() >= low and amplitude.max() <= high
+        assert np.ptp(amplitude) > 0.8 * (high - low)
+    np.testing.assert_allclose(label, (drawn.y * alpha)[:, None] * directions.labels[drawn.cluster], atol=1e-12)
+    np.testing.assert_allclose(centre, beta[:, None] * directions.centres[drawn.cluster], atol=1e-12)
+    np.testing.assert_allclose(feature, gamma[:, None] * directions.labels[drawn.other], atol=1e-12)
+    assert abs(np.mean(np.sign(gamma) * drawn.y)) < 0.3  # 4.2 standard errors of independent signs
+
+
+def test_laws_are_uniform():
+    # each chi-squared test rejects a right law with probability 1e-4
+    directions = patches.dictionary(np.random.default_rng(2), 4, 10)
+    drawn = patches.draw(*streams(2), directions, 20_000, 5)
+    pairs = np.bincount(drawn.cluster * 4 + drawn.other, minlength=16).reshape(4, 4)
+    assert np.all(np.diagonal(pairs) == 0)
+    assert stats.chisquare(pairs[~np.eye(4, dtype=bool)]).pvalue > 1e-4
+    places = np.bincount(drawn.position @ np.array([25, 5, 1]), minlength=125)
+    assert stats.chisquare(places[places > 0]).pvalue > 1e-4
+    assert np.count_nonzero(places) == 60
+    assert stats.binomtest(int(np.sum(drawn.y > 0)), 20_000).pvalue > 1e-4
+
+
+def test_noise_patches_have_the_stated_scale():
+    directions = patches.dictionary(np.random.default_rng(3), 2, 20)
+    drawn = patches.draw(*streams(3), directions, 500, 8, patches.Law(noise_scale=2.0))
+    noise = np.ones((500, 8), dtype=bool)
+    noise[np.arange(500)[:, None], drawn.position] = False
+    squared = np.sum(drawn.x[noise] ** 2, axis=-1)
+    # 20 / 4 times the squared norm is chi-squared with 20 degrees of freedom: false alarm 1e-6
+    total = np.sum(squared) * 20 / 4
+    assert abs(stats.norm.ppf(stats.chi2(20 * 2500).cdf(total))) < 4.9
+
+
+def test_samples_are_nested():
+    directions = patches.dictionary(np.random.default_rng(4), 4, 20)
+    small, large = (patches.draw(*streams(4), directions, n, 6) for n in (30, 100))
+    np.testing.assert_array_equal(small.x, large.x[:30])
+    np.testing.assert_array_equal(small.y, large.y[:30])
+    np.testing.assert_array_equal(small.position, large.position[:30])
+
+
+def test_equal_bounds_make_constants():
+    directions = patches.dictionary(np.random.default_rng(5), 2, 10)
+    law = patches.Law(signal=(1.0, 1.0), centre=(1.0, 1.0), feature_noise=(1.0, 1.0), noise_scale=0.0)
+    drawn = patches.draw(*streams(5), directions, 20, 4, law)
+    np.testing.assert_allclose(np.sum(drawn.x**2, axis=(1, 2)), 3.0)
