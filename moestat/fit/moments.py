@@ -1,0 +1,299 @@
+r"""Loss, gradient and exact Hessian of the regression mixture by monomial moments.
+
+With score :math:`s_i = q(x)'\gamma_i` and pre-activation :math:`h_i = e(x)'\eta_i`, every block of the Hessian of
+the least-squares loss is a sum over samples of (a weight of the pair of atoms) x (a product of two features), and the
+products of two features are monomials in x: of degree 4 for gate-gate, 3 for gate-expert, 2 for expert-expert. So
+the p x p Hessian is three matrix products, (weights of pairs x samples) times (samples x monomials), and a gather. At
+d = 8, N = 9 that is a sixth of the flops of J'J, and the residual's second-order term only changes the weights:
+exact Newton costs the same as Gauss-Newton. No Jacobian is ever formed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from typing import Any, Literal
+
+import numpy as np
+
+from moestat.arrays import Array, namespace
+from moestat.models import experts, gates
+from moestat.models.regression import Model
+
+Precision = Literal["mixed", "double"]
+
+ROWS = 1024
+"""Samples per chunk: fixed, so that no result depends on the batch, and small, so that a chunk stays in cache."""
+
+CACHE_BYTES = 256 * 2**20
+"""Monomials are kept between iterations if they need no more than this; the numbers are the same either way."""
+
+
+def monomials(xt: Array, degree: int) -> Array:
+    """Return all monomials of degree 0..``degree``, by degree, then lexicographically.
+
+    Parameters
+    ----------
+    xt : array (..., d, n)
+    degree : int
+
+    Returns
+    -------
+    array (..., M, n), M = binomial(d + degree, degree)
+    """
+    xp = namespace(xt)
+    d = xt.shape[-2]
+    blocks = [xp.ones_like(xt[..., :1, :]), xt]
+    starts = list(range(d))  # where the monomials whose smallest variable is >= a begin
+    while len(blocks) <= degree:
+        previous = blocks[-1]
+        parts = [xt[..., a : a + 1, :] * previous[..., starts[a] :, :] for a in range(d)]
+        blocks.append(xp.concat(parts, axis=-2))
+        starts = [sum(part.shape[-2] for part in parts[:a]) for a in range(d)]
+    return xp.concat(blocks[: degree + 1], axis=-2)
+
+
+def _monomial_index(d: int, degree: int) -> dict[tuple[int, ...], int]:
+    """Return the position of every monomial, written as its sorted tuple of variables."""
+    order = [t for k in range(degree + 1) for t in combinations_with_replacement(range(d), k)]
+    return {t: position for position, t in enumerate(order)}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the entries of the Hessian are found among the moments.
+
+    Attributes
+    ----------
+    degrees : (int, int, int)
+        Degree of the monomials of gate-gate, gate-expert and expert-expert products.
+    sizes : (int, int, int)
+        Their numbers of monomials.
+    index : int array (p * p,)
+        Position of every entry in the concatenated moments.
+    scale : array (p, p)
+        Factors of sqrt(2) of the isometric storage.
+    """
+
+    degrees: tuple[int, int, int]
+    sizes: tuple[int, int, int]
+    index: np.ndarray
+    scale: np.ndarray
+
+
+@lru_cache(maxsize=16)
+def layout(model: Model, n_atoms: int) -> Layout:
+    """Return the layout for ``n_atoms`` atoms of a model."""
+    d, n, size = model.d, n_atoms, model.atom_size
+    pairs = list(combinations_with_replacement(range(d), 2))
+    gate: list[tuple[int, ...]] = [()]
+    if model.score != "partial":
+        gate += [(a,) for a in range(d)]
+    if model.score != "linear":
+        gate += [(a, a) for a in range(d)] + [(a, b) for a, b in pairs if a < b]
+    expert: list[tuple[int, ...]] = [(a,) for a in range(d)] + [()]
+    degree = max(len(t) for t in gate)
+    degrees = (2 * degree, degree + 1, 2)
+    position = _monomial_index(d, max(degrees))
+    sizes = tuple(sum(len(t) <= k for t in position) for k in degrees)
+    atom = gate + expert
+    feature = np.array([[position[tuple(sorted(s + t))] for t in atom] for s in atom])
+    is_gate = np.arange(size) < len(gate)
+    # pairs of one kind are stored with i = j first, then i < j row by row; gate-expert pairs are stored as i N + j
+    ij = np.zeros((n, n), dtype=np.int64)
+    ij[np.diag_indices(n)] = np.arange(n)
+    ij[np.triu_indices(n, 1)] = n + np.arange(n * (n - 1) // 2)
+    ij = np.maximum(ij, ij.T)
+    flat = np.arange(n * n).reshape(n, n)
+    n_pairs = n * (n + 1) // 2
+    offsets = np.cumsum([0, n_pairs * sizes[0], n * n * sizes[1]])
+    atom_i, atom_j = np.arange(n)[:, None, None, None], np.arange(n)[None, None, :, None]
+    f = feature[None, :, None, :]
+    gate_k, gate_l = is_gate[None, :, None, None], is_gate[None, None, None, :]
+    index = np.where(
+        gate_k & gate_l,
+        offsets[0] + ij[atom_i, atom_j] * sizes[0] + f,
+        np.where(
+            ~gate_k & ~gate_l,
+            offsets[2] + ij[atom_i, atom_j] * sizes[2] + f,
+            offsets[1] + np.where(gate_k, flat[atom_i, atom_j], flat[atom_j, atom_i]) * sizes[1] + f,
+        ),
+    )
+    root = np.array([np.sqrt(2.0) if len(set(t)) == 2 else 1.0 for t in atom])
+    scale = np.tile(root, n)
+    return Layout(degrees, (sizes[0], sizes[1], sizes[2]), index.reshape(-1), scale[:, None] * scale[None, :])
+
+
+class Problem:
+    """The least-squares problems of a batch of members: 1/2 mean (f_theta(x) - y)^2.
+
+    Parameters
+    ----------
+    model : Model
+    n_atoms : int
+        Number N of fitted atoms.
+    x : array (B, n, d)
+    y : array (B, n)
+    precision : {"mixed", "double"}
+        "mixed": the products that make the Hessian run in float32; loss and gradient are float64 always.
+    """
+
+    def __init__(self, model: Model, n_atoms: int, x: Array, y: Array, precision: Precision = "mixed") -> None:
+        xp = namespace(x, y)
+        self.model, self.n_atoms, self.precision = model, n_atoms, precision
+        self.n = x.shape[-2]
+        self.dtype = xp.float32 if precision == "mixed" else xp.float64
+        self.layout = layout(model, n_atoms)
+        self.index = xp.asarray(self.layout.index)
+        self.scale = xp.asarray(self.layout.scale)
+        parts = [slice(k, min(k + ROWS, self.n)) for k in range(0, self.n, ROWS)]
+        itemsize = 4 if precision == "mixed" else 8
+        self.cached = x.shape[0] * self.n * self.layout.sizes[0] * itemsize <= CACHE_BYTES
+        self.chunks = [self._chunk(x[:, rows, :], y[:, rows]) for rows in parts]
+
+    def _chunk(self, x: Array, y: Array) -> tuple[Array, ...]:
+        """Return (x transposed, score features, expert features, y, monomials or nothing) of one chunk."""
+        xp = namespace(x)
+        xt = gates.samples_last(x)
+        q, e = gates.score_features(x, self.model.score), experts.expert_features(x)
+        y = xp.reshape(xp.reshape(y, (-1,)), y.shape)
+        if not self.cached:
+            return xt, q, e, y
+        return xt, q, e, y, self._monomials(xt)
+
+    def _monomials(self, xt: Array) -> Array:
+        return monomials(namespace(xt).astype(xt, self.dtype), max(self.layout.degrees))
+
+    def take(self, members: Array) -> Problem:
+        """Return the problem of some of the members, given by their positions."""
+        xp = namespace(members)
+        new = object.__new__(Problem)
+        new.__dict__.update(self.__dict__)
+        new.chunks = [tuple(xp.take(part, members, axis=0) for part in chunk) for chunk in self.chunks]
+        return new
+
+    def loss(self, theta: Array, tau: experts.Smoothing) -> Array:
+        """Return the loss (B,) at theta (B, N, P)."""
+        xp = namespace(theta)
+        gate, eta = self._split(theta)
+        total = None
+        for _, q, e, y, *_ in self.chunks:
+            g, phi, *_ = self._atoms(gate, eta, q, e, tau, 0)
+            r = xp.sum(g * phi, axis=-2) - y
+            half = 0.5 * xp.sum(r * r, axis=-1)
+            total = half if total is None else total + half
+        return total / self.n
+
+    def gradient(self, theta: Array, tau: experts.Smoothing) -> tuple[Array, Array]:
+        """Return the loss (B,) and its gradient (B, p), p = N P, atoms in turn."""
+        loss, gradient, _ = self._accumulate(theta, tau, None)
+        return loss, gradient
+
+    def hessian(self, theta: Array, tau: experts.Smoothing, curvature: Array | float = 1.0) -> tuple[Array, ...]:
+        """Return loss (B,), gradient (B, p) and Hessian (B, p, p).
+
+        Parameters
+        ----------
+        theta : array (B, N, P)
+        tau : float or array (B, 1, 1)
+            Smoothing of the ReLU.
+        curvature : array (B, 1, 1) or float
+            Factor of the residual's second-order term: 1 for the exact Hessian, 0 for Gauss-Newton's J'J.
+        """
+        return self._accumulate(theta, tau, curvature)
+
+    def _split(self, theta: Array) -> tuple[Array, Array]:
+        """Return contiguous gate and expert coordinates; the matrix products are faster on them."""
+        xp = namespace(theta)
+        size = self.model.gate_size
+        return xp.concat([theta[..., :size]], axis=-1), xp.concat([theta[..., size:]], axis=-1)
+
+    def _atoms(self, gate: Array, eta: Array, q: Array, e: Array, tau: Any, order: int) -> tuple[Array, ...]:
+        """Return gate values and the expert's activation with ``order`` derivatives, each (B, N, rows)."""
+        model = self.model
+        phi = experts.activation(model.expert, eta @ e, tau=tau, power=model.power, order=order)
+        return (gates.gate_values(model.gate, gate @ q), *phi)
+
+    def _accumulate(self, theta: Array, tau: Any, curvature: Any) -> tuple[Array, Array, Array | None]:
+        xp = namespace(theta)
+        gate, eta = self._split(theta)
+        total = gradient = moments = None
+        for xt, q, e, y, *cached in self.chunks:
+            g, phi, *slopes = self._atoms(gate, eta, q, e, tau, 1 if curvature is None else 2)
+            f = xp.sum(g * phi, axis=-2)
+            r = f - y
+            u = gates.output_slopes(self.model.gate, g, phi, f)
+            v = g * slopes[0]
+            r = r[..., None, :]
+            half = 0.5 * xp.sum(r * r, axis=(-2, -1))
+            ur, vr = u * r, v * r
+            piece = xp.concat([ur @ xp.matrix_transpose(q), vr @ xp.matrix_transpose(e)], axis=-1)
+            total = half if total is None else total + half
+            gradient = piece if gradient is None else gradient + piece
+            if curvature is not None:
+                m = cached[0] if cached else self._monomials(xt)
+                block = self._moments(g, phi, slopes, u, v, ur, vr, r, curvature, m)
+                moments = block if moments is None else moments + block
+        gradient = xp.reshape(gradient, (theta.shape[0], -1)) / self.n
+        if moments is None:
+            return total / self.n, gradient, None
+        p = gradient.shape[-1]
+        entries = xp.reshape(xp.take(moments / self.n, self.index, axis=1), (-1, p, p))
+        return total / self.n, gradient, entries * self.scale
+
+    def _moments(
+        self,
+        g: Array,
+        phi: Array,
+        slopes: list[Array],
+        u: Array,
+        v: Array,
+        ur: Array,
+        vr: Array,
+        r: Array,
+        curvature: Any,
+        m: Array,
+    ) -> Array:
+        r"""Return the moments of one chunk, concatenated: gate-gate, gate-expert, expert-expert.
+
+        With u = df/ds, v = df/dh, residual r and k = ``curvature``, the weights of the pair (i, j) are
+
+        * softmax: u_i u_j - k r (u_i g_j + g_i u_j) + [i=j] k r u_i;   (u_i - k r g_i) v_j + [i=j] k r v_i
+        * sigmoid: u_i u_j + [i=j] k r g_i'' phi_i;                     u_i v_j + [i=j] k r g_i' phi_i'
+        * both:    v_i v_j + [i=j] k r g_i phi_i''.
+        """
+        xp = namespace(g)
+        n = self.n_atoms
+        kr = curvature * r
+        if self.model.gate == "softmax":
+            gg_extra, ge_extra = curvature * ur, curvature * vr
+            left = u - kr * g
+            second = -curvature * ur
+        else:
+            gg_extra, ge_extra = (1.0 - 2.0 * g) * (curvature * ur), (1.0 - g) * (curvature * vr)
+            left = u
+        ee_extra = kr * g * slopes[1]
+        u, v, g, left, gg_extra, ge_extra, ee_extra = (
+            xp.astype(part, self.dtype) for part in (u, v, g, left, gg_extra, ge_extra, ee_extra)
+        )
+        gg, ee = [u * u + gg_extra], [v * v + ee_extra]
+        if self.model.gate == "softmax":
+            second = xp.astype(second, self.dtype)
+            gg[0] = gg[0] + 2.0 * (g * second)
+            gg += [
+                u[:, i : i + 1, :] * left[:, i + 1 :, :] + g[:, i : i + 1, :] * second[:, i + 1 :, :]
+                for i in range(n - 1)
+            ]
+        else:
+            gg += [u[:, i : i + 1, :] * u[:, i + 1 :, :] for i in range(n - 1)]
+        ee += [v[:, i : i + 1, :] * v[:, i + 1 :, :] for i in range(n - 1)]
+        batch, rows = u.shape[0], u.shape[-1]
+        ge = xp.reshape(left[:, :, None, :] * v[:, None, :, :], (batch, n * n, rows))
+        sizes = self.layout.sizes
+        mt = [xp.matrix_transpose(m[:, :size, :]) for size in sizes]
+        cross = xp.astype(xp.concat([ge, ge_extra], axis=1) @ mt[1], xp.float64)
+        diagonal = xp.eye(n, dtype=xp.float64)[None, :, :, None] * cross[:, n * n :, None, :]
+        cross = xp.reshape(cross[:, : n * n, :], (batch, n, n, sizes[1])) + diagonal
+        products = [xp.concat(gg, axis=1) @ mt[0], cross, xp.concat(ee, axis=1) @ mt[2]]
+        return xp.concat([xp.astype(xp.reshape(part, (batch, -1)), xp.float64) for part in products], axis=1)

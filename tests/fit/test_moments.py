@@ -1,0 +1,167 @@
+import array_api_strict as strict
+import numpy as np
+import pytest
+
+from moestat.fit import moments
+from moestat.fit.moments import Problem, monomials
+from moestat.models.experts import EXPERTS
+from moestat.models.gates import GATES, SCORES, output_slopes, score_features
+from moestat.models.regression import Model
+
+MODELS = [Model(g, s, e, 2, 3 if e == "polynomial" else 1) for g in GATES for s in SCORES for e in EXPERTS]
+IDS = [f"{m.gate}-{m.score}-{m.expert}" for m in MODELS]
+
+
+def _problem(model, batch, n, atoms, seed=0):
+    rng = np.random.default_rng(seed)
+    theta = 0.7 * rng.normal(size=(batch, atoms, model.atom_size))
+    return theta, rng.uniform(-1, 1, (batch, n, model.d)), rng.normal(size=(batch, n))
+
+
+def _tau(model):
+    return 0.2 if model.expert == "relu" else 0.0
+
+
+def _jacobian(model, theta, x, tau):
+    """The dense Jacobian (n, p) of one member, written down column block by column block."""
+    q = score_features(x, model.score)
+    f, g, phi, slope, _, e = model._forward(theta, x, tau, 1)
+    u, v = output_slopes(model.gate, g, phi, f), g * slope
+    return np.concatenate([np.concatenate([u[i] * q, v[i] * e]) for i in range(len(theta))]).T
+
+
+def test_monomials():
+    x = np.random.default_rng(0).normal(size=(2, 3, 5))
+    names = [""] + list("abc") + ["aa", "ab", "ac", "bb", "bc", "cc"]
+    names += ["aaa", "aab", "aac", "abb", "abc", "acc", "bbb", "bbc", "bcc", "ccc"]
+    values = dict(zip("abc", np.moveaxis(x, 1, 0), strict=True))
+    expected = np.stack([np.prod([values[v] for v in name] + [np.ones((2, 5))], axis=0) for name in names], axis=1)
+    np.testing.assert_allclose(monomials(x, 3), expected, rtol=1e-14)
+    assert monomials(x, 4).shape == (2, 35, 5)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=IDS)
+def test_gauss_newton_matrix_is_the_dense_one(model):
+    theta, x, y = _problem(model, 2, moments.ROWS + 30, 3)
+    loss, gradient, h = Problem(model, 3, x, y, "double").hessian(theta, _tau(model), 0.0)
+    for k in range(2):
+        j = _jacobian(model, theta[k], x[k], _tau(model))
+        r = model.predict(theta[k], x[k], tau=_tau(model)) - y[k]
+        dense = j.T @ j / len(r)
+        np.testing.assert_allclose(h[k], dense, atol=1e-12 * np.abs(dense).max())
+        np.testing.assert_allclose(gradient[k], j.T @ r / len(r), atol=1e-12 * np.abs(gradient[k]).max())
+        np.testing.assert_allclose(loss[k], 0.5 * np.mean(r**2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=IDS)
+def test_hessian_is_the_derivative_of_the_gradient(model):
+    theta, x, y = _problem(model, 1, 60, 3)
+    tau = _tau(model)
+    _, _, h = Problem(model, 3, x, y, "double").hessian(theta, tau)
+    step = 1e-5
+    columns = []
+    kinks = 0
+    for k in range(theta.size):
+        shift = np.zeros(theta.size)
+        shift[k] = step
+        shift = shift.reshape(theta.shape)
+        up, down = model.gradient(theta + shift, x, y, tau=tau)[1], model.gradient(theta - shift, x, y, tau=tau)[1]
+        columns.append((up - down).reshape(-1) / (2 * step))
+    if model.expert == "relu":  # no sample may cross an end of the blend, or the difference sees another function
+        pre = np.concatenate([x, np.ones((1, 60, 1))], axis=-1) @ np.swapaxes(theta[..., model.eta], -1, -2)
+        kinks = np.sum(np.abs(np.abs(pre) - tau) < 3 * step)
+    assert kinks == 0
+    numerical = np.stack(columns, axis=-1)
+    np.testing.assert_allclose(h[0], numerical, atol=2e-9 * np.abs(h).max() + 1e-9)
+    np.testing.assert_allclose(h[0], h[0].T, atol=1e-13 * np.abs(h).max())
+
+
+def _dense_hessian(model, theta, x, y):
+    """The Hessian of one member with a smooth expert, from dense first and second derivatives of every sample."""
+    q, e = score_features(x, model.score), np.concatenate([x, np.ones((len(x), 1))], axis=1).T
+    f, g, phi, first, second, _, _ = model._forward(theta, x, 0.0, 2)
+    n_atoms, n = g.shape
+    ss = np.zeros((n_atoms, n_atoms, n))
+    sh, hh = np.zeros_like(ss), np.zeros_like(ss)
+    for i in range(n_atoms):
+        hh[i, i] = g[i] * second[i]
+        for j in range(n_atoms):
+            d = float(i == j)
+            if model.gate == "softmax":
+                ss[i, j] = d * g[i] * (phi[i] - f) - g[i] * g[j] * (phi[i] + phi[j] - 2 * f)
+                sh[i, j] = (d * g[i] - g[i] * g[j]) * first[j]
+            else:
+                ss[i, j] = d * g[i] * (1 - g[i]) * (1 - 2 * g[i]) * phi[i]
+                sh[i, j] = d * g[i] * (1 - g[i]) * first[i]
+    r = f - y
+    j = _jacobian(model, theta, x, 0.0)
+    h = j.T @ j
+    size, gate = model.atom_size, model.gate_size
+    for i in range(n_atoms):
+        for k in range(n_atoms):
+            block = h[i * size : (i + 1) * size, k * size : (k + 1) * size]
+            block[:gate, :gate] += (q * (r * ss[i, k])) @ q.T
+            block[:gate, gate:] += (q * (r * sh[i, k])) @ e.T
+            block[gate:, :gate] += (e * (r * sh[k, i])) @ q.T
+            block[gate:, gate:] += (e * (r * hh[i, k])) @ e.T
+    return h / n
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_hessian_is_the_dense_one_to_ten_digits(gate):
+    model = Model(gate, "full", "gelu", 4)
+    theta, x, y = _problem(model, 1, 3000, 4, seed=3)
+    dense = _dense_hessian(model, theta[0], x[0], y[0])
+    _, _, double = Problem(model, 4, x, y, "double").hessian(theta, 0.0)
+    np.testing.assert_allclose(double[0], dense, atol=1e-12 * np.abs(dense).max())
+    _, _, mixed = Problem(model, 4, x, y, "mixed").hessian(theta, 0.0)
+    assert mixed.dtype == np.float64
+    np.testing.assert_allclose(mixed[0], dense, atol=2e-6 * np.abs(dense).max())
+    assert np.abs(mixed[0] - dense).max() > 1e-12 * np.abs(dense).max()  # it did run in float32
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("precision", ["mixed", "double"])
+def test_loss_and_gradient_are_the_models_own_in_either_precision(gate, precision):
+    model = Model(gate, "full", "relu", 3)
+    theta, x, y = _problem(model, 2, 2500, 3, seed=4)
+    problem = Problem(model, 3, x, y, precision)
+    loss, gradient = model.gradient(theta, x, y, tau=0.1)
+    for result in (problem.gradient(theta, 0.1), problem.hessian(theta, 0.1)[:2]):
+        np.testing.assert_allclose(result[0], loss, rtol=1e-13)
+        np.testing.assert_allclose(result[1], gradient.reshape(2, -1), atol=1e-14)
+    np.testing.assert_allclose(problem.loss(theta, 0.1), loss, rtol=1e-13)
+
+
+@pytest.mark.parametrize("precision", ["mixed", "double"])
+@pytest.mark.parametrize("gate", GATES)
+def test_members_and_caching_do_not_change_a_bit(gate, precision, monkeypatch):
+    model = Model(gate, "full", "relu", 2)
+    theta, x, y = _problem(model, 5, moments.ROWS + 7, 3, seed=5)
+    tau = np.array([0.0, 0.1, 0.01, 0.1, 0.2])[:, None, None]
+    curvature = np.array([0.0, 1.0, 1.0, 0.0, 1.0])[:, None, None]
+    together = Problem(model, 3, x, y, precision)
+    assert together.cached
+    full = together.hessian(theta, tau, curvature)
+    some = np.array([3, 1])
+    taken = together.take(some).hessian(theta[some], tau[some], curvature[some])
+    monkeypatch.setattr(moments, "CACHE_BYTES", 0)
+    for k in range(5):
+        one = slice(k, k + 1)
+        alone = Problem(model, 3, x[one], y[one], precision)
+        assert not alone.cached
+        for a, b in zip(full, alone.hessian(theta[one], tau[one], curvature[one]), strict=True):
+            np.testing.assert_array_equal(a[k], b[0])
+    for a, b in zip(full, taken, strict=True):
+        np.testing.assert_array_equal(a[some], b)
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("score", SCORES)
+def test_array_api_strict_gives_the_same_numbers(gate, score):
+    model = Model(gate, score, "gelu", 2)
+    theta, x, y = _problem(model, 2, 50, 3, seed=6)
+    direct = Problem(model, 3, x, y, "double").hessian(theta, 0.0)
+    other = Problem(model, 3, strict.asarray(x), strict.asarray(y), "double").hessian(strict.asarray(theta), 0.0)
+    for a, b in zip(direct, other, strict=True):
+        np.testing.assert_allclose(a, np.asarray(b), rtol=1e-12, atol=1e-15)
