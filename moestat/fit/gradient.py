@@ -1,0 +1,202 @@
+r"""The papers' own protocol: minibatch gradient descent, a fixed number of epochs, from a start near the truth.
+
+It is an estimator of its own, not a way to compute least squares: with the published settings it ends about one
+statistical scale above the minimum, or where it started. What the start radius and the batch size do to a measured
+slope is the point of having it, so both are explicit. Source: "sigmoid-attention", Appendix E.1 (10 epochs, step 0.1,
+start near the truth; the paper states neither the batch size nor the radius).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from moestat.arrays import Array, namespace
+from moestat.models.regression import Model
+
+Loss = Literal["mean_square", "half_mean_square"]
+
+_FACTOR = {"mean_square": 2.0, "half_mean_square": 1.0}
+_ROWS = 8192  # samples gathered at a time, rounded to whole minibatches; the numbers do not depend on it
+
+
+@dataclass(frozen=True)
+class RadiusRule:
+    """How far from the truth a fit of n samples starts: ``scale * n**exponent`` per coordinate.
+
+    Parameters
+    ----------
+    scale : float
+        Standard deviation per coordinate at n = 1, at least 0.
+    exponent : float, default 0
+        At most 0. With 0 the radius is fixed; with a negative one the start alone gives any loss that slope.
+    """
+
+    scale: float
+    exponent: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.scale < np.inf:
+            raise ValueError(f"scale is {self.scale}; it must be a finite number of at least 0")
+        if not -np.inf < self.exponent <= 0:
+            raise ValueError(f"exponent is {self.exponent}; it must be a finite number of at most 0")
+
+    def radius(self, n: int) -> float:
+        """Return the standard deviation per coordinate at sample size n."""
+        return self.scale * float(n) ** self.exponent
+
+    def __str__(self) -> str:
+        """Return the rule as a formula, e.g. ``0.005 n^-0.083``."""
+        return f"{self.scale:g} n^{self.exponent:g}" if self.exponent else f"{self.scale:g}"
+
+
+def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.ndarray:
+    r"""Add independent N(0, radius^2) to every stored coordinate.
+
+    A is stored isometrically, so this is the law of the symmetric part of A + E with E a full matrix of independent
+    N(0, radius^2): variance radius^2 on the diagonal and radius^2 / 2 off it. An antisymmetric part, which the
+    regression function cannot see and no fit could move, does not exist here.
+
+    Parameters
+    ----------
+    theta : array (..., N, P)
+    radius : float
+        At least 0.
+    rng : numpy.random.Generator
+        Always gives one normal per coordinate, so that starts which differ in the radius only share their direction.
+
+    Returns
+    -------
+    array (..., N, P)
+    """
+    if not radius >= 0:
+        raise ValueError(f"radius is {radius}; it must be at least 0")
+    return theta + radius * rng.standard_normal(theta.shape)
+
+
+def sgd(
+    model: Model,
+    x: Array,
+    y: Array,
+    start: Array,
+    *,
+    batch_size: int,
+    order: Sequence[np.ndarray | np.random.Generator] | None = None,
+    epochs: int = 10,
+    step: float = 0.1,
+    loss: Loss = "mean_square",
+) -> Array:
+    r"""Run minibatch gradient descent on the squared error, all replicates and starts as one array program.
+
+    Parameters
+    ----------
+    model : Model
+    x : array (R, n, d)
+        Samples of R replicates.
+    y : array (R, n)
+    start : array (R, K, N, P) or (R, N, P)
+        K starts per replicate (start rules, say), which share the replicate's samples and their order.
+    batch_size : int
+        Samples per step: 1 to n; n is full-batch gradient descent. The last step of an epoch takes what is left.
+    order : sequence of R orders, optional
+        Per replicate either its permutations of 0..n-1, an int array (epochs, n), or a generator that draws one per
+        epoch. A replicate's result depends on its own order only. Not needed for full batches.
+    epochs : int, default 10
+    step : float, default 0.1
+    loss : {"mean_square", "half_mean_square"}
+        The loss that ``step`` refers to. "mean_square" is the mean of r^2 over the minibatch, as in PyTorch's
+        ``MSELoss`` (a step of ``step`` times the mean of 2 r df/dtheta); "half_mean_square" halves it.
+
+    Returns
+    -------
+    array like ``start``
+        A member that diverges comes back with entries that are not finite.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, a number is out of range, or an order is not made of permutations.
+
+    Notes
+    -----
+    In the isometric coordinates a gradient step is the gradient step on the full matrix A: the gradient of f in A is
+    symmetric, so descent on all d^2 entries moves the symmetric part just so and the rest not at all.
+    """
+    n = _check(x, y, start, batch_size, epochs, step, loss)
+    xp = namespace(x, y, start)
+    theta = start if start.ndim == 4 else start[:, None, :, :]
+    rate = step * _FACTOR[loss]
+    # overflow is how divergence shows; it is left in the result for the caller to count
+    with np.errstate(over="ignore", invalid="ignore"):
+        for part_x, part_y in _minibatches(x, y, batch_size, _orders(order, x.shape[0], n, epochs, batch_size)):
+            _, gradient = model.gradient(theta, part_x[:, None, :, :], part_y[:, None, :])
+            theta = theta - rate * gradient
+    return xp.reshape(theta, start.shape)
+
+
+def _check(x: Array, y: Array, start: Array, batch_size: int, epochs: int, step: float, loss: str) -> int:
+    if x.ndim != 3 or y.shape != x.shape[:2] or start.ndim not in (3, 4) or start.shape[0] != x.shape[0]:
+        raise ValueError(
+            f"x, y, start have shapes {tuple(x.shape)}, {tuple(y.shape)}, {tuple(start.shape)}; "
+            "they must be (R, n, d), (R, n), (R, K, N, P) or (R, N, P)"
+        )
+    n = x.shape[1]
+    if not 1 <= batch_size <= n:
+        raise ValueError(f"batch_size is {batch_size}; allowed are 1 to n = {n}")
+    if epochs < 0:
+        raise ValueError(f"epochs is {epochs}; it must be at least 0")
+    if not step > 0:
+        raise ValueError(f"step is {step}; it must be positive")
+    if loss not in _FACTOR:
+        raise ValueError(f"loss is {loss!r}; allowed are {', '.join(_FACTOR)}")
+    return int(n)
+
+
+def _orders(
+    order: Sequence[np.ndarray | np.random.Generator] | None, replicates: int, n: int, epochs: int, batch_size: int
+) -> Iterator[np.ndarray | None]:
+    """Yield the permutations (R, n) of each epoch; None where the order does not matter."""
+    if batch_size == n:
+        yield from [None] * epochs
+        return
+    if order is None or len(order) != replicates:
+        given = "not given" if order is None else f"given for {len(order)}"
+        raise ValueError(
+            f"the order of the samples is {given}; minibatches need one for each of {replicates} replicates"
+        )
+    for epoch in range(epochs):
+        rows = []
+        for r, own in enumerate(order):
+            if isinstance(own, np.random.Generator):
+                rows.append(own.permutation(n))
+                continue
+            if np.shape(own) != (epochs, n) or np.any(np.bincount(own[epoch], minlength=n) != 1):
+                raise ValueError(f"the order of replicate {r} must be {epochs} permutations of 0..{n - 1}")
+            rows.append(own[epoch])
+        yield np.stack(rows)
+
+
+def _minibatches(
+    x: Array, y: Array, batch_size: int, orders: Iterator[np.ndarray | None]
+) -> Iterator[tuple[Array, Array]]:
+    """Yield the samples (R, b, d), (R, b) of every step of every epoch."""
+    xp = namespace(x, y)
+    replicates, n, d = x.shape
+    flat_x, flat_y = xp.reshape(x, (-1, d)), xp.reshape(y, (-1,))
+    first = n * np.arange(replicates)[:, None]
+    block = max(_ROWS // batch_size, 1) * batch_size
+    for order in orders:
+        if order is None:
+            yield x, y
+            continue
+        for begin in range(0, n, block):
+            rows = xp.asarray((order[:, begin : begin + block] + first).reshape(-1))
+            size = min(block, n - begin)
+            block_x = xp.reshape(xp.take(flat_x, rows, axis=0), (replicates, size, d))
+            block_y = xp.reshape(xp.take(flat_y, rows, axis=0), (replicates, size))
+            for k in range(0, size, batch_size):
+                part = slice(k, min(k + batch_size, size))
+                yield block_x[:, part, :], block_y[:, part]

@@ -1,0 +1,235 @@
+"""The papers' protocol: against PyTorch, against a loop in full matrices, and its documented laws."""
+
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moestat.arrays import namespace, to_numpy
+from moestat.fit.gradient import RadiusRule, perturb, sgd
+from moestat.models import truths
+from moestat.models.gates import pack_symmetric, unpack_symmetric
+from moestat.models.regression import Model
+
+
+def _case(model, replicates=3, starts=2, n=41, atoms=3, epochs=2, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = truths.ground_truth(model, atoms, "dense", rng)
+    data = [truths.sample(model, truth, n, 0.01, rng) for _ in range(replicates)]
+    start = np.stack([perturb(np.stack([truth] * starts), 0.3, rng) for _ in range(replicates)])
+    order = np.stack([[rng.permutation(n) for _ in range(epochs)] for _ in range(replicates)])
+    return np.stack([x for x, _ in data]), np.stack([y for _, y in data]), start, order
+
+
+MODELS = [
+    Model(gate, score, expert, 3)
+    for gate, score, expert in (
+        ("sigmoid", "full", "relu"),
+        ("softmax", "partial", "gelu"),
+        ("softmax", "full", "linear"),
+    )
+]
+IDS = [f"{m.gate}-{m.score}-{m.expert}" for m in MODELS]
+
+
+def _torch_sgd(model, x, y, start, order, batch_size, step, epochs):
+    """One replicate, the way the protocol is written in PyTorch: full matrices A, MSELoss, SGD."""
+    torch = pytest.importorskip("torch")
+    functional = torch.nn.functional
+    a = torch.tensor(unpack_symmetric(start[:, model.a_matrix], model.d), requires_grad=True)
+    b = torch.tensor(start[:, model.b], requires_grad=True)
+    c = torch.tensor(start[:, 0], requires_grad=True)
+    eta = torch.tensor(start[:, model.eta], requires_grad=True)
+    optimiser = torch.optim.SGD([a, b, c, eta], lr=step)
+    x, y = torch.tensor(x), torch.tensor(y)
+    for epoch in range(epochs):
+        for k in range(0, len(y), batch_size):
+            rows = torch.tensor(order[epoch, k : k + batch_size])
+            part = x[rows]
+            scores = torch.einsum("ka,iab,kb->ki", part, a, part) + c
+            if b.shape[1]:
+                scores = scores + part @ b.T
+            gate = torch.sigmoid(scores) if model.gate == "sigmoid" else torch.softmax(scores, dim=1)
+            h = part @ eta[:, :-1].T + eta[:, -1]
+            value = {"relu": functional.relu, "gelu": functional.gelu, "linear": lambda z: z}[model.expert](h)
+            optimiser.zero_grad()
+            functional.mse_loss((gate * value).sum(1), y[rows]).backward()
+            optimiser.step()
+    matrices = a.detach().numpy()
+    parts = [c.detach().numpy()[:, None], b.detach().numpy(), pack_symmetric(matrices), eta.detach().numpy()]
+    return np.concatenate(parts, axis=1), matrices
+
+
+@pytest.mark.parametrize("model", MODELS, ids=IDS)
+@pytest.mark.parametrize("batch_size", [1, 8, 41])
+def test_pytorch_on_full_matrices_takes_the_same_steps(model, batch_size):
+    x, y, start, order = _case(model)
+    if batch_size == 41:
+        order = np.broadcast_to(np.arange(41), order.shape)
+    got = sgd(model, x, y, start, batch_size=batch_size, order=list(order), epochs=2, step=0.1)
+    assert not np.allclose(got, start, atol=1e-3)
+    for r in range(3):
+        for k in range(2):
+            expected, matrices = _torch_sgd(model, x[r], y[r], start[r, k], order[r], batch_size, 0.1, 2)
+            np.testing.assert_allclose(got[r, k], expected, rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(matrices, matrices.transpose(0, 2, 1), atol=1e-12)
+
+
+def _bits(x):
+    return to_numpy(x).tobytes()
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    model=st.sampled_from(MODELS),
+    batch_size=st.sampled_from([1, 2, 8, 40, 41]),
+    rows=st.lists(st.integers(0, 5), min_size=1, max_size=6, unique=True),
+    columns=st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True),
+)
+def test_no_bit_depends_on_the_rest_of_the_batch(model, batch_size, rows, columns):
+    x, y, start, order = _case(model, replicates=6, starts=3)
+    options = {"batch_size": batch_size, "epochs": 2}
+    together = sgd(model, x, y, start, order=list(order), **options)
+    part = sgd(model, x[rows], y[rows], start[rows][:, columns], order=list(order[rows]), **options)
+    assert _bits(part) == _bits(together[rows][:, columns])
+
+
+def test_blocks_of_gathered_rows_do_not_change_a_bit(monkeypatch):
+    x, y, start, order = _case(MODELS[0])
+    together = sgd(MODELS[0], x, y, start, batch_size=4, order=list(order), epochs=2)
+    monkeypatch.setattr("moestat.fit.gradient._ROWS", 9)
+    assert _bits(sgd(MODELS[0], x, y, start, batch_size=4, order=list(order), epochs=2)) == _bits(together)
+
+
+def test_generators_draw_one_permutation_per_epoch():
+    x, y, start, _ = _case(MODELS[0])
+    rngs = [np.random.default_rng(r) for r in range(3)]
+    drawn = np.stack([[rng.permutation(41) for _ in range(2)] for rng in rngs])
+    by_hand = sgd(MODELS[0], x, y, start, batch_size=8, order=list(drawn), epochs=2)
+    fresh = [np.random.default_rng(r) for r in range(3)]
+    assert _bits(sgd(MODELS[0], x, y, start, batch_size=8, order=fresh, epochs=2)) == _bits(by_hand)
+
+
+def test_the_loss_convention_is_a_factor_of_two_in_the_step():
+    x, y, start, order = _case(MODELS[1])
+    options = {"batch_size": 8, "order": list(order), "epochs": 2}
+    whole = sgd(MODELS[1], x, y, start, step=0.05, **options)
+    half = sgd(MODELS[1], x, y, start, step=0.1, loss="half_mean_square", **options)
+    assert _bits(whole) == _bits(half)
+    one = sgd(MODELS[1], x, y, start, batch_size=41, epochs=1, step=0.1, loss="half_mean_square")
+    _, gradient = MODELS[1].gradient(start, x[:, None], y[:, None])
+    np.testing.assert_allclose(one, start - 0.1 * gradient, rtol=1e-13)
+
+
+def test_starts_without_an_axis_of_rules():
+    x, y, start, order = _case(MODELS[0])
+    options = {"batch_size": 8, "order": list(order), "epochs": 2}
+    assert _bits(sgd(MODELS[0], x, y, start[:, 1], **options)) == _bits(sgd(MODELS[0], x, y, start, **options)[:, 1])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=IDS)
+@pytest.mark.parametrize("batch_size", [8, 41])
+def test_array_api_strict_agrees(model, batch_size):
+    x, y, start, order = _case(model)
+    for array in (x, y, start):
+        array.flags.writeable = False
+    ours = sgd(model, x, y, start, batch_size=batch_size, order=list(order), epochs=2)
+    strict = sgd(
+        model,
+        *(array_api_strict.asarray(array) for array in (x, y, start)),
+        batch_size=batch_size,
+        order=list(order),
+        epochs=2,
+    )
+    assert namespace(strict) is array_api_strict
+    np.testing.assert_allclose(to_numpy(strict), ours, rtol=1e-11, atol=1e-13)
+
+
+def test_full_batches_descend_to_a_stationary_point():
+    model = Model("sigmoid", "linear", "gelu", 1)
+    x, y, start, _ = _case(model, n=200, atoms=2)
+    losses = [
+        model.gradient(sgd(model, x, y, start, batch_size=200, epochs=k), x[:, None], y[:, None])[0] for k in range(6)
+    ]
+    assert np.all(np.diff(losses, axis=0) < 0)
+    theta = sgd(model, x, y, start, batch_size=200, epochs=3000, step=0.5)
+    _, gradient = model.gradient(theta, x[:, None], y[:, None])
+    _, before = model.gradient(start, x[:, None], y[:, None])
+    assert np.abs(gradient).max() < 0.02 * np.abs(before).max()
+
+
+def test_divergence_is_left_in_the_result_and_spares_the_others():
+    model = Model("softmax", "full", "polynomial", 3, power=3)
+    x, y, start, order = _case(model)
+    wild = start.copy()
+    wild[1, 0] *= 100.0
+    got = sgd(model, x, y, wild, batch_size=8, order=list(order), epochs=2)
+    clean = sgd(model, x, y, start, batch_size=8, order=list(order), epochs=2)
+    assert not np.isfinite(got[1, 0]).all()
+    for r, k in ((0, 0), (0, 1), (1, 1), (2, 0), (2, 1)):
+        assert _bits(got[r, k]) == _bits(clean[r, k])
+
+
+def test_no_epochs_is_the_start():
+    x, y, start, _ = _case(MODELS[0])
+    assert _bits(sgd(MODELS[0], x, y, start, batch_size=41, epochs=0)) == _bits(start)
+
+
+def test_radius_rules():
+    assert RadiusRule(0.1).radius(1000) == RadiusRule(0.1).radius(10) == 0.1
+    assert RadiusRule(1.0, -0.5).radius(10_000) == pytest.approx(0.01)
+    assert RadiusRule(0.005, -0.083).radius(1000) == pytest.approx(0.005 * 1000**-0.083)
+    assert str(RadiusRule(0.005, -0.083)) == "0.005 n^-0.083" and str(RadiusRule(0.1)) == "0.1"
+    for scale, exponent in ((-1.0, 0.0), (np.nan, 0.0), (1.0, 0.5), (1.0, np.nan)):
+        with pytest.raises(ValueError, match="must be a finite number"):
+            RadiusRule(scale, exponent)
+
+
+def test_perturbation_is_the_symmetric_part_of_a_perturbed_full_matrix():
+    # 200_000 draws of variances: relative standard error sqrt(2 / 2e5) = 0.32 %; 5 standard errors over 9 entries:
+    # false alarm below 9 * 6e-7
+    d, draws = 3, 200_000
+    model = Model("sigmoid", "full", "relu", d)
+    rng = np.random.default_rng(1)
+    theta = np.zeros((draws, model.atom_size))
+    shift = perturb(theta, 0.2, rng)
+    assert np.all(theta == 0)
+    matrices = unpack_symmetric(shift[:, model.a_matrix], d)
+    full = 0.2 * rng.standard_normal((draws, d, d))
+    symmetric = 0.5 * (full + full.transpose(0, 2, 1))
+    expected = 0.2**2 * np.where(np.eye(d) > 0, 1.0, 0.5)
+    np.testing.assert_allclose(matrices.var(axis=0), expected, rtol=5 * 0.0032)
+    np.testing.assert_allclose(symmetric.var(axis=0), expected, rtol=5 * 0.0032)
+
+
+def test_radii_share_their_direction():
+    theta = np.ones((2, 5))
+    near = perturb(theta, 0.01, np.random.default_rng(3)) - theta
+    far = perturb(theta, 1.0, np.random.default_rng(3)) - theta
+    np.testing.assert_allclose(100 * near, far, rtol=1e-10)
+    np.testing.assert_array_equal(perturb(theta, 0.0, np.random.default_rng(3)), theta)
+    with pytest.raises(ValueError, match="radius"):
+        perturb(theta, -0.1, np.random.default_rng(3))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"batch_size": 0}, "batch_size is 0; allowed are 1 to n = 41"),
+        ({"batch_size": 42}, "batch_size is 42"),
+        ({"step": 0.0}, "step"),
+        ({"epochs": -1}, "epochs"),
+        ({"loss": "mse"}, "mean_square, half_mean_square"),
+        ({"order": None}, "not given"),
+        ({"order": []}, "given for 0"),
+        ({"order": [np.zeros((2, 41), dtype=int)] * 3}, "replicate 0 must be 2 permutations"),
+        ({"order": [np.arange(41)[None]] * 3}, "permutations"),
+        ({"y": np.zeros((3, 40))}, "shapes"),
+    ],
+)
+def test_wrong_arguments_are_named(change, words):
+    x, y, start, order = _case(MODELS[0])
+    arguments = {"x": x, "y": y, "start": start, "batch_size": 8, "order": list(order), "epochs": 2, **change}
+    with pytest.raises(ValueError, match=words):
+        sgd(MODELS[0], **arguments)
