@@ -1,0 +1,91 @@
+"""Templates: strings of tokens with the wildcards ``*1`` (subject) and ``*2`` (object), task-routing Def. 3.1.
+
+Entities are atomic: the token of an entity is its name in quotation marks, so that no entity is ever mistaken for
+a word of a template. Every template ends in the end-of-sentence token ``"."``, which occurs nowhere else, so that no
+sentence is a prefix of another one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+SUBJECT, OBJECT, END = "*1", "*2", "."
+
+_PIECE = re.compile(r'"[^"]*"|\{subject\}|\{object\}|[,;:!?()]|[^\s",;:!?(){}]+')
+_WILDCARDS = {"{subject}": SUBJECT, "{object}": OBJECT}
+
+
+class KnowledgeError(ValueError):
+    """A template, a table or a file of knowledge is not usable; the message says where and why."""
+
+
+def tokenize(text: str) -> tuple[str, ...]:
+    """Split a sentence or a template into tokens; a name in quotation marks is one token.
+
+    ``{subject}`` and ``{object}`` (or ``*1`` and ``*2``) are the wildcards, punctuation is a token of its own, and
+    a final full stop is the end-of-sentence token.
+
+    >>> tokenize('"bent county high school" is located in {object}.')
+    ('"bent county high school"', 'is', 'located', 'in', '*2', '.')
+
+    Raises
+    ------
+    KnowledgeError
+        If a quotation mark or a brace is not closed, or a brace holds something else.
+    """
+    body = text.strip()
+    ends = body.endswith(END)
+    if ends:
+        body = body[: -len(END)]
+    rest = _PIECE.sub(" ", body).strip()
+    if rest:
+        raise KnowledgeError(
+            f"{text!r} has a stray {rest[0]!r}; names go in pairs of quotation marks, and the only braces allowed are "
+            "{subject} and {object}"
+        )
+    tokens = tuple(_WILDCARDS.get(piece, piece) for piece in _PIECE.findall(body))
+    return (*tokens, END) if ends else tokens
+
+
+def entity(name: str) -> str:
+    """Return the token of an entity: its name in quotation marks."""
+    return f'"{name}"'
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template: tokens with ``*1`` once, then ``*2`` once, and the end-of-sentence token last (Def. 3.1)."""
+
+    tokens: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a template."""
+        text = " ".join(self.tokens)
+        for wildcard, name in ((SUBJECT, "{subject}"), (OBJECT, "{object}")):
+            count = self.tokens.count(wildcard)
+            if count != 1:
+                raise KnowledgeError(f"template {text!r} holds {name} {count} times; it must hold it exactly once")
+        if self.tokens.index(SUBJECT) > self.tokens.index(OBJECT):
+            raise KnowledgeError(f"template {text!r} names the object before the subject; {{subject}} must come first")
+        if self.tokens.count(END) != 1 or self.tokens[-1] != END:
+            raise KnowledgeError(f"template {text!r} must hold a single full stop token, at its end")
+        quoted = [token for token in self.tokens if token.startswith('"')]
+        if quoted:
+            raise KnowledgeError(
+                f"template {text!r} holds the quoted name {quoted[0]}; entities enter only through the wildcards"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Template:
+        """Read a template such as ``"{subject} is located in {object}."``; a missing full stop is added."""
+        tokens = tokenize(text)
+        return cls(tokens if tokens[-1:] == (END,) else (*tokens, END))
+
+    def fill(self, subject: str, obj: str) -> tuple[str, ...]:
+        """Return the sentence in which the wildcards are replaced by two entities."""
+        replace = {SUBJECT: entity(subject), OBJECT: entity(obj)}
+        return tuple(replace.get(token, token) for token in self.tokens)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
