@@ -14,6 +14,9 @@ from scipy.optimize import least_squares
 from moestat.arrays import namespace, to_numpy
 from moestat.fit.gram import Gram, from_chunks, from_residuals
 from moestat.fit.levenberg_marquardt import levenberg_marquardt
+from moestat.fit.moments import Problem as MoeProblem
+from moestat.models import truths
+from moestat.models.regression import Model
 from moestat.status import Status
 
 BARD = np.array([0.14, 0.18, 0.22, 0.25, 0.29, 0.32, 0.35, 0.39, 0.37, 0.58, 0.73, 0.96, 1.34, 2.10, 4.39])
@@ -323,6 +326,33 @@ def test_chunks_of_samples_add_up():
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
     got = levenberg_marquardt(from_chunks(chunk, 3), START, **BOX)
     np.testing.assert_allclose(got.loss, TOGETHER.loss, rtol=1e-9)
+
+
+def test_gram_products_of_a_mixture_of_experts_without_any_jacobian():
+    model = Model("sigmoid", "full", "gelu", 1)
+    rng = np.random.default_rng(4)
+    truth = truths.ground_truth(model, 2, "dense", rng)
+    data = [truths.sample(model, truth, 400, 0.01, rng) for _ in range(3)]
+    x, y = np.stack([x for x, _ in data]), np.stack([y for _, y in data])
+    moments = MoeProblem(model, 2, x, y, precision="double")
+
+    def problem(theta, members):
+        shaped = theta.reshape(-1, 2, model.atom_size)
+        return Gram(*moments.take(members).hessian(shaped, 0.0, 0.0))
+
+    start = np.tile(truth.reshape(1, -1), (3, 1)) + 0.05 * rng.standard_normal((3, truth.size))
+    got = levenberg_marquardt(problem, start, lower=-2.0, upper=2.0, tolerance=1e-9, max_iterations=3000)
+    assert np.all(got.success), got.message()
+    for k in range(3):
+        other = least_squares(
+            lambda v, k=k: (model.predict(v.reshape(truth.shape), x[k]) - y[k]) / 20.0,
+            start[k],
+            bounds=(-2.0, 2.0),
+            max_nfev=3000,
+            **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-14),
+        )
+        assert got.loss[k] <= other.cost + 1e-8
+        assert got.loss[k] < model.gradient(truth, x[k], y[k])[0]
 
 
 def test_an_indefinite_curvature_is_damped_until_it_can_be_used():
