@@ -12,6 +12,8 @@ from moestat.models import truths
 from moestat.models.gates import pack_symmetric, unpack_symmetric
 from moestat.models.regression import Model
 
+pytestmark = pytest.mark.filterwarnings("error")
+
 
 def _case(model, replicates=3, starts=2, n=41, atoms=3, epochs=2, seed=0):
     rng = np.random.default_rng(seed)

@@ -19,6 +19,8 @@ from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.status import Status
 
+pytestmark = pytest.mark.filterwarnings("error")
+
 BARD = np.array([0.14, 0.18, 0.22, 0.25, 0.29, 0.32, 0.35, 0.39, 0.37, 0.58, 0.73, 0.96, 1.34, 2.10, 4.39])
 KOWALIK = np.array([0.1957, 0.1947, 0.1735, 0.16, 0.0844, 0.0627, 0.0456, 0.0342, 0.0323, 0.0235, 0.0246])
 KOWALIK_U = np.array([4, 2, 1, 0.5, 0.25, 0.167, 0.125, 0.1, 0.0833, 0.0714, 0.0625])
@@ -239,7 +241,13 @@ def test_no_bit_depends_on_the_rest_of_the_batch(rows):
 
 def test_no_bit_depends_on_the_memory_layout_of_the_start():
     strided = np.asfortranarray(START)
-    got = levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), strided, **BOX)
+    function = from_residuals(_exponential(Y, namespace(Y)))
+
+    def problem(theta, members):
+        assert theta.flags.c_contiguous
+        return function(theta, members)
+
+    got = levenberg_marquardt(problem, strided, **BOX)
     assert _bits(got, slice(None)) == _bits(TOGETHER, slice(None))
 
 
@@ -382,6 +390,42 @@ def test_a_wall_of_nan_is_not_entered():
     got = levenberg_marquardt(from_residuals(function), np.array([[10.0], [0.01], [50.0]]))
     assert np.all(got.success)
     np.testing.assert_allclose(got.theta, 1.0, atol=1e-9)
+
+
+def test_a_point_with_a_loss_but_no_derivative_is_not_entered():
+    # r = sqrt(theta), theta >= 0: the full step leads to 0, where the loss is least and the Jacobian infinite
+    def function(theta, members):
+        with np.errstate(divide="ignore"):
+            return np.sqrt(theta), (0.5 / np.sqrt(theta))[..., None]
+
+    with np.errstate(invalid="ignore"):  # 0 * inf in the user's J'r
+        got = levenberg_marquardt(from_residuals(function), np.array([[4.0]]), lower=0.0)
+    assert 0 < got.theta[0, 0] < 1e-6 and np.isfinite(got.gradient[0])
+
+
+def test_the_predicted_decrease_is_that_of_the_step_the_box_allows():
+    # one step, straight to the corner, although 1e5 times less is gained than without the box
+    def function(theta, members):
+        return theta - np.array([100.0, -100.0]), np.broadcast_to(np.eye(2), (theta.shape[0], 2, 2))
+
+    got = levenberg_marquardt(from_residuals(function), np.zeros((1, 2)), lower=-1e-3, upper=1e-3)
+    assert got.success[0] and got.iterations[0] == 1 and got.box_hits[0] == 2
+    np.testing.assert_array_equal(got.theta, [[1e-3, -1e-3]])
+
+
+def test_diagonal_scaling_does_not_see_the_units():
+    # powers of two rescale without rounding, so every bit but the units' own must agree
+    units = np.array([2.0**20, 2.0**-7, 1.0])
+    plain = _exponential(Y, namespace(Y))
+
+    def rescaled(theta, members):
+        r, jacobian = plain(theta * units, members)
+        return r, jacobian * units
+
+    ours = levenberg_marquardt(from_residuals(plain), START, scaling="diagonal")
+    got = levenberg_marquardt(from_residuals(rescaled), START / units, scaling="diagonal")
+    np.testing.assert_array_equal(got.theta * units, ours.theta)
+    np.testing.assert_array_equal(got.iterations, ours.iterations)
 
 
 def test_a_wrong_derivative_stalls_and_says_so():
