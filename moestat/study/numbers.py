@@ -1,0 +1,57 @@
+"""Numbers as text: rounded to what their uncertainty lets one say."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """Return a number with so many significant digits, without trailing noise; an empty text for NaN.
+
+    >>> number(1000.0), number(0.000123456), number(-0.5), number(100000)
+    ('1000', '0.0001235', '-0.5', '100000')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    value = float(value)
+    if math.isnan(value):
+        return ""
+    if math.isfinite(value) and value == int(value) and abs(value) < 1e7:
+        return str(int(value))
+    return f"{value:.{digits}g}"
+
+
+def decimals(*numbers: float, width: float = math.nan) -> int:
+    """Return how many decimals say two significant digits of an uncertainty, between 0 and 8.
+
+    Without a usable ``width`` four significant digits of the largest number are said.
+    """
+    if math.isfinite(width) and width > 0:
+        return int(min(max(1 - math.floor(math.log10(width)), 0), 8))
+    largest = max((abs(n) for n in numbers if math.isfinite(n)), default=0.0)
+    return int(min(max(3 - math.floor(math.log10(largest)), 0), 8)) if largest > 0 else 1
+
+
+def estimate(value: float, low: float = math.nan, high: float = math.nan) -> tuple[str, str]:
+    """Return a value and its interval as two texts with the same number of decimals, empty where there is none.
+
+    >>> estimate(-0.50231, -0.5312, -0.4734)
+    ('-0.502', '[-0.531, -0.473]')
+    >>> estimate(12345.6, 12000.1, 12700.9)
+    ('12346', '[12000, 12701]')
+    """
+    largest = max((abs(n) for n in (value, low, high) if math.isfinite(n)), default=0.0)
+    places = decimals(value, low, high, width=(high - low) / 2)
+    if largest >= 1e6 or 0 < largest < 1e-4:
+        shown = [f"{n:.3g}" if math.isfinite(n) else _odd(n) for n in (value, low, high)]
+    else:
+        shown = [f"{n:.{places}f}" if math.isfinite(n) else _odd(n) for n in (value, low, high)]
+    shown = [s.removeprefix("-") if s.startswith("-") and not s.strip("-0.") else s for s in shown]
+    return shown[0], f"[{shown[1]}, {shown[2]}]" if shown[1] and shown[2] else ""
+
+
+def _odd(value: float) -> str:
+    return "" if math.isnan(value) else ("inf" if value > 0 else "-inf")
