@@ -1,0 +1,297 @@
+"""How many experts? The range of M that cannot be told from the best one, for a problem and a budget.
+
+    >>> from moestat.recommend import expert_count_range
+    >>> print(expert_count_range(clusters=4, dimension=50, samples=2000, steps=300, replicates=5))  # doctest: +SKIP
+
+or ``python -m moestat.recommend --clusters 4 --dimension 50 --samples 2000 --steps 300 --figure range.png``. A top-1
+mixture is trained by :mod:`moestat.experiments.expert_count` for each candidate, on the same data.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import joblib
+import numpy as np
+import xarray as xr
+
+from moestat.experiments import expert_count
+from moestat.experiments.cell import Cell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+RESAMPLES = 2000
+"""Bootstrap resamples of the replicates behind :attr:`Recommendation.share_best`."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The range of M within one standard error of the best.
+
+    Attributes
+    ----------
+    experts : (L,) int array
+        The candidates, ascending.
+    mean, se : (L,) arrays
+        Mean of the score and its standard error over replicates (NaN for one replicate).
+    within : (L,) bool array
+        Whether the mean is at least the best mean minus the best one's standard error.
+    share_best : (L,) array
+        In how many bootstrap resamples of the replicates the candidate has the best mean. Far from 1 at the best
+        candidate: the replicates do not settle which M is best.
+    replicates : int
+        Replicates behind each mean.
+    score : str
+        What the mean is of.
+    clusters : int
+        K; the coverage bound K log K of the theory is reported beside the range.
+    """
+
+    experts: np.ndarray
+    mean: np.ndarray
+    se: np.ndarray
+    within: np.ndarray
+    share_best: np.ndarray
+    replicates: int
+    score: str
+    clusters: int
+
+    @property
+    def best(self) -> int:
+        """The candidate of the best mean."""
+        return int(self.experts[np.argmax(self.mean)])
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The smallest and the largest candidate within one standard error of the best."""
+        members = self.experts[self.within]
+        return int(members.min()), int(members.max())
+
+    @property
+    def coverage(self) -> float:
+        """K log K: below about this many experts, some cluster is left without one at the start (Lemma 6)."""
+        return self.clusters * float(np.log(self.clusters))
+
+    def __str__(self) -> str:
+        low, high = self.range
+        left_out = self.experts[(self.experts > low) & (self.experts < high) & ~self.within]
+        gaps = f", but for {', '.join(map(str, left_out))}" if left_out.size else ""
+        at_edge = [f"M = {m}" for m, edge in ((low, 0), (high, -1)) if m == self.experts[edge]]
+        top = int(np.argmax(self.mean))
+        lines = [
+            f"{f'M = {low} to {high}' if low < high else f'M = {low}'}{gaps}: within one standard error of the best, "
+            f"M = {self.best}, by {self.score} over {self.replicates} replicates.",
+            f"M = {self.best} has the best mean in {self.share_best[top]:.0%} of bootstrap resamples; "
+            f"K log K = {self.coverage:.1f}.",
+        ]
+        if at_edge and self.experts.size > 1:
+            lines.append(f"The range ends at {' and '.join(at_edge)}, the edge of the candidates: try others beyond.")
+        lines.append("      M     mean       se   in range  best in resamples")
+        for m, mean, se, inside, share in zip(
+            self.experts, self.mean, self.se, self.within, self.share_best, strict=True
+        ):
+            lines.append(f"{m:7d}  {mean:7.4f}  {se:7.4f}   {'yes' if inside else 'no ':8s}  {share:.0%}")
+        return "\n".join(lines)
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the means with their standard errors and shade the range."""
+        low, high = self.range
+        positions = np.log2(self.experts)
+        edges = np.concatenate([[positions[0] - 0.5], (positions[1:] + positions[:-1]) / 2, [positions[-1] + 0.5]])
+        for i, inside in enumerate(self.within):
+            if inside:
+                ax.axvspan(edges[i], edges[i + 1], color="tab:green", alpha=0.12, lw=0)
+        threshold = np.max(self.mean) - np.nan_to_num(self.se[np.argmax(self.mean)])
+        ax.axhline(threshold, color="tab:green", lw=1, ls="--", label="best mean minus its standard error")
+        ax.errorbar(
+            positions, self.mean, yerr=self.se, fmt="o-", color="black", capsize=3, label="mean ± standard error"
+        )
+        ax.axvline(np.log2(self.coverage), color="grey", lw=1, ls=":", label="K log K")
+        ax.set_xlim(edges[0], edges[-1])
+        ax.set_xticks(positions, [str(m) for m in self.experts])
+        ax.set_xlabel("number of experts M")
+        ax.set_ylabel(self.score)
+        ax.set_title(f"within one standard error of the best: {f'M = {low} to {high}' if low < high else f'M = {low}'}")
+        ax.legend(fontsize="small", loc="lower right")
+
+    def figure(self) -> Figure:
+        """Return a figure of :meth:`draw`."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(5.5, 3.6), layout="constrained")
+        self.draw(figure.add_subplot())
+        return figure
+
+
+def recommend(
+    experts: Sequence[int] | np.ndarray, score: np.ndarray, *, clusters: int, name: str = "test accuracy"
+) -> Recommendation:
+    """Apply the one-standard-error rule (Breiman et al. 1984) to scores that were measured already.
+
+    Parameters
+    ----------
+    experts : sequence of int
+        Candidates M.
+    score : (L, R) array
+        Score of each candidate in each replicate, larger is better; replicates with a hole are left out.
+    clusters : int
+        K.
+    name : str
+        What the score is.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, or no replicate is complete.
+    """
+    counts = np.asarray(experts)
+    score = np.asarray(score, dtype=float)
+    if score.ndim != 2 or len(counts) != len(score):
+        raise ValueError(
+            f"score has shape {score.shape}; it must be (candidates, replicates), with {len(counts)} candidates"
+        )
+    score = score[:, np.all(np.isfinite(score), axis=0)]
+    replicates = score.shape[1]
+    if replicates == 0:
+        raise ValueError("no replicate has a finite score for every candidate")
+    order = np.argsort(counts, kind="stable")
+    counts, score = counts[order], score[order]
+    mean = np.mean(score, axis=1)
+    se = np.std(score, axis=1, ddof=1) / np.sqrt(replicates) if replicates > 1 else np.full(len(mean), np.nan)
+    top = int(np.argmax(mean))
+    resampled = np.random.default_rng(0).integers(replicates, size=(RESAMPLES, replicates))
+    winners = np.argmax(np.mean(score[:, resampled], axis=2), axis=0)
+    return Recommendation(
+        experts=counts,
+        mean=mean,
+        se=se,
+        within=mean >= mean[top] - np.nan_to_num(se[top]),
+        share_best=np.bincount(winners, minlength=len(counts)) / RESAMPLES,
+        replicates=replicates,
+        score=name,
+        clusters=clusters,
+    )
+
+
+def expert_count_range(
+    *,
+    clusters: int = 4,
+    dimension: int = 50,
+    samples: int = 8000,
+    steps: int = 400,
+    candidates: Sequence[int] = (4, 8, 16, 32, 64),
+    replicates: int = 10,
+    expert: Literal["mlp", "cnn"] = "mlp",
+    patches: int = 4,
+    stop: Literal["last", "best"] = "last",
+    seed: int = 0,
+    jobs: int = 1,
+    device: str = "auto",
+    settings: Mapping[str, Any] | None = None,
+) -> Recommendation:
+    """Simulate the mixture for every candidate M and return the range within one standard error of the best.
+
+    Parameters
+    ----------
+    clusters, dimension : int
+        K and d of the problem.
+    samples, steps : int
+        The budget: training samples n and full-batch steps T.
+    candidates : sequence of int
+        Numbers of experts M that are compared.
+    replicates : int
+        Independent data sets and starts; each is shared by all candidates.
+    expert : {"mlp", "cnn"}
+        Experts with weights of their own for each patch, or shared ones.
+    patches : int
+        P.
+    stop : {"last", "best"}
+        Compare the test accuracy after the last step, or the best one on the way (early stopping with an oracle).
+    seed : int
+        Seed of the simulation.
+    jobs : int
+        Processes; the numbers do not depend on it.
+    device : {"auto", "cpu", "cuda"}
+    settings : mapping, optional
+        Further settings of :class:`moestat.experiments.expert_count.Settings`.
+
+    Returns
+    -------
+    Recommendation
+        ``print`` it for the table, ``.figure()`` draws it.
+
+    Notes
+    -----
+    A range answers for the simulated problem and budget alone: with more steps the larger candidates catch up.
+    """
+    if stop not in ("last", "best"):
+        raise ValueError(f"stop is {stop!r}; allowed are 'last' and 'best'")
+    counts = sorted(set(candidates))
+    if not counts:
+        raise ValueError("candidates is empty; give at least one number of experts")
+    shared = {
+        "clusters": clusters,
+        "dimension": dimension,
+        "n": samples,
+        "steps": steps,
+        "records": min(21, steps + 1),
+        "expert": expert,
+        "patches": patches,
+        "expert_slots": counts[-1],
+    } | dict(settings or {})
+    cells = [_cell(shared | {"experts": m}, seed) for m in counts]
+    work = [(cell, r) for cell in reversed(cells) for r in range(replicates)]  # the longest first
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        done = joblib.Parallel(n_jobs=jobs)(
+            joblib.delayed(expert_count.run)(cell, [r], device=device) for cell, r in work
+        )
+    score = np.asarray([float(ds[f"{stop}_accuracy"].item()) for ds in done]).reshape(len(cells), replicates)[::-1]
+    name = "test accuracy" if stop == "last" else "best test accuracy on the way"
+    return recommend(counts, score, clusters=clusters, name=name)
+
+
+def _cell(settings: Mapping[str, Any], seed: int) -> Cell:
+    resolved = expert_count.Settings(**settings).model_dump(mode="json")
+    return Cell("moestat.experiments.expert_count", seed, "recommendation", {"experts": resolved["experts"]}, resolved)
+
+
+def of_study(ds: xr.Dataset, arm: str, *, variable: str = "last_accuracy", clusters: int = 4) -> Recommendation:
+    """Apply the rule to the results of a study with the axis ``experts``."""
+    score = ds[variable].sel(arm=arm).transpose("experts", "replicate")
+    return recommend(ds["experts"].values, score.values, clusters=clusters, name=variable.replace("_", " "))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run :func:`expert_count_range` from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m moestat.recommend", description="How many experts?")
+    for name, default, about in (
+        ("clusters", 4, "K"),
+        ("dimension", 50, "d"),
+        ("samples", 8000, "n"),
+        ("steps", 400, "T"),
+        ("patches", 4, "P"),
+        ("replicates", 10, "independent data sets and starts"),
+        ("seed", 0, "seed of the simulation"),
+        ("jobs", 1, "processes"),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{about} (default {default})")
+    parser.add_argument("--candidates", type=int, nargs="+", default=[4, 8, 16, 32, 64], metavar="M")
+    parser.add_argument("--expert", choices=("mlp", "cnn"), default="mlp")
+    parser.add_argument("--stop", choices=("last", "best"), default="last", help="accuracy after the last or best step")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--figure", metavar="FILE", help="write the figure to FILE (png, svg or pdf)")
+    options = vars(parser.parse_args(arguments))
+    file = options.pop("figure")
+    found = expert_count_range(**options)
+    print(found)
+    if file is not None:
+        found.figure().savefig(file, dpi=150)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+from moestat import recommend as module
+from moestat.recommend import expert_count_range, recommend
+
+
+def test_the_rule_is_one_standard_error_of_the_best():
+    rng = np.random.default_rng(0)
+    score = np.array([0.80, 0.905, 0.91, 0.90, 0.86])[:, None] + 0.02 * rng.standard_normal((5, 10))
+    found = recommend([4, 8, 16, 32, 64], score, clusters=4)
+    mean, se = score.mean(axis=1), score.std(axis=1, ddof=1) / np.sqrt(10)
+    top = np.argmax(mean)
+    np.testing.assert_array_equal(found.within, mean >= mean[top] - se[top])
+    assert found.best == [4, 8, 16, 32, 64][top] and found.within[top] and not found.within[0]
+    assert found.share_best.sum() == pytest.approx(1)
+    assert found.coverage == pytest.approx(4 * np.log(4))
+
+
+def test_candidates_may_come_in_any_order_and_holes_are_left_out():
+    score = np.array([[0.9, 0.8, np.nan], [0.5, 0.6, 0.9]])
+    found = recommend([16, 4], score, clusters=4)
+    np.testing.assert_array_equal(found.experts, [4, 16])
+    np.testing.assert_allclose(found.mean, [0.55, 0.85])
+    assert found.replicates == 2
+
+
+def test_one_replicate_has_no_standard_error():
+    found = recommend([4, 8], np.array([[0.9], [0.8]]), clusters=4)
+    assert np.all(np.isnan(found.se)) and list(found.within) == [True, False]
+
+
+def test_the_text_names_gaps_and_edges():
+    score = np.array([[0.9, 0.92], [0.5, 0.5], [0.905, 0.91]])
+    text = str(recommend([4, 8, 16], score, clusters=4))
+    assert "M = 4 to 16, but for 8" in text and "the edge of the candidates" in text and "K log K = 5.5" in text
+
+
+@pytest.mark.parametrize(
+    ("score", "message"), [(np.zeros((3, 2)), "with 2 candidates"), (np.full((2, 3), np.nan), "no replicate")]
+)
+def test_scores_that_do_not_fit_are_refused(score, message):
+    with pytest.raises(ValueError, match=message):
+        recommend([4, 8], score, clusters=4)
+
+
+SMALL = {"samples": 100, "steps": 4, "replicates": 3, "settings": {"test_samples": 100, "neurons": 2}}
+
+
+def test_it_simulates_and_does_not_depend_on_processes():
+    one, two = (expert_count_range(candidates=(3, 2), jobs=jobs, device="cpu", **SMALL) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.experts, [2, 3])
+    np.testing.assert_array_equal(one.mean, two.mean)
+    assert one.mean.min() > 0.2 and one.mean.max() <= 1
+    more = expert_count_range(candidates=(2,), device="cpu", **SMALL)
+    assert more.mean[0] == one.mean[0]  # a candidate's numbers do not depend on the others
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"), [({"stop": "first"}, "'last' and 'best'"), ({"candidates": ()}, "empty")]
+)
+def test_wrong_arguments_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        expert_count_range(**SMALL | wrong)
+
+
+def test_the_command_line_prints_and_draws(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(module, "expert_count_range", lambda **_: recommend([4, 8], np.eye(2), clusters=4))
+    module.main(["--clusters", "4", "--figure", str(tmp_path / "range.svg")])
+    assert "within one standard error of the best" in capsys.readouterr().out
+    assert (tmp_path / "range.svg").read_text().startswith("<?xml")
