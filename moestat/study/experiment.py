@@ -1,0 +1,101 @@
+"""Find the experiment that a study file names: a module of ``moestat.experiments``, or a user's own by import path."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+from moestat.study.errors import InputError
+from moestat.study.load import StudyFile
+from moestat.study.located import listed, nearest
+
+
+def search_path(study_file: StudyFile) -> list[str]:
+    """Return the folders in which a user's own experiment is looked up: the study's, then the current one."""
+    return [str(study_file.path.resolve().parent), str(Path.cwd().resolve())]
+
+
+def extend_path(folders: Iterable[str]) -> None:
+    """Append ``folders`` to the import path, after everything that is installed."""
+    for folder in folders:
+        if folder not in sys.path:
+            sys.path.append(folder)
+
+
+def resolve(study_file: StudyFile) -> str:
+    """Return the import path of the study's experiment.
+
+    Raises
+    ------
+    InputError
+        If no such module is found.
+    """
+    name = study_file.study.experiment
+    where = f"{study_file.shown}: experiment"
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise InputError(f"{where} is {name!r}; allowed are a module of moestat.experiments or an import path")
+    extend_path(search_path(study_file))
+    candidates = [name] if "." in name else [f"moestat.experiments.{name}", name]
+    for candidate in candidates:
+        try:
+            if importlib.util.find_spec(candidate) is not None:
+                return candidate
+        except (ImportError, ValueError):  # a parent package that does not exist, or is no package
+            continue
+    own = own_experiments()
+    raise InputError(
+        f"{where} is {name!r}, which is not found{nearest(name, own) or '.'} "
+        f"Allowed are the modules of moestat.experiments ({listed(own)}) and any import path"
+    )
+
+
+def own_experiments() -> list[str]:
+    """Return the modules of ``moestat.experiments`` that are experiments (they define ``Settings`` and ``run``)."""
+    folder = Path(__file__).resolve().parents[1] / "experiments"
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+    return [stem for stem, text in texts.items() if "\nclass Settings(" in text and "\ndef run(" in text]
+
+
+def load(module_name: str, where: str) -> ModuleType:
+    """Import an experiment and check that it keeps the contract of :mod:`moestat.experiments.cell`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be imported, or lacks ``Settings`` or ``run``.
+    """
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # a user's module can fail at import in any way; all of them are told in a sentence
+        extra = ""
+        if isinstance(error, ModuleNotFoundError) and error.name in ("torch", "cupy", "distributed"):
+            names = {"torch": "neural", "cupy": "cuda13", "distributed": "cluster"}
+            extra = f'; install it with: pip install "moestat[{names[error.name]}]"'
+        raise InputError(
+            f"{where}: experiment {module_name!r} cannot be imported: "
+            f"{type(error).__name__}: {error}{place(error)}{extra}"
+        ) from None
+    missing = [name for name in ("Settings", "run") if not hasattr(module, name)]
+    if missing:
+        raise InputError(
+            f"{where}: experiment {module_name!r} has no {' and no '.join(missing)}; "
+            "an experiment is a module with a class Settings and a function run(cell, replicates, *, device)"
+        )
+    return module
+
+
+def place(error: BaseException) -> str:
+    """Return where an exception was raised, as `` (file.py line 12)``, or an empty text."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({os.path.basename(error.filename)} line {error.lineno})"
+    if trace is None or "importlib" in trace.tb_frame.f_code.co_filename:
+        return ""
+    return f" ({os.path.basename(trace.tb_frame.f_code.co_filename)} line {trace.tb_lineno})"

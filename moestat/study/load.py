@@ -1,0 +1,216 @@
+"""Find study files and read them, with errors that name the file, the key and what is allowed.
+
+A study is named by its file: ``sigmoid_vs_softmax`` is ``studies/sigmoid_vs_softmax.toml`` in the current folder, in
+the checkout that moestat runs from, or among the studies that travel inside the wheel. A path to any other file
+works too.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moestat.study.errors import InputError
+
+if TYPE_CHECKING:
+    from moestat.study.spec import Study
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A study file that was read and checked: its name, path, text and content."""
+
+    name: str
+    path: Path
+    text: str
+    study: Study
+
+    @property
+    def shown(self) -> str:
+        """The path as it is printed."""
+        return shown_path(self.path)
+
+
+def shown_path(path: Path) -> str:
+    """Return ``path`` relative to the current folder where it lies below it."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd().resolve()))
+    except (ValueError, OSError):
+        return str(path)
+
+
+def study_folders() -> list[Path]:
+    """Return the folders in which a study is looked up by name, in this order."""
+    package = Path(__file__).resolve().parents[1]
+    folders = [Path.cwd() / "studies", package.parent / "studies", package / "_studies"]
+    if not (package.parent / "pyproject.toml").is_file():  # installed: what lies beside the package is not ours
+        del folders[1]
+    return [folder for folder in dict.fromkeys(folder.resolve() for folder in folders) if folder.is_dir()]
+
+
+def known_studies() -> dict[str, Path]:
+    """Return the studies that can be run by name."""
+    found: dict[str, Path] = {}
+    for folder in study_folders():
+        for path in sorted(folder.glob("*.toml")):
+            found.setdefault(path.stem, path)
+    return found
+
+
+def title(path: Path) -> str:
+    """Return the title of a study file without checking the rest, which is quick."""
+    try:
+        return str(parse(path)[1].get("title", "(no title)"))
+    except InputError as error:
+        return f"(cannot be read: {error})"
+
+
+def find(name: str | Path) -> Path:
+    """Return the study file that ``name`` means: a name or a path.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message lists the studies that are known, with their titles.
+    """
+    text = str(name)
+    if text.endswith(".toml") or "/" in text or "\\" in text:
+        path = Path(text).expanduser()
+        if path.is_file():
+            return path
+        raise InputError(f"there is no study file {text}")
+    known = known_studies()
+    if text in known:
+        return known[text]
+    from moestat.study.located import nearest
+
+    lines = "".join(f"\n  {key}  {title(path)}" for key, path in known.items()) or "\n  (none here)"
+    raise InputError(f"there is no study {text!r}{nearest(text, known) or '.'} The known studies are:{lines}")
+
+
+def parse(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text and the raw content of a TOML file."""
+    where = shown_path(path)
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise InputError(f"{where}: the file cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: the file is not UTF-8 text (byte {error.start})") from None
+    try:
+        return text, tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: TOMLDecodeError, and integers of more than 4300 digits
+        what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"{where}: the file is not valid TOML: {what}") from None
+
+
+def read(name: str | Path) -> StudyFile:
+    """Find, read and check a study file.
+
+    Raises
+    ------
+    InputError
+        With one line for each problem: file, key, what is wrong, what is allowed.
+    """
+    path = find(name)
+    text, raw = parse(path)
+    from pydantic import ValidationError
+
+    from moestat.study.located import path_text, problems
+    from moestat.study.spec import Study
+
+    where = shown_path(path)
+    try:
+        study = Study.model_validate(raw)
+    except ValidationError as error:
+        lines = [f"{where}: {_named(raw, loc, path_text(loc))} {what}" for loc, what in problems(error, Study, raw)]
+        raise InputError(_few(lines)) from None
+    except RecursionError:
+        raise InputError(f"{where}: the file is nested too deeply") from None
+    lines = [f"{where}: {problem}" for problem in _cross_checks(study)]
+    if lines:
+        raise InputError(_few(lines))
+    return StudyFile(name=path.stem, path=path, text=text, study=study)
+
+
+def _named(raw: Any, loc: tuple[int | str, ...], text: str) -> str:
+    """Add the name of the arm, claim, figure that a list index means; name the file as a whole for no location."""
+    if not loc:
+        return "the study:"
+    if len(loc) > 1 and isinstance(loc[0], str) and isinstance(loc[1], int):
+        item = raw[loc[0]][loc[1]] if isinstance(raw.get(loc[0]), list) and loc[1] < len(raw[loc[0]]) else None
+        name = item.get("name", item.get("id", item.get("loss"))) if isinstance(item, dict) else None
+        if isinstance(name, str) and name:
+            return f"{text} ('{name[:40]}')"
+    return text
+
+
+def _few(lines: list[str], limit: int = 8) -> str:
+    more = [f"... and {len(lines) - limit} more problems"] if len(lines) > limit else []
+    return "\n".join(lines[:limit] + more)
+
+
+def _cross_checks(study: Study) -> list[str]:
+    """What one table says about another: arms, axes and presets that do not exist."""
+    from moestat.study.located import listed, nearest
+
+    arms = [arm.name for arm in study.arms]
+    presets = list(study.presets)
+    found: list[str] = []
+
+    def matches(key: str, patterns: list[str], names: list[str], what: str) -> None:
+        for pattern in patterns:
+            if not fnmatch.filter(names, pattern):
+                hint = nearest(pattern, names) or ";"
+                found.append(f"{key} names {pattern!r}, which is no {what} of the study{hint} they are {listed(names)}")
+
+    for name, preset in study.presets.items():
+        matches(f"presets.{name}.arms", preset.arms, arms, "arm")
+    for index, rate in enumerate(study.rates):
+        matches(f"rates[{index}].arms ('{rate.loss}')", rate.arms, arms, "arm")
+    for index, claim in enumerate(study.claims):
+        for key in ("arm", "versus"):
+            value = getattr(claim, key)
+            if value and value not in arms:
+                matches(f"claims[{index}].{key} ('{claim.id}')", [value], arms, "arm")
+        matches(f"claims[{index}].presets ('{claim.id}')", claim.presets, presets, "preset")
+    for index, figure in enumerate(study.figures):
+        for place, panel in enumerate(figure.panels):
+            matches(f"figures[{index}].panels[{place}].arms ('{figure.name}')", panel.arms, arms, "arm")
+            for arm in panel.predicted:
+                matches(f"figures[{index}].panels[{place}].predicted ('{figure.name}')", [arm], arms, "arm")
+    for table, grid in [("grid", study.grid)] + [(f"presets.{k}.grid", p.grid) for k, p in study.presets.items()]:
+        found.extend(
+            f"{table}.{axis} {problem}" for axis, values in grid.items() for problem in axis_problems(axis, values)
+        )
+    return found
+
+
+def axis_problems(axis: str, values: list[Any]) -> list[str]:
+    """Say what is wrong with one axis of a grid."""
+    import math
+
+    from moestat.study.located import show
+
+    found = []
+    if axis in RESERVED or not axis.isidentifier():
+        found.append(f"is not allowed as the name of an axis (a plain word other than {', '.join(sorted(RESERVED))})")
+    if not values:
+        found.append("is empty; give at least one value")
+    if len(set(values)) < len(values):
+        found.append(f"has a value twice: {show(values)}")
+    for value in values:
+        if isinstance(value, float) and not math.isfinite(value):
+            found.append(f"holds {value}; allowed are finite numbers, text, true and false")
+        if isinstance(value, int) and abs(value) >= 2**63:
+            found.append("holds an integer beyond 64 bits")
+    kinds = {str if isinstance(value, str) else bool if isinstance(value, bool) else float for value in values}
+    if len(kinds) > 1:
+        found.append(f"mixes numbers, text and truth values: {show(values)}")
+    return found
+
+
+RESERVED = frozenset({"arm", "arm_label", "replicate", "status", "message", "iterations"})

@@ -1,0 +1,73 @@
+"""What a user asks of the study machine, and the command line that asks for the same."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run of a study, or a look at one."""
+
+    study: str
+    preset: str = "quick"
+    replicates: int | None = None
+    seed: int | None = None
+    block: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    out: Path = Path("outputs")
+    jobs: int | None = None
+    device: str = "auto"
+    backend: str = "loky"
+    scheduler: str = ""
+    part: tuple[int, int] | None = None
+    fresh: bool = False
+    replace_stale: bool = False
+    accept_stale: bool = False
+    retry_failed: bool = False
+    report: bool = True
+    quiet: bool = False
+
+    @property
+    def part_name(self) -> str:
+        """The name of the part, or ``"all"``."""
+        return "all" if self.part is None else f"part-{self.part[0]}-of-{self.part[1]}"
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """What changes the plan; kept in the manifest, so that ``status`` and ``collect`` need not be told again."""
+        return {
+            "replicates": self.replicates,
+            "seed": self.seed,
+            "block": self.block,
+            "settings": dict(self.settings),
+        }
+
+    def command(self, verb: str = "", *, part: bool = True) -> str:
+        """Return the command line that asks for the rest of this run (or ``verb`` of it)."""
+        words = ["python", "-m", "moestat.study", *([verb] if verb else []), self.study, "--preset", self.preset]
+        if self.out != Path("outputs"):
+            words += ["--out", str(self.out)]
+        for name, value in (("--replicates", self.replicates), ("--seed", self.seed), ("--block", self.block)):
+            if value is not None:
+                words += [name, str(value)]
+        for key, value in self.settings.items():
+            words += ["--set", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
+        if self.accept_stale:
+            words.append("--accept-stale")
+        if not verb:
+            if self.jobs is not None:
+                words += ["--jobs", str(self.jobs)]
+            if self.device != "auto":
+                words += ["--device", self.device]
+            if self.backend != "loky":
+                words += ["--backend", self.backend, "--scheduler", self.scheduler]
+            if self.part is not None and part:
+                words += ["--part", f"{self.part[0]}/{self.part[1]}"]
+            words += ["--retry-failed"] * self.retry_failed + ["--no-report"] * (not self.report)
+        return shlex.join(words)

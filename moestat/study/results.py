@@ -1,0 +1,43 @@
+"""``results.nc``: the collected dataset, written whole or not at all, and read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import xarray as xr
+
+from moestat.study import files
+from moestat.study.errors import InputError, UserError
+
+NAME = "results.nc"
+
+
+def write(root: Path, dataset: xr.Dataset) -> Path:
+    """Put the dataset in place as netCDF.
+
+    The file is made in memory: HDF5 that meets a full disk leaves half a file and an object that cannot be closed.
+    """
+    path = root / NAME
+    files.write(path, bytes(dataset.to_netcdf(engine="h5netcdf")))
+    return path
+
+
+def read(path: Path) -> xr.Dataset:
+    """Read a results file into memory.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    UserError
+        If it is not a dataset.
+    """
+    if not path.is_file():
+        raise InputError(f"there is no {path}")
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as dataset:
+            return dataset.load()
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(
+            f"{path} cannot be read as netCDF: {error}; make it again with the subcommand collect"
+        ) from None
