@@ -177,15 +177,16 @@ def _mean(claim: Claim, array: xr.DataArray) -> Answer:
 
 
 def _difference(claim: Claim, first: xr.DataArray, second: xr.DataArray) -> Answer:
-    what = f"The mean difference of {claim.variable} ({sides(claim)}{_place(claim)})"
+    subject = "" if claim.versus_variable else f" of {claim.variable}"
+    what = f"The mean difference{subject} ({sides(claim)}{_place(claim)})"
     notes: tuple[str, ...] = ()
     binary = any(side.attrs.get(BINARY) for side in (first, second))
     if claim.kind == "log_ratio":
-        what = f"The mean log ratio of {claim.variable} ({sides(claim)}{_place(claim)})"
+        what = f"The mean log ratio{subject} ({sides(claim)}{_place(claim)})"
         bad = sum(int(np.sum(np.isfinite(side.values) & (side.values <= 0))) for side in (first, second))
         if bad:
             notes = (f"{bad} values are not positive and have no logarithm.",)
-        first, second = (np.log(side.where(side > 0)) for side in (first, second))
+        first, second = (xr.apply_ufunc(np.log, side.where(side > 0)) for side in (first, second))
     first, second = (side.reset_coords(drop=True) for side in (first, second))
     if "replicate" in first.dims and "replicate" in second.dims:
         first, second = xr.align(first, second, join="outer")

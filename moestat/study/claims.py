@@ -94,8 +94,7 @@ def judge_one(ds: xr.Dataset, study: Study, claim: Claim, preset: str) -> Verdic
         if doubt:
             return verdict("inconclusive", f"{told} ({basis}). {doubt}", answer)
         basis += "; the verdict is the same without the replicates that did not converge"
-    part = {"supported": "the whole interval is", "not supported": "no part of the interval is"}
-    return verdict(word, f"{told}: {part.get(word, 'only a part of the interval is')} {rule(claim)} ({basis}).", answer)
+    return verdict(word, f"{told}: {_place(answer, word)} {rule(claim)} ({basis}).", answer)
 
 
 def rule(claim: Claim) -> str:
@@ -137,6 +136,13 @@ def _counts(ds: xr.Dataset, study: Study, claim: Claim, window: tuple[float, flo
     return total
 
 
+def _place(answer: Answer, word: Word) -> str:
+    if answer.low == answer.high:
+        return "it is" if word == "supported" else "it is not"
+    parts = {"supported": "the whole interval is", "not supported": "no part of the interval is"}
+    return parts.get(word, "only a part of the interval is")
+
+
 def _told(answer: Answer, claim: Claim) -> str:
     value, interval = rounded(answer.value, answer.low, answer.high)
     if not value:
@@ -153,9 +159,9 @@ def _obstacles(answer: Answer, counts: Counts) -> list[str]:
     found = list(answer.reasons)
     if not answer.counts_failures:
         if counts.missing:
-            found.append(f"{counts.missing} of {counts.replicates} replicates are missing.")
+            found.append(f"{counts.missing} of {counts.replicates} runs are missing.")
         if counts.failed:
-            found.append(f"{counts.failed} of {counts.replicates} replicates failed.")
+            found.append(f"{counts.failed} of {counts.replicates} runs failed.")
     if not found and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
         found.append("There is no interval around it.")
     return found

@@ -19,14 +19,14 @@ NOT_COMPUTED = -1
 
 @dataclass(frozen=True)
 class Counts:
-    """How many replicates were asked for, and how they ended.
+    """How many runs (replicates of cells) were asked for, and how they ended.
 
     Attributes
     ----------
     by_status : mapping
-        Replicates per :class:`moestat.status.Status`, zeros left out.
+        Runs per :class:`moestat.status.Status`, zeros left out.
     missing : int
-        Replicates that were asked for and not computed.
+        Runs that were asked for and not computed.
     """
 
     by_status: Mapping[Status, int]
@@ -34,22 +34,22 @@ class Counts:
 
     @property
     def replicates(self) -> int:
-        """Replicates that were asked for."""
+        """Runs that were asked for."""
         return sum(self.by_status.values()) + self.missing
 
     @property
     def converged(self) -> int:
-        """Replicates that ended well."""
+        """Runs that ended well."""
         return self.by_status.get(Status.CONVERGED, 0)
 
     @property
     def failed(self) -> int:
-        """Replicates that were computed and have no values."""
+        """Runs that were computed and have no values."""
         return sum(count for status, count in self.by_status.items() if not status.has_value)
 
     @property
     def not_converged(self) -> int:
-        """Replicates that have values and did not converge."""
+        """Runs that have values and did not converge."""
         return self.replicates - self.missing - self.failed - self.converged
 
     def __add__(self, other: Counts) -> Counts:

@@ -222,7 +222,7 @@ def test_a_missing_or_failed_replicate_makes_the_verdict_inconclusive_and_keeps_
     assert verdict.verdict == "inconclusive"
     assert verdict.estimate == pytest.approx(-0.5, abs=0.1)
     assert "It decides nothing" in verdict.why
-    assert ("1 of 50 replicates are missing" if status == -1 else "1 of 50 replicates failed") in verdict.why
+    assert ("1 of 50 runs are missing" if status == -1 else "1 of 50 runs failed") in verdict.why
     assert judged(ds, **(SLOPE | {"arm": "arm1"}), at_most=0).verdict == "supported"
     outside = judged(ds, **SLOPE, at_most=0, window=[10001, 1e9])
     assert "failed" in outside.why and "decides nothing" in outside.why  # two sizes: not trusted, though none failed
@@ -313,7 +313,7 @@ def test_an_arm_that_lives_on_a_part_of_the_grid_is_not_missing_elsewhere():
     assert judged(ds, **SLOPE, at_most=0).verdict == "inconclusive"
 
 
-# --- window, presets ---------------------------------------------------------------------------------------------------
+# --- window, presets -------------------------------------------------------------------------------------------------
 
 
 def test_the_window_is_the_claims_then_the_presets_then_the_rates():
