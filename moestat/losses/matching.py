@@ -1,0 +1,84 @@
+"""Distances that pair atoms one to one, and the distance to the nearest expert."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.losses.voronoi import infimum
+from moestat.models.regression import Model
+
+
+def matched(fitted: Array, truth: Array, model: Model) -> Array:
+    """Return the root of the summed squared distances between optimally paired atoms.
+
+    Every true atom is paired with its own fitted atom so that the sum of the squared Euclidean distances of all
+    coordinates (A in the Frobenius norm) is least, softmax gates in the gauge of
+    :meth:`moestat.models.regression.Model.align`. The N - N* fitted atoms left over cost nothing.
+
+    Parameters
+    ----------
+    fitted : array (..., N, P)
+    truth : array (N*, P), N* <= N, or (K, N*, P)
+        A list of K measures gives the infimum over it.
+
+    Returns
+    -------
+    array (...)
+
+    Raises
+    ------
+    ValueError
+        If N < N*.
+    """
+    return infimum(partial(_matched, squared=True), fitted, truth, model)
+
+
+def matched_sum(fitted: Array, truth: Array, model: Model) -> Array:
+    """Return the least sum over paired atoms of ||dA|| + ||db|| + |dc| + ||deta||; otherwise as :func:`matched`.
+
+    It is the loss L3 with a one-to-one pairing in place of the cells.
+    """
+    return infimum(partial(_matched, squared=False), fitted, truth, model)
+
+
+def _matched(fitted: Array, truth: Array, model: Model, *, squared: bool) -> Array:
+    xp = namespace(fitted, truth)
+    if fitted.shape[-2] < truth.shape[-2]:
+        raise ValueError(f"{fitted.shape[-2]} fitted atoms cannot be paired with {truth.shape[-2]} true atoms")
+    difference = to_numpy(model.align(fitted, truth))[..., :, None, :] - to_numpy(truth)
+    if squared:
+        cost = np.sum(difference**2, axis=-1)
+    else:
+        parts = (model.a_matrix, model.b, model.c, model.eta)
+        cost = sum(np.sqrt(np.sum(difference[..., part] ** 2, axis=-1)) for part in parts)
+    flat = cost.reshape(-1, *cost.shape[-2:])
+    totals = np.array([member[linear_sum_assignment(member)].sum() for member in flat])
+    totals = totals.reshape(cost.shape[:-2])
+    return xp.asarray(np.sqrt(totals) if squared else totals, dtype=fitted.dtype)
+
+
+def nearest_expert(fitted: Array, truth: Array, model: Model) -> Array:
+    """Return the sum over true atoms of the distance from eta* to the nearest fitted eta.
+
+    It looks at the experts alone: not at the gates, and not at fitted atoms that are near no true one.
+
+    Parameters
+    ----------
+    fitted : array (..., N, P)
+    truth : array (N*, P) or (K, N*, P)
+
+    Returns
+    -------
+    array (...)
+    """
+    return infimum(_nearest_expert, fitted, truth, model)
+
+
+def _nearest_expert(fitted: Array, truth: Array, model: Model) -> Array:
+    xp = namespace(fitted, truth)
+    difference = fitted[..., :, None, model.eta] - truth[:, model.eta]
+    return xp.sum(xp.min(xp.sqrt(xp.sum(difference**2, axis=-1)), axis=-2), axis=-1)

@@ -1,0 +1,247 @@
+r"""The quotient loss: the distance to the truth modulo its exact other representations.
+
+A mixing measure is not determined by its regression function when experts are positively homogeneous
+(ReLU, linear): two atoms with the gate of a true atom and the experts t eta and (1 - t) eta give the same function, and
+so does any atom with eta = 0, wherever its gate is. The minimisers of the population risk are then a continuum, and
+losses to one point of it, such as L1 and L3, measure where in the continuum a fit happens to lie. The quotient loss
+is the paper's L3 with its infimum over minimisers taken over these continua,
+
+.. math::
+    Q(G, G^*) = \inf_{\theta' \in R(G^*)} \sum_{i=1}^N
+        (\|A_i - A_i'\| + \|b_i - b_i'\| + |c_i - c_i'| + \|\eta_i - \eta_i'\|),
+
+where R(G*) holds the N-atom representations of f_{G*} that arise as follows (sigmoid gate). Every true atom j gets a
+cell of at least one fitted atom; atoms in no cell are null.
+
+* *Null atoms*: eta' = 0, any gate; for ReLU any eta' with a'x + beta <= 0 on the cube [-1, 1]^d. Cost: the distance
+  of eta to these.
+* *Split atoms* (ReLU, linear): the atoms of a cell have the gate of the true atom; sum eta' = eta* for linear
+  experts (cost: || sum eta - eta* ||), eta'_i = t_i eta*, t_i >= 0, sum t_i = 1 for ReLU, where only positively
+  parallel experts merge (cost: the minimum over t).
+* *Constant gates* (A*, b*) = 0, the sparse regime: ReLU and linear experts trade c against eta, so that c is not
+  compared, and the vectors sigmoid(c_i) eta_i stand for eta_i above, a unit of which costs 1 / sigmoid(c_i). Besides,
+  sigmoid(s) + sigmoid(-s) = 1, so two atoms with opposite gates (s, eta) and (-s, eta) together are an atom of constant
+  gate: such a mirror pair costs || A + A' || + || b + b' || + | c + c' | + || eta - eta' ||, and enters the sum with
+  (eta + eta') / 2 at 2 per unit. At most one pair per cell. For GELU an atom of constant gate splits by weight:
+  atoms in one cell cost | sum sigmoid(c_i) - sigmoid(c*) | + sum(|| A || + || b || + || eta - eta* ||).
+* *Merged truth* (linear): true atoms with equal gates count as one with the sum of their eta, all true atoms of
+  constant gate as one with the sum of their sigmoid(c) eta.
+
+The infimum over cells and null atoms is exact (dynamic programming over sets of atoms). Q = 0 exactly when the fit is
+one of these representations, so Q = 0 implies f_G = f_{G*}. Not in R(G*), hence counted as distance: what linear
+experts owe to sigmoid(s) h = h - sigmoid(-s) h, true ReLUs that are linear on the whole cube, and the splits of
+polynomial experts of degree 2 or more, for which, as for GELU, a cell of a non-constant gate has one atom.
+
+For the softmax gate the representations are sums of weights, and the loss is stated in them: w = exp(c), A_j the atoms
+whose (A, b) and expert are nearest,
+
+.. math::
+    Q = \sum_{groups} \Big|\sum_{i} w_i - \sum_j w^*_j\Big|
+        + \sum_j \Big(\sum_{i\in A_j} w_i (\|\Delta A\| + \|\Delta b\|) + E_j\Big),
+
+with E_j = || sum w_i eta_i - w* eta* || for linear experts, the minimum of sum || w_i eta_i - t_i w* eta* || over
+t >= 0, sum t = 1 for ReLU, and sum w_i || eta_i - eta* || for the others. A group holds the true atoms of equal (A, b)
+for ReLU and linear experts (their masses are not told apart by f), and one true atom otherwise. Nearest is
+meant in (A, b) and the direction of eta for ReLU, in (A, b) for linear, in (A, b, eta) for the other experts. The gauge
+of (A, b) is the one of least loss among those reached from every pairing of one atom with one cell by averaging over
+the cells; that of c makes the log masses of the groups equal to the true ones on average.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.losses.quotient_softmax import quotient_softmax
+from moestat.losses.rays import equal_rows, merge_cost, merging, norm, null_distance
+from moestat.losses.voronoi import infimum
+from moestat.models.gates import gate_values
+from moestat.models.regression import Model
+
+MOST_PAIRS = 2_000_000
+"""Largest number of steps of the exact infimum, per cell and fitted measure."""
+
+
+def quotient(fitted: Array, truth: Array, model: Model) -> Array:
+    """Return the quotient loss (see the module's text).
+
+    Parameters
+    ----------
+    fitted : array (..., N, P)
+    truth : array (N*, P), N* <= N, or (K, N*, P)
+        A list of K measures gives the infimum over it.
+
+    Returns
+    -------
+    array (...)
+
+    Raises
+    ------
+    ValueError
+        If N < N*, or if N is so large that the exact infimum is out of reach.
+    """
+    xp = namespace(fitted, truth)
+    loss = quotient_softmax if model.gate == "softmax" else _sigmoid
+    values = infimum(loss, to_numpy(fitted), to_numpy(truth), model)
+    return xp.asarray(values, dtype=fitted.dtype)
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """True cells: their gates, vectors (eta*, or sigmoid(c*) eta* where the gate is constant) and kinds."""
+
+    atoms: np.ndarray
+    vector: np.ndarray
+    constant: np.ndarray
+
+
+def _true_cells(truth: np.ndarray, model: Model, kind: str) -> _Truth:
+    constant = np.all(truth[:, 1 : model.gate_size] == 0, axis=1)
+    eta = truth[:, model.eta]
+    if kind == "none":
+        return _Truth(truth, eta, constant)
+    vector = np.where(constant[:, None], gate_values("sigmoid", truth[:, :1]) * eta, eta)
+    if kind == "relu":
+        return _Truth(truth, vector, constant)
+    # with c out of the key, all constant gates are one
+    key = np.where(constant[:, None], 0.0, truth[:, : model.gate_size])
+    group = equal_rows(key)
+    first = np.array([np.flatnonzero(group == g)[0] for g in range(group.max() + 1)])
+    return _Truth(truth[first], np.eye(first.size)[group].T @ vector, constant[first])
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """The sets of at most ``most`` of N atoms, with a table of unions of disjoint sets for the dynamic program.
+
+    Attributes
+    ----------
+    members : int array (S, most)
+        Atoms of each set, filled up with -1.
+    code : int array (S,)
+        Sets as bit masks.
+    left, right, union : int arrays
+        Mask of the atoms used so far, position of a set disjoint from it, and mask of both, sorted by union.
+    start : int array
+        Where each union's entries begin.
+    """
+
+    members: np.ndarray
+    code: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    union: np.ndarray
+    start: np.ndarray
+
+
+@lru_cache(maxsize=16)
+def _sets(n: int, most: int) -> _Sets:
+    pairs = sum(comb(n, size) * 2 ** (n - size) for size in range(1, most + 1))
+    if pairs > MOST_PAIRS:
+        raise ValueError(
+            f"{n} fitted atoms with up to {most} of them in a cell need {pairs} steps for the quotient loss; "
+            f"allowed are {MOST_PAIRS}"
+        )
+    chosen = [s for size in range(1, most + 1) for s in combinations(range(n), size)]
+    code = np.array([sum(1 << i for i in s) for s in chosen])
+    members = np.array([[*s, *[-1] * (most - len(s))] for s in chosen])
+    masks = np.arange(1 << n)
+    right, left = np.nonzero((masks[None, :] & code[:, None]) == 0)
+    union = left | code[right]
+    order = np.argsort(union, kind="stable")
+    left, right, union = left[order], right[order], union[order]
+    start = np.flatnonzero(np.r_[True, union[1:] != union[:-1]])
+    return _Sets(members, code, left, right, union[start], start)
+
+
+def _sigmoid(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
+    kind = merging(model)
+    cells = _true_cells(truth, model, kind)
+    n, m = fitted.shape[-2], len(cells.atoms)
+    if n < m:
+        raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
+    flat = fitted.reshape(-1, n, fitted.shape[-1])
+    sets = _sets(n, n - m + 1)
+    null = null_distance(flat[..., model.eta], kind)
+    return np.array([_member(*one, cells, model, kind, sets) for one in zip(flat, null, strict=True)]).reshape(
+        fitted.shape[:-2]
+    )
+
+
+def _member(atoms: np.ndarray, null: np.ndarray, cells: _Truth, model: Model, kind: str, sets: _Sets) -> float:
+    """Return the loss of one fitted measure: the cheapest disjoint choice of a set for every cell."""
+    n = len(atoms)
+    best = np.full(1 << n, np.inf)
+    best[0] = 0.0
+    for cost in _cell_costs(atoms, cells, model, kind, sets.members):
+        new = np.full(1 << n, np.inf)
+        new[sets.union] = np.minimum.reduceat(best[sets.left] + cost[sets.right], sets.start)
+        best = new
+    free = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 0
+    return float(np.min(best + free @ null))
+
+
+def _cell_costs(atoms: np.ndarray, cells: _Truth, model: Model, kind: str, members: np.ndarray) -> np.ndarray:
+    """Return the cost (cells, sets) of every set of atoms as the content of every true cell."""
+    there = members >= 0
+    eta = atoms[:, model.eta]
+    weight = gate_values("sigmoid", atoms[:, :1])[:, 0]
+    out = []
+    for true, vector, constant in zip(cells.atoms, cells.vector, cells.constant, strict=True):
+        difference = atoms - true
+        shape = norm(difference[:, model.a_matrix]) + norm(difference[:, model.b])
+        gamma = np.abs(difference[:, 0])
+        if kind == "none":
+            each = shape + gamma + norm(eta - vector)
+            cost = np.sum(each[members] * there, axis=1)
+            several = there[:, 1] if members.shape[1] > 1 else np.zeros(len(members), dtype=bool)
+            if constant:
+                mass = np.abs(np.sum(weight[members] * there, axis=1) - gate_values("sigmoid", true[:1])[0])
+                cost = np.where(several, np.sum((each - gamma)[members] * there, axis=1) + mass, cost)
+            else:
+                cost = np.where(several, np.inf, cost)
+        elif not constant:
+            each = shape + gamma
+            cost = np.sum(each[members] * there, axis=1)
+            cost = cost + merge_cost(eta[members] * there[..., None], there * 1.0, there, vector, kind)
+        else:
+            cost = np.sum(shape[members] * there, axis=1)
+            vectors, price = (weight[:, None] * eta)[members] * there[..., None], 1.0 / weight[members]
+            cost = cost + merge_cost(vectors, price, there, vector, kind)
+            cost = np.minimum(cost, _with_mirror_pair(atoms, shape, vectors, price, vector, model, kind, members))
+        out.append(cost)
+    return np.array(out)
+
+
+def _with_mirror_pair(
+    atoms: np.ndarray,
+    shape: np.ndarray,
+    vectors: np.ndarray,
+    price: np.ndarray,
+    target: np.ndarray,
+    model: Model,
+    kind: str,
+    members: np.ndarray,
+) -> np.ndarray:
+    """Return the cost (sets,) of a cell of constant gate when two of its atoms form a mirror pair."""
+    there = members >= 0
+    best = np.full(len(members), np.inf)
+    eta = atoms[:, model.eta]
+    for p, q in combinations(range(members.shape[1]), 2):
+        rows = there[:, q]
+        i, j = members[rows, p], members[rows, q]
+        total = atoms[i] + atoms[j]
+        gate = sum(norm(total[:, part]) for part in (model.a_matrix, model.b, model.c))
+        rest = there[rows].copy()
+        rest[:, [p, q]] = False
+        # the pair takes the place of its first atom; its second place stays empty
+        v, k, used = vectors[rows].copy(), price[rows].copy(), rest.copy()
+        v[:, p], v[:, q], k[:, p], used[:, p] = 0.5 * (eta[i] + eta[j]), 0.0, 2.0, True
+        cost = gate + norm(eta[i] - eta[j]) + np.sum(shape[members[rows]] * rest, axis=1)
+        best[rows] = np.minimum(best[rows], cost + merge_cost(v, k, used, target, kind))
+    return best

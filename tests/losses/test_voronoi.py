@@ -1,0 +1,218 @@
+"""Voronoi losses against a literal transcription of their formulas, and the laws they obey."""
+
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moestat.losses import voronoi
+from moestat.models import truths
+from moestat.models.gates import unpack_symmetric
+from moestat.models.regression import Model
+
+MODELS = [
+    Model("sigmoid", "full", "relu", 3),
+    Model("softmax", "full", "linear", 2),
+    Model("sigmoid", "partial", "gelu", 3),
+    Model("softmax", "partial", "relu", 2),
+    Model("sigmoid", "linear", "polynomial", 2, power=2),
+]
+
+
+def problem(model, seed=0, n_true=3, n=4, batch=(5,), radius=0.5):
+    rng = np.random.default_rng(seed)
+    truth = truths.ground_truth(model, n_true, "dense", rng)
+    fitted = truths.split(model, truth, n) + radius * rng.standard_normal((*batch, n, model.atom_size))
+    return fitted, truth
+
+
+def parameters(atom, model):
+    """(A, b, c, a, beta) of one atom, absent parts zero."""
+    d = model.d
+    b = atom[1 : 1 + d] if model.score != "partial" else np.zeros(d)
+    stored = atom[model.gate_size - d * (d + 1) // 2 : model.gate_size] if model.score != "linear" else None
+    a_matrix = unpack_symmetric(stored, d) if stored is not None else np.zeros((d, d))
+    return a_matrix, b, atom[0], atom[-d - 1 : -1], atom[-1]
+
+
+def literal(fitted, truth, model, name, r=None):
+    """One fitted measure, formula by formula, loops and all."""
+    g = [parameters(atom, model) for atom in model.align(fitted, truth)]
+    t = [parameters(atom, model) for atom in truth]
+    members = {j: [] for j in range(len(t))}
+    for i, (a, b, _, al, be) in enumerate(g):
+        distances = [
+            np.sqrt(
+                np.linalg.norm(a - A) ** 2
+                + np.linalg.norm(b - B) ** 2
+                + np.linalg.norm(np.append(al, be) - np.append(AL, BE)) ** 2
+            )
+            for A, B, _, AL, BE in t
+        ]
+        members[int(np.argmin(distances))].append(i)
+    shift = 0.0
+    if model.gate == "softmax":
+        occupied = [j for j in members if members[j]]
+        shift = np.mean([t[j][2] - np.log(sum(np.exp(g[i][2]) for i in members[j])) for j in occupied])
+    total = 0.0
+    for j, (A, B, C, AL, BE) in enumerate(t):
+        weight = sigmoid_or_exp(model, C)
+        cell_weight = sum(sigmoid_or_exp(model, g[i][2] + shift) for i in members[j])
+        over = len(members[j]) > 1
+        if name == "Lsm" or (name in ("L1", "L2r") and over):
+            total += abs(cell_weight - weight)
+        for i in members[j]:
+            a, b, c, al, be = g[i]
+            da, db, dc = np.linalg.norm(a - A), np.linalg.norm(b - B), abs(c + shift - C)
+            deta = np.linalg.norm(np.append(al - AL, be - BE))
+            if name == "L1":
+                total += da**2 + db**2 + deta**2 if over else da + db + dc + deta
+            elif name == "L2r":
+                total += da**r + db**r + np.linalg.norm(al - AL) ** r + abs(be - BE) ** r
+                total += 0.0 if over else dc**r
+            elif name == "L3":
+                total += da + db + dc + deta
+            else:
+                total += np.exp(c + shift) * (da**2 + db**2 + deta**2 if over else da + db + deta)
+    return total
+
+
+def sigmoid_or_exp(model, c):
+    return np.exp(c) if model.gate == "softmax" else 1 / (1 + np.exp(-c))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("radius", [0.05, 0.5, 3.0])
+def test_literal_transcription(model, radius):
+    fitted, truth = problem(model, seed=1, radius=radius, batch=(3, 2))
+    losses = {"L1": voronoi.L1(fitted, truth, model), "L3": voronoi.L3(fitted, truth, model)}
+    losses |= {("L2r", r): voronoi.L2r(fitted, truth, model, r) for r in (1.0, 2.0, 3.5)}
+    if model.gate == "softmax":
+        losses["Lsm"] = voronoi.Lsm(fitted, truth, model)
+    for name, values in losses.items():
+        name, r = name if isinstance(name, tuple) else (name, None)
+        expected = [[literal(one, truth, model, name, r) for one in row] for row in fitted]
+        np.testing.assert_allclose(values, expected, rtol=1e-11)
+
+
+def test_partial_score_losses_are_those_without_b():
+    model = MODELS[2]
+    fitted, truth = problem(model)
+    assert np.array_equal(voronoi.L4(fitted, truth, model), voronoi.L1(fitted, truth, model))
+    assert np.array_equal(voronoi.L5(fitted, truth, model), voronoi.L3(fitted, truth, model))
+    full = MODELS[0]
+    fitted, truth = problem(full)
+    for loss in (voronoi.L4, voronoi.L5):
+        with pytest.raises(ValueError, match="partially quadratic"):
+            loss(fitted, truth, full)
+    with pytest.raises(ValueError, match="softmax"):
+        voronoi.Lsm(fitted, truth, full)
+    with pytest.raises(ValueError, match="at least 1"):
+        voronoi.L2r(fitted, truth, full, 0.5)
+    with pytest.raises(ValueError, match="coordinates"):
+        voronoi.L1(fitted[..., :-1], truth, full)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_zero_at_the_truth_and_at_its_permutations(model):
+    _, truth = problem(model)
+    for loss in (voronoi.L1, voronoi.L2r, voronoi.L3):
+        assert loss(truth[::-1], truth, model) == pytest.approx(0, abs=1e-12)
+    assert voronoi.empty_cells(truth, truth, model) == 0
+
+
+@pytest.mark.parametrize("expert", ["relu", "gelu"])
+def test_softmax_split_by_weight_is_the_truth(expert):
+    """c - log 2 twice: the same mixing measure, so the losses with weights vanish."""
+    model = Model("softmax", "full", expert, 2)
+    truth = truths.ground_truth(model, 3, "dense", np.random.default_rng(2))
+    split = truths.split(model, truth, 4)
+    for loss in (voronoi.L1, voronoi.L2r, voronoi.Lsm):
+        assert loss(split, truth, model) == pytest.approx(0, abs=1e-12)
+
+
+def test_sigmoid_split_by_weight_is_the_truth_for_l1():
+    model = Model("sigmoid", "full", "gelu", 2)
+    truth = truths.ground_truth(model, 3, "sparse", np.random.default_rng(3))
+    assert voronoi.L1(truths.split(model, truth, 4), truth, model) == pytest.approx(0, abs=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), which=st.sampled_from(range(len(MODELS))))
+def test_permutations_and_the_gauge_do_not_matter(seed, which):
+    model = MODELS[which]
+    fitted, truth = problem(model, seed=seed, radius=0.3, batch=(2,))
+    rng = np.random.default_rng(seed)
+    other = fitted[:, rng.permutation(4)]
+    if model.gate == "softmax":
+        other = other.copy()
+        other[..., : model.gate_size] += rng.standard_normal(model.gate_size)
+    true_other = truth[rng.permutation(3)]
+    losses = [voronoi.L1, voronoi.L2r, voronoi.L3] + [voronoi.Lsm] * (model.gate == "softmax")
+    for loss in losses:
+        np.testing.assert_allclose(loss(other, true_other, model), loss(fitted, truth, model), rtol=1e-8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(t=st.floats(1e-3, 0.99), seed=st.integers(0, 10**6), which=st.sampled_from([0, 2, 4]))
+def test_scale_laws(t, seed, which):
+    """Errors t times as large in the same cells: L3 scales by t, the blocks too, L2r of order r by t**r."""
+    model = MODELS[which]
+    fitted, truth = problem(model, seed=seed, n=3, radius=1e-3, batch=())
+    if len(set(voronoi.cells(fitted, truth, model))) < 3:
+        return
+    closer = truth + t * (fitted - truth)
+    assert voronoi.L3(closer, truth, model) == pytest.approx(t * voronoi.L3(fitted, truth, model), rel=1e-8)
+    assert voronoi.L1(closer, truth, model) == pytest.approx(t * voronoi.L1(fitted, truth, model), rel=1e-8)
+    square = voronoi.L2r(fitted, truth, model, 2.0)
+    assert voronoi.L2r(closer, truth, model, 2.0) == pytest.approx(t**2 * square, rel=1e-8)
+    for name, value in voronoi.blocks(fitted, truth, model).items():
+        if name.endswith("_exact") and name[:-6] in ("A", "b", "c", "eta"):
+            assert voronoi.blocks(closer, truth, model)[name] == pytest.approx(t * value, rel=1e-8)
+
+
+def test_ties_go_to_the_lowest_index_and_empty_cells_cost_nothing():
+    model = Model("sigmoid", "linear", "linear", 1)
+    truth = np.array([[0.0, 0, 1, 0], [0.0, 0, -1, 0]])
+    fitted = np.array([[0.3, 0, 0, 0], [0.3, 0, 0, 0]])
+    assert list(voronoi.cells(fitted, truth, model)) == [0, 0]
+    assert voronoi.empty_cells(fitted, truth, model) == 1
+    weight = 1 / (1 + np.exp(-0.3))
+    assert voronoi.L1(fitted, truth, model) == pytest.approx(abs(2 * weight - 0.5) + 2)
+
+
+def test_list_of_pseudo_truths_is_an_infimum():
+    model = MODELS[0]
+    fitted, truth = problem(model, radius=0.1)
+    others = np.stack([truth + 1.0, truth, truth - 0.5])
+    for loss in (voronoi.L1, voronoi.L3):
+        each = np.stack([loss(fitted, other, model) for other in others])
+        assert np.array_equal(loss(fitted, others, model), each.min(axis=0))
+    with pytest.raises(ValueError, match="truth has shape"):
+        voronoi.L3(fitted, others[:0], model)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_blocks_add_up_to_the_losses(model):
+    fitted, truth = problem(model, batch=(20,), radius=0.4)
+    parts = voronoi.blocks(fitted, truth, model)
+    norms = sum(v for k, v in parts.items() if k.split("_")[0] in ("A", "b", "c", "eta"))
+    np.testing.assert_allclose(norms, voronoi.L3(fitted, truth, model), rtol=1e-12)
+    assert np.array_equal(parts["cells_empty"], voronoi.empty_cells(fitted, truth, model))
+    assert np.all(parts["cells_over"] + parts["cells_exact"] + parts["cells_empty"] == 3)
+    assert ("b_over" in parts) == (model.score != "partial") and ("A_over" in parts) == (model.score != "linear")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_any_batch_and_any_array_library_give_the_same_numbers(model):
+    fitted, truth = problem(model, batch=(6,))
+    names = [voronoi.L1, voronoi.L3, voronoi.L2r] + [voronoi.Lsm] * (model.gate == "softmax")
+    for loss in names:
+        whole = loss(fitted, truth, model)
+        assert np.array_equal(whole[2:5], loss(fitted[2:5], truth, model))
+        strict = loss(array_api_strict.asarray(fitted), array_api_strict.asarray(truth), model)
+        assert np.array_equal(np.asarray(strict), whole)
+    strict = voronoi.blocks(array_api_strict.asarray(fitted), array_api_strict.asarray(truth), model)
+    for name, value in voronoi.blocks(fitted, truth, model).items():
+        assert np.array_equal(np.asarray(strict[name]), value)
