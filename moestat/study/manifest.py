@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import platform
 import sys
@@ -19,6 +20,7 @@ from moestat.study.store import Scan
 NAME = "manifest.json"
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of what computes."""
     found = {"moestat": __version__, "python": platform.python_version(), "platform": platform.platform()}

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from moestat import fingerprint
 from moestat.status import Status
-from moestat.study import fingerprint, manifest, store
+from moestat.study import manifest, store
 from moestat.study.plan import Plan
 from moestat.study.request import Request
 from moestat.study.run import folder_of, make_plan

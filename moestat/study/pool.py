@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from moestat.study.errors import UserError
-from moestat.study.worker import Context, Outcome, Task, compute, prepare, record_death
+from moestat.study.worker import Context, Outcome, Task, compute, prepare, record_death, watch_parent
 
 Say = Callable[[str], None]
 
@@ -94,7 +94,11 @@ class Pool:
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         deaths: tuple[type[BaseException], ...] = (BrokenProcessPool,)
-        options: dict[str, Any] = {"inner_max_num_threads": 1}
+        options: dict[str, Any] = {
+            "inner_max_num_threads": 1,
+            "initializer": watch_parent,
+            "initargs": (os.getpid(),),
+        }
         if self.client is not None:
             from distributed.scheduler import KilledWorker
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from moestat import fingerprint
 from moestat.status import Status
-from moestat.study import contract, fingerprint, shard, store, worker
+from moestat.study import contract, shard, store, worker
 from moestat.study import experiment as experiments
 from moestat.study.errors import InputError
 from moestat.study.located import listed, nearest, show

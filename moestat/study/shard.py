@@ -13,6 +13,7 @@ as they lie in memory (little-endian, C order), text as a JSON list in UTF-8.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -28,9 +29,9 @@ from typing import Any
 import numpy as np
 
 from moestat import __version__
+from moestat.fingerprint import digest as code_digest
 from moestat.study import files
 from moestat.study.errors import UserError
-from moestat.study.fingerprint import digest as code_digest
 
 MAGIC = b"moestat-shard "
 FORMAT = 1
@@ -131,17 +132,7 @@ def encode(
             }
         )
         offset += len(content)
-    made = {
-        "created": created,
-        "seconds": seconds,
-        "device": device,
-        "host": socket.gethostname(),
-        "pid": os.getpid(),
-        "moestat": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": version("scipy"),
-    }
+    made = {"created": created, "seconds": seconds, "device": device, "pid": os.getpid(), **_maker()}
     header = {
         "cell": cell,
         "arm": arm,
@@ -225,6 +216,17 @@ def write(root: Path, digest: str, content: bytes, replicates: Sequence[int], co
     path = target / name(replicates, code)
     files.write(path, content)
     return path
+
+
+@functools.cache
+def _maker() -> dict[str, str]:
+    return {
+        "host": socket.gethostname(),
+        "moestat": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": version("scipy"),
+    }
 
 
 def _checksum(number: bytes, body: bytes | memoryview) -> bytes:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from moestat import fingerprint
 from moestat.status import Status
-from moestat.study import files, fingerprint, shard
+from moestat.study import files, shard
 from moestat.study.errors import StaleError, UserError
 from moestat.study.plan import Plan, PlannedCell, slot_text
 

@@ -18,10 +18,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from moestat import fingerprint
 from moestat.experiments.cell import Cell
 from moestat.status import Status
 from moestat.study import experiment as experiments
-from moestat.study import files, fingerprint
+from moestat.study import files
 
 
 @dataclass(frozen=True)
@@ -211,8 +212,8 @@ def enter_process(context: Context) -> ModuleType:
         _limit_for_good()
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-        if context.parent and os.getppid() == context.parent:
-            threading.Thread(target=_end_with, args=(context.parent,), daemon=True).start()
+        if context.parent:
+            watch_parent(context.parent)
     return module
 
 
@@ -223,11 +224,20 @@ def _limit_for_good() -> None:
     threadpool_limits(1)
 
 
-def _end_with(parent: int) -> None:
+_watched: set[int] = set()
+
+
+def watch_parent(parent: int) -> None:
     """End this process when its parent was killed, so that no orphan computes what the next run computes too."""
-    while os.getppid() == parent:
-        time.sleep(0.2)
-    os._exit(1)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    if parent not in _watched:
+        _watched.add(parent)
+        threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

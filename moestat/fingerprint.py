@@ -20,7 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 LIBRARIES = ("numpy", "scipy", "torch")
-_MOESTAT = Path(__file__).resolve().parents[1]
+_MOESTAT = Path(__file__).resolve().parents[0]
 _EXCLUDED = ("moestat.study", "moestat.report")
 
 
@@ -75,14 +75,15 @@ def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
 
 def _majors(libraries: set[str]) -> dict[str, str]:
-    found = {}
-    for name in LIBRARIES:
-        if name in libraries:
-            try:
-                found[name] = version(name).partition(".")[0]
-            except PackageNotFoundError:  # torch is optional
-                found[name] = "absent"
-    return found
+    return {name: _major(name) for name in LIBRARIES if name in libraries}
+
+
+@functools.cache
+def _major(library: str) -> str:
+    try:
+        return version(library).partition(".")[0]
+    except PackageNotFoundError:  # torch is optional
+        return "absent"
 
 
 def _own_root(module_name: str) -> tuple[str, Path | None]:
