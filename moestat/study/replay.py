@@ -17,7 +17,7 @@ from moestat.study import experiment as experiments
 from moestat.study.errors import InputError
 from moestat.study.located import listed, nearest, show
 from moestat.study.plan import Plan, PlannedCell
-from moestat.study.run import resolve_device
+from moestat.study.run import cache_of, resolve_device
 from moestat.study.shard import Variable
 
 
@@ -61,6 +61,8 @@ def parse_place(made: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
         axis, text = (key, rest) if equals else (axes[at], word)
         if axis not in axes:
             raise InputError(f"there is no axis {axis!r}; allowed are {listed(axes)}")
+        if axis in coords:
+            raise InputError(f"{usage}; {axis} was given twice")
         coords[axis] = _coordinate(made, axis, text)
     planned = made.by_slot.get(_slot(arm, coords))
     if planned is None:
@@ -92,13 +94,11 @@ def _coordinate(made: Plan, axis: str, text: str) -> Any:
 def replay(made: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replicate: int, device: str) -> Replay:
     """Compute one replicate alone and compare it with the stored one."""
     code = fingerprint.fingerprint(made.module_name)
-    base = Path(os.environ.get("MOESTAT_CACHE") or out / "cache")
-    cache = base / f"{made.module_name.rpartition('.')[2]}-{fingerprint.digest(code)[:12]}"
     context = worker.Context(
         module_name=made.module_name,
         search_path=tuple(experiments.search_path(made.study_file)),
         root="",
-        cache=str(cache.resolve()),
+        cache=cache_of(out),
         device=resolve_device(device, made),
         parent=os.getpid(),
     )

@@ -34,6 +34,11 @@ def folder_of(request: Request, study_name: str) -> Path:
     return request.out / study_name / request.preset
 
 
+def cache_of(out: Path) -> str:
+    """Return the folder of what cells share: the user's, or ``cache`` beside the studies."""
+    return os.environ.get("MOESTAT_CACHE") or str((out / "cache").resolve())
+
+
 def make_plan(request: Request) -> plan.Plan:
     """Read the study file and make the plan that a request asks for."""
     overrides = plan.Overrides(request.replicates, request.seed, request.block, request.settings)
@@ -141,14 +146,11 @@ class _Run:
 
     def _tasks(self) -> list[worker.Task]:
         """The blocks with missing replicates, cut down to these; of one part, if a part is asked for."""
-        # the cache cannot see a change of code, so each version of the code has its own folder in it
-        base = Path(os.environ.get("MOESTAT_CACHE") or self.request.out / "cache")
-        cache = base / f"{self.plan.module_name.rpartition('.')[2]}-{fingerprint.digest(self.code)[:12]}"
         self.context = worker.Context(
             module_name=self.plan.module_name,
             search_path=tuple(experiments.search_path(self.plan.study_file)),
             root=str(self.root.resolve()),
-            cache=str(cache.resolve()),
+            cache=cache_of(self.request.out),
             device=self.device,
             parent=0 if self.request.backend == "dask" else os.getpid(),
         )

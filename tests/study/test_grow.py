@@ -1,0 +1,67 @@
+"""A study grows in place: more replicates, sizes or arms reuse everything that is still valid."""
+
+from __future__ import annotations
+
+import pytest
+from machine import inside, logged, results, write_study
+
+ARM = '\n[[arms]]\nname = "shifted"\nsettings = { shift = 3.0 }\n'
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a study and return how many replicates were computed for it."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
+
+    def run(*words, **study) -> int:
+        seen = len(logged(log))
+        path = write_study(tmp_path, **study)
+        code, _, err = inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet", *words)
+        assert code == 0, err
+        return len(logged(log)) - seen
+
+    return run
+
+
+def test_more_of_everything_computes_only_what_is_new(tmp_path, run):
+    assert run() == 24
+    assert run() == 0
+    assert run(replicates=9) == 12
+    assert run(replicates=9, grid="n = [10, 20, 40]") == 18
+    assert run(replicates=9, grid="n = [10, 20, 40]", more=ARM) == 27
+    assert run(replicates=9, grid="n = [10, 20, 40]", more=ARM, block=5) == 0
+    grown = results(tmp_path)
+    whole = write_study(tmp_path, name="whole", replicates=9, grid="n = [10, 20, 40]", more=ARM)
+    assert inside(whole, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    assert results(tmp_path, "whole").identical(grown)
+
+
+def test_fewer_are_a_view_of_what_is_there(tmp_path, run):
+    run(replicates=9)
+    assert run(replicates=4, grid="n = [40]") == 0
+    assert dict(results(tmp_path).sizes) == {"arm": 2, "n": 1, "replicate": 4, "expert": 2}
+    assert run(replicates=9) == 0, "what is not asked for is kept"
+
+
+def test_the_command_line_grows_a_study_too(tmp_path, run):
+    run()
+    assert run("--replicates", 8) == 8
+    assert run("--replicates", 8, "--set", "n=[10, 40, 90]") == 16
+    assert results(tmp_path)["n"].values.tolist() == [10, 40, 90]
+
+
+def test_a_renamed_arm_keeps_its_results(tmp_path, run):
+    run()
+    path = write_study(tmp_path)
+    path.write_text(path.read_text().replace('name = "median"', 'name = "middle"'))
+    assert inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    assert len(logged(tmp_path / "log")) == 24
+
+
+def test_arms_with_equal_settings_share_their_shards(tmp_path, run):
+    assert run(more='\n[[arms]]\nname = "twin"\n') == 24
+    found = results(tmp_path)
+    assert found["error"].sel(arm="twin").equals(found["error"].sel(arm="mean").assign_coords(arm="twin")) or (
+        found["error"].sel(arm="twin").values == found["error"].sel(arm="mean").values
+    ).all()
