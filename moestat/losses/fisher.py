@@ -130,8 +130,8 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
         },
         rank=rank,
         nullity=theta.size - rank,
-        gap=float(values[kept][0] / dropped) if dropped > 0 else np.inf,
-        smallest=float(values[kept][0] / values[-1]),
+        gap=float(values[kept][0] / dropped) if rank and dropped > 0 else np.inf,
+        smallest=float(values[kept][0] / values[-1]) if rank else 0.0,
     )
 
 

@@ -127,7 +127,7 @@ def _slope(claim: Claim, array: xr.DataArray, window: Window) -> Answer:
 
 def _slope_difference(claim: Claim, first: xr.DataArray, second: xr.DataArray, window: Window) -> Answer:
     exact = all("replicate" not in side.dims for side in (first, second))
-    first, second = (_with_replicates(side, other) for side, other in ((first, second), (second, first)))
+    first, second = (with_replicates(side, other) for side, other in ((first, second), (second, first)))
     try:
         result = rates.difference(first, second, over=claim.over, window=window, level=claim.level)
     except ValueError as error:
@@ -140,14 +140,14 @@ def _slope_difference(claim: Claim, first: xr.DataArray, second: xr.DataArray, w
 
 def _fit(array: xr.DataArray, claim: Claim, window: Window) -> rates.RateFit:
     try:
-        fit = rates.fit(_with_replicates(array, None), over=claim.over, window=window, level=claim.level, draws=0)
+        fit = rates.fit(with_replicates(array, None), over=claim.over, window=window, level=claim.level, draws=0)
     except ValueError as error:
         raise NoAnswerError(_sentence(str(error))) from None
     return fit
 
 
-def _with_replicates(array: xr.DataArray, other: xr.DataArray | None) -> xr.DataArray:
-    """Repeat a property of the cell over replicates: it has no Monte Carlo error, and its interval no width."""
+def with_replicates(array: xr.DataArray, other: xr.DataArray | None) -> xr.DataArray:
+    """Repeat a property of the cell over replicates (those of ``other``): no Monte Carlo error, no width."""
     if "replicate" in array.dims:
         return array
     labels = other["replicate"].values if other is not None and "replicate" in other.dims else np.arange(2)

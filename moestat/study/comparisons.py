@@ -9,6 +9,7 @@ compared is left out, and the note says how many were used.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -51,8 +52,8 @@ def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> 
 def rank_correlation(ds: xr.Dataset, claim: Claim, *, other: str, over: Sequence[str] = ("experts",)) -> Estimate:
     """Estimate Spearman's correlation of ``claim.variable`` with ``other`` along ``over``.
 
-    One correlation per replicate, so that replicates are the independent units, averaged with a t-interval. A
-    replicate in which either variable is constant has none and is left out.
+    One correlation per replicate, so that replicates are the independent units, averaged with a t-interval that is cut
+    to [-1, 1]. A replicate in which either variable is constant has none and is left out.
     """
     first, second = (_rows(ds, name, claim.arm, claim.at, over) for name in (claim.variable, other))
     (first, second), note = _complete(first, second)
@@ -61,7 +62,8 @@ def rank_correlation(ds: xr.Dataset, claim: Claim, *, other: str, over: Sequence
     norm = np.sqrt(np.prod([np.sum(r**2, axis=1) for r in ranks], axis=0))
     values = np.sum(ranks[0] * ranks[1], axis=1)[norm > 0] / norm[norm > 0]
     constant = int(np.sum(norm == 0))
-    return _mean(values, claim.level, f"{note}, {constant} of them constant" if constant else note)
+    found = _mean(values, claim.level, f"{note}, {constant} of them constant" if constant else note)
+    return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
 
 
 def spread(ds: xr.Dataset, claim: Claim) -> Estimate:

@@ -16,6 +16,7 @@ from typing import Any
 from moestat.study.errors import UserError
 from moestat.study.worker import Context, Outcome, Task, compute, prepare, record_death, watch_parent
 
+PATIENCE = "10s"
 Say = Callable[[str], None]
 
 
@@ -247,7 +248,7 @@ def _dask_client(scheduler: str) -> Any:
             '--backend dask needs dask.distributed; install it with: pip install "moestat[cluster]"'
         ) from None
     try:
-        return Client(scheduler, timeout="10s", set_as_default=False)
+        return Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         text = " ".join(str(error).split())
         raise UserError(f"no dask scheduler answers at {scheduler!r}: {text}") from None

@@ -71,7 +71,7 @@ def test_rank_correlation_is_the_mean_of_spearmans():
     each = [stats.spearmanr(first[:, r], second[:, r]).statistic for r in range(15) if r != 3]
     assert found.value == pytest.approx(np.mean(each))
     half = stats.t.ppf(0.975, 13) * np.std(each, ddof=1) / np.sqrt(14)
-    assert (found.low, found.high) == pytest.approx((found.value - half, found.value + half))
+    assert found.low == pytest.approx(max(found.value - half, -1)) and found.high == pytest.approx(found.value + half)
     assert "1 of them constant" in found.note
 
 

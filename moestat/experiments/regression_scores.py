@@ -1,0 +1,68 @@
+"""Every loss of a regression fit, in one dictionary."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from moestat.experiments.regression_targets import Problem, Target, evaluation_points
+from moestat.losses import function, matching, quotient, voronoi
+from moestat.models.regression import Model
+
+
+def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: int) -> dict[str, np.ndarray]:
+    """Return the losses of fitted parameters, one array (R,) per loss.
+
+    Parameters
+    ----------
+    problem : Problem
+    target : Target
+    theta : array (R, N, P)
+        Fitted parameters. Members that are not finite get NaN in every loss.
+    evaluation_log2 : int
+        The function error is taken on 2**evaluation_log2 Sobol points.
+
+    Returns
+    -------
+    dict
+        ``L1``, ``L2_1``, ``L2_2`` (L2r with r = 1 and 2), ``L3``, for a softmax gate ``Lsm``, for a partially
+        quadratic score ``L4`` and ``L5``, ``quotient``, ``matched``, ``nearest_expert``, ``rmse`` (to f*), for
+        pseudo-truths ``rmse_pseudo`` (to the nearest pseudo-truth's function), ``empty_cells`` and the blocks
+        (``A_over``, ``A_exact``, ...) against the first measure of the target.
+    """
+    finite = np.isfinite(theta).all(axis=(-2, -1))
+    usable = np.where(finite[:, None, None], theta, 0.0)
+    model, measures, first = problem.fitted, target.measures, target.measures[0]
+    losses = {
+        "L1": voronoi.L1(usable, measures, model),
+        "L2_1": voronoi.L2r(usable, measures, model, r=1.0),
+        "L2_2": voronoi.L2r(usable, measures, model, r=2.0),
+        "L3": voronoi.L3(usable, measures, model),
+        "quotient": quotient.quotient(usable, measures, model),
+        "matched": matching.matched_sum(usable, measures, model),
+        "nearest_expert": matching.nearest_expert(usable, measures, model),
+        "empty_cells": voronoi.empty_cells(usable, first, model),
+    }
+    if model.gate == "softmax":
+        losses["Lsm"] = voronoi.Lsm(usable, measures, model)
+    if model.score == "partial":
+        losses["L4"] = voronoi.L4(usable, measures, model)
+        losses["L5"] = voronoi.L5(usable, measures, model)
+    losses |= voronoi.blocks(usable, first, model)
+    points = evaluation_points(model.d, evaluation_log2)
+    losses["rmse"] = function.rmse(model, usable, _true_values(problem, target, evaluation_log2), points)
+    if target.is_pseudo:
+        distances = [function.rmse(model, usable, model.predict(g, points), points) for g in measures]
+        losses["rmse_pseudo"] = np.min(distances, axis=0)
+    return {name: np.where(finite, values, np.nan) for name, values in losses.items()}
+
+
+def _true_values(problem: Problem, target: Target, log2: int) -> np.ndarray:
+    return _values(problem.truth, target.truth.tobytes(), target.truth.shape, log2)
+
+
+@lru_cache(maxsize=4)
+def _values(model: Model, truth: bytes, shape: tuple[int, int], log2: int) -> np.ndarray:
+    """Evaluate f* once per process: every block of every cell needs the same values."""
+    return model.predict(np.frombuffer(truth).reshape(shape), evaluation_points(model.d, log2))

@@ -1,0 +1,249 @@
+"""What a regression fit is scored against: the truth, the list of pseudo-truths, and the Fisher line.
+
+The truth is drawn once from the study seed. When the fitted model does not contain it (another gate, or a score
+without a part that the truth has), the target is a list of population least-squares minima, found once and cached
+(sigmoid-attention, equation (12); MODELS: the infimum is over all minimisers that were found).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import qmc
+
+from moestat import streams
+from moestat.arrays import Device
+from moestat.cache import cached
+from moestat.fingerprint import digest, fingerprint
+from moestat.fit.gradient import perturb
+from moestat.fit.population import pseudo_truths
+from moestat.losses.fisher import fisher_line
+from moestat.models import truths
+from moestat.models.regression import Model
+
+SEARCH_RADIUS = 0.05
+"""Standard deviation per coordinate of the starts near the truth in the search for pseudo-truths."""
+FISHER_LOG2 = 17
+"""The information matrix is a mean over 2**FISHER_LOG2 Sobol points."""
+
+_CONTAINED = {"full": ("full", "partial", "linear"), "partial": ("partial",), "linear": ("linear",)}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A truth and a model to fit, without sample size, estimator or replicate."""
+
+    truth: Model
+    fitted: Model
+    n_true: int
+    n_fitted: int
+    regime: Literal["dense", "sparse"]
+    noise_variance: float
+    box: float
+    points_log2: int
+    polish_log2: int
+    starts: int
+
+    @property
+    def data_identity(self) -> dict[str, Any]:
+        """What the draws of the data depend on, beside the sample size."""
+        return {
+            "what": "regression data",
+            "d": self.truth.d,
+            "n_true": self.n_true,
+            "gate": self.truth.gate,
+            "score": self.truth.score,
+            "expert": self.truth.expert,
+            "power": self.truth.power,
+            "regime": self.regime,
+        }
+
+    @property
+    def contains_truth(self) -> bool:
+        """Whether the fitted model contains the truth."""
+        return self.truth.gate == self.fitted.gate and self.truth.score in _CONTAINED[self.fitted.score]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the fits of a problem are scored against, and where they start.
+
+    Attributes
+    ----------
+    truth : array (N*, P)
+        The truth, in the coordinates of the true model.
+    measures : array (K, M, P)
+        The truth (K = 1, M = N*) or the pseudo-truths (K kept minima, M = N), in the fitted model's coordinates.
+    starts : array (K, N, P)
+        Where a fit may start: the truth represented with N atoms, or the pseudo-truths, best first.
+    is_pseudo : bool
+        Whether ``measures`` are pseudo-truths.
+    rmse : array (K,)
+        Distance ||f_G - f*|| of each measure; zero for the truth.
+    fisher_at_one : mapping
+        Asymptotic errors of the oracle with N* atoms at n = 1; they fall like n^(-1/2).
+    """
+
+    truth: np.ndarray
+    measures: np.ndarray
+    starts: np.ndarray
+    is_pseudo: bool
+    rmse: np.ndarray
+    fisher_at_one: Mapping[str, float]
+
+    @property
+    def description(self) -> str:
+        """The target in one sentence."""
+        if not self.is_pseudo:
+            return "Losses are taken to the truth."
+        return (
+            f"Losses are taken to the nearest of {len(self.measures)} pseudo-truth(s), the population minima within "
+            f"1 % of the best (||f_G - f*|| = {self.rmse[0]:.4g})."
+        )
+
+    def fisher(self, n: int) -> dict[str, float]:
+        """Return the Fisher line at sample size n, with the rank and nullity of the information matrix."""
+        counts = ("rank", "nullity")
+        return {name: v if name in counts else v / np.sqrt(n) for name, v in self.fisher_at_one.items()}
+
+
+def embed(theta: np.ndarray, source: Model, destination: Model) -> np.ndarray:
+    """Write atoms of one score in the coordinates of another: new parts are zero, parts that it lacks are dropped.
+
+    Parameters
+    ----------
+    theta : array (..., N, P_source)
+
+    Returns
+    -------
+    array (..., N, P_destination)
+    """
+    out = np.zeros((*theta.shape[:-1], destination.atom_size))
+    for block in ("c", "b", "a_matrix", "eta"):
+        part, place = theta[..., getattr(source, block)], getattr(destination, block)
+        if part.shape[-1] and place.stop > place.start:
+            out[..., place] = part
+    return out
+
+
+def draw_truth(model: Model, n_true: int, regime: Literal["dense", "sparse"], study_seed: int) -> np.ndarray:
+    """Draw the truth (N*, P) from the study seed; gates, experts, scores and regimes share the draw."""
+    identity = streams.key(what="regression truth", d=model.d, n_true=n_true)
+    return truths.ground_truth(model, n_true, regime, streams.generator(study_seed, identity, 0, "truth"))
+
+
+@lru_cache(maxsize=8)
+def evaluation_points(d: int, log2: int) -> np.ndarray:
+    """Return 2**log2 scrambled Sobol points on [-1, 1]^d, always the same ones."""
+    points = 2.0 * qmc.Sobol(d, scramble=True, rng=np.random.default_rng(20250917)).random_base2(log2) - 1.0
+    points.flags.writeable = False
+    return points
+
+
+def prerequisite(problem: Problem, study_seed: int) -> dict | None:
+    """Return the identity of the pseudo-truth list that a problem needs, or None."""
+    if problem.contains_truth:
+        return None
+    identity = {
+        "data": problem.data_identity,
+        "gate": problem.fitted.gate,
+        "score": problem.fitted.score,
+        "n_fitted": problem.n_fitted,
+        "box": problem.box,
+        "points_log2": problem.points_log2,
+        "polish_log2": problem.polish_log2,
+        "starts": problem.starts,
+        "seed": study_seed,
+    }
+    return identity
+
+
+def compute_pseudo_truths(identity: Mapping[str, Any], *, device: Device = "cpu") -> dict[str, np.ndarray]:
+    """Return the pseudo-truths that ``identity`` names, from the cache or computed now.
+
+    Returns
+    -------
+    dict
+        ``theta`` (K, N, P), best first, and ``rmse`` (K,).
+    """
+    data = identity["data"]
+    truth_model = Model(data["gate"], data["score"], data["expert"], data["d"], data["power"])
+    fitted = Model(identity["gate"], identity["score"], data["expert"], data["d"], data["power"])
+    truth = draw_truth(truth_model, data["n_true"], data["regime"], identity["seed"])
+
+    def compute() -> dict[str, np.ndarray]:
+        found = pseudo_truths(
+            fitted,
+            lambda x: truth_model.predict(truth, x),
+            _search_starts(truth_model, truth, fitted, identity),
+            box=identity["box"],
+            points_log2=identity["points_log2"],
+            polish_log2=identity["polish_log2"],
+            device=device,
+        )
+        return {"theta": found.theta, "rmse": found.rmse}
+
+    return cached("pseudo-truths", {**identity, "code": _code("moestat.fit.population")}, compute)
+
+
+def _search_starts(truth_model: Model, truth: np.ndarray, fitted: Model, identity: Mapping[str, Any]) -> np.ndarray:
+    """Starts of the search: the truth's coordinates with the other gate, perturbed, and draws from the law of truths.
+
+    Half of the starts are of each kind; one that is near the truth comes first.
+    """
+    key = streams.key(what="pseudo-truth starts", d=fitted.d, n_true=len(truth), n_fitted=identity["n_fitted"])
+    rng = streams.generator(identity["seed"], key, 0, "start")
+    common = Model(fitted.gate, truth_model.score, fitted.expert, fitted.d, fitted.power)
+    near = embed(truths.split(common, truth, identity["n_fitted"]), common, fitted)
+    starts = []
+    for k in range(identity["starts"]):
+        if k % 2 == 0:
+            starts.append(perturb(near, SEARCH_RADIUS, rng))
+        else:
+            starts.append(truths.ground_truth(fitted, identity["n_fitted"], "dense", rng))
+    return np.clip(np.stack(starts), -identity["box"], identity["box"])
+
+
+@lru_cache(maxsize=16)
+def target_of(problem: Problem, study_seed: int, *, device: Device = "cpu") -> Target:
+    """Return the target of a problem; pseudo-truths and the Fisher line come from the cache where they can."""
+    truth = draw_truth(problem.truth, problem.n_true, problem.regime, study_seed)
+    fisher = compute_fisher(problem, study_seed)
+    needed = prerequisite(problem, study_seed)
+    if needed is None:
+        own = embed(truth, problem.truth, problem.fitted)
+        start = truths.split(problem.fitted, own, problem.n_fitted)
+        return Target(truth, own[None], start[None], False, np.zeros(1), fisher)
+    found = compute_pseudo_truths(needed, device=device)
+    return Target(truth, found["theta"], found["theta"], True, found["rmse"], fisher)
+
+
+def compute_fisher(problem: Problem, study_seed: int) -> dict[str, float]:
+    """Return the asymptotic errors of the oracle at n = 1, from the cache or computed now."""
+    if problem.noise_variance == 0:
+        return {}
+    identity = {
+        "data": problem.data_identity,
+        "noise_variance": problem.noise_variance,
+        "seed": study_seed,
+        "points_log2": FISHER_LOG2,
+        "code": _code("moestat.losses.fisher"),
+    }
+
+    def compute() -> dict[str, np.ndarray]:
+        truth = draw_truth(problem.truth, problem.n_true, problem.regime, study_seed)
+        points = evaluation_points(problem.truth.d, FISHER_LOG2)
+        line = fisher_line(problem.truth, truth, points, problem.noise_variance)
+        values = {name: line.at_one[name] for name in ("L1", "L3", "matched_sum", "rmse") if name in line.at_one}
+        return {name: np.asarray(v) for name, v in (values | {"rank": line.rank, "nullity": line.nullity}).items()}
+
+    return {name: float(value) for name, value in cached("fisher", identity, compute).items()}
+
+
+def _code(module: str) -> str:
+    """Version of the code behind a cached result: a change of it makes a new entry."""
+    return digest(fingerprint(module))
