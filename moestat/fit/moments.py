@@ -142,7 +142,7 @@ class Problem:
     def __init__(self, model: Model, n_atoms: int, x: Array, y: Array, precision: Precision = "mixed") -> None:
         xp = namespace(x, y)
         self.model, self.n_atoms, self.precision = model, n_atoms, precision
-        self.n = x.shape[-2]
+        self.batch, self.n = x.shape[0], x.shape[-2]
         self.dtype = xp.float32 if precision == "mixed" else xp.float64
         self.layout = layout(model, n_atoms)
         self.index = xp.asarray(self.layout.index)
@@ -170,7 +170,19 @@ class Problem:
         xp = namespace(members)
         new = object.__new__(Problem)
         new.__dict__.update(self.__dict__)
+        new.batch = members.shape[0]
         new.chunks = [tuple(xp.take(part, members, axis=0) for part in chunk) for chunk in self.chunks]
+        return new
+
+    def in_double(self) -> Problem:
+        """Return the same problem with every product in float64."""
+        if self.precision == "double":
+            return self
+        new = object.__new__(Problem)
+        new.__dict__.update(self.__dict__)
+        new.precision, new.cached = "double", False
+        new.dtype = namespace(self.index).float64
+        new.chunks = [chunk[:4] for chunk in self.chunks]
         return new
 
     def loss(self, theta: Array, tau: experts.Smoothing) -> Array:

@@ -69,18 +69,20 @@ def activation(expert: Expert, h: Array, *, tau: Smoothing = 0.0, power: int = 1
 
 def _relu(h: Array, tau: Smoothing, power: int, order: int) -> tuple[Array, ...]:
     xp = namespace(h)
-    positive = xp.astype(h > 0, h.dtype)
     if isinstance(tau, float | int) and tau == 0:
+        positive = xp.astype(h > 0, h.dtype)
         return (h * positive, positive, xp.zeros_like(h))[: order + 1]
     half = xp.asarray(tau, dtype=h.dtype) if isinstance(tau, float | int) else tau
-    inside = xp.abs(h) < half
-    # where tau is 0 nothing is inside; the 1 only keeps the quotient finite there
-    safe = xp.where(half > 0, half, xp.ones_like(half))
-    ramp = xp.where(inside, (h / safe + 1.0) * 0.5, positive)
-    value = xp.where(inside, ramp * ramp * safe, h * positive)
+    smooth = half > 0
+    # where tau is 0 the ramp is a step: 1e200 h is far outside [0, 1] for every h but 0
+    rate = 0.5 / xp.where(smooth, half, xp.ones_like(half))
+    steep = xp.where(smooth, rate, xp.full_like(rate, 1e200))
+    ramp = xp.clip(h * steep + 0.5 * xp.astype(smooth, h.dtype), 0.0, 1.0)
+    value = half * (ramp * ramp) + xp.clip(h - half, 0.0, None)
     if order < 2:
         return (value, ramp)[: order + 1]
-    return value, ramp, xp.astype(inside, h.dtype) * (0.5 / safe)
+    inside = xp.astype((ramp > 0) & (ramp < 1), h.dtype)
+    return value, ramp, inside * xp.where(smooth, rate, xp.zeros_like(rate))
 
 
 def _normal_cdf(h: Array) -> Array:

@@ -1,0 +1,326 @@
+r"""The descent behind :func:`moestat.fit.newton.least_squares`: damped Newton steps inside a box, in batches.
+
+Every member of the batch has its own damping, its own rung of the smoothing ladder and its own decision to accept a
+step or to stop; nothing is shared but the array operations, and a finished member leaves the batch. So the result
+of a member is the same, to the last bit, in whatever batch it is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import array_api_compat
+
+from moestat.arrays import Array, namespace
+from moestat.fit.certificate import certify, free_coordinates
+from moestat.fit.linalg import cholesky_solve
+from moestat.fit.moments import Problem
+from moestat.status import Status
+
+FIRST_DAMPING = 1e-3
+FLOOR = 1e-15
+"""Newton decrements below this share of the variance of y count as zero: without noise the loss has no other end."""
+LEAST_DAMPING = 1e-14
+MOST_DAMPING = 1e12
+SWITCH = 3e-3
+"""Gauss-Newton becomes exact Newton once an accepted step lowers the loss by less than this share."""
+PASSES = 4
+"""How often a step is re-solved with the coordinates that left the box pinned to it, before it is cut off."""
+EARLY = 100.0
+"""Factor on the tolerance before the last rung. Much looser wastes iterations: a rung that starts far from its own
+minimum meets the kinks that the previous one smooths."""
+COARSE = 1e-7
+"""Below this share of the variance of y the residuals are so small that float32 products would only slow the end."""
+REFUSALS = 12
+"""How often the certificate may refuse to let a member stop before the member counts as stalled."""
+
+State = dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What :func:`descend` needs to know, see :func:`moestat.fit.newton.least_squares`."""
+
+    box: float
+    ladder: tuple[float, ...]
+    max_iterations: int
+    tolerance: float
+
+
+def descend(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
+    """Minimise the loss of every member from its start.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of M members.
+    start : array (M, N, P)
+    settings : Settings
+    variance : array (M,)
+        Variance of y, the scale below which a decrement or a loss counts as nothing.
+
+    Returns
+    -------
+    dict of arrays (M, ...)
+        theta, loss (at the last rung), status, iterations, damping and the certificate's entries.
+    """
+    xp = namespace(start)
+    members = xp.arange(start.shape[0])
+    state = _begin(problem, start, settings, variance)
+    finished: list[tuple[Array, State]] = []
+    while members.shape[0] > 0:
+        step, state = _step(state, settings)
+        last = state["stage"] == len(settings.ladder) - 1
+        ease = xp.where(last, state["strictness"], xp.full_like(state["strictness"], EARLY))
+        small = state["decrement"] <= ease * _goal(state, settings)
+        stuck = (state["damping"] > MOST_DAMPING) | ~xp.isfinite(state["loss"])
+        spent = state["iterations"] >= settings.max_iterations
+        leave = (small & state["newton"] & last) | stuck | spent
+        leaving = xp.nonzero(leave)[0]
+        if leaving.shape[0] > 0:
+            some, problem_of_some = _take(state, leaving), _restrict(problem, leaving)
+            some, done = _try_to_leave(problem_of_some, some, settings)
+            state = _merge(state, some, leave)
+            gone = xp.nonzero(done)[0]
+            if gone.shape[0] > 0:
+                finished.append((xp.take(members, xp.take(leaving, gone), axis=0), _take(some, gone)))
+                stay = xp.nonzero(~_spread(done, leave))[0]
+                members, problem = xp.take(members, stay, axis=0), _restrict(problem, stay)
+                state, step, small, last, leave = _take(
+                    {"": state, "step": step, "small": small, "last": last, "leave": leave}, stay
+                ).values()
+                if members.shape[0] == 0:
+                    break
+        # a member that has just been refused, or that changes rung or curvature, makes no step this time
+        settled = small & ~leave
+        climb = settled & state["newton"]
+        state["stage"] = state["stage"] + xp.astype(climb, state["stage"].dtype)
+        state["newton"] = state["newton"] | settled
+        state = _advance(problem, state, step, ~(settled | leave), settings)
+    return _gather(finished)
+
+
+def _begin(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
+    xp = namespace(start)
+    m = start.shape[0]
+    ones = xp.ones((m,), dtype=start.dtype)
+    state: State = {
+        "theta": xp.clip(start, -settings.box, settings.box),
+        "damping": FIRST_DAMPING * ones,
+        "growth": 2.0 * ones,
+        "stage": xp.zeros((m,), dtype=xp.int64),
+        "newton": xp.zeros((m,), dtype=xp.bool),
+        "fine": xp.zeros((m,), dtype=xp.bool),
+        "strictness": ones,
+        "refusals": xp.zeros((m,), dtype=xp.int64),
+        "iterations": xp.zeros((m,), dtype=xp.int64),
+        "variance": variance,
+    }
+    return {**state, **_evaluate(problem, state, settings)}
+
+
+def _goal(state: State, settings: Settings) -> Array:
+    """Return the Newton decrement (B,) at which a member has converged."""
+    return settings.tolerance * state["loss"] + FLOOR * state["variance"]
+
+
+def _smoothing(state: State, settings: Settings) -> Array:
+    xp = namespace(state["theta"])
+    ladder = xp.asarray(settings.ladder, dtype=state["theta"].dtype)
+    return xp.take(ladder, state["stage"], axis=0)[:, None, None]
+
+
+def _evaluate(problem: Problem, state: State, settings: Settings) -> State:
+    xp = namespace(state["theta"])
+    curvature = xp.astype(state["newton"], state["theta"].dtype)[:, None, None]
+    needed = {"theta": state["theta"], "tau": _smoothing(state, settings), "curvature": curvature}
+    which = xp.nonzero(state["fine"])[0]
+    if which.shape[0] == 0:
+        values = problem.hessian(**needed)
+    elif which.shape[0] == problem.batch:
+        values = problem.in_double().hessian(**needed)
+    else:
+        coarse = problem.hessian(**needed)
+        fine = problem.take(which).in_double().hessian(**_take(needed, which))
+        values = tuple(_put(a, b, state["fine"]) for a, b in zip(coarse, fine, strict=True))
+    return dict(zip(("loss", "gradient", "hessian"), values, strict=True))
+
+
+def _step(state: State, settings: Settings) -> tuple[Array, State]:
+    """Return the damped step inside the box, and the state with the decrement and the damping that it took.
+
+    Coordinates at the box whose gradient pushes outwards are held. Where the step of the others leaves the box they
+    are pinned to it and the rest is solved again.
+    """
+    xp = namespace(state["theta"])
+    theta, gradient, hessian = _flat(state["theta"]), state["gradient"], state["hessian"]
+    free = free_coordinates(theta, gradient, settings.box)
+    pinned = xp.zeros_like(gradient)
+    step, damping = _damped(hessian, xp.where(free, -gradient, pinned), free, state["damping"])
+    decrement = -0.5 * xp.sum(gradient * step, axis=-1)
+    for _ in range(PASSES):
+        out = free & (xp.abs(theta + step) > settings.box)
+        again = xp.any(out, axis=-1)
+        which = xp.nonzero(again)[0]
+        if which.shape[0] == 0:
+            break
+        pinned = xp.where(out, xp.sign(theta + step) * settings.box - theta, pinned)
+        free = free & ~out
+        h, g, p, f = (xp.take(part, which, axis=0) for part in (hessian, gradient, pinned, free))
+        rhs = xp.where(f, -(g + (h @ p[..., None])[..., 0]), p)
+        solved, damped = _damped(h, rhs, f, xp.take(damping, which, axis=0))
+        step, damping = _put(step, solved, again), _put(damping, damped, again)
+    changed = damping > state["damping"]
+    growth = xp.where(changed, 2.0 * xp.ones_like(damping), state["growth"])
+    return step, {**state, "damping": damping, "growth": growth, "decrement": decrement}
+
+
+def _damped(hessian: Array, rhs: Array, free: Array, damping: Array) -> tuple[Array, Array]:
+    """Solve (H + damping) step = rhs on the free coordinates, raising the damping until H is positive definite.
+
+    The others get step = rhs. Damping is identity: it leaves flat directions (the softmax gauge) where they are.
+    """
+    xp = namespace(hessian)
+    one = xp.eye(hessian.shape[-1], dtype=hessian.dtype)
+    if not bool(xp.all(free)):
+        both = free[:, :, None] & free[:, None, :]
+        hessian = xp.where(both, hessian, xp.zeros_like(hessian))
+    shift = xp.astype(~free, hessian.dtype)
+    solution = xp.zeros_like(rhs)
+    todo = damping <= MOST_DAMPING
+    while True:
+        which = xp.nonzero(todo)[0]
+        if which.shape[0] == 0:
+            return solution, damping
+        parts = (hessian, free, shift, damping, rhs)
+        if which.shape[0] < damping.shape[0]:
+            parts = tuple(xp.take(part, which, axis=0) for part in parts)
+        h, f, s, d, b = parts
+        diagonal = xp.where(f, d[:, None], s)
+        step, ok = cholesky_solve(h + one * diagonal[:, None, :], b)
+        solution = _put(solution, step, todo)
+        damping = _put(damping, xp.where(ok, d, 4.0 * d), todo)
+        todo = _spread(~ok, todo) & (damping <= MOST_DAMPING)
+
+
+def _advance(problem: Problem, state: State, step: Array, move: Array, settings: Settings) -> State:
+    """Try the steps of the members in ``move``, update the damping (Nielsen), and evaluate what has changed."""
+    xp = namespace(step)
+    theta = _flat(state["theta"])
+    trial = xp.clip(theta + step, -settings.box, settings.box)
+    taken = trial - theta
+    curved = (state["hessian"] @ taken[..., None])[..., 0]
+    predicted = -xp.sum(taken * (state["gradient"] + 0.5 * curved), axis=-1)
+    loss = problem.loss(xp.reshape(trial, state["theta"].shape), _smoothing(state, settings))
+    lowered = state["loss"] - loss
+    positive = predicted > 0
+    ratio = xp.where(positive, lowered, -xp.ones_like(loss)) / xp.where(positive, predicted, xp.ones_like(loss))
+    accept = move & (ratio > 1e-4)
+    reject = move & ~accept
+    shrunk = state["damping"] * xp.clip(1.0 - (2.0 * ratio - 1.0) ** 3, 1.0 / 3.0, None)
+    damping = xp.where(accept, xp.clip(shrunk, LEAST_DAMPING, None), state["damping"])
+    damping = xp.where(reject, state["damping"] * state["growth"], damping)
+    growth = xp.where(accept, 2.0 * xp.ones_like(loss), state["growth"])
+    growth = xp.where(reject, 2.0 * state["growth"], growth)
+    new = {
+        **state,
+        "theta": xp.reshape(xp.where(accept[:, None], trial, theta), state["theta"].shape),
+        "damping": damping,
+        "growth": growth,
+        "newton": state["newton"] | (accept & (lowered < SWITCH * state["loss"])),
+        "fine": state["fine"] | (accept & (loss < COARSE * state["variance"])),
+        "iterations": state["iterations"] + xp.astype(move, state["iterations"].dtype),
+    }
+    changed = xp.nonzero(~reject)[0]
+    if changed.shape[0] == 0:
+        return new
+    evaluated = _evaluate(_restrict(problem, changed), _take(new, changed), settings)
+    return {**new, **{name: _put(new[name], value, ~reject) for name, value in evaluated.items()}}
+
+
+def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[State, Array]:
+    """Certify members that want to leave; return their state, with a status, and whether they may.
+
+    A member whose certificate says that it is not at a minimum goes on: from a lower point along a direction of
+    negative curvature if there is one, with a stricter stopping rule otherwise.
+    """
+    xp = namespace(state["theta"])
+    tau = _smoothing(state, settings)
+    goal = _goal(state, settings)
+    seal = certify(problem, state["theta"], tau, settings.box, goal)
+    tried = state["refusals"] >= REFUSALS
+    spent = state["iterations"] >= settings.max_iterations
+    finite = xp.isfinite(state["loss"]) & xp.isfinite(seal["decrement"])
+    last = state["stage"] == len(settings.ladder) - 1
+    minimum = (seal["decrement"] <= goal) & ~seal["escaped"] & last & finite
+    code = xp.where(spent, xp.full_like(state["stage"], int(Status.LIMIT)), int(Status.STALLED))
+    code = xp.where(finite, code, xp.full_like(code, int(Status.NOT_FINITE)))
+    code = xp.where(minimum, xp.full_like(code, int(Status.CONVERGED)), code)
+    done = minimum | spent | tried | ~finite | (state["damping"] > MOST_DAMPING) & ~seal["escaped"]
+    moved = seal["escaped"] & ~done
+    restart = xp.full_like(state["damping"], FIRST_DAMPING)
+    new = {
+        **state,
+        "theta": xp.where(moved[:, None, None], seal["lower"], state["theta"]),
+        "damping": xp.where(done, state["damping"], xp.where(moved, restart, 0.1 * state["damping"])),
+        "strictness": xp.where(done | moved, state["strictness"], 0.1 * state["strictness"]),
+        "refusals": state["refusals"] + 1,
+        "fine": xp.ones_like(moved),
+        "status": code,
+    }
+    return {**new, **{f"certified_{name}": seal[name] for name in CERTIFIED}}, done
+
+
+CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")
+RESULTS = ("theta", "loss", "status", "iterations", "damping", *(f"certified_{name}" for name in CERTIFIED))
+
+
+def _flat(theta: Array) -> Array:
+    return namespace(theta).reshape(theta, (theta.shape[0], -1))
+
+
+def _restrict(problem: Problem, members: Array) -> Problem:
+    """Return the problem of some members; the problem itself when these are all, which saves a copy."""
+    return problem if members.shape[0] == problem.batch else problem.take(members)
+
+
+def _take(state: Mapping[str, Any], members: Array) -> dict[str, Any]:
+    xp = namespace(members)
+    return {
+        name: _take(value, members) if isinstance(value, dict) else xp.take(value, members, axis=0)
+        for name, value in state.items()
+    }
+
+
+def _positions(where: Array) -> Array:
+    """Return, for old and new stacked, the position of every member: new ones where ``where`` holds, in order."""
+    xp = namespace(where)
+    count = xp.cumulative_sum(xp.astype(where, xp.int64))
+    return xp.where(where, where.shape[0] + count - 1, xp.arange(where.shape[0]))
+
+
+def _put(old: Array, new: Array, where: Array) -> Array:
+    """Return ``old`` with the members in ``where`` replaced by ``new``, which holds only these, in order."""
+    xp = namespace(old, new)
+    if new.shape[0] == old.shape[0]:
+        return new
+    return xp.take(xp.concat([old, new], axis=0), _positions(where), axis=0)
+
+
+def _spread(new: Array, where: Array) -> Array:
+    """Return the booleans ``new`` at the members in ``where`` and False elsewhere."""
+    xp = namespace(where)
+    return _put(xp.zeros(where.shape, dtype=xp.bool), new, where)
+
+
+def _merge(state: State, some: State, where: Array) -> State:
+    return {name: _put(value, some[name], where) for name, value in state.items()}
+
+
+def _gather(finished: list[tuple[Array, State]]) -> State:
+    """Put the finished members back in their order."""
+    xp = array_api_compat.array_namespace(finished[0][0])
+    order = xp.argsort(xp.concat([members for members, _ in finished]))
+    return {name: xp.take(xp.concat([part[name] for _, part in finished], axis=0), order, axis=0) for name in RESULTS}

@@ -1,0 +1,224 @@
+r"""The least-squares estimator, from given starts, with a certificate.
+
+:math:`\hat\theta` minimises :math:`\tfrac12 \mathrm{mean} (Y - f_\theta(X))^2` over the box
+:math:`|\theta| \le` ``box``. The box is part of the estimator: over-specified models have no minimiser in a bounded
+region otherwise (an atom whose output vanishes has a free gate).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import array_api_compat
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.descent import Settings, descend
+from moestat.fit.moments import Precision, Problem
+from moestat.models.regression import Model
+from moestat.status import Status
+
+LADDER = (0.1, 0.01, 0.001)
+"""Half widths of the quadratic blend that replaces the ReLU's kink, in turn."""
+BATCH_BYTES = 24 * 2**20
+CUDA_BATCH_BYTES = 4 * 2**30
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Local least-squares fits; every field is an array with the batch first.
+
+    Attributes
+    ----------
+    theta : array (B, N, P)
+        The best end point over the starts.
+    loss : array (B,)
+        Half the mean squared residual at ``theta``, without smoothing.
+    smoothed_loss : array (B,)
+        The loss that was minimised: with the ReLU's kink smoothed by the last rung of the ladder; equal to ``loss``
+        for the other experts.
+    status : int array (B,)
+        :class:`moestat.status.Status`; ``CONVERGED`` means that ``decrement`` is below the tolerance and that no
+        direction of negative curvature leads lower.
+    iterations : int array (B,)
+        Steps tried from the winning start, all rungs together.
+    gradient : array (B,)
+        Largest absolute entry of the gradient over the free coordinates (those that the box does not hold).
+    decrement : array (B,)
+        Newton decrement, half g' |H|^-1 g over the free coordinates, exact Hessian, float64, no damping.
+    min_eigenvalue : array (B,)
+        Smallest eigenvalue of the exact Hessian over the free coordinates, the softmax gauge left out.
+    box_hits : int array (B,)
+        Number of coordinates on the box.
+    start : int array (B,)
+        Index of the start that won.
+    start_losses : array (B, S)
+        Loss (without smoothing) at the end of every start.
+    start_status : int array (B, S)
+    damping : array (B,)
+        Damping at the last step.
+    """
+
+    theta: Array
+    loss: Array
+    smoothed_loss: Array
+    status: Array
+    iterations: Array
+    gradient: Array
+    decrement: Array
+    min_eigenvalue: Array
+    box_hits: Array
+    start: Array
+    start_losses: Array
+    start_status: Array
+    damping: Array
+
+    def message(self) -> list[str]:
+        """Say for every member how its fit ended, in one sentence."""
+        rows = zip(
+            *(
+                to_numpy(v)
+                for v in (self.status, self.loss, self.gradient, self.decrement, self.min_eigenvalue, self.box_hits)
+            ),
+            strict=True,
+        )
+        return [
+            f"{Status(int(status)).sentence} Loss {loss:.6g}, projected gradient {gradient:.1e}, Newton decrement "
+            f"{decrement:.1e}, smallest free eigenvalue {smallest:.1e}, {hits} coordinates on the box."
+            for status, loss, gradient, decrement, smallest, hits in rows
+        ]
+
+
+def least_squares(
+    model: Model,
+    x: Array,
+    y: Array,
+    starts: Array,
+    *,
+    box: float = 5.0,
+    ladder: Sequence[float] | None = None,
+    max_iterations: int = 2000,
+    tolerance: float = 1e-9,
+    precision: Precision = "mixed",
+    batch_bytes: int | None = None,
+) -> Fit:
+    """Fit a regression mixture by least squares in a box, from every start, and keep the best end point.
+
+    Damped Gauss-Newton steps first, exact Newton steps once Gauss-Newton has stopped to pay; identity damping after
+    Nielsen; coordinates on the box are held while the gradient pushes outwards. ReLU experts are smoothed by the
+    rungs of a ladder in turn. A member stops when its Newton decrement is below ``tolerance`` times its loss (or
+    1e-15 times the variance of y), which is then checked in float64 with the eigenvalues of the exact Hessian; a
+    saddle point is left along its direction of negative curvature.
+
+    This is a *local* minimiser near the starts. Nothing here says that it is the global one.
+
+    Parameters
+    ----------
+    model : Model
+    x : array (B, n, d)
+    y : array (B, n)
+    starts : array (B, S, N, P)
+        Coordinates outside the box are moved onto it.
+    box : float, default 5
+        Bound on the absolute value of every coordinate.
+    ladder : sequence of float, default (0.1, 0.01, 0.001) for ReLU experts and (0,) for the others
+        Half widths of the smoothing, decreasing, in turn.
+    max_iterations : int, default 2000
+        Steps tried from one start, all rungs together. At d = 8 a fit takes 30 to 300; where atoms cancel (d = 1,
+        linear experts) it creeps along a valley to the box and may need 1000.
+    tolerance : float, default 1e-9
+        Newton decrement, as a share of the loss, at which a fit has converged.
+    precision : {"mixed", "double"}
+        "mixed": the products that make the Hessian run in float32 (not near the end of a fit without noise, nor after
+        a refusal by the certificate); loss, gradient, factorisation and certificate are float64 in both.
+    batch_bytes : int, optional
+        Memory for the arrays of one batch; it decides how many members are computed together, and nothing else.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together or a setting is out of range.
+    """
+    xp = namespace(x, y, starts)
+    settings = _settings(model, box, ladder, max_iterations, tolerance)
+    _check(model, x, y, starts, precision)
+    batch, s, n_atoms, _ = starts.shape
+    flat = xp.reshape(starts, (batch * s, n_atoms, -1))
+    size = _group(model, x, n_atoms, precision, batch_bytes)
+    parts = []
+    for first in range(0, batch * s, size):
+        members = xp.arange(first, min(first + size, batch * s))
+        replicate = members // s
+        xs, ys = xp.take(x, replicate, axis=0), xp.take(y, replicate, axis=0)
+        problem = Problem(model, n_atoms, xs, ys, precision)
+        part = descend(problem, xp.take(flat, members, axis=0), settings, xp.var(ys, axis=-1))
+        exact = part["loss"] if settings.ladder[-1] == 0 else problem.loss(part["theta"], 0.0)
+        parts.append({**part, "exact": exact})
+    ends = {
+        name: xp.reshape(xp.concat([part[name] for part in parts], axis=0), (batch, s, *parts[0][name].shape[1:]))
+        for name in parts[0]
+    }
+    comparable = xp.where(xp.isfinite(ends["exact"]), ends["exact"], xp.asarray(float("inf"), dtype=x.dtype))
+    start = xp.argmin(comparable, axis=-1)
+    row = xp.arange(batch) * s + start
+    best = {name: xp.take(xp.reshape(v, (batch * s, *v.shape[2:])), row, axis=0) for name, v in ends.items()}
+    return Fit(
+        theta=best["theta"],
+        loss=best["exact"],
+        smoothed_loss=best["loss"],
+        status=best["status"],
+        iterations=best["iterations"],
+        gradient=best["certified_gradient"],
+        decrement=best["certified_decrement"],
+        min_eigenvalue=best["certified_min_eigenvalue"],
+        box_hits=best["certified_box_hits"],
+        start=start,
+        start_losses=ends["exact"],
+        start_status=ends["status"],
+        damping=best["damping"],
+    )
+
+
+def _settings(
+    model: Model, box: float, ladder: Sequence[float] | None, max_iterations: int, tolerance: float
+) -> Settings:
+    if ladder is None:
+        ladder = LADDER if model.expert == "relu" else (0.0,)
+    rungs = tuple(float(tau) for tau in ladder)
+    if not rungs or min(rungs) < 0 or any(a <= b for a, b in zip(rungs, rungs[1:], strict=False)):
+        raise ValueError(f"ladder is {list(rungs)}; it must be a decreasing list of numbers >= 0, at least one")
+    if not 0 < box < math.inf:
+        raise ValueError(f"box is {box}; it must be positive and finite")
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations is {max_iterations}; it must be at least 1")
+    if not 0 < tolerance < 1:
+        raise ValueError(f"tolerance is {tolerance}; it must be between 0 and 1")
+    return Settings(float(box), rungs, int(max_iterations), float(tolerance))
+
+
+def _check(model: Model, x: Array, y: Array, starts: Array, precision: str) -> None:
+    if precision not in ("mixed", "double"):
+        raise ValueError(f"precision is {precision!r}; allowed are mixed, double")
+    if x.ndim != 3 or x.shape[-1] != model.d:
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (B, n, d) with d = {model.d}")
+    if tuple(y.shape) != tuple(x.shape[:2]):
+        raise ValueError(f"y has shape {tuple(y.shape)}; it must be (B, n) = {tuple(x.shape[:2])}")
+    if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[-1] != model.atom_size:
+        raise ValueError(
+            f"starts has shape {tuple(starts.shape)}; it must be (B, S, N, P) with B = {x.shape[0]} and "
+            f"P = {model.atom_size}"
+        )
+
+
+def _group(model: Model, x: Array, n_atoms: int, precision: str, batch_bytes: int | None) -> int:
+    """Return how many members are computed together."""
+    if batch_bytes is None:
+        batch_bytes = CUDA_BATCH_BYTES if array_api_compat.is_cupy_array(x) else BATCH_BYTES
+    n, p = x.shape[1], n_atoms * model.atom_size
+    member = 8 * (n * (2 * model.atom_size + 15 * n_atoms) + 6 * p * p)
+    return max(1, batch_bytes // member)
