@@ -195,12 +195,21 @@ class Knowledge:
                     column.append(part)
         return Sentences(*(np.concatenate(column) for column in columns))
 
-    @cached_property
+    @property
     def prefixes(self) -> Prefixes:
         """Return every distinct prefix of length 1 to |template| - 1, shorter ones first.
 
         V(w) and the compatible tasks are taken over the whole dataset, as in Theorems 4.1 and 4.2.
         """
+        return self._tree[0]
+
+    @property
+    def prefix_of(self) -> np.ndarray:
+        """Return (S, L - 1): the row in ``prefixes`` of the first i + 1 tokens of every sentence, -1 for the whole."""
+        return self._tree[1]
+
+    @cached_property
+    def _tree(self) -> tuple[Prefixes, np.ndarray]:
         sentences, n, tasks = self.sentences, len(self.vocabulary), len(self.tasks)
         patterns: dict[tuple[str, ...], int] = {}
         pattern_of = np.full((len(self.templates), self.max_length), -1, dtype=np.int64)
@@ -214,7 +223,9 @@ class Knowledge:
                     pattern_tasks[patterns[template.tokens[:i]], k] = True
 
         node = np.zeros(sentences.length.shape[0], dtype=np.int64)
+        prefix_of = np.full((node.shape[0], self.max_length - 1), -1, dtype=np.int64)
         levels: list[tuple[np.ndarray, ...]] = []
+        total = 0
         for i in range(1, self.max_length):
             alive = np.flatnonzero(sentences.length > i)
             # a prefix is known by its parent and its last token: one sort per level, no loop over sentences
@@ -222,6 +233,8 @@ class Knowledge:
                 node[alive] * n + sentences.tokens[alive, i - 1], return_index=True, return_inverse=True
             )
             node[alive] = inverse
+            prefix_of[alive, i - 1] = total + inverse
+            total += first.shape[0]
             rows = alive[first]
             tokens = np.where(np.arange(self.max_length - 1) < i, sentences.tokens[rows, :-1], -1)
             compatible = np.zeros((rows.shape[0], tasks), dtype=bool)
@@ -234,4 +247,5 @@ class Knowledge:
             np.concatenate(parts) for parts in zip(*levels, strict=True)
         )
         start = np.concatenate(([0], np.cumsum(counts)))
-        return Prefixes(tokens, length, pattern, compatible, start, valid, tuple(patterns), pattern_tasks)
+        prefixes = Prefixes(tokens, length, pattern, compatible, start, valid, tuple(patterns), pattern_tasks)
+        return prefixes, prefix_of

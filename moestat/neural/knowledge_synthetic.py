@@ -68,15 +68,15 @@ def synthetic(
     zipf : float
         Objects are drawn with weights 1 / rank**zipf.
     max_length : int
-        Longest template, at least 7.
+        Longest template, at least 9.
 
     Returns
     -------
     Knowledge
         The subjects of one table are distinct.
     """
-    if max_length < 7:
-        raise KnowledgeError(f"max_length is {max_length}; the generator needs at least 7")
+    if max_length < 9:
+        raise KnowledgeError(f"max_length is {max_length}; the generator needs at least 9")
     names = _Names(rng)
     pool = [f"{names.new(2)} {names.new(2)}" for _ in range(max(2 * int(np.ceil(shared_subjects * pairs)), 1))]
     seen: set[Template] = set()
@@ -103,24 +103,26 @@ def synthetic(
 
 
 def _template(rng: np.random.Generator, own: list[str], subject_first: float, max_length: int) -> Template:
-    """Draw one template: [before] *1 [between] *2 [after] with a word of the relation before the object."""
+    """Draw one template: [before] *1 between *2 [after], a word of the relation anywhere before the object.
 
-    def common(count: int) -> list[str]:
+    That word stands at a random place among common ones, as in "*1 is located in *2" and "the country associated
+    with *1 is *2": before or between, wherever the template starts.
+    """
+
+    def common(low: int, high: int) -> list[str]:
         # few words carry most of the text, as in real language
         weight = 1.0 / np.arange(1, len(COMMON) + 1)
+        count = int(rng.integers(low, high + 1))
         return [COMMON[i] for i in rng.choice(len(COMMON), count, p=weight / weight.sum(), replace=False)]
 
-    room = max_length - 3
+    def with_own(words: list[str]) -> list[str]:
+        place = int(rng.integers(len(words) + 1))
+        return [*words[:place], own[rng.integers(len(own))], *words[place:]]
+
     if rng.random() < subject_first:
-        before: list[str] = []
-        between = [*common(int(rng.integers(1, 4))), own[rng.integers(len(own))]]
-        if rng.random() < 0.5:
-            between += common(1)
+        before, between = [], with_own(common(1, 4))
     else:
-        before = [*common(int(rng.integers(1, 3))), own[rng.integers(len(own))]]
-        if rng.random() < 0.5:
-            before += common(1)
-        between = common(int(rng.integers(1, 3)))
-    after = common(int(rng.integers(1, 3))) if rng.random() < 0.3 else []
-    after = after[: max(room - len(before) - len(between), 0)]
-    return Template((*before, SUBJECT, *between, OBJECT, *after, END))
+        before, between = with_own(common(1, 3)), common(1, 2)
+    after = common(1, 2) if rng.random() < 0.3 else []
+    room = max_length - 3 - len(before) - len(between)
+    return Template((*before, SUBJECT, *between, OBJECT, *after[: max(room, 0)], END))

@@ -112,6 +112,11 @@ def test_prefixes_by_the_definition(knowledge):
     for row, words in enumerate(found.patterns):
         mine = {k for k, t in enumerate(knowledge.tasks) if any(u.tokens[: len(words)] == words for u in t.templates)}
         assert set(np.flatnonzero(found.pattern_tasks[row])) == mine
+    rows = knowledge.sentences
+    for sentence, where in enumerate(knowledge.prefix_of):
+        for i, row in enumerate(where):
+            assert (row == -1) == (i + 1 >= rows.length[sentence])
+            assert row == -1 or np.array_equal(found.tokens[row, : i + 1], rows.tokens[sentence, : i + 1])
     some = np.arange(len(found))[::-2]
     part = found.take(some)
     for i, row in enumerate(some):

@@ -1,0 +1,78 @@
+"""The experiment that trains the task-routing transformer."""
+
+import json
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from moestat.experiments import task_training
+from moestat.experiments.cell import Cell
+from moestat.neural.knowledge_file import digest
+from moestat.neural.template import KnowledgeError
+from moestat.status import Status
+
+pytest.importorskip("torch")
+
+SMALL = {"tasks": 4, "templates": 3, "pairs": 12, "experts": 2, "epochs": 12, "completions": 30}
+
+
+def cell(**settings):
+    resolved = task_training.Settings(**{**SMALL, **settings}).model_dump(mode="json")
+    return Cell("moestat.experiments.task_training", 3, "arm", {}, resolved)
+
+
+def test_variables_and_dimensions():
+    found = task_training.run(cell(loss="router"), [0, 3])
+    assert (found["status"] == Status.CONVERGED).all()
+    assert found["routing"].dims == ("replicate", "task", "expert")
+    assert found["routing"].shape == (2, 4, 2)
+    np.testing.assert_allclose(found["routing"].sum("expert"), 1.0)
+    assert found["curve"].shape == (2, 12)
+    assert (found["curve"][:, -1] == found["train_loss"]).all()
+    assert (found["train_loss"] < found["curve"][:, 0]).all()
+    for name in ("accuracy", "top_share", "routed_as_asked", "ambiguous_share"):
+        assert ((found[name] >= 0) & (found[name] <= 1)).all()
+    assert (found["mutual_information"] <= found["information_limit"] + 1e-9).all()
+
+
+def test_router_loss_aligns_experts_with_tasks():
+    router = task_training.run(cell(loss="router", epochs=40), [0])
+    plain = task_training.run(cell(loss="ce", epochs=40), [0])
+    assert router["mutual_information"].item() > plain["mutual_information"].item() + 0.3
+    assert router["routed_as_asked"].item() > 0.9
+
+
+def test_replicates_do_not_depend_on_the_block():
+    together = task_training.run(cell(epochs=2), [0, 1])
+    alone = task_training.run(cell(epochs=2), [1])
+    assert alone.identical(together.sel(replicate=[1]))
+
+
+def test_a_held_out_fact_cannot_be_recalled():
+    settings = {"epochs": 40, "completions": 500, "tasks": 3, "pairs": 30}
+    seen = task_training.run(cell(**settings), [0])
+    unseen = task_training.run(cell(**settings, split="pairs"), [0])
+    assert unseen["accuracy_recall"].item() < 0.5 * seen["accuracy_recall"].item()
+
+
+def test_the_users_file(tmp_path):
+    path = tmp_path / "own.jsonl"
+    templates = ["{subject} is in {object}.", "the {subject} of {object}.", "by {subject} to {object}."]
+    records = [
+        {"relation": f"P{k}", "templates": templates, "pairs": [[f"s{k}-{i}", f"o{i % 4}"] for i in range(15)]}
+        for k in range(4)
+    ]
+    path.write_text("\n".join(map(json.dumps, records)))
+    found = task_training.run(cell(file=str(path), file_sha256=digest(path), epochs=1), [0])
+    assert found["status"].item() == Status.CONVERGED
+    with pytest.raises(KnowledgeError, match="file_sha256"):
+        task_training.run(cell(file=str(path), epochs=1), [0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"), [({"heads": 7}, "must divide width"), ({"loss": "mse"}, "router"), ({"pairs": 1}, "pairs")]
+)
+def test_settings_refuse(settings, message):
+    with pytest.raises(ValidationError, match=message):
+        task_training.Settings(**settings)
