@@ -14,7 +14,7 @@ from moestat.models.experts import Smoothing
 
 FLAT = 1e-12
 """Curvatures below this share of the largest one count as this share: rounding alone makes them."""
-ESCAPES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
+ESCAPES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 """Distances tried along a direction of negative curvature, each both ways."""
 
 

@@ -260,13 +260,15 @@ def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[S
     code = xp.where(minimum, xp.full_like(code, int(Status.CONVERGED)), code)
     done = minimum | spent | tried | ~finite | (state["damping"] > MOST_DAMPING) & ~seal["escaped"]
     moved = seal["escaped"] & ~done
-    restart = xp.full_like(state["damping"], FIRST_DAMPING)
+    # the scale of the curvature there; a larger damping would take a short step for the end of the descent
+    restart = xp.clip(2.0 * xp.abs(seal["min_eigenvalue"]), LEAST_DAMPING, FIRST_DAMPING)
     new = {
         **state,
         "theta": xp.where(moved[:, None, None], seal["lower"], state["theta"]),
         "damping": xp.where(done, state["damping"], xp.where(moved, restart, 0.1 * state["damping"])),
         "strictness": xp.where(done | moved, state["strictness"], 0.1 * state["strictness"]),
-        "refusals": state["refusals"] + 1,
+        "refusals": state["refusals"] + xp.astype(~moved, state["refusals"].dtype),
+        "iterations": state["iterations"] + xp.astype(moved, state["iterations"].dtype),
         "fine": xp.ones_like(moved),
         "status": code,
     }

@@ -1,12 +1,9 @@
-r"""Pseudo-truths: the population least-squares minima of a model that does not contain the truth.
+r"""Pseudo-truths: the N-atom regression functions closest to a target in :math:`L^2(\mu)`, :math:`\mu` uniform.
 
-:math:`\bar G \in \arg\min_G \|f_G - f^*\|_{L_2(\mu)}` over N-atom measures in a box, mu uniform on [-1, 1]^d
-("sigmoid-attention", the set :math:`\overline{M}_N` of section 4.2). The minimum is not unique in practice and not well
-separated: every start tends to find another one. What is returned is therefore a *list*, the minima within ``keep`` of
-the best one that was found, and the box and the starts belong to its definition.
-
-Minima are searched on a coarse scrambled Sobol sample, and those that can still be kept are polished on a fine one:
-few points overfit, so the coarse ranking is not the last word.
+Source: "sigmoid-attention", the set :math:`\overline{\mathcal M}_N` before equation (12). That set need not be a
+point: what is returned is the *list* of local minima that were found with a loss close to the best one. It depends on
+the box, on the starts and on the quadrature; all three are reported. Nothing proves that a better minimum does not
+exist elsewhere.
 """
 
 from __future__ import annotations
@@ -15,74 +12,113 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.stats import qmc
 
+from moestat import streams
 from moestat.arrays import Device, backend, to_numpy
-from moestat.fit.newton import Fit, least_squares
+from moestat.fit.moments import Precision
+from moestat.fit.newton import LADDER, Fit, least_squares
 from moestat.models.regression import Model
+from moestat.status import Status
 
-_SLACK = 3.0
-"""Minima within this multiple of ``keep`` on the coarse sample are polished: the fine sample may reorder them."""
-_SAME = 1e-3
-"""Minima nearer than this in the largest coordinate, atoms sorted, count as one."""
+EXPLORE = 0.1
+"""Minima of the coarse search within this share of the best are polished; coarse quadrature errs by less."""
+EXACT = 1e-6
+"""Root mean squares below this share of the target's standard deviation are zero: the model contains the target."""
 
 
 @dataclass(frozen=True)
 class PseudoTruths:
-    """The minima that were kept, best first, and what happened to the rest.
+    """Population minima, best first; NumPy arrays.
 
     Attributes
     ----------
     theta : array (K, N, P)
     rmse : array (K,)
-        ||f_G - f*|| on the fine sample.
-    gradient, min_eigenvalue : arrays (K,)
-        Certificate of each minimum, see :class:`moestat.fit.newton.Fit`.
+        Root mean squared distance to the target on the polishing points.
+    fresh_rmse : array (K,)
+        The same on as many other points, which took no part in the fit: its difference to ``rmse`` is the error of
+        the quadrature.
     status : int array (K,)
-    searched : array (S,)
-        ||f_G - f*|| on the coarse sample at the end of every start, in the order of the starts.
+        :class:`moestat.status.Status` of the final fit.
+    gradient, decrement, min_eigenvalue, box_hits : arrays (K,)
+        The certificate, see :class:`moestat.fit.newton.Fit`.
+    start : int array (K,)
+        Index of the start that led here (the first one, if several did).
+    scale : float
+        Standard deviation of the target, in the units of ``rmse``.
+    dropped : list of str
+        Why each of the other starts is not in the list.
     """
 
     theta: np.ndarray
     rmse: np.ndarray
-    gradient: np.ndarray
-    min_eigenvalue: np.ndarray
+    fresh_rmse: np.ndarray
     status: np.ndarray
-    searched: np.ndarray
+    gradient: np.ndarray
+    decrement: np.ndarray
+    min_eigenvalue: np.ndarray
+    box_hits: np.ndarray
+    start: np.ndarray
+    scale: float
+    dropped: list[str]
+
+
+def sobol(d: int, log2: int, seed: int, purpose: str) -> np.ndarray:
+    """Return 2**log2 scrambled Sobol points (n, d) of [-1, 1]^d.
+
+    Parameters
+    ----------
+    d : int
+    log2 : int
+    seed : int
+    purpose : str
+        Different purposes are scrambled independently.
+    """
+    rng = streams.generator(seed, streams.key(points="sobol", d=d, log2=log2), 0, purpose)
+    return 2.0 * qmc.Sobol(d, scramble=True, seed=rng).random_base2(log2) - 1.0
 
 
 def pseudo_truths(
     model: Model,
-    target: Callable[[np.ndarray], np.ndarray],
+    target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
     starts: np.ndarray,
     *,
     box: float = 5.0,
-    points_log2: int = 15,
+    points_log2: int = 14,
     polish_log2: int = 17,
     keep: float = 0.01,
-    max_iterations: int = 400,
     seed: int = 0,
+    max_iterations: int = 1000,
+    precision: Precision = "mixed",
     device: Device = "cpu",
 ) -> PseudoTruths:
-    """Find population minima of ||f_G - f*|| from a list of starts.
+    """Search the minima of ||f - f*|| over N-atom models in the box, from given starts.
+
+    Every start is fitted to the noiseless target on 2**points_log2 scrambled Sobol points; the minima within 10 % of
+    the best are polished on 2**polish_log2 points; those within ``keep`` of the best are kept. Minima that agree up to
+    a permutation of their atoms (and the softmax gauge) are one.
 
     Parameters
     ----------
     model : Model
-    target : callable
-        f*: points (m, d) -> values (m,).
+        The family that is fitted.
+    target : callable or (Model, theta)
+        The function f* from points (n, d) to values (n,), or a model with its parameters.
     starts : array (S, N, P)
-        Where the search starts.
-    box : float
-        Bound on the absolute value of every coordinate.
-    points_log2, polish_log2 : int
-        The search uses 2**points_log2 Sobol points, the polish 2**polish_log2 others.
-    keep : float
-        Minima within this share of the smallest ||f_G - f*|| are kept.
-    max_iterations : int
-        Steps per start and sample.
-    seed : int
-        Of the scrambling of the Sobol points.
+        Where the search starts: near the truth, at random, or anywhere.
+    box : float, default 5
+        Bound on every coordinate; part of the definition of the minimum.
+    points_log2, polish_log2 : int, default 14 and 17
+        Binary logarithm of the numbers of points. At d = 8, 2**13 points overfit visibly.
+    keep : float, default 0.01
+        Relative excess of the root mean square up to which a minimum is kept.
+    seed : int, default 0
+        Of the scrambling; the result depends on nothing random but this.
+    max_iterations : int, default 1000
+    precision : {"mixed", "double"}
+    device : {"cpu", "cuda"}
 
     Returns
     -------
@@ -91,71 +127,119 @@ def pseudo_truths(
     Raises
     ------
     ValueError
-        If ``starts`` is not (S, N, P) with S >= 1, or ``keep`` is negative.
+        If an argument is out of range, or no start led to a finite loss.
     """
-    if starts.ndim != 3 or not len(starts) or starts.shape[-1] != model.atom_size:
-        raise ValueError(f"starts has shape {starts.shape}; it must be (S, N, {model.atom_size}) with S >= 1")
-    if keep < 0:
+    if starts.ndim != 3 or starts.shape[0] < 1 or starts.shape[-1] != model.atom_size:
+        raise ValueError(f"starts has shape {starts.shape}; it must be (S, N, {model.atom_size}) with S at least 1")
+    if not 1 <= points_log2 <= polish_log2 <= 30:
+        raise ValueError(f"points_log2 is {points_log2} and polish_log2 {polish_log2}; 1 <= first <= second <= 30")
+    if not keep >= 0:
         raise ValueError(f"keep is {keep}; it must be at least 0")
-    coarse = _fit(model, target, starts, points_log2, seed, box, max_iterations, device)
-    searched = np.sqrt(2.0 * to_numpy(coarse.loss))
-    good = np.flatnonzero(searched <= (1.0 + _SLACK * keep) * np.nanmin(searched))
-    good = good[np.argsort(searched[good], kind="stable")]
-    candidates = _distinct(model, to_numpy(coarse.theta)[good])
-    fine = _fit(model, target, candidates, polish_log2, seed + 1, box, max_iterations, device)
-    rmse = np.sqrt(2.0 * to_numpy(fine.loss))
-    order = np.argsort(rmse, kind="stable")
-    order = order[rmse[order] <= (1.0 + keep) * rmse[order[0]]]
-    theta = to_numpy(fine.theta)[order]
-    first = _first_of_each(model, theta)
-    rows = order[first]
+    function = _function(target)
+
+    def fit(points: np.ndarray, values: np.ndarray, start: np.ndarray, ladder: tuple[float, ...] | None) -> Fit:
+        xp = backend(device)
+        x, y, s = (xp.asarray(v) for v in (points[None], values[None], start[None, None]))
+        return least_squares(
+            model, x, y, s, box=box, ladder=ladder, max_iterations=max_iterations, precision=precision
+        )
+
+    points = sobol(model.d, points_log2, seed, "coarse")
+    values = function(points)
+    coarse = [fit(points, values, start, None) for start in starts]
+    scale = float(np.std(values))
+    ends = np.stack([to_numpy(end.theta)[0] for end in coarse])
+    rmse = np.array([np.sqrt(2.0 * to_numpy(end.loss)[0]) for end in coarse])
+    candidates, dropped = _select(model, ends, rmse, EXPLORE, scale, f"on 2^{points_log2} points")
+    points = sobol(model.d, polish_log2, seed, "polish")
+    values = function(points)
+    last = (LADDER[-1],) if model.expert == "relu" else None  # earlier rungs would leave the basin
+    polished = [fit(points, values, ends[k], last) for k in candidates]
+    ends = np.stack([to_numpy(end.theta)[0] for end in polished])
+    rmse = np.array([np.sqrt(2.0 * to_numpy(end.loss)[0]) for end in polished])
+    labels = np.array(candidates)
+    kept, more = _select(model, ends, rmse, keep, scale, f"on 2^{polish_log2} points", labels)
+    points = sobol(model.d, polish_log2, seed, "fresh")
+    values = function(points)
+
+    def column(name: str) -> np.ndarray:
+        return np.array([to_numpy(getattr(polished[k], name))[0] for k in kept])
+
     return PseudoTruths(
-        theta=theta[first],
-        rmse=rmse[rows],
-        gradient=to_numpy(fine.gradient)[rows],
-        min_eigenvalue=to_numpy(fine.min_eigenvalue)[rows],
-        status=to_numpy(fine.status)[rows],
-        searched=searched,
+        theta=ends[kept],
+        rmse=rmse[kept],
+        fresh_rmse=np.array([np.sqrt(np.mean((model.predict(ends[k], points) - values) ** 2)) for k in kept]),
+        status=column("status"),
+        gradient=column("gradient"),
+        decrement=column("decrement"),
+        min_eigenvalue=column("min_eigenvalue"),
+        box_hits=column("box_hits"),
+        start=labels[kept],
+        scale=scale,
+        dropped=dropped + more,
     )
 
 
-def sobol(d: int, log2: int, seed: int) -> np.ndarray:
-    """Return 2**log2 scrambled Sobol points on [-1, 1]^d."""
-    return 2.0 * qmc.Sobol(d, scramble=True, rng=np.random.default_rng(seed)).random_base2(log2) - 1.0
+def _function(target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray]) -> Callable:
+    if callable(target):
+        return target
+    model, theta = target
+    return lambda x: model.predict(theta, x)
 
 
-def _fit(
+def _select(
     model: Model,
-    target: Callable[[np.ndarray], np.ndarray],
-    starts: np.ndarray,
-    log2: int,
-    seed: int,
-    box: float,
-    max_iterations: int,
-    device: Device,
-) -> Fit:
-    """Fit from every start on its own: each is a replicate of the same noiseless data."""
-    xp = backend(device)
-    points = sobol(model.d, log2, seed)
-    x = xp.asarray(np.broadcast_to(points, (len(starts), *points.shape)))
-    y = xp.asarray(np.broadcast_to(target(points), (len(starts), len(points))))
-    return least_squares(model, x, y, xp.asarray(starts[:, None]), box=box, max_iterations=max_iterations)
-
-
-def _distinct(model: Model, theta: np.ndarray) -> np.ndarray:
-    return theta[_first_of_each(model, theta)]
-
-
-def _first_of_each(model: Model, theta: np.ndarray) -> np.ndarray:
-    """Return the indices of the minima that are no copy, up to the order of the atoms, of an earlier one."""
+    theta: np.ndarray,
+    rmse: np.ndarray,
+    share: float,
+    scale: float,
+    where: str,
+    labels: np.ndarray | None = None,
+) -> tuple[list[int], list[str]]:
+    """Return the positions of different minima close to the best, best first, and why the others are not among them."""
+    labels = np.arange(len(rmse)) if labels is None else labels
+    order = [int(k) for k in np.argsort(rmse, kind="stable")]
+    if not np.isfinite(rmse[order[0]]):
+        raise ValueError("no start of the population search led to a finite loss; are target and starts finite?")
+    best = rmse[order[0]]
+    limit = max((1.0 + share) * best, EXACT * scale)
     kept: list[int] = []
-    for k, atoms in enumerate(theta):
-        if not any(_same(model, atoms, theta[j]) for j in kept):
+    dropped = []
+    for k in order:
+        if not rmse[k] <= limit:
+            above = f"{rmse[k] / best:.4g} times the best" if np.isfinite(rmse[k]) else "not finite"
+            dropped.append(f"start {labels[k]}: root mean square {rmse[k]:.6g} {where}, {above}")
+            continue
+        twin = next((j for j in kept if same_minimum(model, theta[k], theta[j])), None)
+        if twin is None:
             kept.append(k)
-    return np.asarray(kept, dtype=np.int64)
+        else:
+            dropped.append(f"start {labels[k]}: the same minimum as start {labels[twin]} {where}")
+    return kept, dropped
 
 
-def _same(model: Model, one: np.ndarray, other: np.ndarray) -> bool:
-    aligned = model.align(one, other)
-    gap = np.abs(aligned[:, None, :] - other[None, :, :]).max(axis=-1)
-    return bool((gap.min(axis=1) < _SAME).all() and len(np.unique(gap.argmin(axis=1))) == len(one))
+def same_minimum(model: Model, theta: np.ndarray, other: np.ndarray, *, tolerance: float = 1e-2) -> bool:
+    """Return whether two sets of atoms agree up to a permutation and the softmax gauge.
+
+    Parameters
+    ----------
+    theta, other : array (N, P)
+    tolerance : float, default 1e-2
+        Largest distance of the sets (root of the sum of squares over matched atoms), relative to the norm of ``other``.
+    """
+    aligned = model.align(theta, other)
+    square = np.sum((aligned[:, None] - other[None]) ** 2, axis=-1)
+    matched = square[linear_sum_assignment(square)].sum()
+    return bool(np.sqrt(matched) <= tolerance * np.linalg.norm(other))
+
+
+def describe(found: PseudoTruths) -> list[str]:
+    """Say in sentences what was found and what was dropped."""
+    lines = [
+        f"start {start}: root mean square {rmse:.6g} (fresh points {fresh:.6g}, target's standard deviation "
+        f"{found.scale:.4g}). {Status(int(status)).sentence} {hits} coordinates on the box."
+        for start, rmse, fresh, status, hits in zip(
+            found.start, found.rmse, found.fresh_rmse, found.status, found.box_hits, strict=True
+        )
+    ]
+    return lines + [f"dropped, {reason}" for reason in found.dropped]
