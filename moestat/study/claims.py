@@ -28,6 +28,9 @@ __all__ = ["COLUMNS", "Estimate", "Verdict", "judge", "judge_one", "rule", "wind
 
 Word = Literal["supported", "not supported", "inconclusive"]
 VERDICTS: tuple[Word, ...] = ("supported", "not supported", "inconclusive")
+ACROSS = "only a part of the interval is"
+"""What ``why`` says of an interval that lies across the edge of the region."""
+
 COLUMNS = ("claim", "source", "statement", "predicted", "estimate", "ci_low", "ci_high", "verdict", "why")
 """The columns of claims.csv, in this order."""
 
@@ -140,7 +143,7 @@ def _place(answer: Answer, word: Word) -> str:
     if answer.low == answer.high:
         return "it is" if word == "supported" else "it is not"
     parts = {"supported": "the whole interval is", "not supported": "no part of the interval is"}
-    return parts.get(word, "only a part of the interval is")
+    return parts.get(word, ACROSS)
 
 
 def _told(answer: Answer, claim: Claim) -> str:

@@ -1,0 +1,270 @@
+"""Figures of a study: log-log rates, lines over any axis, heat maps, or a function of the user's.
+
+``draw`` makes what a study file describes; :func:`rates`, :func:`lines` and :func:`heatmap` make the same from a
+dataset alone, in a notebook say. All of them return a matplotlib Figure in moestat's style.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+
+from moestat.report import captions, heatmap_panel, line_panel, rate_panel, style
+from moestat.report.rate_panel import Facts
+from moestat.report.tables import label
+from moestat.report.typography import mathtext
+from moestat.study.claim_estimates import resolve
+from moestat.study.outcomes import chosen
+from moestat.study.spec import Figure, Panel, Study
+from moestat.study.values import NoAnswerError
+
+PANELS = {"rates": rate_panel.draw, "lines": line_panel.draw, "heatmap": heatmap_panel.draw}
+
+
+class FigureError(ValueError):
+    """A figure cannot be drawn from these results; the message says why."""
+
+
+def draw(ds: xr.Dataset, study: Study, preset: str, figure: Figure) -> tuple[Canvas, list[Facts]]:
+    """Draw one figure of a study.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    facts : list of Facts
+        What each panel shows, in words.
+
+    Raises
+    ------
+    FigureError
+        If the results do not hold what the figure shows, or the user's function fails.
+    """
+    with style.look():
+        try:
+            if figure.kind == "function":
+                return _function(ds, figure), []
+            return _panels(ds, study, preset, figure)
+        except NoAnswerError as error:
+            raise FigureError(str(error)) from None
+
+
+def panels_of(ds: xr.Dataset, study: Study, figure: Figure) -> list[Panel]:
+    """Return the panels of a figure; without any in the file, one for each rate or each summary variable.
+
+    A heat map shows one arm, so a panel of several arms becomes several panels.
+    """
+    panels = list(figure.panels)
+    if not panels and figure.kind == "rates":
+        over = [rate for rate in study.rates if rate.over == figure.x]
+        panels = [_plain(rate.loss, rate.arms) for rate in over]
+    elif not panels:
+        panels = [_plain(name, ["*"]) for name in study.summaries]
+    if figure.kind == "heatmap":
+        split = [(panel, arm) for panel in panels for arm in chosen(ds, panel.arms)]
+        several = {id(panel) for panel in panels if len(chosen(ds, panel.arms)) > 1}
+        panels = [
+            panel.model_copy(
+                update={"arms": [arm]}
+                | ({"title": ": ".join(t for t in (panel.title, label(ds, arm)) if t)} if id(panel) in several else {})
+            )
+            for panel, arm in split
+        ]
+    return [panel for panel in panels if chosen(ds, panel.arms)]
+
+
+def _plain(variable: str, arms: Sequence[str]) -> Panel:
+    return Panel.model_validate({"title": variable, "variable": variable, "ylabel": variable, "arms": list(arms)})
+
+
+def _panels(ds: xr.Dataset, study: Study, preset: str, figure: Figure) -> tuple[Canvas, list[Facts]]:
+    panels = panels_of(ds, study, figure)
+    if not panels:
+        raise FigureError("None of its arms is part of this run.")
+    columns = min(figure.columns, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    columns = math.ceil(len(panels) / rows)
+    width = style.ONE_COLUMN if columns == 1 and len(panels) == 1 else style.TWO_COLUMNS
+    canvas = style.new_figure(width, 3.0 * rows)
+    grid = canvas.subplots(rows, columns, squeeze=False, sharey=False)
+    colours = _colours(ds, panels)
+    facts: list[Facts] = []
+    for number, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+        inches = width / columns
+        room = int(20 * (inches - 0.5))
+        found = PANELS[figure.kind](axes, ds, study, preset, figure, panel, colours, room)
+        facts.append(found)
+        letter = f"({chr(97 + number)}) " if len(panels) > 1 else ""
+        axes.set_title(rate_panel.wrapped(letter + panel.title, int(14 * (inches - 0.5))), loc="left")
+        axes.set_xlabel(mathtext(figure.xlabel or figure.x))
+        if figure.kind != "heatmap":
+            axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
+            rate_panel.legend(axes, found, room)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.remove()
+    if figure.kind != "heatmap" and figure.options.get("share_y", True):
+        _share(list(grid.flat)[: len(panels)], panels)
+    _frame(canvas, ds, study, preset, figure, facts, rows, columns)
+    return canvas, facts
+
+
+def _frame(
+    canvas: Canvas,
+    ds: xr.Dataset,
+    study: Study,
+    preset: str,
+    figure: Figure,
+    facts: list[Facts],
+    rows: int,
+    columns: int,
+) -> None:
+    """Give the panels their height, and put title, key and footer around them."""
+    width = canvas.get_figwidth()
+    heights = []
+    for row in range(rows):
+        lines = max(fact.lines for fact in facts[row * columns : (row + 1) * columns])
+        heights.append((2.5 if columns < 3 else 2.2) + 0.15 * lines)
+    characters = int(width * 23)
+    title = textwrap.wrap(figure.title, int(width * 12)) if figure.title else []
+    footer = [line for text in captions.footer(ds, study, preset, facts) for line in textwrap.wrap(text, characters)]
+    key = _key(facts)
+    top = 0.17 * len(title) + (0.08 if title else 0.0)
+    foot = 0.115 * len(footer) + 0.06
+    key_rows = math.ceil(len(key) / (2 if width < 5 else 4))
+    bottom = foot + 0.17 * key_rows
+    height = top + sum(heights) + bottom
+    canvas.set_figheight(height)
+    engine = canvas.get_layout_engine()
+    assert engine is not None
+    engine.set(rect=(0, bottom / height, 1, 1 - (top + bottom) / height))  # type: ignore[call-arg]
+    if title:
+        canvas.text(0.5, 1 - 0.06 / height, mathtext("\n".join(title)), ha="center", va="top", weight="bold", size=9.5)
+    if key:
+        canvas.legend(
+            handles=key, loc="lower center", bbox_to_anchor=(0.5, foot / height), ncols=math.ceil(len(key) / key_rows)
+        )
+    canvas.text(
+        0.01,
+        0.04 / height,
+        mathtext("\n".join(footer)),
+        ha="left",
+        va="bottom",
+        size=6,
+        color=style.REFERENCE,
+        linespacing=1.25,
+    )
+
+
+def _key(facts: Sequence[Facts]) -> list[Line2D]:
+    """Return what the kinds of lines mean, for those that are drawn."""
+    parts = set().union(*(f.parts for f in facts)) if facts else set()
+    names = [f.reference for f in facts if f.reference]
+    known = {
+        "untrusted": ("slope that is not trusted", {"color": style.INK, "linestyle": "-.", "linewidth": 1.1}),
+        "predicted": ("slope printed in the paper", {"color": style.INK, "linestyle": "--", "linewidth": 1.0}),
+        "reference": (names[0] if names else "", {"color": style.REFERENCE, "linewidth": 1.6}),
+        "start": ("loss at the start", {"color": style.INK, "linestyle": ":", "linewidth": 1.1}),
+    }
+    return [Line2D([], [], label=mathtext(text), **look) for part, (text, look) in known.items() if part in parts]  # type: ignore[arg-type]
+
+
+def _colours(ds: xr.Dataset, panels: Sequence[Panel]) -> dict[str, int]:
+    """Number the labels of a figure, so that a label has one colour in all panels.
+
+    Labels that keep their place in every panel take the number of the place, so that panels of other arms in the same
+    roles look alike.
+    """
+    rows = [[label(ds, arm) for arm in chosen(ds, panel.arms)] for panel in panels]
+    places: dict[str, set[int]] = {}
+    for row in rows:
+        for place, text in enumerate(row):
+            places.setdefault(text, set()).add(place)
+    if all(len(found) == 1 for found in places.values()):
+        return {text: min(found) for text, found in places.items()}
+    return {text: number for number, text in enumerate(places)}
+
+
+def _share(axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
+    """Give panels of one variable one vertical axis, so that they can be compared by eye."""
+    for variable in {panel.variable for panel in panels}:
+        members = [a for a, panel in zip(axes, panels, strict=True) if panel.variable == variable]
+        low, high = (f(a.get_ylim()[i] for a in members) for i, f in ((0, min), (1, max)))
+        for one in members:
+            one.set_ylim(low, high)
+
+
+def _function(ds: xr.Dataset, figure: Figure) -> Canvas:
+    function = resolve(figure.function)
+    try:
+        canvas = function(ds, figure, **figure.options)
+    except Exception as error:  # a user's function: told in the report, the run is kept
+        raise FigureError(f"{figure.function} raised {type(error).__name__}: {error}") from error
+    if not isinstance(canvas, Canvas):
+        raise FigureError(f"{figure.function} returned a {type(canvas).__name__}; it must return a matplotlib Figure.")
+    return canvas
+
+
+# --- on a dataset alone ----------------------------------------------------------------------------------------------
+
+
+def rates(ds: xr.Dataset, variable: str, *, over: str = "n", arms: Sequence[str] = ("*",), **options: Any) -> Canvas:
+    """Draw a log-log figure of one loss.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        Results of a study, e.g. of :func:`moestat.load`.
+    variable : str
+        The loss.
+    over : str, default "n"
+    arms : sequence of str
+        Names or glob patterns.
+    **options
+        Of the panel (``title``, ``ylabel``, ``predicted``, ``reference``, ``start``) or of the figure (``xlabel``,
+        ``logx``, ``logy``, ``title`` is the panel's).
+
+    Raises
+    ------
+    FigureError
+        If the results do not hold what is asked for.
+    """
+    return _alone(ds, "rates", variable, over, arms, options)
+
+
+def lines(ds: xr.Dataset, variable: str, *, over: str, arms: Sequence[str] = ("*",), **options: Any) -> Canvas:
+    """Draw the mean of a variable with its interval over any axis; ``hue`` names what the lines differ in."""
+    return _alone(ds, "lines", variable, over, arms, {"logx": False, "logy": False} | options)
+
+
+def heatmap(ds: xr.Dataset, variable: str, *, x: str, y: str, arms: Sequence[str] = ("*",), **options: Any) -> Canvas:
+    """Draw the mean of a variable over two axes, one panel per arm."""
+    return _alone(ds, "heatmap", variable, x, arms, {"y": y} | options)
+
+
+def _alone(ds: xr.Dataset, kind: str, variable: str, x: str, arms: Sequence[str], options: dict[str, Any]) -> Canvas:
+    own = {key: value for key, value in options.items() if key in Panel.model_fields}
+    rest = {key: value for key, value in options.items() if key not in own}
+    panel = Panel.model_validate({"variable": variable, "arms": list(arms)} | own)
+    figure = Figure.model_validate({"kind": kind, "x": x, "panels": [panel]} | rest)
+    return draw(ds, study_for(ds), "quick", figure)[0]
+
+
+def study_for(ds: xr.Dataset) -> Study:
+    """Return the study that a dataset is of as far as figures need it: its arms and replicates."""
+    return Study.model_validate(
+        {
+            "title": str(ds.attrs.get("title", "results")),
+            "paper": str(ds.attrs.get("paper", "")),
+            "source": str(ds.attrs.get("source", "")),
+            "experiment": "none",
+            "seed": 0,
+            "arms": [{"name": str(name)} for name in ds["arm"].values],
+            "presets": {"quick": {"replicates": ds.sizes["replicate"]}},
+        }
+    )

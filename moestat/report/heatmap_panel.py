@@ -1,0 +1,149 @@
+"""A heat map: the mean over replicates over two axes, with the numbers in the cells where there is room."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+
+from moestat import rates
+from moestat.report import style
+from moestat.report.rate_panel import Facts
+from moestat.report.tables import label
+from moestat.report.typography import mathtext, minus
+from moestat.study.numbers import number
+from moestat.study.outcomes import chosen
+from moestat.study.spec import Figure, Panel, Study
+from moestat.study.values import NoAnswerError, values, without_lengths_of_one
+
+ROOM = 64
+"""Up to so many cells carry their numbers."""
+
+
+def draw(
+    axes: Axes,
+    ds: xr.Dataset,
+    study: Study,
+    preset: str,
+    figure: Figure,
+    panel: Panel,
+    colours: dict[str, int],
+    room: int,
+) -> Facts:
+    """Draw the heat map of one arm; panels of one variable share their colour scale.
+
+    ``options`` of the figure: ``at`` (coordinates), ``cmap``, ``vmin``, ``vmax``, ``digits``.
+
+    Raises
+    ------
+    NoAnswerError
+        If a variable or axis of the panel is not in the results, or is left over.
+    """
+    arm = chosen(ds, panel.arms)[0]
+    facts = Facts(arms=[arm])
+    array = _taken(ds, study, panel.variable, arm, figure)
+    mean, low, high = _means(array)
+    limits = _limits(ds, study, figure, panel)
+    cmap = colormaps[str(figure.options.get("cmap", "cividis"))]
+    scale = Normalize(*limits)
+    axes.grid(False)
+    axes.set_facecolor("none")
+    image = axes.imshow(np.ma.masked_invalid(mean), cmap=cmap, norm=scale, aspect="auto", origin="lower")
+    for row, column in np.argwhere(~np.isfinite(mean)):
+        axes.fill_between(
+            [column - 0.5, column + 0.5],
+            row - 0.5,
+            row + 0.5,
+            hatch="////",
+            facecolor="none",
+            edgecolor=style.GRID,
+            linewidth=0,
+        )
+    if mean.size <= ROOM:
+        for row, column in np.argwhere(np.isfinite(mean)):
+            text = _cell(mean[row, column], low[row, column], high[row, column], int(figure.options.get("digits", 3)))
+            dark = _luminance(cmap(scale(mean[row, column]))) < 0.18
+            axes.text(column, row, text, ha="center", va="center", size=6.5, color="#fefefe" if dark else "#010101")
+    for axis, name in (("x", figure.x), ("y", figure.y)):
+        _ticks(axes, axis, array[name].values if name in array.coords else np.arange(array.sizes[name]))
+    axes.set_ylabel(mathtext(figure.options.get("ylabel", figure.y)))
+    canvas = axes.get_figure()
+    assert canvas is not None
+    bar = canvas.colorbar(image, ax=axes, pad=0.02, aspect=25)
+    bar.set_label(mathtext(panel.ylabel or panel.variable))
+    bar.outline.set_visible(False)
+    if lost := int(np.sum(~np.isfinite(mean))):
+        facts.dropped.append(f"{label(ds, arm)}: {lost} of {mean.size} cells have no value (hatched)")
+    facts.sentences.append(_sentence(array, mean, figure, panel))
+    return facts
+
+
+def _taken(ds: xr.Dataset, study: Study, variable: str, arm: str, figure: Figure) -> xr.DataArray:
+    array = values(ds, study, variable, arm, figure.options.get("at", {}))
+    array = without_lengths_of_one(array, (figure.x, figure.y, "replicate"))
+    for axis in (figure.x, figure.y):
+        if axis not in array.dims:
+            raise NoAnswerError(f"The variable {variable!r} has no axis {axis!r}.")
+    if "replicate" not in array.dims:
+        array = array.expand_dims(replicate=[0])
+    return array.transpose(figure.y, figure.x, "replicate")
+
+
+def _means(array: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    out = np.full((3, *array.shape[:2]), np.nan)
+    for place in np.ndindex(array.shape[:2]):
+        row = array.values[place]
+        mean, _, low, high = rates.mean_interval(row[np.isfinite(row)])
+        out[(slice(None), *place)] = float(mean), float(low), float(high)
+    return out[0], out[1], out[2]
+
+
+def _limits(ds: xr.Dataset, study: Study, figure: Figure, panel: Panel) -> tuple[float, float]:
+    """Return the range of the means of all panels that show the variable."""
+    shown = [p for p in figure.panels if p.variable == panel.variable] or [Panel.model_validate({})]
+    arms = dict.fromkeys(arm for p in shown for arm in chosen(ds, p.arms))
+    means = [_means(_taken(ds, study, panel.variable, arm, figure))[0] for arm in arms]
+    known = np.concatenate([m[np.isfinite(m)] for m in means]) if means else np.zeros(0)
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    return float(figure.options.get("vmin", low)), float(figure.options.get("vmax", high))
+
+
+def _cell(mean: float, low: float, high: float, digits: int) -> str:
+    text = number(mean, digits)
+    if np.isfinite(high - low) and high > low:
+        text += f"\n\N{PLUS-MINUS SIGN}{(high - low) / 2:.2g}"
+    return minus(text)
+
+
+def _ticks(axes: Axes, axis: str, labels: np.ndarray) -> None:
+    every = max(1, int(np.ceil(len(labels) / 10)))
+    places = np.arange(0, len(labels), every)
+    texts = [number(v) if labels.dtype.kind in "iuf" else mathtext(v) for v in labels[places].tolist()]
+    (axes.set_xticks if axis == "x" else axes.set_yticks)(places, texts)
+    axes.tick_params(length=0)
+
+
+def _luminance(colour: tuple[float, ...]) -> float:
+    """Relative luminance of a colour (WCAG 2)."""
+    channels = np.asarray(colour[:3], dtype=np.float64)
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def _sentence(array: xr.DataArray, mean: np.ndarray, figure: Figure, panel: Panel) -> str:
+    if not np.isfinite(mean).any():
+        return f"{panel.variable} has no value"
+
+    def place(flat: int) -> str:
+        row, column = np.unravel_index(flat, mean.shape)
+        parts = [(figure.x, column), (figure.y, row)]
+        texts = [f"{a} = {number(array[a].values.tolist()[i]) if a in array.coords else i}" for a, i in parts]
+        return ", ".join(texts)
+
+    low, high = int(np.nanargmin(mean)), int(np.nanargmax(mean))
+    return (
+        f"{panel.variable} lies between {mean.flat[low]:.3g} (at {place(low)}) and "
+        f"{mean.flat[high]:.3g} (at {place(high)})"
+    )

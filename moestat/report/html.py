@@ -1,0 +1,256 @@
+"""``report.html``: a study as one page that loads nothing, reads like a short paper, and prints; and an index page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+from markupsafe import Markup
+
+from moestat.report import captions, ledger, render, svg, typography, views
+from moestat.study.claims import VERDICTS, Verdict, judged, rule
+from moestat.study.numbers import estimate, number
+from moestat.study.outcomes import count
+from moestat.study.spec import Study
+
+MOST_ROWS = 200
+"""A longer table of means is cut in the page; the file holds all of it."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of the page: its SVG and captions, or the problem that kept it from being drawn."""
+
+    name: str
+    svg: bytes = b""
+    caption: str = ""
+    alternative: str = ""
+    problem: str = ""
+    narrow: bool = False
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The data frames that a page shows."""
+
+    rates: pd.DataFrame
+    summaries: pd.DataFrame
+    statuses: pd.DataFrame
+    failures: pd.DataFrame
+    diagnostics: pd.DataFrame
+
+
+def report(
+    ds: xr.Dataset,
+    study: Study,
+    preset: str,
+    tables: Tables,
+    verdicts: Sequence[Verdict],
+    figures: Sequence[Drawn],
+    provenance: Mapping[str, Any],
+) -> str:
+    """Return the page of a study at a preset."""
+    word_counts = [(word, sum(v.verdict == word for v in verdicts)) for word in VERDICTS]
+    shown_rates = views.rates(tables.rates)
+    content = {
+        "study": study,
+        "preset": preset,
+        "name": str(provenance.get("study", "")),
+        "date": _date(provenance.get("date", "")),
+        "version": str(provenance.get("moestat_version", "")),
+        "css": stylesheet(),
+        "tally": word_counts,
+        "answer": _answer(word_counts),
+        "warnings": _warnings(ds, study, provenance),
+        "design": _design(ds, study, preset),
+        "arms": render.html(_arms(ds, study)),
+        "figures": [_figure(i, figure) for i, figure in enumerate(figures)],
+        "rates": render.html(shown_rates) if len(tables.rates) else "",
+        "has_reference": "Fisher" in shown_rates.columns,
+        "has_start": "start" in shown_rates.columns,
+        "summaries": render.html(_summaries(tables.summaries)) if len(tables.summaries) else "",
+        "claims": [_claim(study, verdict) for verdict in verdicts],
+        "elsewhere": [c.id for c in study.claims if c not in judged(study, preset)],
+        "failed": _failed(ds, study),
+        "statuses": render.html(views.statuses(tables.statuses)),
+        "failures": render.html(views.failures(tables.failures)) if len(tables.failures) else "",
+        "diagnostics": render.html(views.diagnostics(tables.diagnostics)) if len(tables.diagnostics) else "",
+        "command": provenance.get("command", ""),
+        "provenance": _provenance(provenance),
+    }
+    content["strips"] = any(claim["strip"] for claim in content["claims"])
+    content["diamonds"] = any('class="paper"' in claim["strip"] for claim in content["claims"])
+    content["sections"] = _sections(content)
+    return render.environment().get_template("report.html.j2").render(**content)
+
+
+def stylesheet() -> Markup:
+    """Return the style sheet of all pages."""
+    template = render.environment().get_template("style.css")
+    text = template.render(svg_light=svg.variables(dark=False), svg_dark=svg.variables(dark=True))
+    return Markup(text)
+
+
+def index(out_root: Path) -> str:
+    """Return a page that lists the studies and presets of an outputs folder, with their verdicts."""
+    rows, links = [], {}
+    found = ledger.runs(out_root)
+    for run in found:
+        tally = run.manifest.get("tally", {})
+        runs = [str(tally[key]) if key in tally else "" for key in ("replicates", "failed")]
+        verdicts = [str(n) for n in run.verdicts().values()] if run.claims is not None else ["", "", ""]
+        row = (run.preset, str(run.manifest.get("title", "")), *verdicts, *runs, run.date, run.version)
+        rows.append(row)
+        if (run.folder / "report.html").is_file():
+            links[row] = f"{run.study}/{run.preset}/report.html"
+    columns = ("preset", "title", *VERDICTS, "runs", "not converged", "date", "version")
+    groups = [run.study for run in found]
+    shown = views.View(
+        "Studies and presets", columns, rows, groups, numeric=frozenset((*VERDICTS, "runs", "not converged"))
+    )
+    totals = {word: sum(run.verdicts()[word] for run in found) for word in VERDICTS}
+    summary = f"{len(set(groups))} studies, {len(found)} presets; verdicts: " + ", ".join(
+        f"{n} {word}" for word, n in totals.items()
+    )
+    template = render.environment().get_template("index.html.j2")
+    return template.render(css=stylesheet(), version="", summary=summary, table=render.html(shown, links=links))
+
+
+def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    figures = "Figure" if len(content["figures"]) == 1 else "Figures"
+    every = [
+        ("question", "Question", bool(content["study"].question)),
+        ("design", "Design", True),
+        ("figures", figures, bool(content["figures"])),
+        ("rates", "Rates", bool(content["rates"])),
+        ("summaries", "Means", bool(content["summaries"])),
+        ("claims", "Claims and verdicts", True),
+        ("notes", "What the simulation shows", bool(content["study"].notes)),
+        ("failures", "Failures", True),
+        ("diagnostics", "Diagnostics", bool(content["diagnostics"])),
+        ("provenance", "How to get these numbers again", True),
+    ]
+    return [(anchor, heading) for anchor, heading, there in every if there]
+
+
+def _answer(tally: Sequence[tuple[str, int]]) -> str:
+    total = sum(n for _, n in tally)
+    if not total:
+        return "The study states no claim for this preset."
+    parts = ", ".join(f"{n} {'is' if n == 1 else 'are'} {word}" for word, n in tally)
+    return f"Of {total} claim{'s' if total != 1 else ''}, {parts}."
+
+
+def _warnings(ds: xr.Dataset, study: Study, provenance: Mapping[str, Any]) -> list[str]:
+    counts = count(ds, study)
+    found = []
+    if counts.missing:
+        found.append(f"This run is not complete: {counts.missing} of {counts.replicates} runs are missing.")
+    for key in ("accepted_stale", "notes"):
+        value = provenance.get(key) or []
+        found += value.splitlines() if isinstance(value, str) else [str(line) for line in value]
+    return list(dict.fromkeys(found))
+
+
+def _design(ds: xr.Dataset, study: Study, preset: str) -> list[tuple[str, str]]:
+    chosen = study.presets.get(preset)
+    rows = []
+    if chosen is not None and chosen.about:
+        rows.append((f"Preset {preset}", chosen.about))
+    axes = [str(d) for d in ds["status"].dims if d not in ("arm", "replicate")]
+    rows += [(f"Grid: {axis}", ", ".join(number(v) for v in ds[axis].values.tolist())) for axis in axes]
+    rows.append(("Replicates", str(ds.sizes["replicate"])))
+    settings = study.settings | (chosen.settings if chosen is not None else {})
+    if settings:
+        rows.append(("Settings", ", ".join(f"{key} = {_value(value)}" for key, value in settings.items())))
+    for name, called in (("target", "Target"), ("start_policy", "Starts")):
+        found = captions.statements(ds, name)
+        for text, arms in found.items():
+            rows.append((called, f"{text} ({', '.join(arms)})" if len(found) > 1 and arms else text))
+    return rows
+
+
+def _arms(ds: xr.Dataset, study: Study) -> views.View:
+    names = [str(arm) for arm in ds["arm"].values]
+    rows = [
+        (arm.name, arm.label, ", ".join(f"{key} = {_value(value)}" for key, value in arm.settings.items()))
+        for arm in study.arms
+        if arm.name in names
+    ]
+    absent = [arm.name for arm in study.arms if arm.name not in names]
+    notes = [f"Not part of this preset: {', '.join(absent)}."] if absent else []
+    return views.View("Arms", ("arm", "label", "settings"), rows, notes=notes).without_empty_columns()
+
+
+def _figure(position: int, figure: Drawn) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": figure.name, "caption": figure.caption, "problem": figure.problem}
+    shown |= {"narrow": figure.narrow, "svg": "", "files": [f"{figure.name}.{e}" for e in ("png", "svg", "pdf")]}
+    if figure.svg:
+        shown["svg"] = svg.inline(figure.svg, f"f{position}", figure.alternative)
+    return shown
+
+
+def _summaries(table: pd.DataFrame) -> views.View:
+    shown = views.summaries(table.head(MOST_ROWS))
+    if len(table) > MOST_ROWS:
+        shown.notes.append(f"The first {MOST_ROWS} of {len(table)} rows; summaries.csv holds all of them.")
+    return shown
+
+
+def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
+    claim = next(c for c in study.claims if c.id == verdict.claim)
+    value, interval = estimate(verdict.estimate, verdict.ci_low, verdict.ci_high)
+    if value and verdict.ci_low == verdict.ci_high:
+        interval = "(exact)"
+    try:
+        paper: float | None = float(verdict.predicted)
+    except ValueError:  # the prediction is a text
+        paper = None
+    return {
+        "id": verdict.claim,
+        "source": verdict.source,
+        "statement": verdict.statement,
+        "predicted": number(verdict.predicted),
+        "rule": rule(claim),
+        "estimate": f"{value} {interval}".strip(),
+        "verdict": verdict.verdict,
+        "why": verdict.why,
+        "strip": svg.strip(verdict.ci_low, verdict.ci_high, claim.region, verdict.estimate, paper),
+    }
+
+
+def _failed(ds: xr.Dataset, study: Study) -> str:
+    counts = count(ds, study)
+    return f"{counts.replicates} runs: {counts}."
+
+
+def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    hidden = {"command", "title", "notes", "accepted_stale", "source", "paper"}
+    rows = []
+    for key, value in provenance.items():
+        if key in hidden or value in ("", None, [], {}):
+            continue
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{k} {v}" for k, v in value.items())
+        elif isinstance(value, list | tuple):
+            value = ", ".join(map(str, value))
+        rows.append((key.replace("_", " ").replace("count ", "runs: "), str(value)))
+    return rows
+
+
+def _date(value: object) -> str:
+    return str(value).replace("T", " ")[:16]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float) and math.isfinite(value):
+        return number(value, 8)
+    return str(value)
+
+
+__all__ = ["Drawn", "Tables", "index", "report", "stylesheet", "typography"]

@@ -1,0 +1,204 @@
+"""The ledger: every claim of every study, with the verdict of the run that decides it, or 'not run'.
+
+It is read from what the runs left behind (``claims.csv`` and ``manifest.json`` of each preset), never typed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+from rich.console import Group
+
+from moestat.report import render, views
+from moestat.study.claims import COLUMNS, VERDICTS, judged
+from moestat.study.numbers import estimate, number
+from moestat.study.spec import Claim, Study
+
+NOT_RUN = "not run"
+LEDGER_COLUMNS = ("study", "paper", *COLUMNS, "preset", "command", "date", "version")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the folder of a preset says about itself.
+
+    Attributes
+    ----------
+    claims : list of dict or None
+        The rows of ``claims.csv``, all text; None when there is none.
+    manifest : dict
+        Empty when there is none that can be read.
+    """
+
+    study: str
+    preset: str
+    folder: Path
+    claims: list[dict[str, str]] | None
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def date(self) -> str:
+        """Day of the last change, or an empty text."""
+        return str(self.manifest.get("updated") or self.manifest.get("date") or "")[:10]
+
+    @property
+    def version(self) -> str:
+        """Version of moestat that computed."""
+        versions = self.manifest.get("versions")
+        found = (
+            versions.get("moestat", "") if isinstance(versions, Mapping) else self.manifest.get("moestat_version", "")
+        )
+        return str(found)
+
+    @property
+    def command(self) -> str:
+        """The command that computes it again."""
+        return str(self.manifest.get("command") or command(self.study, self.preset))
+
+    def verdicts(self) -> dict[str, int]:
+        """Return how many claims got which verdict."""
+        found = [row["verdict"] for row in self.claims or []]
+        return {word: found.count(word) for word in VERDICTS}
+
+
+def command(study: str, preset: str) -> str:
+    """Return the command line that runs a study at a preset."""
+    return f"python -m moestat.study {study}" + ("" if preset == "quick" else f" --preset {preset}")
+
+
+def runs(out_root: Path) -> list[Run]:
+    """Return what lies in an outputs folder, by study and preset."""
+    return sorted(_runs(Path(out_root)), key=lambda run: (run.study, run.preset))
+
+
+def _runs(out_root: Path) -> Iterator[Run]:
+    folders = out_root.glob("*/*/") if out_root.is_dir() else ()
+    for folder in folders:
+        claims, manifest = folder / "claims.csv", folder / "manifest.json"
+        if claims.is_file() or manifest.is_file():
+            yield Run(folder.parent.name, folder.name, folder, _read_claims(claims), _read_manifest(manifest))
+
+
+def _read_claims(path: Path) -> list[dict[str, str]] | None:
+    """Read claims.csv; a file that is not one counts as absent."""
+    try:
+        with open(path, newline="", encoding="utf-8") as stream:
+            rows = list(csv.DictReader(stream))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return None
+    return rows if all(set(COLUMNS) <= set(row) and None not in row.values() for row in rows) else None
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def ledger(
+    out_root: Path | str, studies: Mapping[str, Study], *, presets: Sequence[str] = ("paper", "full", "quick")
+) -> pd.DataFrame:
+    """Return every claim of every study with the verdict that decides it.
+
+    Parameters
+    ----------
+    out_root : path
+        The outputs folder; it need not exist.
+    studies : mapping of str to Study
+        The studies by name.
+    presets : sequence of str
+        Which run of a study decides, the first one that has judged the claim; presets that are not named come after
+        these, in alphabetical order.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim with the columns study, paper, those of claims.csv, preset, command, date, version. The
+        verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one that was judged.
+    """
+    found: dict[str, list[Run]] = {}
+    for run in runs(Path(out_root)):
+        found.setdefault(run.study, []).append(run)
+    rows = []
+    for name, study in studies.items():
+        ordered = sorted(found.get(name, []), key=lambda run: _rank(run.preset, presets))
+        rows += [
+            {"study": name, "paper": study.paper} | _row(name, study, claim, ordered, presets) for claim in study.claims
+        ]
+    return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
+
+
+def _rank(preset: str, presets: Sequence[str]) -> tuple[int, str]:
+    return (list(presets).index(preset) if preset in presets else len(presets), preset)
+
+
+def _row(name: str, study: Study, claim: Claim, ordered: Iterable[Run], presets: Sequence[str]) -> dict[str, Any]:
+    told = {"claim": claim.id, "source": claim.source, "statement": claim.statement, "predicted": claim.predicted}
+    why = ""
+    for run in ordered:
+        row = next((r for r in run.claims or [] if r["claim"] == claim.id), None)
+        if row is None:
+            continue
+        if (row["source"], row["statement"], row["predicted"]) != (claim.source, claim.statement, str(claim.predicted)):
+            why = why or f"The claim has been changed since it was judged in preset {run.preset} ({run.date})."
+            continue
+        numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
+        rest = {"preset": run.preset, "command": run.command, "date": run.date, "version": run.version}
+        return told | numbers | {"verdict": row["verdict"], "why": row["why"]} | rest
+    able = [preset for preset in study.presets if claim in judged(study, preset)]
+    best = min(able, key=lambda preset: _rank(preset, presets), default="quick")
+    empty = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
+    rest = {"preset": best, "command": command(name, best), "date": "", "version": ""}
+    return told | empty | {"verdict": NOT_RUN, "why": why} | rest
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:  # an empty field: there is no number
+        return math.nan
+
+
+def view(table: pd.DataFrame, *, brief: bool = False) -> views.View:
+    """Show the ledger, one group of rows per paper and study; ``brief`` keeps what fits a terminal."""
+    rows, groups = [], []
+    for row in table.to_dict("records"):
+        value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
+        if value and row["ci_low"] == row["ci_high"]:
+            interval = "(exact)"
+        shown = f"{value} {interval}".strip()
+        first = [row["statement"], row["source"]] if not brief else [row["claim"]]
+        rest = [] if brief else [row["command"], row["date"], row["version"]]
+        rows.append((*map(str, first), number(row["predicted"]), shown, row["verdict"], *map(str, rest)))
+        groups.append(f"{row['paper']}: {row['study']}" + (f" ({row['preset']})" if row["date"] and brief else ""))
+    columns = ("claim", "predicted", "estimate", "verdict")
+    if not brief:
+        columns = ("claim", "source", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
+    counts = table["verdict"].value_counts()
+    told = ", ".join(f"{counts.get(word, 0)} {word}" for word in (*VERDICTS, NOT_RUN))
+    return views.View(f"{len(table)} claims: {told}", columns, rows, groups)
+
+
+def rich(table: pd.DataFrame) -> Group:
+    """Return the ledger for the terminal."""
+    return render.rich(view(table, brief=True))
+
+
+def html(table: pd.DataFrame) -> Markup:
+    """Return the ledger as an HTML table."""
+    return render.html(view(table))
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """Return the ledger as a Markdown table."""
+    return render.markdown(view(table))

@@ -1,0 +1,176 @@
+"""A panel of lines: the mean over replicates with its interval over any axis, one line per arm or per hue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from moestat import rates
+from moestat.report import style
+from moestat.report.rate_panel import Facts, wrapped
+from moestat.report.tables import label
+from moestat.report.typography import mathtext
+from moestat.study.claim_estimates import proportion_interval
+from moestat.study.numbers import number
+from moestat.study.outcomes import chosen
+from moestat.study.spec import Figure, Panel, Study
+from moestat.study.values import BINARY, NoAnswerError, values, without_lengths_of_one
+
+FEW = 12
+"""Up to so many points carry markers and bars; more become a line with a band."""
+
+
+def draw(
+    axes: Axes,
+    ds: xr.Dataset,
+    study: Study,
+    preset: str,
+    figure: Figure,
+    panel: Panel,
+    colours: dict[str, int],
+    room: int,
+) -> Facts:
+    """Draw one panel and return what it shows.
+
+    Raises
+    ------
+    NoAnswerError
+        If a variable or axis of the panel is not in the results, or is left over.
+    """
+    if panel.predicted:
+        raise NoAnswerError("A figure of kind 'lines' draws no predicted exponents; use kind 'rates'.")
+    facts = Facts(arms=chosen(ds, panel.arms))
+    called = [label(ds, arm) for arm in facts.arms]
+    texts: list[str] = []
+    curves = [
+        (arm, value, array)
+        for arm in facts.arms
+        for value, array in _split(_taken(ds, study, panel.variable, arm, figure), figure.hue)
+    ]
+    geometric = figure.logy and all(bool((a > 0).where(np.isfinite(a), True).all()) for *_, a in curves)
+    facts.parts |= {"geometric"} if geometric else set()
+    # a heading of its own would repeat an arm that all lines share
+    several = len(facts.arms) > 1
+    for index, (arm, value, array) in enumerate(curves):
+        name = label(ds, arm) if called.count(label(ds, arm)) == 1 else arm
+        if figure.hue != "arm":
+            name = ", ".join([*([name] if several else []), f"{figure.hue} = {number(value)}"])
+        colour_index = colours.get(name, index) if figure.hue == "arm" else index
+        x, mean, low, high, lost = _curve(array, figure.x, geometric)
+        if lost:
+            facts.dropped.append(f"{name}: {lost} values are missing")
+        if figure.logx and x.dtype.kind != "U" and np.any(x <= 0):
+            facts.dropped.append(f"{name}: {figure.x} = {number(x[x <= 0][0])} has no place on a logarithmic axis")
+            mean = np.where(x > 0, mean, np.nan)
+        if not np.isfinite(mean).any():
+            continue
+        text = wrapped(name, room)
+        _stroke(axes, x, mean, low, high, colour_index, text)
+        texts.append(text)
+        known = np.flatnonzero(np.isfinite(mean))
+        first, last = known[0], known[-1]
+        ends = f"from {mean[first]:.3g} at {figure.x} = {number(x[first])} to {mean[last]:.3g} at {number(x[last])}"
+        facts.sentences.append(f"{name}: {ends}")
+    for part, variable in (("reference", panel.reference), ("start", panel.start)):
+        if variable:
+            _companion(axes, ds, study, figure, facts, part, variable)
+    facts.legend = texts if len(texts) > 1 or figure.hue != "arm" or called else []
+    _scales(axes, figure, curves[0][2] if curves else None)
+    return facts
+
+
+def _taken(ds: xr.Dataset, study: Study, variable: str, arm: str, figure: Figure) -> xr.DataArray:
+    array = values(ds, study, variable, arm, figure.options.get("at", {}))
+    hue = () if figure.hue == "arm" else (figure.hue,)
+    array = without_lengths_of_one(array, (figure.x, "replicate", *hue))
+    for axis in (figure.x, *hue):
+        if axis not in array.dims:
+            raise NoAnswerError(f"The variable {variable!r} has no axis {axis!r}.")
+    return array
+
+
+def _split(array: xr.DataArray, hue: str) -> list[tuple[Any, xr.DataArray]]:
+    if hue == "arm":
+        return [(None, array)]
+    labels = array[hue].values.tolist() if hue in array.coords else list(range(array.sizes[hue]))
+    return [(value, array.isel({hue: i})) for i, value in enumerate(labels)]
+
+
+def _curve(
+    array: xr.DataArray, x: str, geometric: bool, level: float = 0.95
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return places, mean, interval, and how many values are missing at places that have some."""
+    exact = "replicate" not in array.dims
+    samples = (array.expand_dims(replicate=[0]) if exact else array).transpose(x, "replicate").values
+    places = array[x].values if x in array.coords else np.arange(array.sizes[x])
+    places = places.astype(str) if places.dtype.kind in "OUb" else places.astype(float)
+    rows, lost = [], 0
+    for row in samples:
+        kept = row[np.isfinite(row)]
+        lost += row.size - kept.size if kept.size else 0
+        mean, _, low, high = (float(v) for v in rates.mean_interval(np.log(kept) if geometric else kept, level))
+        if array.attrs.get(BINARY):
+            low, high = proportion_interval(int(kept.sum()), kept.size, level)
+        rows.append(np.exp((mean, low, high)) if geometric and not array.attrs.get(BINARY) else (mean, low, high))
+    mean_, low_, high_ = np.array(rows, dtype=float).reshape(-1, 3).T
+    if places.dtype.kind == "f":
+        order = np.argsort(places)
+        places, mean_, low_, high_ = places[order], mean_[order], low_[order], high_[order]
+    return places, mean_, low_, high_, lost
+
+
+def _stroke(
+    axes: Axes, x: np.ndarray, mean: np.ndarray, low: np.ndarray, high: np.ndarray, index: int, text: str
+) -> None:
+    colour, look = style.colour(index), style.marker(index)
+    known = np.isfinite(mean)
+    at = np.arange(len(x), dtype=float) if x.dtype.kind == "U" else x
+    linestyle = "-" if index < len(style.COLOURS) else "--"
+    if len(x) <= FEW:
+        bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
+        axes.errorbar(at[known], mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
+        axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text, **look)
+    else:
+        whole = known & np.isfinite(low) & np.isfinite(high)
+        axes.fill_between(at, low, high, where=whole, color=colour, alpha=0.18, linewidth=0)
+        axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text)
+
+
+def _companion(
+    axes: Axes, ds: xr.Dataset, study: Study, figure: Figure, facts: Facts, part: str, variable: str
+) -> None:
+    """Draw the reference (grey) or the value at the start (dotted), once for arms that share it."""
+    drawn: list[np.ndarray] = []
+    for index, arm in enumerate(facts.arms):
+        array = values(ds, study, variable, arm, figure.options.get("at", {}))
+        array = without_lengths_of_one(array, (figure.x, "replicate"))
+        x, mean, *_ = _curve(array, figure.x, geometric=False)
+        if any(np.array_equal(mean, old, equal_nan=True) for old in drawn):
+            continue
+        drawn.append(mean)
+        at = np.arange(len(x), dtype=float) if x.dtype.kind == "U" else x
+        look: dict[str, Any] = {"color": style.REFERENCE, "linewidth": 1.6, "zorder": 1.5}
+        if part == "start":
+            look = {"color": style.colour(index), "linestyle": ":", "linewidth": 1.1}
+        axes.plot(at, mean, **look)
+    facts.parts.add(part)
+    if part == "reference":
+        facts.reference = str(ds[variable].attrs.get("long_name", "")) or variable
+
+
+def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:
+    axes.set_yscale("log" if figure.logy else "linear")
+    places = array[figure.x].values if array is not None and figure.x in array.coords else np.zeros(0)
+    if places.dtype.kind in "OUb":
+        axes.set_xticks(np.arange(len(places)), [mathtext(p) for p in places.astype(str)])
+        axes.set_xlim(-0.4, len(places) - 0.6)
+        return
+    if not figure.logx:
+        return
+    axes.set_xscale("log")
+    if 0 < len(places) <= 8 and np.all(places > 0):
+        axes.set_xticks(places, [number(p) for p in places.astype(float)])
+        axes.set_xticks([], minor=True)

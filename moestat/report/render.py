@@ -1,0 +1,145 @@
+"""A view of a table as rich table, LaTeX (booktabs), Markdown and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import groupby
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from moestat.report import typography
+from moestat.report.views import View
+
+VERDICT_STYLES = {
+    "supported": "bold green",
+    "not supported": "bold red",
+    "inconclusive": "bold yellow",
+    "not run": "dim",
+}
+SYMBOLS = {"supported": "\N{CHECK MARK}", "not supported": "\N{MULTIPLICATION X}", "inconclusive": "?"}
+"""A sign beside each verdict, so that colour is never the only one."""
+
+
+def rich(view: View) -> Group:
+    """Return a view for the terminal."""
+    table = Table(title=view.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table.padding = (0, 1)
+    table.collapse_padding = True
+    for column in view.columns:
+        wide = column in ("statement", "why", "message")
+        table.add_column(
+            column,
+            justify="right" if column in view.numeric else "left",
+            no_wrap=column in view.numeric or column in ("estimate", "verdict"),
+            overflow="fold",
+            min_width=18 if column == view.columns[0] else None,
+            ratio=1 if wide else None,
+        )
+    for heading, rows in _grouped(view):
+        if heading:
+            table.add_section()
+            table.add_row(Text(heading, style="bold italic"), *[""] * (len(view.columns) - 1))
+        for row in rows:
+            cells = [Text(c, style=VERDICT_STYLES.get(c, "")) for c in row]
+            table.add_row(*cells)
+    return Group(table, *(Text(note, style="dim") for note in view.notes))
+
+
+def latex(view: View, *, label: str = "", caption: str = "") -> str:
+    """Return a view as a LaTeX table that needs the package booktabs."""
+    align = "".join("r" if c in view.numeric else "l" for c in view.columns)
+    lines = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering", r"\small"]
+    lines.append(rf"\caption{{{typography.latex(caption or view.title)}}}")
+    if label:
+        lines.append(rf"\label{{{label}}}")
+    lines += [rf"\begin{{tabular}}{{{align}}}", r"\toprule", _latex_row(view.columns), r"\midrule"]
+    for number, (heading, rows) in enumerate(_grouped(view)):
+        if heading:
+            lines += [r"\addlinespace"] if number else []
+            lines.append(rf"\multicolumn{{{len(view.columns)}}}{{l}}{{\emph{{{typography.latex(heading)}}}}} \\")
+        lines += [_latex_row(row) for row in rows]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par\smallskip\footnotesize {typography.latex(note)}" for note in view.notes]
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def _latex_row(cells: tuple[str, ...]) -> str:
+    texts = [typography.latex(cell) for cell in cells]
+    # a bracket at the start of a row would be read as the argument of the line break before it
+    if texts and texts[0].startswith("["):
+        texts[0] = "{}" + texts[0]
+    return " & ".join(texts) + r" \\"
+
+
+def html(view: View, *, links: Mapping[tuple[str, ...], str] | None = None) -> Markup:
+    """Return a view as an accessible HTML table: caption, column and row headers with their scope.
+
+    ``links`` leads from the first cell of a row (given by the whole row) to another page.
+    """
+
+    def linked(cell: str, row: tuple[str, ...]) -> Markup:
+        target = (links or {}).get(row)
+        shown = typography.html(cell)
+        return shown if target is None else Markup('<a href="{}">{}</a>').format(target, shown)
+
+    template = environment().get_template("table.html.j2")
+    return Markup(template.render(view=view, grouped=_grouped(view), linked=linked))
+
+
+def chip(verdict: str, number: int | None = None) -> Markup:
+    """Return a verdict, or how many there are of it, as a coloured word with a sign."""
+    words = verdict if number is None else f"{number} {verdict}"
+    sign = Markup('<span aria-hidden="true">{}</span> ').format(SYMBOLS[verdict]) if verdict in SYMBOLS else ""
+    return Markup('<span class="verdict {}">{}{}</span>').format(verdict.replace(" ", "-"), sign, words)
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates of the pages."""
+    made = Environment(
+        loader=PackageLoader("moestat.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.globals |= {"text": typography.html, "paragraphs": typography.paragraphs, "chip": chip}
+    return made
+
+
+def markdown(view: View) -> str:
+    """Return a view as a Markdown table."""
+
+    def row(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", r"\|").replace("\n", " ") for cell in cells) + " |"
+
+    rule = ["---:" if c in view.numeric else "---" for c in view.columns]
+    lines = [row(view.columns), row(rule)]
+    for heading, rows in _grouped(view):
+        if heading:
+            lines.append(row([f"*{heading}*", *[""] * (len(view.columns) - 1)]))
+        lines += [row(r) for r in rows]
+    return "\n".join([*lines, *([""] if view.notes else []), *view.notes, ""])
+
+
+def text(view: View, width: int = 160) -> str:
+    """Return a view as plain text."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    console = Console(file=StringIO(), width=width, force_terminal=False, color_system=None)
+    console.print(rich(view))
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def _grouped(view: View) -> list[tuple[str, list[tuple[str, ...]]]]:
+    headings = view.groups or [""] * len(view.rows)
+    pairs = zip(headings, view.rows, strict=True)
+    return [(heading, [row for _, row in members]) for heading, members in groupby(pairs, key=lambda pair: pair[0])]

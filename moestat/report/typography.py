@@ -1,0 +1,106 @@
+"""Text of study files for print: exponents, minus signs and a few marks, in HTML, LaTeX and matplotlib's mathtext."""
+
+from __future__ import annotations
+
+import html as entities
+import re
+
+from markupsafe import Markup
+
+EXPONENT = re.compile(r"\^\(([^()]{1,20})\)|\^(-?\w+(?:\.\d+)?)")
+MINUS = re.compile(r"(?<![\w\-.)])-(?=\.?\d)")
+
+_LATEX = {c: "\\" + c for c in "&%$#_{}"} | {
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+    "|": r"$|$",
+    "<": "$<$",
+    ">": "$>$",
+    "*": r"$^{*}$",
+    "\N{MINUS SIGN}": "$-$",
+    "\N{DAGGER}": r"\dag{}",
+    "\u2264": r"$\le$",
+    "\u2265": r"$\ge$",
+}
+
+
+def minus(text: str) -> str:
+    """Set minus signs and inequality signs; the hyphen of a range such as 3-6 stays.
+
+    >>> minus("from -0.5 to 3-6")
+    'from −0.5 to 3-6'
+    """
+    return MINUS.sub("\N{MINUS SIGN}", text).replace("<=", "\u2264").replace(">=", "\u2265")
+
+
+def html(text: object) -> Markup:
+    """Return text for HTML: escaped, with exponents raised and minus signs.
+
+    >>> print(html("radius n^(-1/2) & more"))
+    radius n<sup>−1/2</sup> &amp; more
+    """
+    safe = entities.escape(minus(str(text)), quote=False)
+    return Markup(EXPONENT.sub(lambda m: f"<sup>{_exponent(m)}</sup>", safe))
+
+
+def latex(text: object) -> str:
+    r"""Return text for LaTeX: escaped, with numbers and exponents in mathematics.
+
+    >>> print(latex("n^(-1/2): -0.5 [-0.6, -0.4], 95 %"))
+    n$^{-1/2}$: $-$0.5 [$-$0.6, $-$0.4], 95 \%
+    """
+    parts, last = [], 0
+    source = minus(str(text))
+    for match in EXPONENT.finditer(source):
+        exponent = _exponent(match).replace("\N{MINUS SIGN}", "-")
+        parts += [_escape(source[last : match.start()]), f"$^{{{exponent}}}$"]
+        last = match.end()
+    return "".join([*parts, _escape(source[last:])])
+
+
+def mathtext(text: object) -> str:
+    r"""Return text for matplotlib, with exponents raised and minus signs.
+
+    >>> print(mathtext("costs $5 at n^(-1/2)"))
+    costs \$5 at n$^{-1/2}$
+    """
+    safe = str(text).replace("$", r"\$")
+    parts, last = [], 0
+    for match in EXPONENT.finditer(safe):
+        parts += [minus(safe[last : match.start()]), f"$^{{{_exponent(match).replace(chr(0x2212), '-')}}}$"]
+        last = match.end()
+    return "".join([*parts, minus(safe[last:])])
+
+
+def paragraphs(text: str) -> Markup:
+    """Return the prose of a study file as HTML: paragraphs, lists of lines with ``- ``, *emphasis*, **strong**, `code`.
+
+    A star is a mark only where a word starts and ends, so that f* and N* + 1 stay what they are.
+    """
+    blocks = [block.strip() for block in re.split(r"\n\s*\n", text.strip()) if block.strip()]
+    return Markup("\n").join(_block(block) for block in blocks)
+
+
+def _block(block: str) -> Markup:
+    lines = block.splitlines()
+    if all(line.startswith(("- ", "  ")) for line in lines) and lines[0].startswith("- "):
+        items = re.split(r"\n- ", "\n" + block)[1:]
+        return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(_inline(i)) for i in items))
+    return Markup("<p>{}</p>").format(_inline(block))
+
+
+def _inline(text: str) -> Markup:
+    safe = str(html(" ".join(text.split())))
+    safe = re.sub(r"`([^`]+)`", r"<code>\1</code>", safe)
+    safe = re.sub(r"(?<![\w*])\*\*(?=\S)(.+?)(?<=\S)\*\*(?![\w*])", r"<strong>\1</strong>", safe)
+    safe = re.sub(r"(?<![\w*])\*(?=\w)([^*]+?)(?<=[\w.])\*(?![\w*])", r"<em>\1</em>", safe)
+    return Markup(safe)
+
+
+def _exponent(match: re.Match[str]) -> str:
+    return minus(match.group(1) if match.group(1) is not None else match.group(2))
+
+
+def _escape(text: str) -> str:
+    return "".join(_LATEX.get(c, c) for c in text)

@@ -1,0 +1,187 @@
+"""What of the tables is shown to people: few columns, numbers rounded to their uncertainty, all of it text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from moestat.status import Status
+from moestat.study.claims import VERDICTS
+from moestat.study.numbers import estimate, number
+
+CLAIM_COLUMNS = ("claim", "source", "statement", "predicted", "estimate", "verdict", "why")
+
+
+@dataclass(frozen=True)
+class View:
+    """A table as it is printed.
+
+    Attributes
+    ----------
+    title : str
+    columns : tuple of str
+    rows : list of tuples of str, as long as ``columns``
+    groups : list of str
+        A heading for each row, or none: rows with the same heading stand under it.
+    notes : list of str
+        What stands below the table.
+    numeric : frozenset of str
+        Columns that are set flush right.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    groups: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    numeric: frozenset[str] = frozenset()
+
+    def without_empty_columns(self) -> View:
+        """Leave out the columns that no row fills."""
+        kept = [i for i in range(len(self.columns)) if any(row[i] for row in self.rows)]
+        return View(
+            self.title,
+            tuple(self.columns[i] for i in kept),
+            [tuple(row[i] for i in kept) for row in self.rows],
+            self.groups,
+            self.notes,
+            self.numeric,
+        )
+
+
+def names(table: pd.DataFrame) -> list[str]:
+    """Return what each row's arm is called: its label, or its name where two arms share a label."""
+    arms = table[["arm", "label"]].drop_duplicates()
+    shared = arms["label"].duplicated(keep=False)
+    called = {arm: arm if twice else text for arm, text, twice in zip(arms["arm"], arms["label"], shared, strict=True)}
+    return [called[arm] for arm in table["arm"]]
+
+
+def rates(table: pd.DataFrame, *, brief: bool = False) -> View:
+    """Show fitted rates: one group of rows per loss; ``brief`` keeps what fits a terminal, arms by their short names.
+
+    A dagger marks a rate that cannot be trusted; the notes say why.
+    """
+    marks: dict[str, str] = {}
+    rows, groups, notes = [], [], []
+    records = table.to_dict("records")
+    called = list(table["arm"]) if brief else names(table)
+    for name, row in zip(called, records, strict=True):
+        mark = ""
+        if not row["trusted"]:
+            mark = marks.setdefault(row["why"], "\N{DAGGER}" if not marks else f"\N{DAGGER}{len(marks) + 1}")
+        rows.append(_rate(name + mark, row, brief))
+        place = [f"{axis} = {number(row[axis])}" for axis in table.attrs.get("axes", []) if pd.notna(row[axis])]
+        groups.append(", ".join([f"{row['loss']} over {row['over']}", *place]))
+        if row.get("notes") and not brief:
+            notes.append(f"{name}, {row['loss']}: {row['notes']}")
+    levels = table["level"].dropna().unique() if "level" in table else []
+    interval = f"{100 * levels[0]:.4g} % interval" if len(levels) == 1 else "interval"
+    interval = f"slope, {interval}" if brief else interval
+    columns = tuple(interval if c == "interval" else c for c in rows[0]) if rows else ("arm",)
+    notes = [f"{mark} not trusted: {why}" for why, mark in marks.items()] + notes
+    cells = [tuple(row.values()) for row in rows]
+    title = "Rates: slopes of the log loss"
+    return View(title, columns, cells, groups, notes, frozenset(columns[1:])).without_empty_columns()
+
+
+def _rate(name: str, row: dict[str, Any], brief: bool) -> dict[str, str]:
+    slope, interval = estimate(row["slope"], row["ci_low"], row["ci_high"])
+    complete = f"{_count(row.get('complete'))}/{_count(row.get('replicates'))}".strip("/")
+    bounds = {"predicted": _number(row.get("predicted")), "bound": _number(row.get("bound"))}
+    companions = {"Fisher": _number(row.get("reference_slope"), 2), "start": _number(row.get("start_slope"), 2)}
+    if brief:
+        shown = {"arm": name, "interval": f"{slope} {interval}".strip(), "predicted": bounds["predicted"]}
+        return shown | {"Fisher": companions["Fisher"], "complete": complete}
+    shown = {"arm": name, "slope": slope, "interval": interval} | bounds | companions
+    ends = row.get("bootstrap_low", math.nan), row.get("bootstrap_high", math.nan)
+    shown |= {"OLS": _number(row.get("ols"), 2), "WLS": _number(row.get("wls"), 2)}
+    shown |= {"bootstrap": estimate(row.get("ols", math.nan), *ends)[1]}
+    shown |= {"last half": _number(row.get("last_half"), 2), "curvature": _number(row.get("curvature"), 2)}
+    shown |= {"loss/Fisher": number(row.get("ratio_to_reference", math.nan), 3)}
+    shown |= {"sizes": _count(row.get("sizes")), "complete": complete}
+    return shown | {"failed": _count(row.get("failed")), "not conv.": _count(row.get("not_converged"))}
+
+
+def claims(table: pd.DataFrame, *, columns: tuple[str, ...] = CLAIM_COLUMNS) -> View:
+    """Show verdicts, with some of the columns."""
+    rows = []
+    for row in table.to_dict("records"):
+        value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
+        if value and row["ci_low"] == row["ci_high"]:
+            interval = "(exact)"
+        shown = row | {"predicted": _number(row["predicted"]), "estimate": f"{value} {interval}".strip()}
+        rows.append(tuple(str(shown[c]) for c in columns))
+    return View("Claims", columns, rows)
+
+
+def tally(table: pd.DataFrame) -> str:
+    """Return how many claims got which verdict: ``3 supported, 1 not supported, 0 inconclusive``."""
+    return ", ".join(f"{int((table['verdict'] == word).sum())} {word}" for word in VERDICTS)
+
+
+def summaries(table: pd.DataFrame) -> View:
+    """Show means with intervals, one group of rows per variable."""
+    axes = table.attrs.get("axes", [])
+    rows, groups = [], []
+    for name, row in zip(names(table), table.to_dict("records"), strict=True):
+        value, interval = estimate(row["mean"], row["ci_low"], row["ci_high"])
+        points = [_number(row[axis]) for axis in axes]
+        spread = [number(row["sd"], 3), number(row["median"], 4), _count(row["replicates"]), _count(row["lost"])]
+        rows.append((name, *points, value, interval, *spread))
+        groups.append(str(row["variable"]))
+    columns = ("arm", *axes, "mean", "95 % interval", "sd", "median", "replicates", "lost")
+    return View("Means over replicates", columns, rows, groups, numeric=frozenset(columns[1:])).without_empty_columns()
+
+
+def statuses(table: pd.DataFrame) -> View:
+    """Show how the runs ended; kinds of failure that did not occur at all are left out, but never the zeros in sum."""
+    kinds = [s.name.lower() for s in Status if s is not Status.CONVERGED and table[s.name.lower()].any()]
+    columns = ["runs", "converged", "failed", "not_converged", "missing", *kinds]
+    called = [*names(table.iloc[:-1]), "all"]
+    rows = [
+        (name, *(_count(row[c]) for c in columns)) for name, row in zip(called, table.to_dict("records"), strict=True)
+    ]
+    heads = tuple(c.replace("_", " ") for c in columns)
+    note = "Failed runs have no values; runs that did not converge have values and are counted apart."
+    return View("How the runs ended", ("arm", *heads), rows, notes=[note], numeric=frozenset(heads))
+
+
+def failures(table: pd.DataFrame, limit: int = 30) -> View:
+    """Show what the runs that did not converge said."""
+    rows: list[tuple[str, ...]] = [
+        (name, str(row["status"]), str(row["message"]), _count(row["runs"]), str(row["example"]))
+        for name, row in zip(names(table), table.to_dict("records"), strict=True)
+    ]
+    notes = [f"and {len(rows) - limit} more kinds of message"] if len(rows) > limit else []
+    columns = ("arm", "status", "message", "runs", "for example")
+    return View(
+        "What the runs that did not converge said", columns, rows[:limit], notes=notes, numeric=frozenset({"runs"})
+    )
+
+
+def diagnostics(table: pd.DataFrame) -> View:
+    """Show median and range of the diagnostics, one group of rows per diagnostic."""
+    rows = [
+        (name, *(number(row[c], 3) for c in ("median", "smallest", "largest")))
+        for name, row in zip(names(table), table.to_dict("records"), strict=True)
+    ]
+    columns = ("arm", "median", "smallest", "largest")
+    return View("Diagnostics of the runs", columns, rows, list(table["diagnostic"]), numeric=frozenset(columns[1:]))
+
+
+def _number(value: Any, decimals: int | None = None) -> str:
+    if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)):
+        return ""
+    if isinstance(value, str) or decimals is None:
+        return number(value)
+    text = f"{float(value):.{decimals}f}"
+    return text if text.strip("-0.") else text.removeprefix("-")
+
+
+def _count(value: Any) -> str:
+    return "" if value is None or pd.isna(value) else str(int(value))

@@ -1,0 +1,151 @@
+"""Everything that a run writes beside its data: tables, figures, the report and the index page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.text import Text
+
+from moestat.report import captions, figures, html, render, style, tables, views
+from moestat.report.html import Drawn, Tables
+from moestat.study import claims, files
+from moestat.study.outcomes import count
+from moestat.study.spec import Figure, Study
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run showed: data frames, and renderables for a terminal.
+
+    Attributes
+    ----------
+    folder : Path
+    rates, summaries, claims, statuses : DataFrame
+        As in the files.
+    problems : list of str
+        Figures that could not be drawn, and why.
+    runs : str
+        How many runs there are and how they ended.
+    """
+
+    folder: Path
+    rates: pd.DataFrame
+    summaries: pd.DataFrame
+    claims: pd.DataFrame
+    statuses: pd.DataFrame
+    problems: list[str]
+    runs: str
+
+    def rates_table(self) -> Group:
+        """Return the rate table for a terminal; without rates, the table of means."""
+        if len(self.rates):
+            return render.rich(views.rates(self.rates, brief=True))
+        return render.rich(views.summaries(self.summaries))
+
+    def claims_table(self) -> ClaimsTable:
+        """Return the claims table for a terminal: as many columns as fit, and the reasons."""
+        return ClaimsTable(self.claims)
+
+    @property
+    def summary(self) -> Text:
+        """The run in a few lines: how the runs ended, the verdicts, where the report is, what went wrong."""
+        lines = [f"{self.runs}.", f"Claims: {views.tally(self.claims)}."] + self.problems
+        return Text("\n".join([*lines, f"Report: {self.folder / 'report.html'}"]))
+
+
+@dataclass(frozen=True)
+class ClaimsTable:
+    """The verdicts in a terminal of any width."""
+
+    claims: pd.DataFrame
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Show statements where there is room, and the reason where more than the interval stands in the way."""
+        columns = ("claim", "predicted", "estimate", "verdict")
+        if options.max_width >= 120:
+            columns = ("claim", "statement", "predicted", "estimate", "verdict")  # type: ignore[assignment]
+        yield render.rich(views.claims(self.claims, columns=columns))
+        for row in self.claims.to_dict("records"):
+            if row["verdict"] == "inconclusive" and claims.ACROSS not in row["why"]:
+                yield Text.assemble((f"{row['claim']}: ", "bold"), str(row["why"]))
+
+
+def write_outputs(
+    dataset: xr.Dataset, study: Study, preset: str, folder: Path, *, provenance: Mapping[str, Any]
+) -> Report:
+    """Judge the claims, fit the rates, draw the figures and write all of it to a folder.
+
+    Written are ``rates.csv`` and ``.tex``, ``claims.csv`` and ``.tex``, ``summaries.csv``, each figure as ``.png``,
+    ``.svg``, ``.pdf`` and its caption as ``.caption.txt`` (the first figure is named ``figure``), ``report.html``,
+    and ``index.html`` of the outputs folder where ``folder`` is ``<outputs>/<study>/<preset>``. Each file is put in
+    place whole. A figure that cannot be drawn is named in the report, with the reason; the others are.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        The collected results.
+    study : Study
+    preset : str
+    folder : Path
+        An existing folder.
+    provenance : mapping
+        What made the results: shown in the report under its keys. ``study``, ``date``, ``command``,
+        ``moestat_version``, ``accepted_stale`` and ``notes`` have their own places.
+    """
+    verdicts = claims.judge(dataset, study, preset)
+    found = Tables(
+        rates=tables.rates(dataset, study, preset),
+        summaries=tables.summaries(dataset, study),
+        statuses=tables.statuses(dataset, study),
+        failures=tables.failures(dataset, study),
+        diagnostics=tables.diagnostics(dataset, study),
+    )
+    judged = tables.claims(verdicts)
+    _write(folder, "claims.csv", judged.to_csv(index=False))
+    _write(
+        folder, "claims.tex", render.latex(views.claims(judged, columns=views.CLAIM_COLUMNS[:-1]), label="tab:claims")
+    )
+    _write(folder, "rates.csv", found.rates.to_csv(index=False))
+    if len(found.rates):
+        _write(folder, "rates.tex", render.latex(views.rates(found.rates), label="tab:rates"))
+    if len(found.summaries):
+        _write(folder, "summaries.csv", found.summaries.to_csv(index=False))
+    drawn = [
+        _draw(dataset, study, preset, figure, "figure" if position == 0 else figure.name, folder)
+        for position, figure in enumerate(study.figures)
+    ]
+    page = html.report(dataset, study, preset, found, verdicts, drawn, provenance)
+    _write(folder, "report.html", page)
+    if (folder.parent.name, folder.name) == (provenance.get("study"), preset):
+        _write(folder.parent.parent, "index.html", html.index(folder.parent.parent))
+    problems = [f"Figure {figure.name} could not be drawn: {figure.problem}" for figure in drawn if figure.problem]
+    counts = count(dataset, study)
+    runs = f"{counts.replicates} runs: {counts}"
+    return Report(folder, found.rates, found.summaries, judged, found.statuses, problems, runs)
+
+
+def _draw(ds: xr.Dataset, study: Study, preset: str, figure: Figure, name: str, folder: Path) -> Drawn:
+    """Draw one figure and write its files."""
+    try:
+        canvas, facts = figures.draw(ds, study, preset, figure)
+    except figures.FigureError as error:
+        return Drawn(name, problem=str(error))
+    caption = captions.caption(ds, study, preset, figure, facts)
+    titles = [panel.title for panel in figures.panels_of(ds, study, figure)] if facts else []
+    alternative = captions.alternative(figure, facts, titles)
+    saved = style.save(canvas, title=figure.title or study.title, description=caption)
+    for ending, content in saved.items():
+        files.write(folder / f"{name}.{ending}", content, durable=False)
+    _write(folder, f"{name}.caption.txt", caption + "\n")
+    narrow = canvas.get_figwidth() < 1.2 * style.ONE_COLUMN
+    return Drawn(name, saved["svg"], caption, alternative, narrow=narrow)
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    files.write(folder / name, text.encode(), durable=False)
