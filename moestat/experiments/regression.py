@@ -165,7 +165,7 @@ def start_policy(settings: Settings, target: Target) -> str:
     if settings.estimator == "sgd":
         rule = RadiusRule(settings.radius_scale, settings.radius_exponent)
         return f"SGD starts near {place}, standard deviation per coordinate {rule}."
-    text = f"{min(settings.starts, len(target.starts))} start(s) near {place}, radius {settings.start_radius:g}"
+    text = f"{min(settings.starts, len(target.minimisers))} start(s) near {place}, radius {settings.start_radius:g}"
     if settings.random_starts:
         text += f", and {settings.random_starts} random start(s)"
     return f"Least squares: {text}; the best end point counts; box |theta| <= {settings.box:g}."
@@ -191,10 +191,10 @@ def _draw(
 def _starts(cell: Cell, settings: Settings, problem: Problem, target: Target, replicates: Sequence[int]) -> np.ndarray:
     """Start values (replicate, start, N, P) by the declared policy."""
     if settings.estimator == "sgd":
-        near = target.starts[:1]
+        near = target.minimisers[:1]
         radius = RadiusRule(settings.radius_scale, settings.radius_exponent).radius(settings.n)
     else:
-        near = target.starts[: settings.starts]
+        near = target.minimisers[: settings.starts]
         radius = settings.start_radius
     out = []
     for r in replicates:

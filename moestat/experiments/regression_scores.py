@@ -38,7 +38,7 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
         "L1": voronoi.L1(usable, measures, model),
         "L2_1": voronoi.L2r(usable, measures, model, r=1.0),
         "L2_2": voronoi.L2r(usable, measures, model, r=2.0),
-        "L3": voronoi.L3(usable, measures, model),
+        "L3": voronoi.L3(usable, target.minimisers, model),
         "quotient": quotient.quotient(usable, measures, model),
         "matched": matching.matched_sum(usable, measures, model),
         "nearest_expert": matching.nearest_expert(usable, measures, model),
@@ -48,7 +48,7 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
         losses["Lsm"] = voronoi.Lsm(usable, measures, model)
     if model.score == "partial":
         losses["L4"] = voronoi.L4(usable, measures, model)
-        losses["L5"] = voronoi.L5(usable, measures, model)
+        losses["L5"] = voronoi.L5(usable, target.minimisers, model)
     losses |= voronoi.blocks(usable, first, model)
     points = evaluation_points(model.d, evaluation_log2)
     losses["rmse"] = function.rmse(model, usable, _true_values(problem, target, evaluation_log2), points)

@@ -78,8 +78,9 @@ class Target:
         The truth, in the coordinates of the true model.
     measures : array (K, M, P)
         The truth (K = 1, M = N*) or the pseudo-truths (K kept minima, M = N), in the fitted model's coordinates.
-    starts : array (K, N, P)
-        Where a fit may start: the truth represented with N atoms, or the pseudo-truths, best first.
+    minimisers : array (K, N, P)
+        Population minimisers with N atoms: the pseudo-truths, best first, or the truth with one atom split in equal
+        parts, for each atom in turn, the last one first. L3 and L5 are infima over these; fits start near them.
     is_pseudo : bool
         Whether ``measures`` are pseudo-truths.
     rmse : array (K,)
@@ -90,7 +91,7 @@ class Target:
 
     truth: np.ndarray
     measures: np.ndarray
-    starts: np.ndarray
+    minimisers: np.ndarray
     is_pseudo: bool
     rmse: np.ndarray
     fisher_at_one: Mapping[str, float]
@@ -99,7 +100,7 @@ class Target:
     def description(self) -> str:
         """The target in one sentence."""
         if not self.is_pseudo:
-            return "Losses are taken to the truth."
+            return "Losses are taken to the truth, L3 and L5 to its nearest form with one atom split in equal parts."
         return (
             f"Losses are taken to the nearest of {len(self.measures)} pseudo-truth(s), the population minima within "
             f"1 % of the best (||f_G - f*|| = {self.rmse[0]:.4g})."
@@ -216,10 +217,17 @@ def target_of(problem: Problem, study_seed: int, *, device: Device = "cpu") -> T
     needed = prerequisite(problem, study_seed)
     if needed is None:
         own = embed(truth, problem.truth, problem.fitted)
-        start = truths.split(problem.fitted, own, problem.n_fitted)
-        return Target(truth, own[None], start[None], False, np.zeros(1), fisher)
+        return Target(truth, own[None], _splits(problem, own), False, np.zeros(1), fisher)
     found = compute_pseudo_truths(needed, device=device)
     return Target(truth, found["theta"], found["theta"], True, found["rmse"], fisher)
+
+
+def _splits(problem: Problem, truth: np.ndarray) -> np.ndarray:
+    """Represent the truth with N atoms in the N* ways that split one atom, the last atom's split first."""
+    if problem.n_fitted == problem.n_true:
+        return truth[None]
+    orders = [np.roll(np.arange(len(truth)), k) for k in range(len(truth))]
+    return np.stack([truths.split(problem.fitted, truth[order], problem.n_fitted) for order in orders])
 
 
 def compute_fisher(problem: Problem, study_seed: int) -> dict[str, float]:

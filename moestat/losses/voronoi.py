@@ -101,21 +101,27 @@ def compare(fitted: Array, truth: Array, model: Model) -> Comparison:
     size = xp.sum(member, axis=-2)
     gamma = fitted[..., 0]
     if model.gate == "softmax":
-        gamma = gamma + _mass_shift(gamma, member, size, truth[..., 0])[..., None]
+        apart = xp.max(xp.abs(truth[:, None, 1:] - truth[None, :, 1:]), axis=-1)
+        coincident = xp.astype(apart == 0, fitted.dtype)
+        gamma = gamma + _mass_shift(gamma, member, truth[..., 0], coincident)[..., None]
     square["c"] = (gamma[..., None] - truth[..., 0]) ** 2
     weight, true_weight = (model.weights(c[..., None]) for c in (gamma, truth[..., 0]))
     return Comparison(cell, member, size, square, gamma, weight, true_weight)
 
 
-def _mass_shift(gamma: Array, member: Array, size: Array, true_gamma: Array) -> Array:
-    """Return the mean over occupied cells of c*_j - log sum_{i in A_j} exp(c_i), (...)."""
+def _mass_shift(gamma: Array, member: Array, true_gamma: Array, coincident: Array) -> Array:
+    """Return the mean over occupied true atoms of log sum exp(c*) - log sum_{i in A} exp(c_i), (...).
+
+    True atoms that coincide in (A, b, eta) count together: their fitted atoms all sit in the cell of the first one.
+    """
     xp = namespace(gamma)
     top = xp.max(gamma, axis=-1)[..., None]
-    mass = xp.sum(xp.exp(gamma - top)[..., None] * member, axis=-2)
-    occupied = xp.astype(size > 0, gamma.dtype)
+    mass = (xp.sum(xp.exp(gamma - top)[..., None] * member, axis=-2)[..., None, :] @ coincident)[..., 0, :]
+    true_mass = (xp.exp(true_gamma)[None, :] @ coincident)[0, :]
+    occupied = xp.astype((xp.sum(member, axis=-2)[..., None, :] @ coincident)[..., 0, :] > 0, gamma.dtype)
     # a mass can underflow when the c of a fit are more than 700 apart
     log_mass = xp.log(xp.where(mass > 0, mass, xp.full_like(mass, 5e-324))) + top
-    return xp.sum((true_gamma - log_mass) * occupied, axis=-1) / xp.sum(occupied, axis=-1)
+    return xp.sum((xp.log(true_mass) - log_mass) * occupied, axis=-1) / xp.sum(occupied, axis=-1)
 
 
 def infimum(loss: Callable[[Array, Array, Model], Array], fitted: Array, truth: Array, model: Model) -> Array:

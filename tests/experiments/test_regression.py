@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from moestat.experiments import regression, regression_targets
 from moestat.experiments.cell import Cell
+from moestat.experiments.regression_scores import score
 from moestat.models.regression import Model
 
 SMALL = {
@@ -93,11 +94,12 @@ def test_sgd_without_epochs_returns_its_start():
 
 
 def test_misspecified_gate_is_scored_against_pseudo_truths():
-    c = cell(truth_gate="softmax")
+    # two softmax atoms are three sigmoid atoms exactly (sigmoid(s) h1 + sigmoid(-s) h2), so the truth has three
+    c = cell(truth_gate="softmax", n_true=3, n_fitted=4)
     (wanted,) = regression.prerequisites(c)
     regression.prepare(wanted, device="cpu")
     target = regression_targets.target_of(regression.Settings(**c.settings).problem, 7)
-    assert target.is_pseudo and target.measures.shape[1:] == (3, 9)
+    assert target.is_pseudo and target.measures.shape[1:] == (4, 9)
     assert np.all(np.diff(target.rmse) >= 0) and target.rmse[-1] <= 1.01 * target.rmse[0]
     ds = regression.run(c, [0, 1], device="cpu")
     assert "pseudo-truth" in ds.attrs["target"] and "rmse_pseudo" in ds
@@ -145,3 +147,15 @@ def test_exact_fit_reaches_the_fisher_line():
 def test_settings_that_make_no_sense_are_refused(settings, words):
     with pytest.raises(ValidationError, match=words):
         cell(**settings)
+
+
+@pytest.mark.parametrize("gate", ["sigmoid", "softmax"])
+@pytest.mark.parametrize("expert", ["relu", "linear"])
+def test_every_loss_vanishes_at_every_split_of_the_truth(gate, expert):
+    """L3 is an infimum over population minimisers, and the split truths are among them."""
+    settings = regression.Settings(**{**SMALL, "truth_gate": gate, "fitted_gate": gate, "expert": expert})
+    target = regression_targets.target_of(settings.problem, 8)
+    assert target.minimisers.shape == (2, 3, 9)
+    losses = score(settings.problem, target, target.minimisers, 10)
+    for name in ("L3", "quotient", "rmse"):
+        np.testing.assert_allclose(losses[name], 0.0, atol=1e-7, err_msg=name)
