@@ -140,9 +140,7 @@ def pseudo_truths(
     def fit(points: np.ndarray, values: np.ndarray, start: np.ndarray, ladder: tuple[float, ...] | None) -> Fit:
         xp = backend(device)
         x, y, s = (xp.asarray(v) for v in (points[None], values[None], start[None, None]))
-        return least_squares(
-            model, x, y, s, box=box, ladder=ladder, max_iterations=max_iterations, precision=precision
-        )
+        return least_squares(model, x, y, s, box=box, ladder=ladder, max_iterations=max_iterations, precision=precision)
 
     points = sobol(model.d, points_log2, seed, "coarse")
     values = function(points)
