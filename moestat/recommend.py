@@ -39,8 +39,10 @@ class Recommendation:
         The candidates, ascending.
     mean, se : (L,) arrays
         Mean of the score and its standard error over replicates (NaN for one replicate).
+    behind, behind_se : (L,) arrays
+        How far the mean is behind the best one, and the standard error of that difference, paired by replicate.
     within : (L,) bool array
-        Whether the mean is at least the best mean minus the best one's standard error.
+        Whether ``behind <= behind_se``.
     share_best : (L,) array
         In how many bootstrap resamples of the replicates the candidate has the best mean. Far from 1 at the best
         candidate: the replicates do not settle which M is best.
@@ -55,6 +57,8 @@ class Recommendation:
     experts: np.ndarray
     mean: np.ndarray
     se: np.ndarray
+    behind: np.ndarray
+    behind_se: np.ndarray
     within: np.ndarray
     share_best: np.ndarray
     replicates: int
@@ -77,46 +81,49 @@ class Recommendation:
         """K log K: below about this many experts, some cluster is left without one at the start (Lemma 6)."""
         return self.clusters * float(np.log(self.clusters))
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """The range in words, with its gaps: ``M = 4 to 16, but for 8``."""
         low, high = self.range
         left_out = self.experts[(self.experts > low) & (self.experts < high) & ~self.within]
         gaps = f", but for {', '.join(map(str, left_out))}" if left_out.size else ""
+        return f"M = {low} to {high}{gaps}" if low < high else f"M = {low}"
+
+    def __str__(self) -> str:
+        low, high = self.range
         at_edge = [f"M = {m}" for m, edge in ((low, 0), (high, -1)) if m == self.experts[edge]]
         top = int(np.argmax(self.mean))
         lines = [
-            f"{f'M = {low} to {high}' if low < high else f'M = {low}'}{gaps}: within one standard error of the best, "
+            f"{self.text}: within one standard error of the best, "
             f"M = {self.best}, by {self.score} over {self.replicates} replicates.",
             f"M = {self.best} has the best mean in {self.share_best[top]:.0%} of bootstrap resamples; "
             f"K log K = {self.coverage:.1f}.",
         ]
         if at_edge and self.experts.size > 1:
             lines.append(f"The range ends at {' and '.join(at_edge)}, the edge of the candidates: try others beyond.")
-        lines.append("      M     mean       se   in range  best in resamples")
-        for m, mean, se, inside, share in zip(
-            self.experts, self.mean, self.se, self.within, self.share_best, strict=True
-        ):
-            lines.append(f"{m:7d}  {mean:7.4f}  {se:7.4f}   {'yes' if inside else 'no ':8s}  {share:.0%}")
+        lines.append("      M     mean       se   behind       se   in range  best in resamples")
+        rows = (self.experts, self.mean, self.se, self.behind, self.behind_se, self.within, self.share_best)
+        for m, mean, se, behind, behind_se, inside, share in zip(*rows, strict=True):
+            numbers = "  ".join(f"{number:7.4f}" for number in (mean, se, behind, behind_se))
+            lines.append(f"{m:7d}  {numbers}   {'yes' if inside else 'no':8s}  {share:.0%}")
         return "\n".join(lines)
 
     def draw(self, ax: Axes) -> None:
-        """Draw the means with their standard errors and shade the range."""
-        low, high = self.range
+        """Draw the means and shade the range: the candidates whose bar reaches the best mean."""
         positions = np.log2(self.experts)
         edges = np.concatenate([[positions[0] - 0.5], (positions[1:] + positions[:-1]) / 2, [positions[-1] + 0.5]])
         for i, inside in enumerate(self.within):
             if inside:
                 ax.axvspan(edges[i], edges[i + 1], color="tab:green", alpha=0.12, lw=0)
-        threshold = np.max(self.mean) - np.nan_to_num(self.se[np.argmax(self.mean)])
-        ax.axhline(threshold, color="tab:green", lw=1, ls="--", label="best mean minus its standard error")
-        ax.errorbar(
-            positions, self.mean, yerr=self.se, fmt="o-", color="black", capsize=3, label="mean ± standard error"
-        )
+        ax.axhline(np.max(self.mean), color="tab:green", lw=1, ls="--", label="best mean")
+        bars = "mean ± standard error of its difference to the best"
+        ax.errorbar(positions, self.mean, yerr=self.behind_se, fmt="o-", color="black", capsize=3, label=bars)
         ax.axvline(np.log2(self.coverage), color="grey", lw=1, ls=":", label="K log K")
         ax.set_xlim(edges[0], edges[-1])
         ax.set_xticks(positions, [str(m) for m in self.experts])
         ax.set_xlabel("number of experts M")
         ax.set_ylabel(self.score)
-        ax.set_title(f"within one standard error of the best: {f'M = {low} to {high}' if low < high else f'M = {low}'}")
+        ax.set_title(f"within one standard error of the best: {self.text}")
         ax.legend(fontsize="small", loc="lower right")
 
     def figure(self) -> Figure:
@@ -131,7 +138,11 @@ class Recommendation:
 def recommend(
     experts: Sequence[int] | np.ndarray, score: np.ndarray, *, clusters: int, name: str = "test accuracy"
 ) -> Recommendation:
-    """Apply the one-standard-error rule (Breiman et al. 1984) to scores that were measured already.
+    """Apply the one-standard-error rule to scores that were measured already.
+
+    A candidate is in the range when its mean is behind the best by at most the standard error of that difference,
+    paired by replicate. (The rule of Breiman et al. 1984 takes the best one's own standard error, which is blind to
+    the scatter of the others: here the candidates often scatter very differently.)
 
     Parameters
     ----------
@@ -162,15 +173,22 @@ def recommend(
     order = np.argsort(counts, kind="stable")
     counts, score = counts[order], score[order]
     mean = np.mean(score, axis=1)
-    se = np.std(score, axis=1, ddof=1) / np.sqrt(replicates) if replicates > 1 else np.full(len(mean), np.nan)
     top = int(np.argmax(mean))
+    behind = mean[top] - mean
+    missing = np.full(len(mean), np.nan)
+    se, behind_se = (
+        np.std(a, axis=1, ddof=1) / np.sqrt(replicates) if replicates > 1 else missing
+        for a in (score, score[top] - score)
+    )
     resampled = np.random.default_rng(0).integers(replicates, size=(RESAMPLES, replicates))
     winners = np.argmax(np.mean(score[:, resampled], axis=2), axis=0)
     return Recommendation(
         experts=counts,
         mean=mean,
         se=se,
-        within=mean >= mean[top] - np.nan_to_num(se[top]),
+        behind=behind,
+        behind_se=behind_se,
+        within=behind <= np.nan_to_num(behind_se),
         share_best=np.bincount(winners, minlength=len(counts)) / RESAMPLES,
         replicates=replicates,
         score=name,
@@ -264,6 +282,24 @@ def of_study(ds: xr.Dataset, arm: str, *, variable: str = "last_accuracy", clust
     """Apply the rule to the results of a study with the axis ``experts``."""
     score = ds[variable].sel(arm=arm).transpose("experts", "replicate")
     return recommend(ds["experts"].values, score.values, clusters=clusters, name=variable.replace("_", " "))
+
+
+def study_figure(ds: xr.Dataset, figure: object, *, variable: str = "last_accuracy", clusters: int = 4) -> Figure:
+    """Draw the recommendation of every arm of a study; a figure of kind ``function``."""
+    from matplotlib.figure import Figure
+
+    arms = [str(arm) for arm in ds["arm"].values]
+    rows = -(-len(arms) // 2)
+    canvas = Figure(figsize=(7.2, 2.9 * rows), layout="constrained")
+    panels = canvas.subplots(rows, min(2, len(arms)), squeeze=False)
+    for ax in panels.flat[len(arms) :]:
+        ax.remove()
+    for ax, arm in zip(panels.flat, arms, strict=False):
+        found = of_study(ds, arm, variable=variable, clusters=clusters)
+        found.draw(ax)
+        label = str(ds["arm_label"].sel(arm=arm).item()) if "arm_label" in ds.coords else arm
+        ax.set_title(f"{label}: {found.text}")
+    return canvas
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

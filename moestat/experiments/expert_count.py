@@ -131,15 +131,15 @@ def _data(cell: Cell, s: Settings, replicate: int) -> tuple[patches.Dictionary, 
 
 
 def _start(cell: Cell, s: Settings, replicate: int) -> np.ndarray:
-    """Draw the initial weights, (M, P or 1, d, J); the first experts of a larger M are those of a smaller one."""
-    shape = (s.experts, s.dimension, s.neurons)
+    """Draw the initial weights, (M, P or 1, J, d); the first experts of a larger M are those of a smaller one."""
+    shape = (s.experts, s.neurons, s.dimension)
     drawn = [
         cell.generator(replicate, f"start: patch {p}", dimension=s.dimension, neurons=s.neurons).standard_normal(shape)
         for p in range(s.patches if s.expert == "mlp" and s.start == "independent" else 1)
     ]
     own = np.stack(drawn, axis=1)
     if s.expert == "mlp":
-        own = np.broadcast_to(own, (s.experts, s.patches, s.dimension, s.neurons))
+        own = np.broadcast_to(own, (s.experts, s.patches, s.neurons, s.dimension))
     return s.start_scale * own
 
 

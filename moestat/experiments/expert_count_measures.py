@@ -61,7 +61,7 @@ def measure(
 
     Parameters
     ----------
-    weights : (B, M, P or 1, d, J) array
+    weights : (B, M, P or 1, J, d) array
     theta : (B, F, M) array
     training, test : Sample
     profession : (B, M) int array

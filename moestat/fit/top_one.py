@@ -39,7 +39,7 @@ def train(
         What the router sees, see :func:`moestat.models.cubic_experts.router_features`.
     y : (B, n) array
         Labels, -1.0 or 1.0.
-    weights : (B, M, P or 1, d, J) array
+    weights : (B, M, P or 1, J, d) array
         Initial weights of the experts.
     theta : (B, F, M) array
         Initial parameters of the router (zero in the paper).

@@ -124,7 +124,7 @@ def profession(weights: Array, labels: Array) -> Array:
 
     Parameters
     ----------
-    weights : (..., M, P or 1, d, J) array
+    weights : (..., M, P or 1, J, d) array
         Initial weights.
     labels : (..., K, d) array
         The label signals v_k.
@@ -134,8 +134,8 @@ def profession(weights: Array, labels: Array) -> Array:
     (..., M) int array
     """
     xp = namespace(weights, labels)
-    aligned = xp.matmul(labels[..., None, None, :, :], weights)  # (..., M, P, K, J)
-    return xp.argmax(xp.max(xp.max(aligned, axis=-1), axis=-2), axis=-1)
+    aligned = xp.matmul(weights, xp.matrix_transpose(labels)[..., None, None, :, :])  # (..., M, P, J, K)
+    return xp.argmax(xp.max(xp.max(aligned, axis=-2), axis=-2), axis=-1)
 
 
 def own_cluster(table: Array, profession: Array) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 """Top-1 mixtures of cubic patch experts, with closed-form gradients.
 
 Expert m has J neurons: ``f_m(x) = sum_j sum_p <w_mjp, x^(p)>^3``. An **MLP** expert has weights of its own for each
-patch, a **CNN** expert shares them over the patches. Both are one array, weights (B, M, P, d, J) or (B, M, 1, d, J).
+patch, a **CNN** expert shares them over the patches. Both are one array, weights (B, M, P, J, d) or (B, M, 1, J, d).
 The router's scores are ``h = features @ theta`` with features (B, n, F) and theta (B, F, M); the output for a sample
 that is sent to expert m is ``pi_m f_m`` with pi = softmax(h), and the loss is the mean of log(1 + exp(-y pi_m f_m)).
 
@@ -59,8 +59,10 @@ def logistic_loss(margin: Array) -> Array:
 def at_expert(values: Array, expert: Array) -> Array:
     """Pick the value of each sample's own expert from values (B, n, M): (B, n)."""
     xp = namespace(values, expert)
-    chosen = expert[:, :, None] == xp.arange(values.shape[-1], dtype=expert.dtype)
-    return xp.sum(xp.where(chosen, values, xp.zeros_like(values)), axis=-1)
+    batch, n, experts = values.shape
+    row = xp.reshape(xp.arange(batch * n, dtype=expert.dtype), (batch, n))
+    taken = xp.take(xp.reshape(values, (-1,)), xp.reshape(row * experts + expert, (-1,)))
+    return xp.reshape(taken, (batch, n))
 
 
 def mean_loss(scores: Array, expert: Array, margin: Array) -> Array:
@@ -74,7 +76,7 @@ def outputs(weights: Array, x: Array) -> Array:
 
     Parameters
     ----------
-    weights : (B, M, P or 1, d, J) array
+    weights : (B, M, P or 1, J, d) array
     x : (B, n, P, d) array
 
     Returns
@@ -83,42 +85,16 @@ def outputs(weights: Array, x: Array) -> Array:
         Samples are worked through in chunks of :data:`CHUNK` rows, so memory does not grow with n.
     """
     xp = namespace(weights, x)
-    batch, n, patches, d = x.shape
-    _, experts, own, _, neurons = weights.shape
-    w = xp.reshape(xp.permute_dims(weights, (0, 2, 3, 1, 4)), (batch, own, d, experts * neurons))
+    batch, n, _, d = x.shape
+    _, experts, own, neurons, _ = weights.shape
+    w = xp.reshape(xp.permute_dims(weights, (0, 2, 1, 3, 4)), (batch, own, experts * neurons, d))
     values = []
     for start in range(0, n, CHUNK):
         part = x[:, start : min(start + CHUNK, n), ...]
-        rows = part.shape[1]
-        if own == 1:
-            s = xp.matmul(xp.reshape(part, (batch, rows * patches, d)), w[:, 0, ...])
-            s = xp.reshape(s, (batch, rows, patches, experts, neurons))
-            f = xp.sum(s * s * s, axis=(2, 4))
-        else:
-            s = xp.matmul(xp.permute_dims(part, (0, 2, 1, 3)), w)
-            s = xp.reshape(s, (batch, patches, rows, experts, neurons))
-            f = xp.sum(s * s * s, axis=(1, 4))
-        values.append(f)
-    return xp.concat(values, axis=1)
-
-
-def _tiled_patches(weights: Array, x: Array, tiles: Tiles) -> Array:
-    """Lay out the samples for the products: (B, T, P, R, d) for MLP experts, (B, T, 1, R P, d) for CNN experts."""
-    xp = namespace(x)
-    batch, _, patches, d = x.shape
-    tiled = tiles.gather(x)
-    if weights.shape[2] == 1:
-        return xp.reshape(tiled, (*tiled.shape[:2], 1, tiled.shape[2] * patches, d))
-    return xp.permute_dims(tiled, (0, 1, 3, 2, 4))
-
-
-def _sum_of_cubes(s: Array, squared: Array, patches: int) -> Array:
-    """Add the cubes of pre-activations over neurons and patches: (B, T, R)."""
-    xp = namespace(s)
-    cubes = xp.sum(squared * s, axis=-1)
-    if s.shape[2] == 1:
-        return xp.sum(xp.reshape(cubes, (*cubes.shape[:2], -1, patches)), axis=-1)
-    return xp.sum(cubes, axis=2)
+        s = xp.matmul(w, xp.matrix_transpose(_patch_first(part, own)))
+        s = xp.reshape(s, (batch, own, experts, neurons, -1))
+        values.append(_over_patches(xp.sum(s * s * s, axis=(1, 3)), part.shape[1]))
+    return xp.matrix_transpose(xp.concat(values, axis=-1))
 
 
 def routed_outputs(weights: Array, x: Array, expert: Array) -> Array:
@@ -126,7 +102,7 @@ def routed_outputs(weights: Array, x: Array, expert: Array) -> Array:
 
     Parameters
     ----------
-    weights : (B, M, P or 1, d, J) array
+    weights : (B, M, P or 1, J, d) array
     x : (B, n, P, d) array
     expert : (B, n) int array
 
@@ -134,10 +110,48 @@ def routed_outputs(weights: Array, x: Array, expert: Array) -> Array:
     -------
     (B, n) array
     """
-    xp = namespace(weights, x)
-    tiles = cut(expert, weights.shape[1])
-    s = xp.matmul(_tiled_patches(weights, x, tiles), tiles.of_experts(weights))
-    return tiles.scatter(_sum_of_cubes(s, s * s, x.shape[2]))
+    return _Forward(weights, x, expert).f
+
+
+def _patch_first(x: Array, own: int) -> Array:
+    """Lay patches (..., R, P, d) out for products: (..., P, R, d), or (..., 1, R P, d) for shared weights."""
+    xp = namespace(x)
+    if own == 1:
+        return xp.reshape(x, (*x.shape[:-3], 1, x.shape[-3] * x.shape[-2], x.shape[-1]))
+    return xp.permute_dims(x, (*range(x.ndim - 3), x.ndim - 2, x.ndim - 3, x.ndim - 1))
+
+
+def _over_patches(values: Array, rows: int) -> Array:
+    """Add up the patches of each sample, (..., R P) to (..., R); nothing to do when the last length is R."""
+    if values.shape[-1] == rows:
+        return values
+    xp = namespace(values)
+    return xp.sum(xp.reshape(values, (*values.shape[:-1], rows, -1)), axis=-1)
+
+
+class _Forward:
+    """The pre-activations s (B, T, P, J, R) or (B, T, 1, J, R P) of the samples in tiles, and the outputs f (B, n)."""
+
+    def __init__(self, weights: Array, x: Array, expert: Array) -> None:
+        xp = namespace(weights, x)
+        self.tiles: Tiles = cut(expert, weights.shape[1])
+        self.x = _patch_first(self.tiles.gather(x), weights.shape[2])
+        self.s = xp.matmul(self.tiles.of_experts(weights), xp.matrix_transpose(self.x))
+        self.squared = self.s * self.s
+        cubes = _over_patches(xp.sum(self.s * self.squared, axis=(2, 3)), self.tiles.source.shape[2])
+        self.f = self.tiles.scatter(cubes)
+
+    def weight_gradient(self, slope: Array) -> Array:
+        """Return the gradient of ``sum_i slope_i f_i`` in the weights, slope (B, n)."""
+        xp = namespace(slope)
+        factor = self.tiles.gather(3 * slope)
+        factor = xp.where(self.tiles.filled, factor, xp.zeros_like(factor))
+        patches = self.s.shape[-1] // factor.shape[-1]
+        if patches > 1:
+            factor = xp.broadcast_to(factor[..., None], (*factor.shape, patches))
+            factor = xp.reshape(factor, (*factor.shape[:2], -1))
+        per_tile = xp.matmul(self.squared * factor[:, :, None, None, :], self.x)
+        return self.tiles.sum_by_expert(per_tile)
 
 
 def gradient(weights: Array, x: Array, features: Array, y: Array, scores: Array, expert: Array) -> Gradient:
@@ -145,7 +159,7 @@ def gradient(weights: Array, x: Array, features: Array, y: Array, scores: Array,
 
     Parameters
     ----------
-    weights : (B, M, P or 1, d, J) array
+    weights : (B, M, P or 1, J, d) array
     x : (B, n, P, d) array
     features : (B, n, F) array
         See :func:`router_features`.
@@ -164,33 +178,18 @@ def gradient(weights: Array, x: Array, features: Array, y: Array, scores: Array,
         dL/dh_m   = l' y f_e pi_e (1(e = m) - pi_m)
     """
     xp = namespace(weights, x, features, y, scores)
-    n, patches = x.shape[1:3]
-    experts = weights.shape[1]
-    tiles = cut(expert, experts)
-    tiled = _tiled_patches(weights, x, tiles)
-    s = xp.matmul(tiled, tiles.of_experts(weights))
-    squared = s * s
-    f = tiles.scatter(_sum_of_cubes(s, squared, patches))
-
+    forward = _Forward(weights, x, expert)
     pi = softmax(scores)
-    chosen = xp.astype(expert[:, :, None] == xp.arange(experts, dtype=expert.dtype), pi.dtype)
-    pi_chosen = xp.sum(pi * chosen, axis=-1)
-    margin = y * pi_chosen * f
-    slope = _logistic_slope(margin) * y / n
+    chosen = at_expert(pi, expert)
+    margin = y * chosen * forward.f
+    slope = _logistic_slope(margin) * y * chosen / x.shape[1]
 
-    coefficient = tiles.gather(3 * slope * pi_chosen)
-    coefficient = xp.where(tiles.filled, coefficient, xp.zeros_like(coefficient))
-    if weights.shape[2] == 1:
-        coefficient = xp.broadcast_to(coefficient[..., None], (*coefficient.shape, patches))
-        coefficient = xp.reshape(coefficient, (*coefficient.shape[:2], 1, -1, 1))
-    else:
-        coefficient = coefficient[:, :, None, :, None]
-    per_tile = xp.matmul(xp.matrix_transpose(tiled), squared * coefficient)
-
-    by_score = (slope * f * pi_chosen)[:, :, None] * (chosen - pi)
+    pull = (slope * forward.f)[:, :, None]
+    sent = expert[:, :, None] == xp.arange(pi.shape[-1], dtype=expert.dtype)
+    by_score = xp.where(sent, pull, xp.zeros_like(pull)) - pull * pi
     return Gradient(
         loss=xp.mean(logistic_loss(margin), axis=-1),
-        weights=tiles.sum_by_expert(per_tile),
+        weights=forward.weight_gradient(slope),
         theta=xp.matmul(xp.matrix_transpose(features), by_score),
     )
 

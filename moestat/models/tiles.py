@@ -60,10 +60,16 @@ class Tiles:
         """Add up values per tile, (B, T, ...), over the tiles of each expert, (B, M, ...)."""
         xp = namespace(values)
         batch, tiles = values.shape[:2]
-        index = xp.arange(self.experts, dtype=self.expert.dtype)
-        member = xp.astype(self.expert[:, None, :] == index[None, :, None], values.dtype)
-        summed = xp.matmul(member, xp.reshape(values, (batch, tiles, -1)))
-        return xp.reshape(summed, (batch, self.experts, *values.shape[2:]))
+        n, rows = self.slot.shape[1], self.source.shape[2]
+        # the product runs over as many tiles as any routing can need, so that a member's sums do not depend on how
+        # many the others need
+        spare = n // rows + min(self.experts, n) - tiles
+        owner = xp.concat([self.expert, xp.full((batch, spare), -1, dtype=self.expert.dtype)], axis=1)
+        flat = xp.reshape(values, (batch, tiles, -1))
+        flat = xp.concat([flat, xp.zeros((batch, spare, flat.shape[2]), dtype=flat.dtype)], axis=1)
+        index = xp.arange(self.experts, dtype=owner.dtype)
+        member = xp.astype(owner[:, None, :] == index[None, :, None], values.dtype)
+        return xp.reshape(xp.matmul(member, flat), (batch, self.experts, *values.shape[2:]))
 
 
 def cut(expert: Array, experts: int, rows: int = ROWS) -> Tiles:
@@ -81,21 +87,25 @@ def cut(expert: Array, experts: int, rows: int = ROWS) -> Tiles:
     Returns
     -------
     Tiles
-        T = n // R + min(M, n) tiles for every member, which is enough for any routing; spare tiles are unfilled.
+        As many tiles as the member that needs most; the spare tiles of the others are unfilled.
     """
     xp = namespace(expert)
     batch, n = expert.shape
-    tiles = n // rows + min(experts, n)
     whole = expert.dtype
+    members = xp.arange(batch, dtype=whole)[:, None]
 
     order = xp.argsort(expert, axis=-1, stable=True)
-    one_hot = expert[:, None, :] == xp.arange(experts, dtype=whole)[None, :, None]
-    count = xp.sum(xp.astype(one_hot, whole), axis=-1)
-    last_sample = xp.cumulative_sum(count, axis=-1)
-    last_tile = xp.cumulative_sum((count + (rows - 1)) // rows, axis=-1)
-    first_sample = last_sample - count
-    first_tile = last_tile - (count + (rows - 1)) // rows
+    # sorted within a member, and shifted by the member, the experts ascend through the whole batch
+    ascending = xp.reshape(_take(expert, order) + members * experts, (-1,))
+    every = xp.reshape(members * experts + xp.arange(experts, dtype=whole), (-1,))
+    upto = xp.reshape(xp.searchsorted(ascending, every, side="right"), (batch, experts))
+    last_sample = xp.astype(upto, whole) - members * n
+    first_sample = xp.concat([xp.zeros_like(last_sample[:, :1]), last_sample[:, :-1]], axis=-1)
+    tiles_of = (last_sample - first_sample + (rows - 1)) // rows
+    last_tile = xp.cumulative_sum(tiles_of, axis=-1)
+    first_tile = last_tile - tiles_of
 
+    tiles = int(xp.max(last_tile))
     tile = xp.arange(tiles, dtype=whole)
     of_tile = xp.sum(xp.astype(last_tile[:, None, :] <= tile[None, :, None], whole), axis=-1)
     of_tile = xp.where(of_tile < experts, of_tile, xp.full_like(of_tile, experts - 1))  # spare tiles
@@ -106,7 +116,7 @@ def cut(expert: Array, experts: int, rows: int = ROWS) -> Tiles:
     source = xp.reshape(_take(order, place), (batch, tiles, rows))
 
     rank = xp.argsort(order, axis=-1, stable=True)
-    slot = rank - _take(first_sample, expert) + _take(first_tile, expert) * rows
+    slot = rank + _take(first_tile * rows - first_sample, expert)
     return Tiles(source=source, filled=filled, expert=of_tile, slot=slot, experts=experts)
 
 

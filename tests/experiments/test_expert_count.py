@@ -69,7 +69,7 @@ def test_the_start_is_the_one_asked_for():
     equal, independent = (
         expert_count._start(cell(start=s), Settings(**SMALL, start=s), 0) for s in ("equal", "independent")
     )
-    assert equal.shape == independent.shape == (3, 4, 50, 2)
+    assert equal.shape == independent.shape == (3, 4, 2, 50)
     np.testing.assert_array_equal(equal[:, 0], equal[:, 3])
     assert np.all(independent[:, 0] != independent[:, 3])
     np.testing.assert_array_equal(equal[:, 0], independent[:, 0])

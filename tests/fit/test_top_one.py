@@ -15,7 +15,7 @@ def start(xp=anp, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((B, N, P, D))
     y = np.where(rng.random((B, N)) < 0.5, -1.0, 1.0)
-    weights = 0.1 * rng.standard_normal((B, M, P, D, J))
+    weights = 0.1 * rng.standard_normal((B, M, P, J, D))
     noise = rng.random((30, B, N, M))
     features = np.asarray(ce.router_features(x, "patches"))
     theta = np.zeros((B, features.shape[-1], M))

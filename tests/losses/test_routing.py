@@ -76,11 +76,11 @@ def test_what_experts_know(xp):
 @pytest.mark.parametrize("xp", [anp, array_api_strict])
 def test_profession_is_the_closest_label(xp):
     labels = np.eye(6)[:3]
-    weights = np.zeros((2, 4, 2, 6, 2))
-    weights[0, 0, 1, 2, 1] = 1.0  # expert 0 of member 0 is closest to v_3, in its second patch
-    weights[0, 1, 0, 1, 0] = 1.0
+    weights = np.zeros((2, 4, 2, 2, 6))
+    weights[0, 0, 1, 1, 2] = 1.0  # expert 0 of member 0 is closest to v_3, in its second patch
+    weights[0, 1, 0, 0, 1] = 1.0
     weights[0, 2, 0, 0, 0] = -3.0  # a negative product does not count
-    weights[0, 2, 1, 1, 0] = 0.1
+    weights[0, 2, 1, 0, 1] = 0.1
     found = np.asarray(routing.profession(xp.asarray(weights), xp.asarray(np.stack([labels, labels]))))
     np.testing.assert_array_equal(found[0], [2, 1, 1, 0])
     np.testing.assert_array_equal(np.asarray(routing.clusters_with_expert(xp.asarray(found), 3)), [3, 1])

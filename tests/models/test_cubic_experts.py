@@ -13,7 +13,7 @@ def problem(kind, router, seed=0, batch=BATCH):
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((batch, N, P, D))
     features = np.asarray(ce.router_features(x, router))
-    weights = 0.4 * rng.standard_normal((batch, M, P if kind == "mlp" else 1, D, J))
+    weights = 0.4 * rng.standard_normal((batch, M, P if kind == "mlp" else 1, J, D))
     theta = 0.3 * rng.standard_normal((batch, features.shape[-1], M))
     y = np.where(rng.random((batch, N)) < 0.5, -1.0, 1.0)
     expert = rng.integers(0, M - 1, (batch, N))  # the last expert gets no samples
@@ -21,7 +21,7 @@ def problem(kind, router, seed=0, batch=BATCH):
 
 
 def naive_outputs(weights, x):
-    s = np.einsum("bnpd,bmpdj->bnmpj", x, np.broadcast_to(weights, (*weights.shape[:2], P, *weights.shape[3:])))
+    s = np.einsum("bnpd,bmpjd->bnmpj", x, np.broadcast_to(weights, (*weights.shape[:2], P, *weights.shape[3:])))
     return np.sum(s**3, axis=(3, 4))
 
 
@@ -47,7 +47,7 @@ def test_gradients_equal_autograd(kind, router, xp):
     t = torch.tensor(theta, requires_grad=True)
     scores = torch.tensor(features) @ t
     full = w.expand(-1, -1, P, -1, -1)
-    f = (torch.einsum("bnpd,bmpdj->bnmpj", torch.tensor(x), full) ** 3).sum(dim=(3, 4))
+    f = (torch.einsum("bnpd,bmpjd->bnmpj", torch.tensor(x), full) ** 3).sum(dim=(3, 4))
     index = torch.tensor(expert)[..., None]
     margin = torch.tensor(y) * (torch.softmax(scores, -1) * f).gather(-1, index)[..., 0]
     loss = -torch.nn.functional.logsigmoid(margin).mean(dim=-1)  # softplus is cut at 20
@@ -85,7 +85,7 @@ def test_idle_experts_have_no_gradient_and_router_gradients_cancel():
 def test_a_cnn_expert_is_an_mlp_expert_with_tied_weights():
     x, features, y, weights, theta, expert = problem("cnn", "shared")
     scores = features @ theta
-    tied = np.broadcast_to(weights, (BATCH, M, P, D, J))
+    tied = np.broadcast_to(weights, (BATCH, M, P, J, D))
     cnn = ce.gradient(weights, x, features, y, scores, expert)
     mlp = ce.gradient(tied, x, features, y, scores, expert)
     np.testing.assert_allclose(cnn.loss, mlp.loss, rtol=1e-12)
