@@ -23,9 +23,6 @@ from moestat.models.regression import Model
 
 Precision = Literal["mixed", "double"]
 
-ROWS = 1024
-"""Samples per chunk: fixed, so that no result depends on the batch, and small, so that a chunk stays in cache."""
-
 CACHE_BYTES = 256 * 2**20
 """Monomials are kept between iterations if they need no more than this; the numbers are the same either way."""
 
@@ -125,6 +122,16 @@ def layout(model: Model, n_atoms: int) -> Layout:
     return Layout(degrees, (sizes[0], sizes[1], sizes[2]), index.reshape(-1), scale[:, None] * scale[None, :])
 
 
+def rows_per_chunk(model: Model, n_atoms: int) -> int:
+    """Return the number of samples per chunk.
+
+    It depends on the model alone, so that no result depends on the batch; many for small models, where the overhead
+    of a call counts, few for large ones, so that a chunk stays in cache.
+    """
+    width = n_atoms * n_atoms + layout(model, n_atoms).sizes[0]
+    return next((rows for rows in (8192, 4096) if rows * width <= 2**20), 2048)
+
+
 class Problem:
     """The least-squares problems of a batch of members: 1/2 mean (f_theta(x) - y)^2.
 
@@ -147,7 +154,8 @@ class Problem:
         self.layout = layout(model, n_atoms)
         self.index = xp.asarray(self.layout.index)
         self.scale = xp.asarray(self.layout.scale)
-        parts = [slice(k, min(k + ROWS, self.n)) for k in range(0, self.n, ROWS)]
+        step = rows_per_chunk(model, n_atoms)
+        parts = [slice(k, min(k + step, self.n)) for k in range(0, self.n, step)]
         itemsize = 4 if precision == "mixed" else 8
         self.cached = x.shape[0] * self.n * self.layout.sizes[0] * itemsize <= CACHE_BYTES
         self.chunks = [self._chunk(x[:, rows, :], y[:, rows]) for rows in parts]

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from moestat.fit import moments
-from moestat.fit.moments import Problem, monomials
+from moestat.fit.moments import Problem, monomials, rows_per_chunk
 from moestat.models.experts import EXPERTS
 from moestat.models.gates import GATES, SCORES, output_slopes, score_features
 from moestat.models.regression import Model
@@ -42,7 +42,7 @@ def test_monomials():
 
 @pytest.mark.parametrize("model", MODELS, ids=IDS)
 def test_gauss_newton_matrix_is_the_dense_one(model):
-    theta, x, y = _problem(model, 2, moments.ROWS + 30, 3)
+    theta, x, y = _problem(model, 2, rows_per_chunk(model, 3) + 30, 3)
     loss, gradient, h = Problem(model, 3, x, y, "double").hessian(theta, _tau(model), 0.0)
     for k in range(2):
         j = _jacobian(model, theta[k], x[k], _tau(model))
@@ -110,7 +110,7 @@ def _dense_hessian(model, theta, x, y):
 @pytest.mark.parametrize("gate", GATES)
 def test_hessian_is_the_dense_one_to_ten_digits(gate):
     model = Model(gate, "full", "gelu", 4)
-    theta, x, y = _problem(model, 1, 3000, 4, seed=3)
+    theta, x, y = _problem(model, 1, 9000, 4, seed=3)
     dense = _dense_hessian(model, theta[0], x[0], y[0])
     _, _, double = Problem(model, 4, x, y, "double").hessian(theta, 0.0)
     np.testing.assert_allclose(double[0], dense, atol=1e-12 * np.abs(dense).max())
@@ -137,7 +137,7 @@ def test_loss_and_gradient_are_the_models_own_in_either_precision(gate, precisio
 @pytest.mark.parametrize("gate", GATES)
 def test_members_and_caching_do_not_change_a_bit(gate, precision, monkeypatch):
     model = Model(gate, "full", "relu", 2)
-    theta, x, y = _problem(model, 5, moments.ROWS + 7, 3, seed=5)
+    theta, x, y = _problem(model, 5, rows_per_chunk(model, 3) + 7, 3, seed=5)
     tau = np.array([0.0, 0.1, 0.01, 0.1, 0.2])[:, None, None]
     curvature = np.array([0.0, 1.0, 1.0, 0.0, 1.0])[:, None, None]
     together = Problem(model, 3, x, y, precision)

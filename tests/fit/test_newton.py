@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from moestat.fit import newton
+from moestat.fit import moments, newton
 from moestat.fit.newton import least_squares
 from moestat.models.experts import EXPERTS
 from moestat.models.gates import GATES, SCORES, output_slopes, score_features
@@ -108,10 +108,11 @@ def test_a_small_box_is_active_and_respected():
 
 @pytest.mark.parametrize(("gate", "expert"), [("sigmoid", "relu"), ("softmax", "linear")])
 @pytest.mark.parametrize("precision", ["mixed", "double"])
-def test_fits_do_not_depend_on_their_batch(gate, expert, precision):
+def test_fits_do_not_depend_on_their_batch(gate, expert, precision, monkeypatch):
     model = Model(gate, "full", expert, 2)
     truth = 3 * ground_truth(model, 2, "dense", np.random.default_rng(3))
-    # two chunks of samples; one member without noise, which ends in double precision
+    monkeypatch.setattr(moments, "rows_per_chunk", lambda model, n_atoms: 512)  # several chunks
+    # one member has no noise and ends in double precision
     draws = [sample(model, truth, 1100, 1e-4 * (b != 1), np.random.default_rng(b)) for b in range(5)]
     x, y = np.stack([x for x, _ in draws]), np.stack([y for _, y in draws])
     starts = _starts(model, truth, 2, 5, count=2)
@@ -119,17 +120,14 @@ def test_fits_do_not_depend_on_their_batch(gate, expert, precision):
     together = least_squares(model, x, y, starts, **options, batch_bytes=2**30)
     assert len(set(together.iterations)) > 1  # members do leave the batch at different times
     split_up = least_squares(model, x, y, starts, **options, batch_bytes=1)
+    alone = least_squares(model, x[1:2], y[1:2], starts[1:2], **options)
     order = np.array([3, 0, 4])
     shuffled = least_squares(model, x[order], y[order], starts[order], **options)
     for name in newton.Fit.__dataclass_fields__:
         a, b, c = (getattr(fit, name) for fit in (together, split_up, shuffled))
         np.testing.assert_array_equal(a, b, err_msg=name)
         np.testing.assert_array_equal(a[order], c, err_msg=name)
-        for k in range(5):
-            one = slice(k, k + 1)
-            if k < 2:
-                alone = least_squares(model, x[one], y[one], starts[one], **options)
-                np.testing.assert_array_equal(a[k], getattr(alone, name)[0], err_msg=name)
+        np.testing.assert_array_equal(a[1:2], getattr(alone, name), err_msg=name)
 
 
 @pytest.mark.parametrize("gate", GATES)
