@@ -1,4 +1,4 @@
-"""Where tasks are computed: in this process, in loky workers, on a dask cluster, or one process per GPU.
+"""Where tasks are computed: here, in loky workers (joblib), on a dask cluster, or in one process per GPU.
 
 Every way yields the same outcomes; only the order differs. A worker that dies (out of memory, a crash in compiled
 code) takes its pool with it, so the pool is started again, and what was being computed is retried alone, in halves
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,14 @@ class WorkerDiedError(Exception):
 
 
 @dataclass(frozen=True)
+class Lost:
+    """A task whose workers died, where the pool itself lives on."""
+
+    arguments: tuple[Any, ...]
+    why: str
+
+
+@dataclass(frozen=True)
 class Place:
     """Where to compute: ``backend`` is ``"here"``, ``"loky"``, ``"dask"`` or ``"gpus"``."""
 
@@ -38,10 +47,13 @@ class Place:
 def opened(place: Place) -> Iterator[Pool]:
     """Open a pool; on the way out no worker of ours is left."""
     pool = Pool(place)
-    try:
-        yield pool
-    finally:
-        pool.close()
+    with warnings.catch_warnings():
+        # joblib warns of results that nobody fetched when a run is stopped: their shards are on the disk
+        warnings.filterwarnings("ignore", message=".*tasks have been successfully executed.*")
+        try:
+            yield pool
+        finally:
+            pool.close()
 
 
 class Pool:
@@ -60,6 +72,11 @@ class Pool:
             return max(1, sum(self.client.ncores().values()))
         return len(self.place.devices) if self.place.backend == "gpus" else self.place.jobs
 
+    @property
+    def ready(self) -> bool:
+        """Whether there is a worker (a cluster may start its own only when there is work)."""
+        return self.client is None or bool(self.client.ncores())
+
     def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """Yield the results in the order in which they are done.
 
@@ -73,13 +90,19 @@ class Pool:
                 yield function(*argument)
         elif self.place.backend == "gpus":
             yield from _on_gpus(function, arguments, self.place.devices)
+        elif self.place.backend == "dask":
+            yield from _on_dask(self.client, function, arguments)
         else:
             yield from self._with_joblib(function, arguments, self.place.jobs)
 
     def alone(self, task: Task) -> Outcome:
         """Compute one task in a worker of its own."""
-        (outcome,) = self._with_joblib(compute, [(task,)], 1) if self.place.backend == "dask" else _in_own_process(task)
-        return outcome
+        if self.place.backend != "dask":
+            return _in_own_process(task)
+        (result,) = _on_dask(self.client, compute, [(task,)])
+        if isinstance(result, Lost):
+            raise WorkerDiedError(result.why)
+        return result
 
     def close(self) -> None:
         """End the workers, also in the middle of a task: a shard is whole or not there."""
@@ -94,24 +117,18 @@ class Pool:
         from joblib import Parallel, delayed, parallel_config
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        deaths: tuple[type[BaseException], ...] = (BrokenProcessPool,)
-        options: dict[str, Any] = {
-            "inner_max_num_threads": 1,
-            "initializer": watch_parent,
-            "initargs": (os.getpid(),),
-        }
-        if self.client is not None:
-            from distributed.scheduler import KilledWorker
-
-            deaths, options = (KilledWorker,), {"client": self.client}
         try:
-            with parallel_config(backend=self.place.backend, n_jobs=jobs, **options):
+            with parallel_config(
+                backend="loky",
+                n_jobs=jobs,
+                inner_max_num_threads=1,
+                initializer=watch_parent,
+                initargs=(os.getpid(),),
+            ):
                 parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
                 yield from parallel(delayed(function)(*argument) for argument in arguments)
-        except deaths as error:
-            raise WorkerDiedError(" ".join(str(error).split())[:300]) from None
-        except TimeoutError as error:  # joblib waited in vain for the cluster's first worker
-            raise UserError(f"the scheduler {self.place.scheduler} has no workers: {error}") from None
+        except BrokenProcessPool as error:
+            raise WorkerDiedError(_flat(error)) from None
 
 
 def run(pool: Pool, tasks: Sequence[Task], is_done: Callable[[Task], Outcome | None], say: Say) -> Iterator[Outcome]:
@@ -128,10 +145,17 @@ def run(pool: Pool, tasks: Sequence[Task], is_done: Callable[[Task], Outcome | N
     """
     waiting = {task.number: task for task in tasks}
     while waiting:
+        lost: list[Task] = []
         try:
             for outcome in pool.results(compute, [(task,) for task in waiting.values()]):
+                if isinstance(outcome, Lost):
+                    lost.append(waiting.pop(outcome.arguments[0].number))
+                    say(f"a worker died ({outcome.why}); to be tried again at the end: {_labels(lost[-1:])}")
+                    continue
                 waiting.pop(outcome.number, None)
                 yield outcome
+            for task in lost:
+                yield from _retry(pool, task, say)
         except WorkerDiedError as error:
             suspects = _suspects(waiting)
             say(f"a worker died ({error}); trying again what it computed: {_labels(suspects)}")
@@ -149,6 +173,8 @@ def run_prepare(pool: Pool, context: Context, prerequisites: Sequence[Mapping[st
     """Do the work that cells share; a failure is told, and met again by the cells that need it."""
     try:
         for problem in pool.results(prepare, [(context, dict(p)) for p in prerequisites]):
+            if isinstance(problem, Lost):
+                raise WorkerDiedError(problem.why)
             if problem:
                 say(f"preparing what cells share failed: {problem}")
     except WorkerDiedError as error:
@@ -193,15 +219,15 @@ def _labels(tasks: Sequence[Task]) -> str:
     return "; ".join(texts[:3]) + (f"; and {len(texts) - 3} more blocks" if len(texts) > 3 else "")
 
 
-def _in_own_process(task: Task) -> list[Outcome]:
+def _in_own_process(task: Task) -> Outcome:
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     with ProcessPoolExecutor(max_workers=1, env=dict.fromkeys(THREADS, "1")) as executor:
         try:
-            return [executor.submit(compute, task).result()]
+            return executor.submit(compute, task).result()
         except BrokenProcessPool as error:
-            raise WorkerDiedError(" ".join(str(error).split())[:300]) from None
+            raise WorkerDiedError(_flat(error)) from None
 
 
 def _on_gpus(
@@ -222,9 +248,37 @@ def _on_gpus(
             for future in as_completed(futures):
                 yield future.result()
         except BrokenProcessPool as error:
-            raise WorkerDiedError(" ".join(str(error).split())[:300]) from None
+            raise WorkerDiedError(_flat(error)) from None
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _on_dask(client: Any, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    """Compute on a cluster; a task that killed several workers comes back as :class:`Lost`, the others go on.
+
+    The client is used directly: joblib's dask backend does not hear of such a task and waits for it for ever.
+    """
+    from distributed import as_completed
+    from distributed.scheduler import KilledWorker
+
+    futures = {client.submit(function, *argument, pure=False): argument for argument in arguments}
+    try:
+        for future in as_completed(list(futures), loop=client.loop):
+            argument = futures.pop(future)
+            error = future.exception()
+            if isinstance(error, KilledWorker):
+                yield Lost(argument, _flat(error))
+            elif error is not None:
+                raise UserError(f"a worker of the cluster cannot compute: {type(error).__name__}: {_flat(error)}")
+            else:
+                yield future.result()
+            future.release()
+    finally:
+        client.cancel(list(futures))
+
+
+def _flat(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]
 
 
 def _take_gpu(free: Any) -> None:
@@ -250,8 +304,7 @@ def _dask_client(scheduler: str) -> Any:
     try:
         return Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        text = " ".join(str(error).split())
-        raise UserError(f"no dask scheduler answers at {scheduler!r}: {text}") from None
+        raise UserError(f"no dask scheduler answers at {scheduler!r}: {_flat(error)}") from None
 
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -103,6 +104,9 @@ class Progress:
         self._last_line = self._last_file = self.began
         self._live: Any = None
         self._task: Any = None
+        self._guard = threading.RLock()
+        self._stop = threading.Event()
+        self._ticker: threading.Thread | None = None
 
     @property
     def title(self) -> str:
@@ -116,16 +120,26 @@ class Progress:
             else:
                 self.say(self.line())
         self._save("running")
+        self._ticker = threading.Thread(target=self._keep_ticking, daemon=True)
+        self._ticker.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self._stop.set()
+        if self._ticker is not None:
+            self._ticker.join()
         if self._live is not None:
             self._live.stop()
             self._live = None
         if kind is None and self.computed and not self.quiet:
             self.say(self.line())
-        state = "finished" if kind is None else "interrupted" if kind is KeyboardInterrupt else "stopped"
-        self._save(state)
+        stopped = "interrupted" if kind is not None and issubclass(kind, KeyboardInterrupt) else "stopped"
+        self._save("finished" if kind is None else stopped)
+
+    def _keep_ticking(self) -> None:
+        """Refresh between blocks too: one block can take an hour."""
+        while not self._stop.wait(FILE_EVERY):
+            self.tick()
 
     def say(self, text: str) -> None:
         """Print one line, above the live bar if there is one."""
@@ -138,15 +152,20 @@ class Progress:
 
     def add(self, digest: str, replicates: int, failed: int, seconds: float) -> None:
         """Count a block that is done."""
-        self.done += replicates
-        self.failed += failed
-        self.computed += replicates
-        self.estimate.left[digest] = self.estimate.left.get(digest, 0) - replicates
-        self.estimate.learn(digest, replicates, seconds)
+        with self._guard:
+            self.done += replicates
+            self.failed += failed
+            self.computed += replicates
+            self.estimate.left[digest] = self.estimate.left.get(digest, 0) - replicates
+            self.estimate.learn(digest, replicates, seconds)
         self.tick()
 
     def tick(self) -> None:
         """Refresh what is due."""
+        with self._guard:
+            self._tick()
+
+    def _tick(self) -> None:
         now = self.clock()
         if self._live is not None:
             left = duration(self.estimate.remaining())

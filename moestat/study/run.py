@@ -7,6 +7,7 @@ killed anywhere; the next run computes what is missing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping
@@ -185,6 +186,8 @@ class _Run:
 
     def _compute(self, tasks: list[worker.Task], held: lock.Lock, path: Path, head: Mapping[str, Any]) -> None:
         with pool.opened(self._place(tasks)) as workers:
+            if not workers.ready:
+                self.say(f"the scheduler {self.request.scheduler} has no workers yet; waiting for the first one")
             self._prepare(workers, tasks)
             left: dict[str, int] = {}
             for task in tasks:
@@ -205,8 +208,9 @@ class _Run:
                 estimate=estimate,
                 quiet=self.request.quiet,
             )
-            with self.progress:
-                for outcome in pool.run(workers, tasks, self._already_done, self.note):
+            outcomes = pool.run(workers, tasks, self._already_done, self.note)
+            with self.progress, contextlib.closing(outcomes):
+                for outcome in outcomes:
                     self._take(outcome, held)
 
     def _prepare(self, workers: pool.Pool, tasks: list[worker.Task]) -> None:

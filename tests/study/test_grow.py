@@ -62,6 +62,7 @@ def test_a_renamed_arm_keeps_its_results(tmp_path, run):
 def test_arms_with_equal_settings_share_their_shards(tmp_path, run):
     assert run(more='\n[[arms]]\nname = "twin"\n') == 24
     found = results(tmp_path)
-    assert found["error"].sel(arm="twin").equals(found["error"].sel(arm="mean").assign_coords(arm="twin")) or (
-        found["error"].sel(arm="twin").values == found["error"].sel(arm="mean").values
-    ).all()
+    assert (
+        found["error"].sel(arm="twin").equals(found["error"].sel(arm="mean").assign_coords(arm="twin"))
+        or (found["error"].sel(arm="twin").values == found["error"].sel(arm="mean").values).all()
+    )

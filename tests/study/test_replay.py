@@ -12,7 +12,7 @@ from moestat.study import shard
 def computed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("replay")
     study = write_study(folder, settings="raise_at = [5]", grid='n = [10, 40]\nkind = ["mean", "median"]', replicates=7)
-    study.write_text(study.read_text().replace('settings = { kind = "median" }', 'settings = { shift = 1.0 }'))
+    study.write_text(study.read_text().replace('settings = { kind = "median" }', "settings = { shift = 1.0 }"))
     inside(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")
     return study, folder
 
