@@ -56,7 +56,8 @@ def report(
 ) -> str:
     """Return the page of a study at a preset."""
     word_counts = [(word, sum(v.verdict == word for v in verdicts)) for word in VERDICTS]
-    shown_rates = views.rates(tables.rates)
+    shown_rates = views.rates_by_loss(tables.rates)
+    heads = {column for view in shown_rates for column in view.columns}
     content = {
         "study": study,
         "preset": preset,
@@ -70,9 +71,9 @@ def report(
         "design": _design(ds, study, preset),
         "arms": render.html(_arms(ds, study)),
         "figures": [_figure(i, figure) for i, figure in enumerate(figures)],
-        "rates": render.html(shown_rates) if len(tables.rates) else "",
-        "has_reference": "Fisher" in shown_rates.columns,
-        "has_start": "start" in shown_rates.columns,
+        "rates": Markup("").join(map(render.html, shown_rates)),
+        "has_reference": "Fisher" in heads,
+        "has_start": "start" in heads,
         "summaries": render.html(_summaries(tables.summaries)) if len(tables.summaries) else "",
         "claims": [_claim(study, verdict) for verdict in verdicts],
         "elsewhere": [c.id for c in study.claims if c not in judged(study, preset)],
@@ -110,9 +111,7 @@ def index(out_root: Path) -> str:
             links[row] = f"{run.study}/{run.preset}/report.html"
     columns = ("preset", "title", *VERDICTS, "runs", "not converged", "date", "version")
     groups = [run.study for run in found]
-    shown = views.View(
-        "Studies and presets", columns, rows, groups, numeric=frozenset((*VERDICTS, "runs", "not converged"))
-    )
+    shown = views.View("Studies and presets", columns, rows, groups, numeric=frozenset(columns[2:]))
     totals = {word: sum(run.verdicts()[word] for run in found) for word in VERDICTS}
     summary = f"{len(set(groups))} studies, {len(found)} presets; verdicts: " + ", ".join(
         f"{n} {word}" for word, n in totals.items()

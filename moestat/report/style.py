@@ -26,16 +26,17 @@ REFERENCE = "#767676"
 GRID = "#d9dce0"
 PAGE = "#ffffff"
 
-COLOURS = ("#0072b2", "#d55e00", "#007f5f", "#aa3377", "#8c6d00", "#4b3f9e")
-"""One colour per line: told apart in the common kinds of colour blindness, contrast of at least 3 on white."""
+COLOURS = ("#0084dc", "#e0620a", "#006b54", "#cd7aa8", "#6b4a00", "#562693")
+"""One colour per line: contrast of at least 3 on white, and told apart (CIE 1976 distance of at least 20) with each of
+the three kinds of colour blindness."""
 
 DARK = {
-    "#0072b2": "#5ab4f0",
-    "#d55e00": "#ff9248",
-    "#007f5f": "#3fcfa4",
-    "#aa3377": "#f08fc8",
-    "#8c6d00": "#e3c341",
-    "#4b3f9e": "#b3a8ff",
+    "#0084dc": "#8fc2ff",
+    "#e0620a": "#f0743a",
+    "#006b54": "#52e8a8",
+    "#cd7aa8": "#d678a2",
+    "#6b4a00": "#ffde3d",
+    "#562693": "#9a6ee9",
     REFERENCE: "#9a9fa6",
     GRID: "#3a4048",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -64,29 +64,53 @@ def names(table: pd.DataFrame) -> list[str]:
 def rates(table: pd.DataFrame, *, brief: bool = False) -> View:
     """Show fitted rates: one group of rows per loss; ``brief`` keeps what fits a terminal, arms by their short names.
 
-    A dagger marks a rate that cannot be trusted; the notes say why.
+    A dagger marks a rate that cannot be trusted, a star a bent line; the notes say so.
     """
     marks: dict[str, str] = {}
-    rows, groups, notes = [], [], []
-    records = table.to_dict("records")
+    rows = []
     called = list(table["arm"]) if brief else names(table)
+    records = table.to_dict("records")
     for name, row in zip(called, records, strict=True):
         mark = ""
         if not row["trusted"]:
             mark = marks.setdefault(row["why"], "\N{DAGGER}" if not marks else f"\N{DAGGER}{len(marks) + 1}")
         rows.append(_rate(name + mark, row, brief))
-        place = [f"{axis} = {number(row[axis])}" for axis in table.attrs.get("axes", []) if pd.notna(row[axis])]
-        groups.append(", ".join([f"{row['loss']} over {row['over']}", *place]))
-        if row.get("notes") and not brief:
-            notes.append(f"{name}, {row['loss']}: {row['notes']}")
     levels = table["level"].dropna().unique() if "level" in table else []
     interval = f"{100 * levels[0]:.4g} % interval" if len(levels) == 1 else "interval"
     interval = f"slope, {interval}" if brief else interval
     columns = tuple(interval if c == "interval" else c for c in rows[0]) if rows else ("arm",)
-    notes = [f"{mark} not trusted: {why}" for why, mark in marks.items()] + notes
+    notes = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
+    if any(row.get("notes") for row in records) and not brief:
+        notes.append(
+            "* the line is bent: the interval of the curvature excludes 0, so the slope depends on the window."
+        )
     cells = [tuple(row.values()) for row in rows]
+    groups = [_series(row, table.attrs.get("axes", [])) for row in records]
     title = "Rates: slopes of the log loss"
     return View(title, columns, cells, groups, notes, frozenset(columns[1:])).without_empty_columns()
+
+
+def rates_by_loss(table: pd.DataFrame) -> list[View]:
+    """Show fitted rates, one table for each loss, with the columns that it fills."""
+    views = []
+    for (loss, over), part in table.groupby(["loss", "over"], sort=False):
+        part.attrs |= table.attrs
+        whole = rates(part)
+        groups = list(whole.groups)
+        # a heading over all rows is the title already
+        one = len(set(groups)) == 1
+        title = groups[0] if one else f"{loss} over {over}"
+        views.append(replace(whole, title=f"Slopes of {title}", groups=[] if one else groups))
+    return views
+
+
+def _series(row: dict[str, Any], axes: Sequence[str]) -> str:
+    """Return what a rate is fitted to: the loss, the axis, the sizes, and where on the other axes."""
+    place = [f"{axis} = {number(row[axis])}" for axis in axes if pd.notna(row[axis])]
+    sizes = ""
+    if pd.notna(row.get("sizes")) and row["sizes"]:
+        sizes = f" ({int(row['sizes'])} sizes from {number(row['first'])} to {number(row['last'])})"
+    return ", ".join([f"{row['loss']} over {row['over']}{sizes}", *place])
 
 
 def _rate(name: str, row: dict[str, Any], brief: bool) -> dict[str, str]:
@@ -98,12 +122,13 @@ def _rate(name: str, row: dict[str, Any], brief: bool) -> dict[str, str]:
         shown = {"arm": name, "interval": f"{slope} {interval}".strip(), "predicted": bounds["predicted"]}
         return shown | {"Fisher": companions["Fisher"], "complete": complete}
     shown = {"arm": name, "slope": slope, "interval": interval} | bounds | companions
+    bend = _number(row.get("curvature"), 2) + ("*" if row.get("notes") else "")
     ends = row.get("bootstrap_low", math.nan), row.get("bootstrap_high", math.nan)
     shown |= {"OLS": _number(row.get("ols"), 2), "WLS": _number(row.get("wls"), 2)}
     shown |= {"bootstrap": estimate(row.get("ols", math.nan), *ends)[1]}
-    shown |= {"last half": _number(row.get("last_half"), 2), "curvature": _number(row.get("curvature"), 2)}
+    shown |= {"last half": _number(row.get("last_half"), 2), "curvature": bend}
     shown |= {"loss/Fisher": number(row.get("ratio_to_reference", math.nan), 3)}
-    shown |= {"sizes": _count(row.get("sizes")), "complete": complete}
+    shown |= {"complete": complete}
     return shown | {"failed": _count(row.get("failed")), "not conv.": _count(row.get("not_converged"))}
 
 

@@ -113,7 +113,8 @@ def write_outputs(
     )
     _write(folder, "rates.csv", found.rates.to_csv(index=False))
     if len(found.rates):
-        _write(folder, "rates.tex", render.latex(views.rates(found.rates), label="tab:rates"))
+        parts = views.rates_by_loss(found.rates)
+        _write(folder, "rates.tex", "\n".join(render.latex(v, label=f"tab:rates-{i}") for i, v in enumerate(parts, 1)))
     if len(found.summaries):
         _write(folder, "summaries.csv", found.summaries.to_csv(index=False))
     drawn = [
