@@ -7,15 +7,12 @@ of a member is the same, to the last bit, in whatever batch it is computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import array_api_compat
 
 from moestat.arrays import Array, namespace
 from moestat.fit.certificate import certify, free_coordinates
 from moestat.fit.linalg import cholesky_solve
+from moestat.fit.members import State, gather, merge, put, spread, take
 from moestat.fit.moments import Problem
 from moestat.status import Status
 
@@ -35,8 +32,6 @@ COARSE = 1e-7
 """Below this share of the variance of y the residuals are so small that float32 products would only slow the end."""
 REFUSALS = 12
 """How often the certificate may refuse to let a member stop before the member counts as stalled."""
-
-State = dict[str, Array]
 
 
 @dataclass(frozen=True)
@@ -80,15 +75,15 @@ def descend(problem: Problem, start: Array, settings: Settings, variance: Array)
         leave = (small & state["newton"] & last) | stuck | spent
         leaving = xp.nonzero(leave)[0]
         if leaving.shape[0] > 0:
-            some, problem_of_some = _take(state, leaving), _restrict(problem, leaving)
+            some, problem_of_some = take(state, leaving), _restrict(problem, leaving)
             some, done = _try_to_leave(problem_of_some, some, settings)
-            state = _merge(state, some, leave)
+            state = merge(state, some, leave)
             gone = xp.nonzero(done)[0]
             if gone.shape[0] > 0:
-                finished.append((xp.take(members, xp.take(leaving, gone), axis=0), _take(some, gone)))
-                stay = xp.nonzero(~_spread(done, leave))[0]
+                finished.append((xp.take(members, xp.take(leaving, gone), axis=0), take(some, gone)))
+                stay = xp.nonzero(~spread(done, leave))[0]
                 members, problem = xp.take(members, stay, axis=0), _restrict(problem, stay)
-                state, step, small, last, leave = _take(
+                state, step, small, last, leave = take(
                     {"": state, "step": step, "small": small, "last": last, "leave": leave}, stay
                 ).values()
                 if members.shape[0] == 0:
@@ -99,7 +94,7 @@ def descend(problem: Problem, start: Array, settings: Settings, variance: Array)
         state["stage"] = state["stage"] + xp.astype(climb, state["stage"].dtype)
         state["newton"] = state["newton"] | settled
         state = _advance(problem, state, step, ~(settled | leave), settings)
-    return _gather(finished)
+    return gather(finished, RESULTS)
 
 
 def _begin(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
@@ -143,8 +138,8 @@ def _evaluate(problem: Problem, state: State, settings: Settings) -> State:
         values = problem.in_double().hessian(**needed)
     else:
         coarse = problem.hessian(**needed)
-        fine = problem.take(which).in_double().hessian(**_take(needed, which))
-        values = tuple(_put(a, b, state["fine"]) for a, b in zip(coarse, fine, strict=True))
+        fine = problem.take(which).in_double().hessian(**take(needed, which))
+        values = tuple(put(a, b, state["fine"]) for a, b in zip(coarse, fine, strict=True))
     return dict(zip(("loss", "gradient", "hessian"), values, strict=True))
 
 
@@ -171,7 +166,7 @@ def _step(state: State, settings: Settings) -> tuple[Array, State]:
         h, g, p, f = (xp.take(part, which, axis=0) for part in (hessian, gradient, pinned, free))
         rhs = xp.where(f, -(g + (h @ p[..., None])[..., 0]), p)
         solved, damped = _damped(h, rhs, f, xp.take(damping, which, axis=0))
-        step, damping = _put(step, solved, again), _put(damping, damped, again)
+        step, damping = put(step, solved, again), put(damping, damped, again)
     changed = damping > state["damping"]
     growth = xp.where(changed, 2.0 * xp.ones_like(damping), state["growth"])
     return step, {**state, "damping": damping, "growth": growth, "decrement": decrement}
@@ -200,9 +195,9 @@ def _damped(hessian: Array, rhs: Array, free: Array, damping: Array) -> tuple[Ar
         h, f, s, d, b = parts
         diagonal = xp.where(f, d[:, None], s)
         step, ok = cholesky_solve(h + one * diagonal[:, None, :], b)
-        solution = _put(solution, step, todo)
-        damping = _put(damping, xp.where(ok, d, 4.0 * d), todo)
-        todo = _spread(~ok, todo) & (damping <= MOST_DAMPING)
+        solution = put(solution, step, todo)
+        damping = put(damping, xp.where(ok, d, 4.0 * d), todo)
+        todo = spread(~ok, todo) & (damping <= MOST_DAMPING)
 
 
 def _advance(problem: Problem, state: State, step: Array, move: Array, settings: Settings) -> State:
@@ -236,8 +231,8 @@ def _advance(problem: Problem, state: State, step: Array, move: Array, settings:
     changed = xp.nonzero(~reject)[0]
     if changed.shape[0] == 0:
         return new
-    evaluated = _evaluate(_restrict(problem, changed), _take(new, changed), settings)
-    return {**new, **{name: _put(new[name], value, ~reject) for name, value in evaluated.items()}}
+    evaluated = _evaluate(_restrict(problem, changed), take(new, changed), settings)
+    return {**new, **{name: put(new[name], value, ~reject) for name, value in evaluated.items()}}
 
 
 def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[State, Array]:
@@ -286,43 +281,3 @@ def _flat(theta: Array) -> Array:
 def _restrict(problem: Problem, members: Array) -> Problem:
     """Return the problem of some members; the problem itself when these are all, which saves a copy."""
     return problem if members.shape[0] == problem.batch else problem.take(members)
-
-
-def _take(state: Mapping[str, Any], members: Array) -> dict[str, Any]:
-    xp = namespace(members)
-    return {
-        name: _take(value, members) if isinstance(value, dict) else xp.take(value, members, axis=0)
-        for name, value in state.items()
-    }
-
-
-def _positions(where: Array) -> Array:
-    """Return, for old and new stacked, the position of every member: new ones where ``where`` holds, in order."""
-    xp = namespace(where)
-    count = xp.cumulative_sum(xp.astype(where, xp.int64))
-    return xp.where(where, where.shape[0] + count - 1, xp.arange(where.shape[0]))
-
-
-def _put(old: Array, new: Array, where: Array) -> Array:
-    """Return ``old`` with the members in ``where`` replaced by ``new``, which holds only these, in order."""
-    xp = namespace(old, new)
-    if new.shape[0] == old.shape[0]:
-        return new
-    return xp.take(xp.concat([old, new], axis=0), _positions(where), axis=0)
-
-
-def _spread(new: Array, where: Array) -> Array:
-    """Return the booleans ``new`` at the members in ``where`` and False elsewhere."""
-    xp = namespace(where)
-    return _put(xp.zeros(where.shape, dtype=xp.bool), new, where)
-
-
-def _merge(state: State, some: State, where: Array) -> State:
-    return {name: _put(value, some[name], where) for name, value in state.items()}
-
-
-def _gather(finished: list[tuple[Array, State]]) -> State:
-    """Put the finished members back in their order."""
-    xp = array_api_compat.array_namespace(finished[0][0])
-    order = xp.argsort(xp.concat([members for members, _ in finished]))
-    return {name: xp.take(xp.concat([part[name] for _, part in finished], axis=0), order, axis=0) for name in RESULTS}
