@@ -116,7 +116,7 @@ class Recommendation:
             if inside:
                 ax.axvspan(edges[i], edges[i + 1], color="tab:green", alpha=0.12, lw=0)
         ax.axhline(np.max(self.mean), color="tab:green", lw=1, ls="--", label="best mean")
-        bars = "mean ± standard error of its difference to the best"
+        bars = "mean ± standard error of its distance to the best"
         ax.errorbar(positions, self.mean, yerr=self.behind_se, fmt="o-", color="black", capsize=3, label=bars)
         ax.axvline(np.log2(self.coverage), color="grey", lw=1, ls=":", label="K log K")
         ax.set_xlim(edges[0], edges[-1])
@@ -124,7 +124,6 @@ class Recommendation:
         ax.set_xlabel("number of experts M")
         ax.set_ylabel(self.score)
         ax.set_title(f"within one standard error of the best: {self.text}")
-        ax.legend(fontsize="small", loc="lower right")
 
     def figure(self) -> Figure:
         """Return a figure of :meth:`draw`."""
@@ -132,6 +131,7 @@ class Recommendation:
 
         figure = Figure(figsize=(5.5, 3.6), layout="constrained")
         self.draw(figure.add_subplot())
+        _legend(figure)
         return figure
 
 
@@ -299,7 +299,13 @@ def study_figure(ds: xr.Dataset, figure: object, *, variable: str = "last_accura
         found.draw(ax)
         label = str(ds["arm_label"].sel(arm=arm).item()) if "arm_label" in ds.coords else arm
         ax.set_title(f"{label}: {found.text}")
+    _legend(canvas)
     return canvas
+
+
+def _legend(canvas: Figure) -> None:
+    handles, labels = canvas.axes[0].get_legend_handles_labels()
+    canvas.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
