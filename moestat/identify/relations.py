@@ -1,0 +1,149 @@
+r"""Linear dependencies among functions: found by singular values, written as equations.
+
+Columns are scaled to unit length. Functions that vanish and functions that are proportional are found first; they make
+relations of one and of two terms. What is left is decomposed, and its null vectors are brought to row echelon form,
+highest derivatives leading, so that each relation is short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy.linalg import qr
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A linear relation among functions: sum of coefficient times function = 0.
+
+    Attributes
+    ----------
+    terms : tuple of (coefficient, label)
+        The leading function has the coefficient 1.
+    holds_for : {"every expert", "every phi(a'x + beta)", "this expert"}
+        How much of the expert it needs; at the parameters that were drawn.
+    residual : float
+        Root mean square of the sum, relative to the terms.
+    """
+
+    terms: tuple[tuple[float, str], ...]
+    holds_for: str
+    residual: float
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """The linear structure of a family.
+
+    Attributes
+    ----------
+    singular_values : array (k,)
+        Of all functions, each scaled to unit length (functions that vanish stay 0), over the largest.
+    functions, distinct : int
+        Number of functions, and of those that neither vanish nor are proportional to an earlier one.
+    rank : int
+    gap : float
+        Smallest singular value of the distinct functions that counts as positive over the largest that does not
+        (over the tolerance, where there is none).
+    zero : list of int
+        Functions that vanish.
+    proportional : list of (int, int, float)
+        (i, j, t): function i is t times the earlier function j.
+    null : array (relations, functions)
+        Coefficients of the relations with three or more terms.
+    """
+
+    singular_values: np.ndarray
+    functions: int
+    distinct: int
+    rank: int
+    gap: float
+    zero: list[int]
+    proportional: list[tuple[int, int, float]]
+    null: np.ndarray
+
+
+def decompose(columns: np.ndarray, order: np.ndarray, tolerance: float) -> Decomposition:
+    """Find the dependencies among columns.
+
+    Parameters
+    ----------
+    columns : array (m, k)
+    order : array (k,)
+        Order of each derivative; relations are solved for functions of high order.
+    tolerance : float
+        Singular values below this multiple of the largest count as zero.
+    """
+    length = np.sqrt(np.mean(columns**2, axis=0))
+    present = length > tolerance * np.max(length)
+    zero = [int(i) for i in np.flatnonzero(~present)]
+    unit = columns / np.where(present, length, np.inf) / np.sqrt(len(columns))
+    kept: list[int] = []
+    proportional = []
+    for i in np.argsort(order, kind="stable"):
+        if not present[i]:
+            continue
+        cosines = unit[:, kept].T @ unit[:, i] if kept else np.zeros(1)
+        j = int(np.argmax(np.abs(cosines)))
+        if kept and np.linalg.norm(unit[:, i] - cosines[j] * unit[:, kept[j]]) <= 10 * tolerance:
+            proportional.append((int(i), kept[j], float(cosines[j] * length[i] / length[kept[j]])))
+        else:
+            kept.append(int(i))
+    if not kept:
+        nothing = np.zeros((0, columns.shape[1]))
+        return Decomposition(np.zeros(columns.shape[1]), columns.shape[1], 0, 0, np.inf, zero, proportional, nothing)
+    values = np.linalg.svd(unit, compute_uv=False)
+    _, own, rows = np.linalg.svd(unit[:, kept], full_matrices=False)
+    rank = int(np.sum(own > tolerance * own[0]))
+    floor = tolerance * own[0] if rank == own.size else max(own[rank], np.finfo(float).tiny)
+    null = np.zeros((len(kept) - rank, columns.shape[1]))
+    null[:, kept] = _sparse(rows[rank:] / length[kept], order[kept])
+    return Decomposition(
+        values / values[0], columns.shape[1], len(kept), rank, float(own[rank - 1] / floor), zero, proportional, null
+    )
+
+
+def _sparse(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Bring null vectors to the reduced row echelon form with fewer terms, leading in high or in low orders."""
+    if not len(rows):
+        return rows
+    forms = []
+    for sign in (-2.0, 2.0):
+        # a pivoted factorisation chooses the leading functions; the weights make it prefer some orders
+        pivots = qr(rows * 10.0 ** (sign * order), mode="economic", pivoting=True)[2]
+        leading = pivots[: len(rows)]
+        reduced = np.linalg.solve(rows[:, leading], rows)
+        reduced[np.abs(reduced) < 1e-7 * np.max(np.abs(reduced), axis=1, keepdims=True)] = 0.0
+        reduced[np.arange(len(rows)), leading] = 1.0
+        forms.append(reduced)
+    return min(forms, key=np.count_nonzero)
+
+
+def coefficient_name(value: float, known: dict[str, float]) -> str:
+    """Name a coefficient: a small fraction, a known quantity, or the number."""
+    fraction = Fraction(value).limit_denominator(6)
+    if fraction != 0 and abs(fraction) <= 12 and abs(float(fraction) - value) < 1e-7 * abs(value):
+        return str(fraction)
+    for name, other in known.items():
+        for factor, mark in ((1, ""), (-1, "-"), (2, "2 "), (-2, "-2 ")):
+            if abs(factor * other - value) < 1e-7 * abs(value):
+                return mark + name
+    return f"{value:.6g}"
+
+
+def write(terms: list[tuple[float, str]], known: dict[str, float]) -> str:
+    """Write a relation as "leading = sum of the others"."""
+    (_, lead), *others = terms
+    right = ""
+    for value, label in others:
+        name = coefficient_name(-value, known)
+        minus, name = name.startswith("-"), name.removeprefix("-")
+        sign = ("-" if minus else "") if not right else (" - " if minus else " + ")
+        right += f"{sign}{'' if name == '1' else name + ' '}{label}"
+    return f"{lead} = {right or '0'}"
