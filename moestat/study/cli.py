@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -103,10 +103,10 @@ def _tell(result: Any) -> int:
     tally, quiet = result.tally, result.request.quiet
     if result.dataset is None:
         return 0
-    if result.report is not None:
-        _print_tables(result.report)
     counted = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} failed"
-    if not quiet:
+    if result.report is not None:
+        _print_report(result.report)
+    elif not quiet:
         print(f"{result.plan.study_file.name}/{result.request.preset}: {counted}; results in {result.folder}")
     if tally["missing"]:
         raise UserError(f"{tally['missing']} replicates are missing; complete them with: {result.request.command()}")
@@ -122,12 +122,12 @@ def _most_frequent(result: Any) -> str:
     return max(texts, key=texts.count) if texts else "(none)"
 
 
-def _print_tables(report: Any) -> None:
+def _print_report(report: Any) -> None:
     from rich.console import Console
 
     console = Console()
-    console.print(report.rates_table())
-    console.print(report.claims_table())
+    for part in (report.rates_table(), report.claims_table(), report.summary):
+        console.print(part)
 
 
 def _run_all(arguments: argparse.Namespace) -> int:
@@ -139,66 +139,37 @@ def _run_all(arguments: argparse.Namespace) -> int:
     known = load.known_studies()
     if not known:
         raise InputError("there are no studies to run")
-    rows: list[tuple[str, dict[str, str]]] = []
     problems: list[str] = []
     for name in known:
         request = options.request(arguments, name)
         try:
             if arguments.dry_run:
                 _dry_run(request)
-                continue
-            result = run(request)
-            rows += [(name, row) for row in _claims(result.folder)]
-            _tell(result)
+            else:
+                _tell(run(request))
         except UserError as error:
             if error.exit_code >= 128:
                 raise
-            problems.append(f"{name}: {error}")
+            problems.append(name)
             print(f"error: {name}: {error}", file=sys.stderr)
-    if rows:
-        _print_all_claims(rows)
+    if not arguments.dry_run and not arguments.no_report:
+        _print_all_claims(arguments.out, arguments.preset, known)
     if problems:
-        raise UserError(f"{len(problems)} of {len(known)} studies did not complete: {'; '.join(problems)}")
+        raise UserError(f"{len(problems)} of {len(known)} studies did not complete: {', '.join(problems)}")
     return 0
 
 
-def _claims(folder: Path) -> list[dict[str, str]]:
-    import csv
-
-    path = folder / "claims.csv"
-    if not path.is_file():
-        return []
-    with open(path, newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
-
-
-def _print_all_claims(rows: Sequence[tuple[str, dict[str, str]]]) -> None:
+def _print_all_claims(out: Path, preset: str, known: Mapping[str, Path]) -> None:
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(title="All claims")
-    for column in ("study", "claim", "source", "predicted", "estimate", "interval", "verdict"):
-        table.add_column(column)
-    for study, row in rows:
-        interval = f"[{_short(row.get('ci_low', ''))}, {_short(row.get('ci_high', ''))}]"
-        cells = (
-            study,
-            row["claim"],
-            row["source"],
-            row["predicted"],
-            _short(row["estimate"]),
-            interval,
-            row["verdict"],
-        )
-        table.add_row(*(cell.replace("[", "\\[") for cell in cells))
-    Console().print(table)
+    from moestat.report import ledger
+    from moestat.study import load
 
-
-def _short(text: str) -> str:
-    try:
-        return f"{float(text):.3g}"
-    except ValueError:
-        return text
+    studies = {}
+    for name, path in known.items():
+        with contextlib.suppress(InputError):  # it was told when the study was to be run
+            studies[name] = load.read(path).study
+    Console().print(ledger.rich(ledger.ledger(out, studies, presets=[preset])))
 
 
 def _status(arguments: argparse.Namespace) -> int:
@@ -264,12 +235,8 @@ def _report(arguments: argparse.Namespace) -> int:
         raise InputError(f"there is no preset {request.preset!r}; allowed are {', '.join(study_file.study.presets)}")
     root = folder_of(request, study_file.name)
     dataset = results.read(root / results.NAME)
-    provenance = {str(key): value for key, value in dataset.attrs.items()}
-    for key in ("accepted_stale", "notes"):
-        provenance[key] = [line for line in str(provenance.get(key, "")).split("\n") if line]
-    report = write_outputs(dataset, study_file.study, request.preset, root, provenance=provenance)
-    _print_tables(report)
-    print(f"report in {root}")
+    provenance = results.provenance(dataset)
+    _print_report(write_outputs(dataset, study_file.study, request.preset, root, provenance=provenance))
     return 0
 
 

@@ -38,7 +38,8 @@ def path_text(loc: Loc) -> str:
     """Write a location as in the file: ``arms[1].settings.gate``."""
     text = ""
     for part in loc:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+        word = str(part) if str(part).isprintable() and part != "" else repr(part)
+        text += f"[{part}]" if isinstance(part, int) else f".{word}" if text else word
     return text
 
 

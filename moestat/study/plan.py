@@ -255,12 +255,10 @@ class _Builder:
         cell = Cell(
             experiment=self.module_name, study_seed=self.seed, arm=arm.name, coords=dict(coords), settings=settings
         )
-        try:
-            cell.canonical.encode()
-        except (ValueError, TypeError) as error:
-            raise InputError(
-                f"{self.study_file.shown}: the settings of arm '{arm.name}' have no canonical JSON: {error}"
-            ) from None
+        for key, value in settings.items():
+            if not _is_plain(value):
+                what = f"is {show(value)}; allowed are finite numbers of 64 bits, truth values, text, and lists of them"
+                raise InputError(self._line((key,), what, origin, arm))
         return cell
 
     def _line(self, loc: tuple[int | str, ...], what: str, origin: Mapping[str, str], arm: Arm) -> str:
@@ -277,6 +275,17 @@ class _Builder:
             place, _, name = layer.partition(" ")
             return f"{where}: {place}.{path_text(loc)} {name} {what}"
         return f"{where}: {layer}.{path_text(loc)} {what}"
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a setting has one canonical JSON text that every reader understands."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, bool | str) or (isinstance(value, int) and abs(value) < 2**63)
 
 
 def _points(axes: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,7 +49,7 @@ def opened(place: Place) -> Iterator[Pool]:
     pool = Pool(place)
     with warnings.catch_warnings():
         # joblib warns of results that nobody fetched when a run is stopped: their shards are on the disk
-        warnings.filterwarnings("ignore", message=".*tasks have been successfully executed.*")
+        warnings.filterwarnings("ignore", message=".*tasks (have been|which were still).*")
         try:
             yield pool
         finally:
@@ -131,7 +131,9 @@ class Pool:
             raise WorkerDiedError(_flat(error)) from None
 
 
-def run(pool: Pool, tasks: Sequence[Task], is_done: Callable[[Task], Outcome | None], say: Say) -> Iterator[Outcome]:
+def run(
+    pool: Pool, tasks: Sequence[Task], is_done: Callable[[Task], Outcome | None], say: Say
+) -> Generator[Outcome, None, None]:
     """Compute the tasks and yield one outcome for each, surviving the death of workers.
 
     Parameters

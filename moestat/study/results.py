@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from moestat.study import files
 from moestat.study.errors import InputError, UserError
 
 NAME = "results.nc"
+LISTS = ("accepted_stale", "notes")
 
 
 def write(root: Path, dataset: xr.Dataset) -> Path:
@@ -20,6 +23,17 @@ def write(root: Path, dataset: xr.Dataset) -> Path:
     path = root / NAME
     files.write(path, bytes(dataset.to_netcdf(engine="h5netcdf")))
     return path
+
+
+def provenance(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the attributes of a results file as plain values; texts of several lines that are lists as lists."""
+    found: dict[str, Any] = {}
+    for key, value in dataset.attrs.items():
+        plain = np.asarray(value).ravel().tolist()
+        found[str(key)] = plain[0] if len(plain) == 1 else plain or ""
+    for key in LISTS:
+        found[key] = [line for line in str(found.get(key, "")).split("\n") if line]
+    return found
 
 
 def read(path: Path) -> xr.Dataset:
