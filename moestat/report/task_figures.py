@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -32,21 +33,18 @@ def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str =
         The share of prefixes that fail.
     """
     values = [str(value) for value in ds["repairs"].values]
-    taken = [value for value in values if value.startswith("all but ")]
-    made = [value for value in values if value not in taken]
-    names = [value.split(" + ")[-1] for value in made]
-    steps = [name if name in ("none", "all") else f"+ {name}" for name in names]
-    columns = (
-        (("all", *taken), ("all", *(f"without {value.removeprefix('all but ')}" for value in taken))),
-        (made, steps),
-    )
+    taken = ["all", *(value for value in values if value.startswith("all but "))]
+    made = [value for value in values if value not in taken[1:]]
+    last = [value.split(" + ")[-1] for value in made]
+    steps = [name if name in ("none", "all") else f"+ {name}" for name in last]
+    less = [f"\N{MINUS SIGN} {value.removeprefix('all but ')}" if value != "all" else value for value in taken]
     canvas = style.new_figure(style.TWO_COLUMNS, 0.9 + 2.3 * len(arms))
-    grid = canvas.subplots(len(arms), 2, squeeze=False, sharex=True)
+    grid = canvas.subplots(len(arms), 2, squeeze=False)
     for row, arm in zip(grid, arms, strict=True):
-        for axes, (rows, texts) in zip(row, columns, strict=True):
-            _panel(axes, ds[variable].sel(arm=arm), list(rows), list(texts))
-        row[0].set_title(label(ds, arm), loc="left")
-        row[1].set_title("repairs made one after the other", loc="left")
+        shares = ds[variable].sel(arm=arm)
+        for axes, rows, texts, title in ((row[0], taken, less, "one taken back"), (row[1], made, steps, "one by one")):
+            _panel(axes, shares, rows, texts)
+            axes.set_title(f"{label(ds, arm)}: {title}", loc="left")
     for axes in grid[-1]:
         axes.set_xlabel("share of prefixes that fail")
     handles, texts = grid[0, 0].get_legend_handles_labels()
@@ -63,9 +61,9 @@ def _panel(axes: Axes, shares: xr.DataArray, rows: list[str], texts: list[str]) 
         x = np.array([float(mean.sel(repairs=row)) for row in rows])
         y = np.arange(len(rows)) + 0.16 * (number - (len(sizes) - 1) / 2)
         colour = style.COLOURS[number]
-        look = {"color": colour, "marker": style.MARKERS[number], "linestyle": "none", "clip_on": False, "zorder": 3}
-        axes.plot(np.maximum(x, FLOOR)[x > 0], y[x > 0], label=size, **look)
-        axes.plot(np.full((x == 0).sum(), FLOOR), y[x == 0], fillstyle="none", markersize=3, **look)
+        look: dict[str, Any] = {"color": colour, "marker": style.MARKERS[number], "linestyle": "none", "clip_on": False}
+        axes.plot(np.maximum(x, FLOOR)[x > 0], y[x > 0], label=size, zorder=3, **look)
+        axes.plot(np.full((x == 0).sum(), FLOOR), y[x == 0], fillstyle="none", markersize=3, zorder=3, **look)
     axes.set_xscale("log")
     axes.set_xlim(FLOOR, 1.5)
     axes.set_xticks([FLOOR, 1e-4, 1e-3, 1e-2, 1e-1, 1.0], ["0", "0.0001", "0.001", "0.01", "0.1", "1"])

@@ -1,0 +1,146 @@
+"""Tables of a study against numpy and moestat.rates, and what they say about runs that went wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from report_example import N, results, study_of
+
+from moestat import rates as log_log
+from moestat.report import tables, views
+from moestat.status import Status
+from moestat.study import claims
+
+
+def test_rates_are_those_of_the_rate_fit(ds, study):
+    table = tables.rates(ds, study, "quick")
+    assert list(table["loss"]) == ["L3"] * 4 + ["rmse"] * 4
+    for row in table.to_dict("records"):
+        fit = log_log.fit(ds[row["loss"]].sel(arm=row["arm"], drop=True), over="n")
+        assert (row["slope"], row["ci_low"], row["ci_high"]) == (fit.slope, fit.low, fit.high)
+        assert (row["ols"], row["wls_low"], row["bootstrap_high"]) == (fit.ols.value, fit.wls.low, fit.bootstrap[1])
+        assert (row["last_half"], row["curvature"]) == (fit.last_half.value, fit.curvature.value)
+        assert (row["sizes"], row["first"], row["last"], row["replicates"], row["complete"]) == (8, 1e3, 1e5, 10, 10)
+        assert (row["failed"], row["not_converged"], row["missing"], row["trusted"]) == (0, 0, 0, True)
+
+
+def test_companions_of_a_rate(ds, study):
+    row = tables.rates(ds, study, "quick").iloc[0]
+    assert row["predicted"] == -0.5 and row["bound"] == -0.5
+    assert row["reference_slope"] == pytest.approx(-0.5)
+    assert abs(row["start_slope"]) < 0.02
+    last = ds.sel(arm="softmax-relu", n=100000)
+    assert row["ratio_to_reference"] == pytest.approx(float(np.exp(np.log(last["L3"]).mean()) / last["fisher_L3"]))
+    other = tables.rates(ds, study, "quick").iloc[4]
+    assert np.isnan(other["reference_slope"]) and np.isnan(other["predicted"])
+
+
+def test_the_prediction_comes_from_the_figure_where_no_claim_gives_it(ds):
+    study = study_of(ds, claims=[])
+    assert list(tables.rates(ds, study, "quick")["predicted"][:2].fillna(0)) == [-0.24, 0]
+
+
+def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):
+    study = study_of(
+        ds, rates=[{"loss": "absent"}, {"loss": "L3", "over": "step"}, {"loss": "L3", "window": [1e3, 5e3]}]
+    )
+    table = tables.rates(ds, study, "quick")
+    assert len(table) == 12 and not table["trusted"].any()
+    assert "no variable 'absent'" in table["why"][0]
+    assert "no axis 'step'" in table["why"][4]
+    assert "3 sizes" in table["why"][8] and np.isfinite(table["slope"][8])
+    assert views.rates(table).rows  # what cannot be fitted can still be shown
+
+
+def test_the_presets_window_replaces_that_of_the_rate(ds):
+    presets = {"quick": {"replicates": 10, "window": [1e4, 1e5]}, "paper": {"replicates": 10}}
+    study = study_of(ds, presets=presets, rates=[{"loss": "L3", "window": [1e3, 2e4]}])
+    assert list(tables.rates(ds, study, "quick")["first"]) == [13895] * 4
+    assert list(tables.rates(ds, study, "paper")["last"]) == [13895] * 4
+
+
+def test_a_loss_with_further_dimensions_has_a_row_for_each_point(ds):
+    ds["block"] = ds["L3"] * xr.DataArray([1.0, 2.0], dims="part", coords={"part": ["A", "eta"]})
+    table = tables.rates(ds, study_of(ds, rates=[{"loss": "block"}]), "quick")
+    assert list(table["part"]) == ["A", "eta"] * 4
+    assert table["slope"][0] == pytest.approx(table["slope"][1])
+    assert views.rates(table).groups[1] == "block over n (8 sizes from 1000 to 100000), part = eta"
+
+
+def test_failed_runs_are_counted_where_they_happened(ds, study):
+    ds["status"][1, 2, 3] = int(Status.RAISED)
+    ds["message"][1, 2, 3] = "ValueError: x"
+    ds["status"][1, 3, 3] = int(Status.RAISED)
+    ds["message"][1, 3, 3] = "ValueError: x"
+    ds["status"][2, 0, 0] = int(Status.LIMIT)
+    ds["status"][3, 0, 0] = -1
+    table = tables.rates(ds, study, "quick")
+    assert list(table["failed"][:4]) == [0, 2, 0, 0]
+    assert list(table["not_converged"][:4]) == [0, 0, 1, 0]
+    assert list(table["missing"][:4]) == [0, 0, 0, 1]
+    assert list(table["trusted"][:4]) == [True, False, True, False]
+    statuses = tables.statuses(ds, study)
+    assert statuses.iloc[-1][["runs", "converged", "failed", "not_converged", "missing"]].tolist() == [
+        320,
+        316,
+        2,
+        1,
+        1,
+    ]
+    assert statuses["raised"].tolist() == [0, 2, 0, 0, 2]
+    failures = tables.failures(ds, study).to_dict("records")
+    assert [(f["status"], f["runs"], f["message"]) for f in failures] == [
+        ("RAISED", 2, "ValueError: x"),
+        ("LIMIT", 1, "The stopping criterion was met."),
+    ]
+    assert failures[0]["example"] == "n = 3728, replicate 3"
+
+
+def test_nothing_failed_is_said_too(ds, study):
+    assert len(tables.failures(ds, study)) == 0
+    row = views.statuses(tables.statuses(ds, study)).rows[-1]
+    assert row[:6] == ("all", "320", "320", "0", "0", "0")
+
+
+def test_summaries_against_numpy(ds, study):
+    table = tables.summaries(ds, study)
+    assert len(table) == 2 * 4 * 8
+    row = table[(table["variable"] == "rmse") & (table["arm"] == "sigmoid-relu") & (table["n"] == 3728)].iloc[0]
+    samples = ds["rmse"].sel(arm="sigmoid-relu", n=3728).values
+    mean, _, low, high = log_log.mean_interval(samples)
+    assert row[["mean", "ci_low", "ci_high"]].tolist() == pytest.approx([mean, low, high])
+    assert row["sd"] == pytest.approx(np.std(samples, ddof=1)) and row["median"] == pytest.approx(np.median(samples))
+    share = table[table["variable"] == "good"].iloc[0]
+    assert 0 <= share["ci_low"] < share["mean"] <= share["ci_high"] <= 1
+
+
+def test_summaries_of_failed_and_padded_points(ds):
+    ds["curve"] = ds["L3"] * xr.DataArray([1.0, np.nan], dims="slot", coords={"slot": [0, 1]})
+    ds["status"][0, 0, :4] = int(Status.NOT_FINITE)
+    ds["status"][1, 1, :] = int(Status.NOT_FINITE)
+    table = tables.summaries(ds, study_of(ds, summaries=["curve", "L3", "absent"]))
+    assert set(table["slot"].dropna()) == {0}  # the padding is not shown
+    of_loss = table[table["variable"] == "L3"]
+    assert of_loss.iloc[0][["replicates", "lost"]].tolist() == [6, 4]
+    assert len(of_loss) == 32 and of_loss["mean"].isna().sum() == 1  # a point of the grid is missed, not dropped
+
+
+def test_a_study_without_rates_or_claims(ds):
+    study = study_of(ds, rates=[], claims=[], summaries=[])
+    assert list(tables.rates(ds, study, "quick").columns)[:5] == ["arm", "label", "loss", "over", "slope"]
+    assert not len(tables.summaries(ds, study))
+    assert tuple(tables.claims(claims.judge(ds, study, "quick")).columns) == claims.COLUMNS
+    assert views.tally(tables.claims([])) == "0 supported, 0 not supported, 0 inconclusive"
+
+
+def test_arms_with_one_label_are_called_by_their_names():
+    table = pd.DataFrame({"arm": ["a", "b", "c"], "label": ["same", "same", "other"]})
+    assert views.names(table) == ["a", "b", "other"]
+
+
+def test_one_replicate_and_one_arm():
+    ds = results({"only": -0.5}, replicates=1)
+    table = tables.rates(ds, study_of(ds), "quick")
+    assert not table["trusted"].any() and "at least 2 are needed" in table["why"][0]
+    assert np.isfinite(table["slope"]).all() and table["ci_low"].isna().all()
+    assert list(table["first"]) == [N[0]] * 2

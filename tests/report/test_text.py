@@ -1,0 +1,123 @@
+"""Text and tables for print: escaping, exponents, and tables whose rows have as many cells as their heads."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moestat.report import render, tables, typography, views
+from moestat.study import claims
+
+SPECIAL = st.text(alphabet="aN1^()-_$\\{}%&#*.<>=~ ", max_size=20)
+EXPONENTS = st.text(alphabet="aN1-_$\\{}%*. ", max_size=4).map(lambda s: f"x^({s}) y^{s}")
+ANY = st.one_of(st.text(alphabet=st.characters(codec="utf-8"), max_size=40), SPECIAL, EXPONENTS)
+
+
+@settings(deadline=None)
+@given(ANY)
+def test_html_shows_the_text_and_no_markup_of_its_own(text):
+    shown = str(typography.html(text))
+    assert not re.search(r"<(?!/?sup>)", shown)
+
+    class Reader(HTMLParser):
+        seen = ""
+
+        def handle_data(self, data):
+            self.seen += data
+
+    reader = Reader()
+    reader.feed(shown)
+    reader.close()
+
+    def plain(s):
+        return re.sub(r"[\^()\r\n\0-]", "", typography.minus(s)).replace("\N{MINUS SIGN}", "")
+
+    assert plain(reader.seen) == plain(text)
+
+
+@settings(deadline=None)
+@given(ANY)
+def test_latex_leaves_no_special_character_alone(text):
+    shown = typography.latex(text)
+    bare = re.sub(r"\\[a-z]+(\{\})?|\\[&%$#_{}]", "", shown)
+    bare = re.sub(r"\$[^$]*\$", "", bare)
+    assert not re.search(r"[&%#_~^\\]", bare)
+
+
+@settings(deadline=None)
+@given(ANY)
+def test_mathtext_can_be_drawn(text):
+    from matplotlib.mathtext import MathTextParser
+
+    shown = typography.mathtext("".join(c for c in text if c.isprintable() and ord(c) < 0x250))
+    if shown.replace(r"\$", "").count("$"):
+        MathTextParser("path").parse(shown)
+
+
+def test_exponents_and_signs():
+    assert typography.html("n^(-1/2), [-1, 1]^d, x <= 3, 3-6") == "n<sup>−1/2</sup>, [−1, 1]<sup>d</sup>, x ≤ 3, 3-6"
+    assert typography.mathtext("n^(-1/2)") == "n$^{-1/2}$"
+    assert typography.latex("50 % of A_1") == r"50 \% of A\_1"
+
+
+def test_prose_keeps_the_stars_of_mathematics():
+    text = "f*(x) and N* + 1 with *emphasis* and **weight**.\n\nNext `code`.\n\n- one\n- two *2*"
+    assert typography.paragraphs(text) == (
+        "<p>f*(x) and N* + 1 with <em>emphasis</em> and <strong>weight</strong>.</p>\n"
+        "<p>Next <code>code</code>.</p>\n<ul><li>one</li><li>two <em>2</em></li></ul>"
+    )
+    assert "<script>" not in typography.paragraphs("<script>alert(1)</script>")
+
+
+@pytest.fixture
+def shown(ds, study):
+    ds["status"][1, 2, 3] = 8
+    verdicts = tables.claims(claims.judge(ds, study, "quick"))
+    table = tables.rates(ds, study, "quick")
+    return [
+        views.rates(table),
+        views.rates(table, brief=True),
+        *views.rates_by_loss(table),
+        views.claims(verdicts),
+        views.summaries(tables.summaries(ds, study)),
+        views.statuses(tables.statuses(ds, study)),
+        views.failures(tables.failures(ds, study)),
+        views.diagnostics(tables.diagnostics(ds, study)),
+    ]
+
+
+def test_tables_are_rectangular_in_every_format(shown):
+    for view in shown:
+        width = len(view.columns)
+        assert view.rows and all(len(row) == width for row in view.rows)
+        assert not view.groups or len(view.groups) == len(view.rows)
+        html = str(render.html(view))
+        rows = re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)
+        assert len(rows) == len(view.rows) + 1
+        assert all(len(re.findall(r"<t[hd][ >]", row)) == width for row in rows)
+        assert html.count('scope="row"') == len(view.rows) and html.count('scope="col"') == width
+        assert "<caption>" in html
+        latex = render.latex(view, label="tab:x")
+        body = latex.split(r"\midrule")[1].split(r"\bottomrule")[0]
+        lines = [line for line in body.splitlines() if line.endswith(r" \\") and "multicolumn" not in line]
+        assert len(lines) == len(view.rows)
+        assert all(len(re.findall(r"(?<!\\)&", line)) == width - 1 for line in lines)
+        pipes = [line for line in render.markdown(view).splitlines() if line.startswith("|")]
+        assert all(len(re.findall(r"(?<!\\)\|", line)) == width + 1 for line in pipes)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_terminal_loses_no_number(shown, width):
+    text = render.text(shown[1], width)
+    for row in shown[1].rows:
+        assert all(cell in text for cell in row[1:])
+    assert "\N{DAGGER} not trusted: 1 of 10 replicates are incomplete" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_verdicts_are_words_with_signs_not_colours_alone(shown):
+    html = str(render.html(shown[4]))
+    assert '<span class="verdict supported"><span aria-hidden="true">✓</span> supported</span>' in html
+    assert '<span class="verdict inconclusive">' in html
