@@ -11,8 +11,8 @@ import xarray as xr
 
 from moestat.experiments.cell import Cell
 from moestat.status import Status
-from moestat.study.located import listed
 from moestat.study.shard import Variable
+from moestat.study.words import listed
 
 
 class ContractError(TypeError):

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from moestat.study.errors import InputError
 from moestat.study.load import StudyFile
-from moestat.study.located import listed, nearest
+from moestat.study.words import listed, nearest
 
 
 def search_path(study_file: StudyFile) -> list[str]:

@@ -85,7 +85,7 @@ def find(name: str | Path) -> Path:
     known = known_studies()
     if text in known:
         return known[text]
-    from moestat.study.located import nearest
+    from moestat.study.words import nearest
 
     lines = "".join(f"\n  {key}  {title(path)}" for key, path in known.items()) or "\n  (none here)"
     raise InputError(f"there is no study {text!r}{nearest(text, known) or '.'} The known studies are:{lines}")
@@ -155,7 +155,7 @@ def _few(lines: list[str], limit: int = 8) -> str:
 
 def _cross_checks(study: Study) -> list[str]:
     """What one table says about another: arms, axes and presets that do not exist."""
-    from moestat.study.located import listed, nearest
+    from moestat.study.words import listed, nearest
 
     arms = [arm.name for arm in study.arms]
     presets = list(study.presets)
@@ -193,7 +193,7 @@ def axis_problems(axis: str, values: list[Any]) -> list[str]:
     """Say what is wrong with one axis of a grid."""
     import math
 
-    from moestat.study.located import show
+    from moestat.study.words import show
 
     found = []
     if axis in RESERVED or not axis.isidentifier():

@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from moestat.study.words import listed, nearest, show
+
 Loc = tuple[int | str, ...]
-
-
-def show(value: object, width: int = 60) -> str:
-    """Return a short text of any value, even of one whose ``repr`` fails (an integer of 5000 digits)."""
-    try:
-        text = repr(value)
-    except ValueError:
-        return f"a number too long to print ({type(value).__name__})"
-    return text if len(text) <= width else text[: width - 3] + "..."
-
-
-def nearest(word: str, allowed: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the allowed word closest to ``word``, or an empty text."""
-    close = difflib.get_close_matches(word, list(allowed), n=1, cutoff=0.6)
-    return f"; did you mean '{close[0]}'?" if close else ""
-
-
-def listed(words: Iterable[object], limit: int = 40) -> str:
-    """Join words by commas, at most ``limit`` of them."""
-    texts = [str(word) for word in words]
-    rest = f" and {len(texts) - limit} more" if len(texts) > limit else ""
-    return (", ".join(texts[:limit]) or "none") + rest
 
 
 def path_text(loc: Loc) -> str:

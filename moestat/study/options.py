@@ -46,11 +46,11 @@ class Parser(argparse.ArgumentParser):
         """Raise what is wrong as a sentence, with the option that may have been meant."""
         known = [option for action in self._actions for option in action.option_strings]
         if message.startswith("unrecognized arguments: "):
-            from moestat.study.located import nearest
+            from moestat.study.words import nearest
 
             word = message.removeprefix("unrecognized arguments: ").split(" ")[0]
             message = f"unknown argument {word!r}{nearest(word, known)}"
-        raise InputError(f"{message}; see: {self.prog} --help")
+        raise InputError(f"{message}{'' if message.endswith('?') else '.'} See: {self.prog} --help")
 
 
 def parser(command: str) -> argparse.ArgumentParser:

@@ -21,8 +21,9 @@ from moestat.experiments.cell import Cell
 from moestat.study import experiment as experiments
 from moestat.study.errors import InputError
 from moestat.study.load import StudyFile, axis_problems
-from moestat.study.located import listed, nearest, path_text, problems, show
+from moestat.study.located import path_text, problems
 from moestat.study.spec import Arm, Preset
+from moestat.study.words import listed, nearest, show
 
 MOST_REPLICATES = 2**32
 MOST_ROWS = 10**8

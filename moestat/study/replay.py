@@ -15,10 +15,10 @@ from moestat.status import Status
 from moestat.study import contract, shard, store, worker
 from moestat.study import experiment as experiments
 from moestat.study.errors import InputError
-from moestat.study.located import listed, nearest, show
 from moestat.study.plan import Plan, PlannedCell
 from moestat.study.run import cache_of, resolve_device
 from moestat.study.shard import Variable
+from moestat.study.words import listed, nearest, show
 
 
 @dataclass
