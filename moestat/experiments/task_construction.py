@@ -24,30 +24,19 @@ from moestat.neural.knowledge_sources import Source
 from moestat.status import Status
 
 
-class Repairs(SettingsModel):
-    """Which repairs of the printed construction are made, see :class:`moestat.neural.construction.model.Repairs`."""
-
-    heads: bool = True
-    subject_router: bool = True
-    amplitude: bool = True
-    representative: bool = True
-    first_entity: bool = True
-    reserved: bool = True
-    joint_isolation: bool = True
-
-
 class Settings(SettingsModel):
     """Settings of a cell."""
 
     size: str = Field("10x5x50", description="tasks x templates per task x pairs per task, or 'example' (the paper's)")
     theorem: Literal["moe", "dense"] = Field("moe", description="Theorem 4.2 or Theorem 4.1")
     router: Literal["one_hot", "argmax"] = Field("one_hot", description="'argmax' keeps the two heads of the print")
-    repairs: Repairs = Repairs()
+    repairs: str = Field("all", description="'all', 'none', 'all but heads', or 'heads + amplitude'")
     epsilon: float = Field(0.01, gt=0, lt=1)
     precision: Literal["float64", "float32"] = "float64"
     max_prefixes: int = Field(50_000, ge=1, description="with more prefixes a random sample of this size is checked")
     shared_subjects: float = Field(0.1, ge=0, le=1, description="share of subjects drawn from a pool of all tasks")
     subject_first: float = Field(0.6, ge=0, le=1, description="share of templates that start with the subject")
+    shared_templates: int = Field(0, ge=0, description="templates of each task that all tasks have in common")
     file: str = Field("", description="the user's own JSON lines; synthetic knowledge when empty")
     file_sha256: str = Field("", description="SHA-256 of the file")
 
@@ -57,6 +46,12 @@ class Settings(SettingsModel):
         if size != "example" and not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", size):
             raise ValueError(f"size is {size!r}; allowed are 'example' and tasks x templates x pairs such as '10x5x50'")
         return size
+
+    @field_validator("repairs")
+    @classmethod
+    def _repairs(cls, repairs: str) -> str:
+        model.Repairs.parse(repairs)
+        return repairs
 
     @model_validator(mode="after")
     def _router(self) -> Settings:
@@ -72,6 +67,7 @@ class Settings(SettingsModel):
             file_sha256=self.file_sha256,
             shared_subjects=self.shared_subjects,
             subject_first=self.subject_first,
+            shared_templates=self.shared_templates,
         )
 
 
@@ -83,13 +79,16 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     Returns
     -------
     xarray.Dataset
-        Sizes (``tokens``, ``patterns``, ``prefixes``, ``checked``, ``ambiguous``), ``rank`` of the template vectors and
-        ``rank_bound`` for one head, ``heads`` in all, ``dimension_ratio`` (coordinates in use over L|T|, the larger
-        block), ``width_ratio`` (neurons of an expert or circuit over L|T(k)| + N, the largest one), ``neurons_ratio``
-        (all neurons over L|T| + N|K|), ``router_error``, ``separable``, and the counts ``misrouted`` (among
-        prefixes of one task), ``misrouted_ambiguous``, ``low_mass``, ``low_mass_ambiguous``, ``circuit_differs``,
-        ``circuit_differs_ambiguous`` with shares, ``worst_mass``, ``most_active`` tasks at a prefix of one task, and
-        ``failure_routing``, ``failure_mass``: the shortest prefix that fails, in words.
+        Sizes: ``tokens``, ``templates``, ``longest`` template, ``patterns``, ``prefixes``, of which ``checked`` and
+        ``ambiguous`` (several tasks generate them: the theorems cannot mean them). Weights: ``heads`` in all, ``rank``
+        of the template vectors, ``rank_bound`` for one content head, ``rank_excess`` over it, ``dependent``: patterns
+        less rank, ``dimension_ratio``: coordinates in use over L|T| (larger block), ``width``: neurons of the largest
+        expert or circuit, ``width_ratio``: over L|T(k)| + N (largest task), ``neurons`` in all, ``neurons_ratio``: over
+        L|T| + N|K|, ``router_error`` against the one-hot target, ``inseparable``: whether the router's argmax is wrong
+        on a pattern. Checks, as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also
+        ``_ambiguous`` (``low_mass`` counts both, the others one-task prefixes), ``failing``: any of them, and
+        ``failing_share``; ``worst_mass``, ``most_active`` tasks at a prefix of one task; ``failure``: the shortest
+        failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one.
     """
     settings = Settings.model_validate(dict(cell.settings))
     rows = [_replicate(cell, settings, replicate) for replicate in replicates]
@@ -105,7 +104,7 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
         knowledge,
         cell.generator(replicate, "weights", **identity),
         theorem=settings.theorem,
-        repairs=model.Repairs(**settings.repairs.model_dump()),
+        repairs=model.Repairs.parse(settings.repairs),
         router=settings.router,
         epsilon=settings.epsilon,
     )
@@ -129,7 +128,8 @@ def _sizes(built: model.Construction) -> dict[str, Any]:
         "prefixes": len(knowledge.prefixes),
         "rank": built.rank,
         "rank_bound": built.rank_bound,
-        "rank_share": built.rank / len(knowledge.prefixes.patterns),
+        "rank_excess": built.rank - built.rank_bound,
+        "dependent": len(knowledge.prefixes.patterns) - built.rank,
         "heads": built.heads,
         "dimension_ratio": max(built.used) / built.block,
         "width": int(widths.max()),
@@ -137,7 +137,7 @@ def _sizes(built: model.Construction) -> dict[str, Any]:
         "neurons": int(widths.sum()),
         "neurons_ratio": float(widths.sum() / all_neurons),
         "router_error": built.router_error,
-        "separable": float(built.separable),
+        "inseparable": not built.separable,
     }
 
 
@@ -145,25 +145,22 @@ def _findings(built: model.Construction, found: Check) -> dict[str, Any]:
     """Return what the check found on the prefixes."""
     single = found.single
     misrouted = found.misrouted if built.theorem == "moe" else np.zeros_like(single)
-    singles, checked = max(int(single.sum()), 1), len(found.prefixes)
-    wrong = misrouted | found.low_mass | found.differs
+    wrong = ((misrouted | found.differs) & single) | found.low_mass
     return {
-        "checked": checked,
+        "checked": len(found.prefixes),
         "ambiguous": int((~single).sum()),
         "misrouted": int((misrouted & single).sum()),
         "misrouted_ambiguous": int((misrouted & ~single).sum()),
-        "routed_share": float(1.0 - (misrouted & single).sum() / singles),
         "low_mass": int(found.low_mass.sum()),
         "low_mass_ambiguous": int((found.low_mass & ~single).sum()),
-        "mass_share": float(1.0 - found.low_mass.mean()),
         "worst_mass": float(found.mass.min()),
         "circuit_differs": int((found.differs & single).sum()),
         "circuit_differs_ambiguous": int((found.differs & ~single).sum()),
-        "circuit_share": float(1.0 - (found.differs & single).sum() / singles),
         "most_active": int(found.active[single].max(initial=0)),
+        "failing": int(wrong.sum()),
         "failing_share": float(wrong.mean()),
-        "failure_routing": found.first(misrouted & single, built),
-        "failure_mass": found.first(found.low_mass, built),
+        "failure": found.first(wrong, built),
+        "failure_ambiguous": found.first(~single, built),
     }
 
 

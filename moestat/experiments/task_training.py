@@ -21,6 +21,9 @@ from moestat.neural.knowledge_sources import Source
 from moestat.neural.template import END
 from moestat.status import Status
 
+CUTS = ("start", "recall", "rest")
+"""Where a sentence was cut: so many entities were shown (none, the subject, both)."""
+
 
 class Settings(SettingsModel):
     """Settings of a cell; the defaults are the paper's, *ours* where it does not say."""
@@ -72,9 +75,9 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     Returns
     -------
     xarray.Dataset
-        ``accuracy``: share of the completed sentences that are in the dataset; the same by where the cut fell:
-        ``accuracy_start`` (before the subject), ``accuracy_recall`` (the object is still to be recalled) and
-        ``accuracy_rest`` (after the object). Over the tokens of the test sentences: ``mutual_information`` of task and
+        ``accuracy``: share of the completed sentences that are in the dataset; ``accuracy_by_cut`` (cut): the same by
+        where the sentence was cut: before the subject (``start``), with the object still to be recalled (``recall``)
+        or after the object (``rest``). Over the tokens of the test sentences: ``mutual_information`` of task and
         expert in bits, ``information_limit``: that of the experts the router loss asks for, ``usage_entropy`` of the
         experts in bits, ``top_share`` of a task's favourite expert, ``routed_as_asked``: share sent to expert k mod E
         of their task k, among tokens whose prefix one task alone generates, ``ambiguous_share``: the other tokens,
@@ -92,10 +95,11 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     settings = Settings.model_validate(dict(cell.settings))
     with one_thread():
         rows = [_replicate(cell, settings, replicate) for replicate in replicates]
-    dims = {"routing": ("task", "expert"), "curve": ("epoch",)}
+    dims = {"routing": ("task", "expert"), "curve": ("epoch",), "accuracy_by_cut": ("cut",)}
     variables = {name: (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows])) for name in rows[0]}
     coords = {
         "replicate": np.asarray(replicates, dtype=np.int64),
+        "cut": np.array(CUTS, dtype=object),
         "task": np.arange(1, settings.tasks + 1),
         "expert": np.arange(1, settings.experts + 1),
         "epoch": np.arange(1, settings.epochs + 1),
@@ -170,7 +174,7 @@ def _routing(expert: np.ndarray, knowledge: Knowledge, rows: np.ndarray, setting
 
 def _completions(
     model: Any, knowledge: Knowledge, rows: np.ndarray, settings: Settings, rng: np.random.Generator
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Cut test sentences at random, complete them, and return the shares that are sentences of the dataset."""
     from moestat.neural import task_training as training
 
@@ -181,6 +185,6 @@ def _completions(
     right = training.in_dataset(knowledge, training.complete(model, tokens, cut, knowledge.token_id[END]))
     named = (tokens >= len(knowledge.words)) & (np.arange(tokens.shape[1]) < cut[:, None])
     shown = named.sum(axis=1)
-    parts = {f"accuracy_{name}": right[shown == i] for i, name in enumerate(("start", "recall", "rest"))}
-    shares = {name: float(part.mean()) if part.size else np.nan for name, part in parts.items()}
-    return {"accuracy": float(right.mean()), **shares}
+    parts = [right[shown == i] for i in range(len(CUTS))]
+    by_cut = np.array([part.mean() if part.size else np.nan for part in parts])
+    return {"accuracy": float(right.mean()), "accuracy_by_cut": by_cut}

@@ -65,6 +65,7 @@ class Source:
     file_sha256: str = ""
     shared_subjects: float = 0.1
     subject_first: float = 0.6
+    shared_templates: int = 0
 
     @classmethod
     def parse(cls, size: str, **options: Any) -> Source:
@@ -75,8 +76,16 @@ class Source:
     @property
     def identity(self) -> dict[str, object]:
         """What the draw depends on, to be used as the identity of its random stream."""
-        own = {"file_sha256": self.file_sha256} if self.file else {"subject_first": self.subject_first}
-        return {"size": self.size, "shared_subjects": self.shared_subjects, **own}
+        if self.size == "example":
+            return {"size": self.size}
+        if self.file:
+            return {"size": self.size, "file_sha256": self.file_sha256}
+        return {
+            "size": self.size,
+            "subject_first": self.subject_first,
+            "shared_subjects": self.shared_subjects,
+            "shared_templates": self.shared_templates,
+        }
 
     def draw(self, rng: np.random.Generator) -> Knowledge:
         """Return the knowledge.
@@ -96,6 +105,7 @@ class Source:
                 self.pairs,
                 shared_subjects=self.shared_subjects,
                 subject_first=self.subject_first,
+                shared_templates=self.shared_templates,
             )
         knowledge = load(self.file)
         found = digest(self.file)

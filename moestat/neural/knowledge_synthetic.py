@@ -47,6 +47,7 @@ def synthetic(
     fewest_objects: int = 10,
     zipf: float = 0.7,
     max_length: int = 10,
+    shared_templates: int = 0,
 ) -> Knowledge:
     """Draw knowledge of the shape of the paper's WikiData5M sample.
 
@@ -69,6 +70,8 @@ def synthetic(
         Objects are drawn with weights 1 / rank**zipf.
     max_length : int
         Longest template, at least 9.
+    shared_templates : int
+        So many templates of every task are common to all tasks (and hold no word of a relation).
 
     Returns
     -------
@@ -77,18 +80,16 @@ def synthetic(
     """
     if max_length < 9:
         raise KnowledgeError(f"max_length is {max_length}; the generator needs at least 9")
+    if not 0 <= shared_templates <= templates:
+        raise KnowledgeError(f"shared_templates is {shared_templates}; allowed are 0 to {templates}, all of a task's")
     names = _Names(rng)
     pool = [f"{names.new(2)} {names.new(2)}" for _ in range(max(2 * int(np.ceil(shared_subjects * pairs)), 1))]
     seen: set[Template] = set()
+    everywhere = _templates(rng, shared_templates, [], subject_first, max_length, seen)
     out = []
     for k in range(tasks):
         own = [names.new(2) for _ in range(3)]
-        chosen: list[Template] = []
-        while len(chosen) < templates:
-            template = _template(rng, own, subject_first, max_length)
-            if template not in seen:
-                seen.add(template)
-                chosen.append(template)
+        chosen = everywhere + _templates(rng, templates - shared_templates, own, subject_first, max_length, seen)
         shared = int(round(shared_subjects * pairs))
         subjects = [pool[i] for i in rng.choice(len(pool), shared, replace=False)]
         subjects += [f"{names.new(2)} {names.new(2)}" for _ in range(pairs - shared)]
@@ -100,6 +101,19 @@ def synthetic(
         table = tuple((subject, objects[i]) for subject, i in zip(subjects, drawn, strict=True))
         out.append(Task(f"R{k:02d} {own[0]}", tuple(chosen), table))
     return Knowledge(tuple(out))
+
+
+def _templates(
+    rng: np.random.Generator, count: int, own: list[str], subject_first: float, max_length: int, seen: set[Template]
+) -> list[Template]:
+    """Draw templates that are not in ``seen``, and enter them there."""
+    chosen: list[Template] = []
+    while len(chosen) < count:
+        template = _template(rng, own, subject_first, max_length)
+        if template not in seen:
+            seen.add(template)
+            chosen.append(template)
+    return chosen
 
 
 def _template(rng: np.random.Generator, own: list[str], subject_first: float, max_length: int) -> Template:
@@ -116,6 +130,8 @@ def _template(rng: np.random.Generator, own: list[str], subject_first: float, ma
         return [COMMON[i] for i in rng.choice(len(COMMON), count, p=weight / weight.sum(), replace=False)]
 
     def with_own(words: list[str]) -> list[str]:
+        if not own:
+            return words
         place = int(rng.integers(len(words) + 1))
         return [*words[:place], own[rng.integers(len(own))], *words[place:]]
 

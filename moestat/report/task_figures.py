@@ -1,8 +1,8 @@
-"""Figures of the task-routing studies."""
+"""Figures of the task-routing studies: what fails without a repair, routing maps (Fig. 2), accuracy (Fig. 3)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from moestat import rates
 from moestat.report import style
 from moestat.report.tables import label
 from moestat.study.spec import Figure
@@ -40,6 +41,7 @@ def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str =
     less = [f"\N{MINUS SIGN} {value.removeprefix('all but ')}" if value != "all" else value for value in taken]
     canvas = style.new_figure(style.TWO_COLUMNS, 0.9 + 2.3 * len(arms))
     grid = canvas.subplots(len(arms), 2, squeeze=False)
+    _pad(canvas)
     for row, arm in zip(grid, arms, strict=True):
         shares = ds[variable].sel(arm=arm)
         for axes, rows, texts, title in ((row[0], taken, less, "one taken back"), (row[1], made, steps, "one by one")):
@@ -73,3 +75,103 @@ def _panel(axes: Axes, shares: xr.DataArray, rows: list[str], texts: list[str]) 
     axes.grid(axis="y", visible=False)
     for edge in np.arange(0.5, len(rows) - 1):
         axes.axhline(edge, color=style.GRID, linewidth=0.4)
+
+
+def _pad(canvas: Canvas) -> None:
+    """Leave some room around the panels."""
+    engine = canvas.get_layout_engine()
+    assert engine is not None
+    engine.set(w_pad=0.08, h_pad=0.08)  # type: ignore[call-arg]
+
+
+def routing_maps(
+    ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], tasks: int = 20, experts: int = 7, replicate: int = 0
+) -> Canvas:
+    """Draw which experts the tokens of every task go to, one map per arm (Fig. 2 of the task-routing paper).
+
+    Experts have no order of their own in arms without the router loss, and a mean over runs would blur them: one
+    replicate is shown. The numbers above a map are means over all replicates.
+
+    Parameters
+    ----------
+    arms : sequence of str
+        One map each; arms that were not run are left out.
+    tasks, experts : int
+        The cell that is shown if it was run; else the first one.
+    """
+    at = {
+        axis: value if value in ds[axis].values else ds[axis].values[0]
+        for axis, value in (("tasks", tasks), ("experts", experts))
+        if axis in ds.dims
+    }
+    shown = [arm for arm in arms if arm in ds["arm"].values]
+    here = ds.sel(at)
+    canvas = style.new_figure(style.TWO_COLUMNS, 3.3)
+    grid = canvas.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    _pad(canvas)
+    image = None
+    for axes, arm in zip(grid, shown, strict=True):
+        cell = here.sel(arm=arm)
+        share = cell["routing"].isel(replicate=replicate).dropna("task", how="all").dropna("expert", how="all")
+        image = axes.imshow(share.transpose("task", "expert").values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+        axes.grid(False)
+        for axis, name in ((axes.xaxis, "expert"), (axes.yaxis, "task")):
+            every = max(1, share.sizes[name] // 10)
+            axis.set_ticks(range(0, share.sizes[name], every), [str(v) for v in share[name].values[::every]])
+        axes.set_xlabel("expert")
+        information, top = (float(cell[name].mean()) for name in ("mutual_information", "top_share"))
+        axes.set_title(f"{label(ds, arm)}\n{information:.2f} bits, favourite {100 * top:.0f} %", loc="left")
+    grid[0].set_ylabel("task")
+    if image is not None:
+        bar = canvas.colorbar(image, ax=list(grid), pad=0.02, aspect=25)
+        bar.set_label("share of the task's tokens")
+        bar.outline.set_visible(False)  # type: ignore[operator]
+    size = ", ".join(f"{value} {axis}" for axis, value in at.items())
+    canvas.suptitle(f"{figure.title}: {size}" if size else figure.title, weight="bold")
+    return canvas
+
+
+def accuracy_curves(
+    ds: xr.Dataset,
+    figure: Figure,
+    *,
+    arms: Sequence[str],
+    printed: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
+    variable: str = "accuracy",
+) -> Canvas:
+    """Draw accuracy against the number of experts, one panel per number of tasks (Fig. 3 and Table 1).
+
+    Parameters
+    ----------
+    arms : sequence of str
+        One line each, with t-intervals over replicates; arms that were not run are left out.
+    printed : mapping, optional
+        ``{tasks: {experts: {arm: per cent}}}`` of the paper, drawn as hollow marks.
+    """
+    shown = [arm for arm in arms if arm in ds["arm"].values]
+    panels = [int(value) for value in ds["tasks"].values]
+    columns = min(len(panels), 2)
+    canvas = style.new_figure(style.TWO_COLUMNS, 0.8 + 2.4 * -(-len(panels) // columns))
+    grid = canvas.subplots(-(-len(panels) // columns), columns, squeeze=False, sharey=True)
+    _pad(canvas)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.remove()
+    for axes, tasks in zip(grid.flat, panels, strict=False):
+        for number, arm in enumerate(shown):
+            values = 100.0 * ds[variable].sel(arm=arm, tasks=tasks).transpose("experts", "replicate")
+            experts = ds["experts"].values.astype(float)
+            x = experts + 0.12 * (number - (len(shown) - 1) / 2)
+            mean, _, low, high = (np.asarray(part) for part in rates.mean_interval(values.values))
+            colour, marker = style.COLOURS[number], style.MARKERS[number]
+            axes.errorbar(x, mean, [mean - low, high - mean], color=colour, marker=marker, label=label(ds, arm))
+            rows = (printed or {}).get(str(tasks), {})
+            paper = [rows.get(str(int(e)), {}).get(arm, np.nan) for e in experts]
+            axes.plot(x, paper, color=colour, marker=marker, fillstyle="none", linestyle="none")
+        axes.set_title(f"{tasks} tasks", loc="left")
+        axes.set_xlabel("experts")
+        axes.set_xticks(ds["experts"].values)
+        axes.set_ylabel("accuracy (%)")
+    handles, texts = grid.flat[0].get_legend_handles_labels()
+    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts), title="hollow: printed in the paper")
+    canvas.suptitle(figure.title, weight="bold")
+    return canvas

@@ -14,9 +14,6 @@ def cell(**settings):
     return Cell("moestat.experiments.task_construction", 3, "arm", {}, resolved)
 
 
-NONE = dict.fromkeys(task_construction.Repairs.model_fields, False)
-
-
 def test_repaired_theorem_on_the_example_and_small_sizes():
     for size in ("example", "5x3x20"):
         found = task_construction.run(cell(size=size), [0, 4])
@@ -27,17 +24,16 @@ def test_repaired_theorem_on_the_example_and_small_sizes():
             assert not found[count].any()
         assert (found["width_ratio"] <= 1).all()
         assert (found["dimension_ratio"] <= 1).all()
-        assert (found["failure_mass"] == "").all()
+        assert (found["failure"] == "").all()
 
 
 def test_printed_theorem_fails_and_says_where():
-    found = task_construction.run(cell(size="5x3x20", repairs=NONE), [0])
+    found = task_construction.run(cell(size="5x3x20", repairs="none"), [0])
     assert found["misrouted"].item() > 0
     assert found["low_mass"].item() > 0.5 * found["prefixes"].item()
     assert found["heads"].item() == 2
     assert found["rank"].item() <= found["rank_bound"].item() < found["patterns"].item()
-    assert "routed to" in found["failure_routing"].item()
-    assert "instead of" in found["failure_mass"].item()
+    assert "instead of" in found["failure"].item()
 
 
 def test_dense_circuits():
@@ -46,6 +42,13 @@ def test_dense_circuits():
     assert not found["low_mass"].any()
     assert (found["neurons_ratio"] <= 1).all()
     assert (found["most_active"] == 1).all()
+
+
+def test_templates_that_all_tasks_share_break_the_count_of_neurons():
+    found = task_construction.run(cell(size="5x3x20", theorem="dense", shared_templates=2), [0])
+    assert found["neurons_ratio"].item() > 1
+    assert found["ambiguous"].item() > 0
+    assert " or " in found["failure_ambiguous"].item()
 
 
 def test_replicates_do_not_depend_on_the_block():
@@ -57,7 +60,7 @@ def test_replicates_do_not_depend_on_the_block():
 
 def test_arms_share_the_dataset():
     first = task_construction.run(cell(size="5x3x20"), [0])
-    second = task_construction.run(cell(size="5x3x20", repairs=NONE, theorem="dense"), [0])
+    second = task_construction.run(cell(size="5x3x20", repairs="none", theorem="dense"), [0])
     for name in ("tokens", "patterns", "prefixes", "ambiguous"):
         assert first[name].item() == second[name].item()
 
@@ -67,7 +70,7 @@ def test_arms_share_the_dataset():
     [
         ({"size": "10x5"}, "tasks x templates x pairs"),
         ({"theorem": "dense", "router": "argmax"}, "has no router"),
-        ({"repairs": {"spelling": True}}, "Extra inputs"),
+        ({"repairs": "all but spelling"}, "joint_isolation"),
         ({"epsilon": 0}, "greater than 0"),
     ],
 )

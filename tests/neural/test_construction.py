@@ -132,10 +132,13 @@ def test_paper_example_fails_as_printed_and_names_the_prefix():
     found = check(built := build(knowledge, rng, repairs=replace(Repairs(), subject_router=False)), rng)
     # "Paris is" and "English is" look alike to a router that sees the template only
     assert found.misrouted.sum() == 4
-    sentence = found.first(found.misrouted, built)
-    assert sentence.startswith('["Paris"] of location: routed to language') or sentence.startswith('["English"] of')
-    assert "instead of" in sentence
-    printed = check(build(knowledge, rng, repairs=Repairs.none()), rng)
+    routed = found.first(found.misrouted, built)
+    assert routed.startswith(
+        ('["Paris"] of location: routed to language', '["English"] of language: routed to location')
+    )
+    wrong = found.first(found.low_mass, built)
+    assert "says spoken instead of in" in wrong or "says in instead of spoken" in wrong
+    printed = check(build(knowledge, rng, repairs=Repairs.parse("none")), rng)
     assert printed.low_mass.mean() > 0.5
 
 
@@ -158,6 +161,16 @@ def test_every_repair_is_needed(repair, theorem):
     assert check(built, rng).low_mass.any()
     mended = build(knowledge, np.random.default_rng(2), theorem=theorem)
     assert not check(mended, rng).low_mass.any()
+
+
+def test_repairs_are_read_from_words():
+    assert Repairs.parse("all") == Repairs()
+    assert not any(getattr(Repairs.parse("none"), field.name) for field in fields(Repairs))
+    assert Repairs.parse("all but heads + reserved") == replace(Repairs(), heads=False, reserved=False)
+    assert Repairs.parse("heads + reserved") == replace(Repairs.parse("none"), heads=True, reserved=True)
+    for wrong in ("everything", "all but spelling", "heads, amplitude"):
+        with pytest.raises(ValueError, match="allowed are 'all', 'none'"):
+            Repairs.parse(wrong)
 
 
 def test_rank_of_template_vectors_is_bounded_by_the_embeddings():
@@ -186,10 +199,11 @@ def test_a_subject_in_two_tables_with_a_shared_beginning_is_beyond_disjoint_circ
         )
     )
     rng = np.random.default_rng(0)
-    found = check(build(knowledge, rng, theorem="dense"), rng)
+    found = check(built := build(knowledge, rng, theorem="dense"), rng)
     both = found.prefixes.compatible.all(axis=1)
     assert both.sum() == 2  # "Ada" and "Ada was"
     assert found.differs[both].all()
+    assert found.first(found.differs, built) == '["Ada"] of born or died: a circuit alone gives other bits'
     assert not found.differs[~both].any()
     assert not found.low_mass[~both].any()
     moe = check(build(knowledge, rng), rng)

@@ -144,6 +144,14 @@ def test_synthetic_shape_and_separation(seed, tasks, templates, pairs):
     assert np.all(found.pattern_tasks[shows_object].sum(axis=1) == 1)
 
 
+def test_synthetic_shares_templates_when_asked():
+    knowledge = synthetic(np.random.default_rng(0), 4, 3, 5, shared_templates=2)
+    assert len(knowledge.templates) == 2 + 4
+    assert all(task.templates[:2] == knowledge.tasks[0].templates[:2] for task in knowledge.tasks)
+    with pytest.raises(KnowledgeError, match="shared_templates is 4"):
+        synthetic(np.random.default_rng(0), 2, 3, 5, shared_templates=4)
+
+
 def test_synthetic_is_reproducible():
     first, second, other = (synthetic(np.random.default_rng(seed), 4) for seed in (1, 1, 2))
     assert first == second

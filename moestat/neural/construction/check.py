@@ -56,13 +56,17 @@ class Check:
         knowledge = construction.knowledge
         names = [task.name for task in knowledge.tasks]
         mine = " or ".join(names[k] for k in np.flatnonzero(self.prefixes.compatible[row]))
-        valid = [knowledge.vocabulary[token] for token in self.prefixes.valid(row)]
-        allowed = " or ".join(valid) if len(valid) < 4 else f"one of {len(valid)} tokens"
-        text = f"[{knowledge.decode(self.prefixes.tokens[row])}] of {mine}: "
-        if construction.theorem == "moe":
-            text += f"routed to {names[self.expert[row]]}, "
-        text += f"says {knowledge.vocabulary[self.said[row]]} instead of {allowed}"
-        return text + f" (mass on the valid tokens {self.mass[row]:.2g})"
+        what = []
+        if construction.theorem == "moe" and self.misrouted[row]:
+            what.append(f"routed to {names[self.expert[row]]}")
+        if self.low_mass[row]:
+            valid = [knowledge.vocabulary[token] for token in self.prefixes.valid(row)]
+            allowed = " or ".join(valid) if len(valid) < 4 else f"one of {len(valid)} tokens"
+            said = knowledge.vocabulary[self.said[row]]
+            what.append(f"says {said} instead of {allowed} (mass on the valid tokens {self.mass[row]:.2g})")
+        if self.differs[row]:
+            what.append("a circuit alone gives other bits")
+        return f"[{knowledge.decode(self.prefixes.tokens[row])}] of {mine}" + (f": {', '.join(what)}" if what else "")
 
 
 def check(construction: Construction, rng: np.random.Generator, *, most: int = 50_000) -> Check:

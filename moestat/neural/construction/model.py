@@ -55,9 +55,25 @@ class Repairs:
     off by the same score, of template and subject together."""
 
     @classmethod
-    def none(cls) -> Repairs:
-        """Return the construction as printed."""
-        return cls(**{field.name: False for field in fields(cls)})
+    def parse(cls, text: str) -> Repairs:
+        """Read ``"all"``, ``"none"`` (as printed), ``"all but heads"`` or a sum such as ``"heads + amplitude"``.
+
+        Raises
+        ------
+        ValueError
+            If a name is not a repair.
+        """
+        names = [field.name for field in fields(cls)]
+        rest = text.strip().removeprefix("all but ") if text.strip() not in ("all", "none") else ""
+        listed = [name.strip() for name in rest.split("+")] if rest else []
+        wrong = [name for name in listed if name not in names]
+        if wrong:
+            raise ValueError(
+                f"repairs is {text!r}; allowed are 'all', 'none', 'all but' or nothing before a sum of "
+                f"{' + '.join(names)}"
+            )
+        most = text.strip().startswith("all")
+        return cls(**{name: (name in listed) != most for name in names})
 
 
 @dataclass(frozen=True)
