@@ -110,15 +110,18 @@ class Recommendation:
 
     def draw(self, ax: Axes) -> None:
         """Draw the means and shade the range: the candidates whose bar reaches the best mean."""
+        from moestat.report import style
+
+        colour = style.COLOURS[2]
         positions = np.log2(self.experts)
         edges = np.concatenate([[positions[0] - 0.5], (positions[1:] + positions[:-1]) / 2, [positions[-1] + 0.5]])
         for i, inside in enumerate(self.within):
             if inside:
-                ax.axvspan(edges[i], edges[i + 1], color="tab:green", alpha=0.12, lw=0)
-        ax.axhline(np.max(self.mean), color="tab:green", lw=1, ls="--", label="best mean")
+                ax.axvspan(edges[i], edges[i + 1], color=colour, alpha=0.12, lw=0)
+        ax.axhline(np.max(self.mean), color=colour, lw=1, ls="--", label="best mean")
         bars = "mean ± standard error of its distance to the best"
-        ax.errorbar(positions, self.mean, yerr=self.behind_se, fmt="o-", color="black", capsize=3, label=bars)
-        ax.axvline(np.log2(self.coverage), color="grey", lw=1, ls=":", label="K log K")
+        ax.errorbar(positions, self.mean, yerr=self.behind_se, fmt="o-", color=style.INK, capsize=3, label=bars)
+        ax.axvline(np.log2(self.coverage), color=style.REFERENCE, lw=1, ls=":", label="K log K")
         ax.set_xlim(edges[0], edges[-1])
         ax.set_xticks(positions, [str(m) for m in self.experts])
         ax.set_xlabel("number of experts M")
@@ -127,11 +130,12 @@ class Recommendation:
 
     def figure(self) -> Figure:
         """Return a figure of :meth:`draw`."""
-        from matplotlib.figure import Figure
+        from moestat.report import style
 
-        figure = Figure(figsize=(5.5, 3.6), layout="constrained")
-        self.draw(figure.add_subplot())
-        _legend(figure)
+        with style.look():
+            figure = style.new_figure(5.5, 3.6)
+            self.draw(figure.add_subplot())
+            _legend(figure)
         return figure
 
 
@@ -286,19 +290,19 @@ def of_study(ds: xr.Dataset, arm: str, *, variable: str = "last_accuracy", clust
 
 def study_figure(ds: xr.Dataset, figure: object, *, variable: str = "last_accuracy", clusters: int = 4) -> Figure:
     """Draw the recommendation of every arm of a study; a figure of kind ``function``."""
-    from matplotlib.figure import Figure
+    from moestat.report import style
+    from moestat.report.tables import label
 
     arms = [str(arm) for arm in ds["arm"].values]
     rows = -(-len(arms) // 2)
-    canvas = Figure(figsize=(7.2, 2.9 * rows), layout="constrained")
+    canvas = style.new_figure(style.TWO_COLUMNS, 2.7 * rows)
     panels = canvas.subplots(rows, min(2, len(arms)), squeeze=False)
     for ax in panels.flat[len(arms) :]:
         ax.remove()
     for ax, arm in zip(panels.flat, arms, strict=False):
         found = of_study(ds, arm, variable=variable, clusters=clusters)
         found.draw(ax)
-        label = str(ds["arm_label"].sel(arm=arm).item()) if "arm_label" in ds.coords else arm
-        ax.set_title(f"{label}: {found.text}")
+        ax.set_title(f"{label(ds, arm)}: {found.text}")
     _legend(canvas)
     return canvas
 
