@@ -125,7 +125,7 @@ def routing_maps(
     if image is not None:
         bar = canvas.colorbar(image, ax=list(grid), pad=0.02, aspect=25)
         bar.set_label("share of the task's tokens")
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
     size = ", ".join(f"{value} {axis}" for axis, value in at.items())
     canvas.suptitle(f"{figure.title}: {size}" if size else figure.title, weight="bold")
     return canvas

@@ -7,7 +7,8 @@ import re
 
 from markupsafe import Markup
 
-EXPONENT = re.compile(r"(?<!\\)\^(?:\(([A-Za-z0-9+\-\u2212*/., ]{1,20})\)|([-\u2212]?(?:[A-Za-z]|\d+(?:\.\d+)?))(?!\w))")
+_POWER = r"\(([A-Za-z0-9+\-\u2212*/., ]{1,20})\)|([-\u2212]?(?:[A-Za-z]|\d+(?:\.\d+)?))(?!\w)"
+EXPONENT = re.compile(rf"(?<!\\)\^(?:{_POWER})")
 """An exponent that is set as one: ^(...) with letters, digits and operators, or one letter or number after ^."""
 
 MINUS = re.compile(r"(?<![\w\-.)])-(?=\.?\d)")

@@ -1,0 +1,383 @@
+"""Figures: what is drawn is what was computed, nothing overlaps or is cut off, and odd results are drawn or refused."""
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.colors import to_rgb
+from report_example import SLOPES, N, results, study_of
+
+from moestat import rates as log_log
+from moestat.report import captions, figures, style
+from moestat.study.spec import Figure, Panel
+
+PANEL = {"variable": "L3", "ylabel": "Voronoi loss L3", "reference": "fisher_L3", "start": "start_L3"}
+
+
+def figure(*panels, **more):
+    return Figure.model_validate({"kind": "rates", "panels": list(panels)} | more)
+
+
+def draw(ds, made, **more):
+    return figures.draw(ds, study_of(ds, **({"claims": [], "figures": []} | more)), "quick", made)
+
+
+def lines(axes, **look):
+    """Lines with data that have these properties."""
+    return [
+        line
+        for line in axes.get_lines()
+        if len(line.get_xdata()) and all(getattr(line, f"get_{key}")() == value for key, value in look.items())
+    ]
+
+
+def slope_of(line):
+    x, y = np.log(line.get_xdata()), np.log(line.get_ydata())
+    return (y[-1] - y[0]) / (x[-1] - x[0])
+
+
+# --- rates -----------------------------------------------------------------------------------------------------------
+
+
+def test_points_bars_and_lines_of_a_rate_panel(ds):
+    canvas, (facts,) = draw(ds, figure(PANEL | {"predicted": {"softmax-relu": -0.24}}))
+    axes = canvas.axes[0]
+    arm = ds["L3"].sel(arm="softmax-relu", drop=True)
+    fit = log_log.fit(arm, over="n")
+    mean, _, low, high = log_log.mean_interval(np.log(arm.values))
+    points = lines(axes, marker="o", linestyle="None", color=style.COLOURS[0])[0]
+    assert points.get_ydata() == pytest.approx(np.exp(mean))
+    assert points.get_xdata() == pytest.approx(N, rel=0.1)
+    bars = axes.collections[0].get_segments()
+    assert [bar[0, 1] for bar in bars] == pytest.approx(np.exp(low))
+    assert [bar[1, 1] for bar in bars] == pytest.approx(np.exp(high))
+    fitted = next(line for line in lines(axes, linestyle="-", color=style.COLOURS[0], marker="none"))
+    assert slope_of(fitted) == pytest.approx(fit.slope)
+    printed = lines(axes, linestyle="--", color=style.COLOURS[0])[0]
+    assert slope_of(printed) == pytest.approx(-0.24)
+    middle = [np.mean(np.log(line.get_ydata())) for line in (fitted, printed)]
+    centre = [
+        m + s * (np.mean(np.log(N)) - np.mean(np.log(N[[0, -1]])))
+        for m, s in zip(middle, (fit.slope, -0.24), strict=True)
+    ]
+    assert centre[0] == pytest.approx(centre[1])  # both pass through the centre of the points
+    reference = lines(axes, color=style.REFERENCE)
+    assert len(reference) == 1  # four arms share it
+    assert reference[0].get_ydata() == pytest.approx(ds["fisher_L3"][0].values)
+    assert len(lines(axes, linestyle=":")) == 4
+    half = (fit.high - fit.low) / 2
+    text = f"{fit.slope:.2f} \N{PLUS-MINUS SIGN} {half:.2f}".replace("-", "\N{MINUS SIGN}")
+    assert text in facts.legend[0].replace("\n", " ") and "(paper \N{MINUS SIGN}0.24)" in facts.legend[0].replace(
+        "\n", " "
+    )
+
+
+def test_a_label_has_one_colour_and_roles_look_alike(ds):
+    panels = [PANEL | {"arms": [arm]} for arm in SLOPES]
+    canvas, _ = draw(ds, figure(*panels))
+    assert {lines(axes, linestyle="None")[0].get_color() for axes in canvas.axes} == {style.COLOURS[0]}
+    canvas, _ = draw(ds, figure(PANEL, PANEL | {"arms": ["sigmoid-linear"]}))
+    assert lines(canvas.axes[1], linestyle="None")[0].get_color() == style.COLOURS[3]
+
+
+def test_panels_of_one_variable_share_their_axis(ds):
+    ds["other"] = ds["L3"] * 1e6
+    canvas, _ = draw(ds, figure(*(PANEL | {"arms": [a]} for a in SLOPES), {"variable": "other"}))
+    limits = [axes.get_ylim() for axes in canvas.axes]
+    assert len(set(limits[:4])) == 1 and limits[4] != limits[0]
+
+
+def test_a_rate_that_is_not_trusted_looks_so(ds):
+    canvas, (facts,) = draw(results(sizes=N[[0, 7]]), figure(PANEL))
+    assert len(lines(canvas.axes[0], linestyle="-.")) == 4
+    assert all("(not trusted)" in text.replace("\n", " ") for text in facts.legend)
+    assert "Only 2 sizes" in facts.untrusted[0]
+
+
+def odd_results():
+    ds = results()
+    ds["status"][0, 3, 2:5] = 3
+    ds["status"][1] = -1
+    ds["L3"][2, 0, 0] = 0
+    ds["status"][3, :2] = 8
+    return ds
+
+
+CASES = {
+    "study": (results(), [PANEL | {"title": f"Panel of {a}", "arms": [a], "predicted": {a: -0.5}} for a in SLOPES], {}),
+    "three columns": (
+        results(),
+        [PANEL | {"title": "A title that is rather long", "arms": [a]} for a in SLOPES],
+        {"columns": 3},
+    ),
+    "one arm": (
+        results({"only": -0.5}),
+        [PANEL],
+        {"title": "A title of the figure that goes over more than one line, since it is long"},
+    ),
+    "two sizes": (results(sizes=N[[0, 7]]), [PANEL], {}),
+    "holes": (odd_results(), [PANEL], {}),
+    "twelve arms": (results({f"arm-{i}": -0.1 * i for i in range(12)}), [{"variable": "L3"}], {"columns": 1}),
+    "one replicate": (results(replicates=1), [PANEL, PANEL], {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_overlaps_or_is_cut_off(name):
+    ds, panels, more = CASES[name]
+    canvas, _ = draw(ds, figure(*panels, xlabel="sample size n", **more))
+    with style.look():
+        canvas.draw_without_rendering()
+    frame = canvas.bbox
+    boxes = {}
+    for i, axes in enumerate(canvas.axes):
+        boxes[f"axes {i}"] = axes.get_window_extent()
+        boxes[f"title {i}"] = axes._left_title.get_window_extent()
+        boxes[f"x label {i}"] = axes.xaxis.label.get_window_extent()
+        boxes[f"legend {i}"] = axes.get_legend().get_window_extent()
+    for i, text in enumerate(canvas.texts):
+        boxes[f"text {i}"] = text.get_window_extent()
+    for i, legend in enumerate(canvas.legends):
+        boxes[f"key {i}"] = legend.get_window_extent()
+    names = [name for name, box in boxes.items() if box.width and box.height]
+    for i, one in enumerate(names):
+        box = boxes[one]
+        assert box.x0 >= frame.x0 - 1 and box.x1 <= frame.x1 + 1, f"{one} leaves the figure sideways"
+        assert box.y0 >= frame.y0 - 1 and box.y1 <= frame.y1 + 1, f"{one} leaves the figure"
+        for other in names[i + 1 :]:
+            x = min(box.x1, boxes[other].x1) - max(box.x0, boxes[other].x0)
+            y = min(box.y1, boxes[other].y1) - max(box.y0, boxes[other].y0)
+            assert x < 1 or y < 1, f"{one} overlaps {other}"
+    assert all(axes.get_window_extent().height > 0.3 * canvas.dpi * 4 for axes in canvas.axes)
+
+
+# --- captions --------------------------------------------------------------------------------------------------------
+
+
+def test_the_caption_counts_and_says_where_the_fits_started(ds):
+    ds["status"][0, 0, 0] = 8
+    ds["start_policy"][1] = "SGD starts near the truth."
+    made = figure(PANEL | {"predicted": {"softmax-relu": -0.24}}, title="A title", caption="By the author.")
+    canvas, facts = draw(ds, made)
+    text = captions.caption(ds, study_of(ds), "quick", made, facts)
+    for part in (
+        "A title. By the author. Points: geometric means",
+        "320 runs (10 replicates per point): 1 failed, 0 not converged.",
+        "box |theta| <= 5 (softmax gate, relu",
+        "SGD starts near the truth (sigmoid gate, relu",
+        "Dashed: the slope printed in the paper",
+        "Grey: Fisher line",
+        "Not trusted: softmax gate, relu",
+        "Preset quick: A small one.",
+    ):
+        assert part in text, part
+    small = "\n".join(t.get_text() for t in canvas.texts)
+    assert "1 failed, 0 not converged" in small.replace("\n", " ") and "SGD starts near the truth" in small
+    told = captions.alternative(made, facts, ["Panel"])
+    assert told.startswith("Log-log plot with 1 panel: A title. Panel: softmax gate, relu")
+
+
+def test_a_figure_of_some_arms_counts_those_alone(ds):
+    ds["status"][0, 0, 0] = 8
+    made = figure(PANEL | {"arms": ["sigmoid*"]})
+    _, facts = draw(ds, made)
+    assert "160 runs (10 replicates per point): 0 failed" in captions.caption(ds, study_of(ds), "quick", made, facts)
+
+
+# --- lines, heat maps, functions -------------------------------------------------------------------------------------
+
+
+def curves():
+    rng = np.random.default_rng(1)
+    steps, experts = np.arange(0, 401, 20), [4, 8, 16]
+    values = 0.5 + 0.4 * rng.random((2, 3, 10, len(steps)))
+    dims = ("arm", "experts", "replicate")
+    return xr.Dataset(
+        {
+            "accuracy": ((*dims, "step"), values),
+            "last": (dims, values[..., -1]),
+            "status": (dims, np.zeros(values.shape[:3], dtype=int)),
+        },
+        coords={"arm": ["mlp", "cnn"], "arm_label": ("arm", ["MLP", "CNN"]), "experts": experts}
+        | {"replicate": np.arange(10), "step": steps},
+    )
+
+
+def test_lines_are_means_with_intervals():
+    ds = curves()
+    canvas = figures.lines(ds, "last", over="experts", logx=True)
+    line = lines(canvas.axes[0], color=style.COLOURS[1])[0]
+    mean, _, low, high = log_log.mean_interval(ds["last"].values[1])
+    assert line.get_ydata() == pytest.approx(mean)
+    segments = canvas.axes[0].collections[1].get_segments()
+    assert [s[0, 1] for s in segments] == pytest.approx(low) and [s[1, 1] for s in segments] == pytest.approx(high)
+    assert [t.get_text() for t in canvas.axes[0].get_xticklabels()] == ["4", "8", "16"]
+
+
+def test_many_points_become_a_band_and_hue_names_the_lines():
+    ds = curves()
+    canvas = figures.lines(ds, "accuracy", over="step", arms=["mlp"], hue="experts")
+    axes = canvas.axes[0]
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["experts = 4", "experts = 8", "experts = 16"]
+    expected = ds["accuracy"].sel(arm="mlp", experts=16).mean("replicate").values
+    assert lines(axes, color=style.COLOURS[2])[0].get_ydata() == pytest.approx(expected)
+    assert len(axes.collections) == 3
+
+
+def test_a_logarithmic_axis_takes_geometric_means_and_has_no_place_for_zero():
+    ds = curves()
+    made = Figure.model_validate(
+        {"kind": "lines", "x": "step", "options": {"at": {"experts": 4}}} | {"panels": [{"variable": "accuracy"}]}
+    )
+    canvas, (facts,) = figures.draw(ds, figures.study_for(ds), "quick", made)
+    expected = np.exp(np.log(ds["accuracy"].sel(arm="mlp", experts=4)).mean("replicate")).values[1:]
+    assert lines(canvas.axes[0], color=style.COLOURS[0])[0].get_ydata() == pytest.approx(expected)
+    assert "step = 0 has no place on a logarithmic axis" in facts.dropped[0]
+    assert "geometric means" in captions.caption(ds, figures.study_for(ds), "quick", made, [facts])
+
+
+def test_lines_over_text_and_truth_values():
+    ds = curves().isel(step=0).drop_vars("step")
+    ds["kind"] = ("experts", ["few", "some", "many"])
+    ds = ds.swap_dims(experts="kind")
+    ds["hit"] = ds["last"] > 0
+    canvas = figures.lines(ds, "hit", over="kind", arms=["mlp"])
+    assert [t.get_text() for t in canvas.axes[0].get_xticklabels()] == ["few", "some", "many"]
+    low = canvas.axes[0].collections[0].get_segments()[0][0, 1]
+    assert low == pytest.approx(0.025 ** (1 / 10))  # the exact interval of 10 out of 10
+
+
+def test_heat_maps_share_their_scale_and_hatch_what_is_missing():
+    ds = curves().isel(step=[0, 5, 10])
+    ds["accuracy"] = ds["accuracy"].where(ds["experts"] < 16)
+    canvas = figures.heatmap(ds, "accuracy", x="experts", y="step")
+    maps = [axes.images[0] for axes in canvas.axes if axes.images]
+    expected = ds["accuracy"].mean("replicate").transpose("arm", "step", "experts").values
+    for image, mean in zip(maps, expected, strict=True):
+        assert np.ma.filled(image.get_array(), np.nan) == pytest.approx(mean, nan_ok=True)
+        assert image.get_clim() == pytest.approx((np.nanmin(expected), np.nanmax(expected)))
+    assert len(canvas.axes[0].texts) == 6 and len(canvas.axes[0].collections) == 3
+
+
+def own_figure(ds, made, **options):
+    canvas = style.new_figure(3, 2)
+    canvas.subplots().plot([0, options["to"]], color=style.COLOURS[0])
+    return canvas
+
+
+def broken_figure(ds, made):
+    raise KeyError("no such thing")
+
+
+def no_figure(ds, made):
+    return 1
+
+
+def test_a_function_draws_with_its_options(ds):
+    made = Figure(kind="function", function=f"{__name__}:own_figure", options={"to": 7})
+    canvas, facts = draw(ds, made)
+    assert canvas.axes[0].get_lines()[0].get_ydata()[1] == 7 and facts == []
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (figure({"variable": "absent"}), "no variable 'absent'"),
+        (figure({"variable": "L3", "arms": ["absent"]}), "None of its arms"),
+        (figure({"variable": "L3"}, x="step"), "also runs over n"),
+        (figure({"variable": "L3"}, kind="lines", x="step"), "also runs over n"),
+        (figure({"variable": "L3", "predicted": {"softmax-relu": 1}}, kind="lines"), "draws no predicted exponents"),
+        (figure({"variable": "L3"}, kind="heatmap", x="n", y="step"), "no axis 'step'"),
+        (figure(kind="function", function=f"{__name__}:broken_figure"), "raised KeyError: 'no such thing'"),
+        (figure(kind="function", function=f"{__name__}:no_figure"), "returned a int"),
+        (figure(kind="function", function="nowhere:f"), "cannot be imported"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(ds, made, told):
+    with pytest.raises(figures.FigureError, match=told):
+        draw(ds, made)
+
+
+def test_a_figure_without_panels_shows_every_rate_or_summary(ds):
+    assert [p.variable for p in figures.panels_of(ds, study_of(ds), figure())] == ["L3", "rmse"]
+    assert [p.variable for p in figures.panels_of(ds, study_of(ds), figure(kind="lines"))] == ["good", "rmse"]
+    several = figures.panels_of(ds, study_of(ds), figure({"variable": "L3", "title": "T"}, kind="heatmap"))
+    assert len(several) == 4 and several[0].title == "T: softmax gate, relu, radius n^(-1/2)"
+
+
+# --- style -----------------------------------------------------------------------------------------------------------
+
+
+def luminance(colour):
+    c = np.asarray(to_rgb(colour))
+    return float(np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+BLIND = {  # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB
+    "none": np.eye(3),
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def seen(colour, eyes):
+    """A colour in CIE Lab as the eyes see it."""
+    c = np.asarray(to_rgb(colour))
+    linear = np.clip(np.asarray(BLIND[eyes]) @ np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4), 0, 1)
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ linear
+    f = [np.cbrt(v) if v > 0.008856 else 7.787 * v + 16 / 116 for v in xyz / [0.95047, 1, 1.08883]]
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("eyes", BLIND)
+@pytest.mark.parametrize("page", ["#ffffff", "#14171b"])
+def test_lines_are_told_apart_by_all_eyes_on_both_pages(eyes, page):
+    palette = style.COLOURS if page == "#ffffff" else [style.DARK[c] for c in style.COLOURS]
+    assert all(contrast(colour, page) >= 3 for colour in palette)
+    for i, one in enumerate(palette):
+        for other in palette[:i]:
+            assert np.linalg.norm(seen(one, eyes) - seen(other, eyes)) > 20
+    assert contrast(style.INK, style.PAGE) > 12 and contrast(style.REFERENCE, style.PAGE) >= 4.5
+
+
+def test_twelve_lines_have_twelve_looks():
+    looks = {(style.colour(i), style.marker(i)["marker"], style.marker(i)["markerfacecolor"]) for i in range(12)}
+    assert len(looks) == 12
+
+
+def test_saved_figures_are_large_enough_and_always_the_same_bytes():
+    ds = results({"only": -0.5})
+    first, second = (style.save(draw(ds, figure(PANEL))[0], title="T", description="D") for _ in range(2))
+    assert first == second
+    width = int.from_bytes(first["png"][16:20], "big")
+    assert width == pytest.approx(style.ONE_COLUMN * 300, abs=2)
+    assert first["pdf"].startswith(b"%PDF") and b"<svg" in first["svg"]
+
+
+def test_drawing_changes_no_setting_of_the_user(ds):
+    before = dict(mpl.rcParams)
+    with mpl.rc_context({"font.size": 31.0}):
+        canvas = figures.rates(ds, "L3", reference="fisher_L3")
+        assert mpl.rcParams["font.size"] == 31.0
+    assert canvas.axes[0].xaxis.label.get_size() == 8.0
+    assert dict(mpl.rcParams) == before
+
+
+def test_pyplot_and_window_systems_are_left_alone():
+    code = "import moestat.report.write, sys; sys.exit('matplotlib.pyplot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_panel_can_be_made_from_the_dataset_alone(ds):
+    canvas = figures.rates(ds, "L3", arms=["softmax*"], predicted={"softmax-relu": -0.24}, xlabel="sample size n")
+    assert canvas.axes[0].get_xlabel() == "sample size n" and len(canvas.axes[0].get_legend().get_texts()) == 2
+    assert isinstance(Panel.model_validate({}), Panel)
