@@ -7,7 +7,7 @@ mixing measure is from its target: the truth, or the list of pseudo-truths when 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -30,7 +30,7 @@ class Settings(SettingsModel):
     n: int = Field(ge=2, description="sample size")
     d: int = Field(8, ge=1, le=16, description="input dimension")
     n_true: int = Field(8, ge=1, description="number of true experts, N*")
-    n_fitted: int = Field(9, ge=1, description="number of fitted experts, N")
+    n_fitted: int = Field(9, ge=1, description="number of fitted experts, N; 0 stands for n_true")
     truth_gate: Literal["sigmoid", "softmax"] = "sigmoid"
     fitted_gate: Literal["sigmoid", "softmax"] = "sigmoid"
     truth_score: Literal["full", "partial", "linear"] = "full"
@@ -45,7 +45,7 @@ class Settings(SettingsModel):
     start_radius: float = Field(0.05, ge=0, description="standard deviation per coordinate of the start")
     starts: int = Field(1, ge=0, description="starts near the truth or the pseudo-truths, at most this many")
     random_starts: int = Field(0, ge=0, description="further starts drawn from the law of the truth")
-    max_iterations: int = Field(400, ge=1)
+    max_iterations: int = Field(2000, ge=1)
     precision: Literal["mixed", "double"] = "mixed"
     # the paper's protocol
     radius_scale: float = Field(0.1, ge=0, description="start radius: scale * n**exponent")
@@ -58,6 +58,14 @@ class Settings(SettingsModel):
     pseudo_points_log2: int = Field(15, ge=8, le=20, description="points of the search for pseudo-truths")
     pseudo_polish_log2: int = Field(17, ge=8, le=20, description="points of their final polish")
     pseudo_starts: int = Field(4, ge=1, description="starts of the search for pseudo-truths")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_many_as_true(cls, values: Any) -> Any:
+        """Resolve n_fitted = 0, so that a control arm holds at every preset."""
+        if isinstance(values, dict) and values.get("n_fitted") == 0 and not isinstance(values["n_fitted"], bool):
+            return values | {"n_fitted": values.get("n_true", cls.model_fields["n_true"].default)}
+        return values
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
