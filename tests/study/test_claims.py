@@ -229,6 +229,17 @@ def test_a_missing_or_failed_replicate_makes_the_verdict_inconclusive_and_keeps_
     assert "0 failed" in outside.why
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_failures_of_both_sides_of_a_difference_count(side):
+    ds = dataset()
+    ds["status"][side, 2, 3] = int(Status.RAISED)
+    verdict = judged(ds, kind="slope_difference", variable="L3", arm="arm0", versus="arm1", at_most=0)
+    assert verdict.verdict == "inconclusive" and "1 of 100 runs failed" in verdict.why
+    at = {"at": {"n": 10000}, "versus_at": {"n": 1000}}
+    same_arm = judged(ds, kind="difference", variable="L3", arm=f"arm{side}", at_most=9, **at)
+    assert "1 of 20 runs failed" in same_arm.why
+
+
 def test_a_replicate_that_failed_does_not_enter_the_number():
     ds = dataset()
     ds["status"][0, :, 3] = int(Status.NOT_FINITE)
