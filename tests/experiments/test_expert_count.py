@@ -119,3 +119,14 @@ def test_failures_are_data():
 def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(ValidationError, match=message):
         Settings(**SMALL | settings)
+
+
+@pytest.mark.gpu
+def test_a_gpu_follows_the_cpu():
+    pytest.importorskip("cupy")
+    cells = cell(n=500, test_samples=400, steps=10, experts=4, neurons=4)
+    cpu, gpu = (expert_count.run(cells, [0, 1, 2], device=device) for device in ("cpu", "cuda"))
+    for name in ("train_loss", "loss"):
+        np.testing.assert_allclose(gpu[name], cpu[name], rtol=1e-6)
+    alone = expert_count.run(cells, [1], device="cuda")
+    np.testing.assert_array_equal(alone["profession"], gpu["profession"].sel(replicate=[1]))
