@@ -15,9 +15,13 @@ and, where useful,
     work that several cells share (a pseudo-truth, say), as JSON-like dicts; it is done once, before the cells, and
     lands in the cache (``moestat.cache``).
 
+``DEVICES``
+    the devices it computes on, e.g. ``("cpu", "cuda")``; ``--device auto`` takes a GPU only if it is named here.
+
 The dataset holds ``status`` (int, :class:`moestat.status.Status`), ``message`` (str) and ``iterations`` per
 replicate. A variable without the dimension ``replicate`` is a property of the cell (a Fisher line, say) and must be
-the same whatever the replicates are. Every number depends on (study seed, settings, replicate) alone.
+the same whatever the replicates are; so must the dataset's attributes (text or numbers), which become such variables.
+Every number depends on (study seed, settings, replicate) alone.
 """
 
 from __future__ import annotations
