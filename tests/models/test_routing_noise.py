@@ -2,7 +2,7 @@ import array_api_compat.numpy as anp
 import array_api_strict
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.models.routing_noise import probabilities
@@ -22,6 +22,7 @@ def test_tied_experts_are_equally_likely(experts):
     np.testing.assert_allclose(probabilities(np.full(experts, 0.3)), 1 / experts, rtol=1e-12)
 
 
+@settings(deadline=None)
 @given(scores)
 def test_they_are_probabilities_and_the_larger_score_is_the_likelier(h):
     p = probabilities(h)
@@ -31,6 +32,7 @@ def test_they_are_probabilities_and_the_larger_score_is_the_likelier(h):
     np.testing.assert_allclose(probabilities(h + 0.7), p, atol=1e-12)
 
 
+@settings(deadline=None)
 @given(scores, st.data())
 def test_probabilities_move_by_at_most_twice_the_scores(h, data):
     other = h + np.asarray(data.draw(st.lists(st.floats(-0.3, 0.3), min_size=len(h), max_size=len(h))))

@@ -2,7 +2,7 @@ import array_api_compat.numpy as anp
 import array_api_strict
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.models.tiles import cut
@@ -15,6 +15,7 @@ def routings(draw):
     return np.asarray(expert).reshape(batch, n), experts, draw(st.integers(1, 9))
 
 
+@settings(deadline=None)
 @given(routings())
 def test_every_sample_sits_once_in_a_tile_of_its_expert(case):
     expert, experts, rows = case
@@ -28,6 +29,7 @@ def test_every_sample_sits_once_in_a_tile_of_its_expert(case):
         assert np.all(tiles.filled[b].reshape(-1)[tiles.slot[b]])
 
 
+@settings(deadline=None)
 @given(routings())
 def test_scatter_undoes_gather(case):
     expert, experts, rows = case
