@@ -36,9 +36,9 @@ def rich(view: View) -> Group:
         table.add_column(
             column,
             justify="right" if column in view.numeric else "left",
-            no_wrap=column in view.numeric or column in ("estimate", "verdict"),
+            no_wrap=column in view.numeric or column == "verdict",
             overflow="fold",
-            min_width=18 if column == view.columns[0] else None,
+            min_width=13 if column == "verdict" else 18 if column == view.columns[0] else None,
             ratio=1 if wide else None,
         )
     for heading, rows in _grouped(view):

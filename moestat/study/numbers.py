@@ -27,12 +27,15 @@ def number(value: Any, digits: int = 4) -> str:
 def decimals(*numbers: float, width: float = math.nan) -> int:
     """Return how many decimals say two significant digits of an uncertainty, between 0 and 8.
 
-    Without a usable ``width`` four significant digits of the largest number are said.
+    No more than five significant digits of the largest number are said, and four without a usable ``width``.
     """
-    if math.isfinite(width) and width > 0:
-        return int(min(max(1 - math.floor(math.log10(width)), 0), 8))
     largest = max((abs(n) for n in numbers if math.isfinite(n)), default=0.0)
-    return int(min(max(3 - math.floor(math.log10(largest)), 0), 8)) if largest > 0 else 1
+    if largest == 0:
+        return 1
+    of_number = 3 - math.floor(math.log10(largest))
+    if math.isfinite(width) and width > 0:
+        return int(min(max(min(1 - math.floor(math.log10(width)), of_number + 1), 0), 8))
+    return int(min(max(of_number, 0), 8))
 
 
 def estimate(value: float, low: float = math.nan, high: float = math.nan) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """Text and tables for print: escaping, exponents, and tables whose rows have as many cells as their heads."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -115,6 +116,13 @@ def test_a_terminal_loses_no_number(shown, width):
         assert all(cell in text for cell in row[1:])
     assert "\N{DAGGER} not trusted: 1 of 10 replicates are incomplete" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_no_verdict_is_cut_off_in_a_narrow_terminal(shown, width):
+    long = views.View("Claims", ("claim", "predicted", "estimate", "verdict"), [("a-long-name" * 3, "0 (bound: 2)")])
+    long = replace(long, rows=[(*long.rows[0], "0.0079544 [0.0079544, 0.0079544]", "not supported")])
+    assert "not supported" in render.text(long, width)
 
 
 def test_verdicts_are_words_with_signs_not_colours_alone(shown):

@@ -346,10 +346,18 @@ def test_claims_of_other_presets_are_not_judged():
     assert [v.claim for v in claims.judge(dataset(), made, "paper-long")] == ["c0", "c1"]
 
 
-@given(st.floats(-1e3, 1e3), st.floats(1e-4, 10))
+@given(st.floats(-1e3, 1e3), st.floats(1e-9, 10))
 def test_rounded_intervals_stay_true(value, half):
-    text, interval = numbers.estimate(value, value - half, value + half)
-    low, high = (float(part) for part in interval.strip("[]").split(","))
-    assert abs(float(text) - value) <= 0.06 * half + 1e-12
-    assert abs(low - (value - half)) <= 0.06 * half + 1e-12
-    assert abs(high - (value + half)) <= 0.06 * half + 1e-12
+    shown, interval = numbers.estimate(value, value - half, value + half)
+    texts = [shown, *interval.strip("[]").split(", ")]
+    error = 0.06 * half + 6e-5 * max(abs(value - half), abs(value + half))
+    for text, number in zip(texts, (value, value - half, value + half), strict=True):
+        assert abs(float(text) - number) <= error
+        assert "e" in text or len(text.lstrip("-0.")) <= 8
+
+
+def test_a_number_without_an_error_is_not_drowned_in_digits():
+    assert numbers.estimate(0.0079544, 0.0079544 - 1e-17, 0.0079544 + 1e-17) == (
+        "0.0079544",
+        "[0.0079544, 0.0079544]",
+    )
