@@ -61,7 +61,7 @@ def _losses(axes: Axes, family: xr.Dataset, title: str) -> None:
     null = int(family["null"].median("replicate"))
     change = float(family["largest_change"].max())
     axes.set_title(f"{_short(title)}\n", loc="left")
-    text = f"|Δf| ≤ {change:.0e}, {null} null directions"
+    text = f"|Δf| ≤ {max(change, 1e-16):.0e}, {null} null directions"
     axes.text(0.0, 1.02, text, transform=axes.transAxes, fontsize=6.5, va="bottom")
 
 
@@ -79,7 +79,8 @@ def _near(axes: Axes, ds: xr.Dataset, arms: Sequence[str]) -> None:
     axes.plot(span, 3e-2 * span, color=style.REFERENCE, linestyle=":", label="slope 1 (Theorem 1)")
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.set_ylim(bottom=1e-22)  # room for the legend
     axes.set_xlabel("$L_1$")
     axes.set_ylabel("change of f")
     axes.set_title("near families\n", loc="left")
-    axes.legend(fontsize=5.5, loc="lower right", handlelength=1.6)
+    axes.legend(fontsize=5.5, loc="lower right", handlelength=1.6, labelspacing=0.2)

@@ -102,7 +102,8 @@ def index(out_root: Path) -> str:
     rows, links = [], {}
     found = ledger.runs(out_root)
     for run in found:
-        tally = run.manifest.get("tally", {})
+        tally = run.manifest.get("tally")
+        tally = tally if isinstance(tally, Mapping) else {}
         runs = [str(tally[key]) if key in tally else "" for key in ("replicates", "failed")]
         verdicts = [str(n) for n in run.verdicts().values()] if run.claims is not None else ["", "", ""]
         row = (run.preset, str(run.manifest.get("title", "")), *verdicts, *runs, run.date, run.version)
@@ -232,13 +233,13 @@ def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, Any]]:
     hidden = {"command", "title", "notes", "accepted_stale", "source", "paper"}
     rows = []
     for key, value in provenance.items():
-        if key in hidden or value in ("", None, [], {}):
+        if key in hidden or key.startswith("count_") or value in ("", None, [], {}):
             continue
         if isinstance(value, Mapping):
             value = ", ".join(f"{k} {v}" for k, v in value.items())
         elif isinstance(value, list | tuple):
             value = ", ".join(map(str, value))
-        rows.append((key.replace("_", " ").replace("count ", "runs: "), str(value)))
+        rows.append((key.replace("_", " "), str(value)))
     return rows
 
 

@@ -77,82 +77,95 @@ def draw(
     NoAnswerError
         If a variable or axis of the panel is not in the results.
     """
-    facts = Facts()
-    over, at = figure.x, figure.options.get("at", {})
-    facts.arms = chosen(ds, panel.arms)
-    called = {arm: label(ds, arm) for arm in facts.arms}
-    shared = [c for c in called.values() if list(called.values()).count(c) > 1]
-    drawn_references: list[np.ndarray] = []
-    spread = _dodge(len(facts.arms))
-    for index, arm in enumerate(facts.arms):
-        name = arm if called[arm] in shared else called[arm]
-        number = colours.get(called[arm], index) if called[arm] not in shared else index
-        colour, marker = style.colour(number), style.marker(number)
-        array = without_lengths_of_one(values(ds, study, panel.variable, arm, at), (over, "replicate"))
-        if over not in array.dims:
-            raise NoAnswerError(f"The variable {panel.variable!r} has no axis {over!r}.")
+    painter = _Painter(axes, ds, study, preset, figure, panel, room, Facts(arms=chosen(ds, panel.arms)))
+    arms = painter.facts.arms
+    called = [label(ds, arm) for arm in arms]
+    for index, (arm, text) in enumerate(zip(arms, called, strict=True)):
+        alone = called.count(text) == 1
+        painter.arm(arm, text if alone else arm, colours.get(text, index) if alone else index, _dodge(len(arms))[index])
+    axes.set_xscale("log" if figure.logx else "linear")
+    axes.set_yscale("log" if figure.logy else "linear")
+    return painter.facts
+
+
+@dataclass
+class _Painter:
+    """Draws the arms of one panel, one after the other, and writes down what they show."""
+
+    axes: Axes
+    ds: xr.Dataset
+    study: Study
+    preset: str
+    figure: Figure
+    panel: Panel
+    room: int
+    facts: Facts
+    references: list[np.ndarray] = field(default_factory=list)
+
+    def arm(self, arm: str, name: str, number: int, shift: float) -> None:
+        """Draw points, fitted line and companions of one arm."""
+        facts, over = self.facts, self.figure.x
+        array = self.taken(self.panel.variable, arm)
         sizes, mean, low, high, used = geometric(array, over)
         asked = array.sizes.get("replicate", 1)
         known = np.isfinite(mean)
+        colour = style.colour(number)
         if not known.any():
             facts.dropped.append(f"{name} has no positive value")
-            facts.legend.append(wrapped(f"{name}: no value", room))
-            axes.plot([], [], label=facts.legend[-1], color=colour, linestyle="none", **marker)
-            continue
+            self.entry(f"{name}: no value", number, linestyle="none")
+            return
         if lost := int(np.sum(asked - used)):
             facts.dropped.append(f"{name}: {lost} of {asked * len(sizes)} values are missing, zero or negative")
-        fit = rates.fit(
-            with_replicates(array, None),
-            over=over,
-            window=window_for(study, preset, panel.variable, over, arm),
-            draws=0,
-        )
-        x = sizes * spread[index]
-        bars = np.array([mean - low, high - mean])
-        axes.errorbar(
-            x[known],
-            mean[known],
-            np.where(np.isfinite(bars), bars, 0)[:, known],
-            fmt="none",
-            ecolor=colour,
-            elinewidth=1.0,
-        )
-        text = f"{name}: {_slope(fit, asked)}".replace(
-            " \N{PLUS-MINUS SIGN} ", "\N{NO-BREAK SPACE}\N{PLUS-MINUS SIGN}\N{NO-BREAK SPACE}"
-        )
-        if arm in panel.predicted:
-            text += f" (paper\N{NO-BREAK SPACE}{panel.predicted[arm]:g})"
-        text = wrapped(text, room)
-        handle: dict[str, Any] = {
-            "label": text,
-            "color": colour,
-            "linestyle": "-",
-            "markersize": 4.0,
-            "markeredgewidth": 1.0,
-        } | marker
-        axes.plot(x[known], mean[known], **(handle | {"linestyle": "none", "label": None}))
-        axes.plot([], [], **handle)
-        facts.legend.append(text)
-        _line(axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
-        if arm in panel.predicted:
-            _line(axes, fit, panel.predicted[arm], color=colour, linestyle="--", linewidth=1.0)
-            facts.parts.add("predicted")
+        # a single value has no interval, and gets a bar of no length
+        bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
+        x = sizes[known] * shift
+        self.axes.errorbar(x, mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
+        self.axes.plot(x, mean[known], color=colour, linestyle="none", **style.marker(number))
+
+        window = window_for(self.study, self.preset, self.panel.variable, over, arm)
+        fit = rates.fit(with_replicates(array, None), over=over, window=window, draws=0)
+        text = _slope(fit)
+        facts.sentences.append(f"{name}: slope {text}, from {mean[known][0]:.3g} to {mean[known][-1]:.3g}")
+        _line(self.axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
         if not fit.trusted:
             facts.untrusted.append(f"{name}: {' '.join(fit.reasons)}")
             facts.parts.add("untrusted")
-        facts.sentences.append(
-            f"{name}: slope {_slope(fit, asked)}, from {mean[known][0]:.3g} to {mean[known][-1]:.3g}"
-        )
-        if panel.start:
-            start = without_lengths_of_one(values(ds, study, panel.start, arm, at), (over, "replicate"))
-            where, level_, *_ = geometric(start, over)
-            axes.plot(where, level_, color=colour, linestyle=":", linewidth=1.1)
+        if arm in self.panel.predicted:
+            _line(self.axes, fit, self.panel.predicted[arm], color=colour, linestyle="--", linewidth=1.0)
+            facts.parts.add("predicted")
+            text += f" (paper\N{NO-BREAK SPACE}{self.panel.predicted[arm]:g})"
+        self.entry(f"{name}: {text}", number, linestyle="-")
+        if self.panel.start:
+            where, level, *_ = geometric(self.taken(self.panel.start, arm), over)
+            self.axes.plot(where, level, color=colour, linestyle=":", linewidth=1.1)
             facts.parts.add("start")
-        if panel.reference:
-            _reference(axes, ds, study, panel, arm, over, at, drawn_references, facts)
-    axes.set_xscale("log" if figure.logx else "linear")
-    axes.set_yscale("log" if figure.logy else "linear")
-    return facts
+        if self.panel.reference:
+            self.reference(arm)
+
+    def taken(self, variable: str, arm: str) -> xr.DataArray:
+        """Return a variable of an arm over the sizes and replicates."""
+        array = values(self.ds, self.study, variable, arm, self.figure.options.get("at", {}))
+        array = without_lengths_of_one(array, (self.figure.x, "replicate"))
+        if self.figure.x not in array.dims:
+            raise NoAnswerError(f"The variable {variable!r} has no axis {self.figure.x!r}.")
+        return array
+
+    def entry(self, text: str, number: int, **look: Any) -> None:
+        """Add an entry of the legend, with line and marker."""
+        self.facts.legend.append(wrapped(text, self.room))
+        self.axes.plot([], [], label=self.facts.legend[-1], color=style.colour(number), **style.marker(number), **look)
+
+    def reference(self, arm: str) -> None:
+        """Draw the reference of an arm, once for arms that share it."""
+        name = self.panel.reference
+        sizes, level, *_ = geometric(self.taken(name, arm), self.figure.x)
+        if not np.isfinite(level).any() or any(np.array_equal(level, old, equal_nan=True) for old in self.references):
+            return
+        self.references.append(level)
+        self.axes.plot(sizes, level, color=style.REFERENCE, linewidth=1.6, zorder=1.5)
+        told = str(self.ds[name].attrs.get("long_name", ""))
+        self.facts.reference = told or ("Fisher line" if name.startswith("fisher") else name)
+        self.facts.parts.add("reference")
 
 
 def wrapped(text: str, width: int) -> str:
@@ -183,12 +196,13 @@ def legend(axes: Axes, facts: Facts, room: int) -> None:
     )
 
 
-def _slope(fit: rates.RateFit, asked: int) -> str:
+def _slope(fit: rates.RateFit) -> str:
     if not np.isfinite(fit.slope):
         return "no slope"
     half = (fit.high - fit.low) / 2
-    text = f"{fit.slope:.2f}" + (f" \N{PLUS-MINUS SIGN} {half:.2f}" if np.isfinite(half) and asked > 1 else "")
-    return text.replace("-", "\N{MINUS SIGN}") + ("" if fit.trusted else " (not trusted)")
+    text = f"{fit.slope:.2f}" + (f" \N{PLUS-MINUS SIGN} {half:.2f}" if np.isfinite(half) else "")
+    text = text.replace("-", "\N{MINUS SIGN}").replace(" ", "\N{NO-BREAK SPACE}")
+    return text + ("" if fit.trusted else " (not trusted)")
 
 
 def _line(axes: Axes, fit: rates.RateFit, slope: float, **look: Any) -> None:
@@ -199,29 +213,6 @@ def _line(axes: Axes, fit: rates.RateFit, slope: float, **look: Any) -> None:
     centre = np.mean(np.log(fit.sizes))
     level = fit.intercept + fit.slope * centre
     axes.plot(np.exp(ends), np.exp(level + slope * (ends - centre)), marker="none", zorder=1.8, **look)
-
-
-def _reference(
-    axes: Axes,
-    ds: xr.Dataset,
-    study: Study,
-    panel: Panel,
-    arm: str,
-    over: str,
-    at: dict[str, Any],
-    drawn: list[np.ndarray],
-    facts: Facts,
-) -> None:
-    """Draw the reference of an arm, once for arms that share it."""
-    array = without_lengths_of_one(values(ds, study, panel.reference, arm, at), (over, "replicate"))
-    sizes, level, *_ = geometric(array, over)
-    if not np.isfinite(level).any() or any(np.array_equal(level, old, equal_nan=True) for old in drawn):
-        return
-    drawn.append(level)
-    axes.plot(sizes, level, color=style.REFERENCE, linewidth=1.6, zorder=1.5)
-    name = str(ds[panel.reference].attrs.get("long_name", ""))
-    facts.reference = name or ("Fisher line" if panel.reference.startswith("fisher") else panel.reference)
-    facts.parts.add("reference")
 
 
 def _dodge(count: int) -> np.ndarray:
