@@ -61,7 +61,7 @@ def _losses(axes: Axes, family: xr.Dataset, title: str) -> None:
     null = int(family["null"].median("replicate"))
     change = float(family["largest_change"].max())
     axes.set_title(f"{_short(title)}\n", loc="left")
-    text = f"|Δf| ≤ {max(change, 1e-16):.0e}, {null} null directions"
+    text = f"max |Δf| = {change:.0e}, {null} null directions"
     axes.text(0.0, 1.02, text, transform=axes.transAxes, fontsize=6.5, va="bottom")
 
 
