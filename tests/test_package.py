@@ -1,0 +1,73 @@
+"""The package as a user gets it: the built wheel carries the studies, and importing it stays cheap."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    pytest.importorskip("hatchling", reason="the wheel is built without isolation")
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        str(ROOT),
+        "--no-deps",
+        "--no-build-isolation",
+        "-q",
+        "-w",
+        str(folder),
+    ]
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    (built,) = folder.glob("moestat-*.whl")
+    return built
+
+
+def test_the_wheel_carries_every_study(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        inside = {Path(name).name for name in archive.namelist() if name.startswith("moestat/_studies/")}
+        names = set(archive.namelist())
+    assert {path.name for path in (ROOT / "studies").glob("*.toml")} <= inside
+    assert "moestat/py.typed" in names
+    assert any(name.startswith("moestat/report/templates/") for name in names)
+
+
+def test_an_installed_wheel_runs_studies(wheel, tmp_path):
+    """Outside the checkout, from the installed files alone."""
+    target = tmp_path / "site"
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(target), str(wheel)]
+    subprocess.run(install, check=True, capture_output=True, text=True, timeout=300)
+    program = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); import moestat; from moestat.study.cli import main; "
+        "assert moestat.__file__.startswith(sys.path[0]), moestat.__file__; raise SystemExit(main(sys.argv[1:]))"
+    )
+
+    def study(*words: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-c", program, str(target), *words]
+        environment = {**os.environ, "PYTHONPATH": str(target)}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+
+    listed = study("--list")
+    assert listed.returncode == 0, listed.stderr
+    assert "sigmoid_vs_softmax" in listed.stdout
+    # every arm made cheap: one epoch of SGD on a model that contains the truth
+    cheap = ("estimator=sgd", "epochs=1", "truth_gate=sigmoid", "fitted_gate=sigmoid", "evaluation_log2=8")
+    words = [word for setting in cheap for word in ("--set", setting)]
+    run = study("sigmoid_vs_softmax", "--replicates", "2", "--jobs", "1", "--no-report", *words)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "outputs" / "sigmoid_vs_softmax" / "quick" / "results.nc").is_file()
+
+
+def test_importing_the_package_loads_neither_torch_nor_cupy_nor_a_plotting_library():
+    program = "import sys, moestat; print([m for m in ('torch', 'cupy', 'matplotlib', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
