@@ -6,6 +6,7 @@ mixing measure is from its target: the truth, or the list of pseudo-truths when 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -50,6 +51,7 @@ class Settings(SettingsModel):
     # the paper's protocol
     radius_scale: float = Field(0.1, ge=0, description="start radius: scale * n**exponent")
     radius_exponent: float = Field(0.0, le=0)
+    start_rule: str = Field("", description="start radius as text, '0.1' or '0.005 n^-0.083': sets the two above")
     batch_size: int = Field(32, ge=0, description="0: all samples")
     epochs: int = Field(10, ge=0)
     step: float = Field(0.1, gt=0)
@@ -65,6 +67,15 @@ class Settings(SettingsModel):
         """Resolve n_fitted = 0, so that a control arm holds at every preset."""
         if isinstance(values, dict) and values.get("n_fitted") == 0 and not isinstance(values["n_fitted"], bool):
             return values | {"n_fitted": values.get("n_true", cls.model_fields["n_true"].default)}
+        return values
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rule_as_numbers(cls, values: Any) -> Any:
+        """Read the start radius from its text, so that one axis of a grid can run over rules."""
+        if isinstance(values, dict) and values.get("start_rule"):
+            scale, exponent = radius_rule(values["start_rule"])
+            return values | {"radius_scale": scale, "radius_exponent": exponent}
         return values
 
     @model_validator(mode="after")
@@ -96,6 +107,21 @@ class Settings(SettingsModel):
         )
 
 
+def radius_rule(text: str) -> tuple[float, float]:
+    """Return scale and exponent of a start radius written as ``0.1``, ``n^-0.5`` or ``0.005 n^-0.083``.
+
+    Raises
+    ------
+    ValueError
+        If the text is something else.
+    """
+    number = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
+    found = re.fullmatch(rf"\s*(?P<scale>{number})?\s*(?P<power>n\^(?P<exponent>-{number}))?\s*", str(text))
+    if found is None or not (found["scale"] or found["power"]):
+        raise ValueError(f"start_rule is {text!r}; it must be a number, 'n^-0.5' or '0.005 n^-0.083'")
+    return float(found["scale"] or 1.0), float(found["exponent"] or 0.0)
+
+
 def prerequisites(cell: Cell) -> list[dict]:
     """Return the list of pseudo-truths that this cell is scored against, if its model does not contain the truth."""
     wanted = prerequisite(Settings(**cell.settings).problem, cell.study_seed)
@@ -114,7 +140,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     -------
     xarray.Dataset
         Losses (``L1`` ... ``rmse``), the same at the start (``start_L1`` ...), solver diagnostics, the fitted
-        parameters ``theta`` (replicate, atom, coordinate), and the Fisher line (``fisher_*``, no replicate).
+        parameters ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``) and
+        the bound of the function error (``bound_rmse``).
     """
     settings = Settings(**cell.settings)
     problem = settings.problem
@@ -163,8 +190,16 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     dataset = xr.Dataset(variables, coords={"replicate": np.asarray(replicates, dtype=np.int64)})
     for name, value in target.fisher(settings.n).items():
         dataset[f"fisher_{name}"] = value
+    dataset["bound_rmse"] = rate_bound(settings)
+    dataset["bound_rmse"].attrs["long_name"] = "sqrt(v p log n / n)"
     dataset.attrs |= {"target": target.description, "start_policy": start_policy(settings, target)}
     return dataset
+
+
+def rate_bound(settings: Settings) -> float:
+    """Return sqrt(v p log n / n), p fitted parameters: Proposition 1 with the constant that dimensions suggest."""
+    parameters = settings.n_fitted * settings.problem.fitted.atom_size
+    return float(np.sqrt(settings.noise_variance * parameters * np.log(settings.n) / settings.n))
 
 
 def start_policy(settings: Settings, target: Target) -> str:

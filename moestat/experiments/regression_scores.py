@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -28,8 +29,9 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
     dict
         ``L1``, ``L2_1``, ``L2_2`` (L2r with r = 1 and 2), ``L3``, for a softmax gate ``Lsm``, for a partially
         quadratic score ``L4`` and ``L5``, ``quotient``, ``matched``, ``nearest_expert``, ``rmse`` (to f*), for
-        pseudo-truths ``rmse_pseudo`` (to the nearest pseudo-truth's function), ``empty_cells`` and the blocks
-        (``A_over``, ``A_exact``, ...) against the first measure of the target.
+        pseudo-truths ``rmse_pseudo`` (to the nearest pseudo-truth's function), ``empty_cells``, the blocks
+        (``A_over``, ``A_exact``, ...) against the first measure of the target, and from them ``over_atom`` and
+        ``exact_atom`` (:func:`per_atom`).
     """
     finite = np.isfinite(theta).all(axis=(-2, -1))
     usable = np.where(finite[:, None, None], theta, 0.0)
@@ -49,13 +51,44 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
     if model.score == "partial":
         losses["L4"] = voronoi.L4(usable, measures, model)
         losses["L5"] = voronoi.L5(usable, target.minimisers, model)
-    losses |= voronoi.blocks(usable, first, model)
+    blocks = voronoi.blocks(usable, first, model)
+    losses |= blocks | per_atom(blocks, problem.n_fitted)
     points = evaluation_points(model.d, evaluation_log2)
     losses["rmse"] = function.rmse(model, usable, _true_values(problem, target, evaluation_log2), points)
     if target.is_pseudo:
         distances = [function.rmse(model, usable, model.predict(g, points), points) for g in measures]
         losses["rmse_pseudo"] = np.min(distances, axis=0)
     return {name: np.where(finite, values, np.nan) for name, values in losses.items()}
+
+
+def per_atom(blocks: Mapping[str, np.ndarray], n_fitted: int) -> dict[str, np.ndarray]:
+    """Return the error of a fitted atom, apart for over-specified and exactly specified true atoms.
+
+    Sums over cells grow with the number of atoms in them, so the rates of the two kinds (n^(-1/4) and n^(-1/2) in
+    section 4.1.1 of sigmoid-attention) are read off means over atoms. As in equation (9), c counts in exact cells only.
+
+    Parameters
+    ----------
+    blocks : mapping of arrays (R,)
+        From :func:`moestat.losses.voronoi.blocks`.
+    n_fitted : int
+        Number N of fitted atoms.
+
+    Returns
+    -------
+    dict of arrays (R,)
+        ``over_atom``: mean of ||dA|| + ||db|| + ||deta|| over the fitted atoms in cells with two or more atoms;
+        ``exact_atom``: mean of ||dA|| + ||db|| + |dc| + ||deta|| over those in cells with one. NaN where there is no
+        such cell.
+    """
+    exact_count = blocks["cells_exact"]
+    counts = {"over": n_fitted - exact_count, "exact": exact_count}
+    parts = {"over": ("A", "b", "eta"), "exact": ("A", "b", "c", "eta")}
+    out = {}
+    for kind, count in counts.items():
+        total = sum(blocks[f"{part}_{kind}"] for part in parts[kind] if f"{part}_{kind}" in blocks)
+        out[f"{kind}_atom"] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return out
 
 
 def _true_values(problem: Problem, target: Target, log2: int) -> np.ndarray:
