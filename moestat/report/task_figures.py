@@ -170,6 +170,7 @@ def accuracy_curves(
         axes.set_title(f"{tasks} tasks", loc="left")
         axes.set_xlabel("experts")
         axes.set_xticks(ds["experts"].values)
+        axes.set_xlim(min(experts) - 0.8, max(experts) + 0.8)
         axes.set_ylabel("accuracy (%)")
     handles, texts = grid.flat[0].get_legend_handles_labels()
     canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts), title="hollow: printed in the paper")

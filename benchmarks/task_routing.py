@@ -1,0 +1,174 @@
+"""The constructed transformer and the trained one beside plain PyTorch.
+
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/task_routing.py            # about 60 CPU seconds
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/task_routing.py --large    # also 20x5x200 and 40x5x200
+
+Construction: build the weights of Theorem 4.2 and check every prefix (up to 50 000), beside a textbook transformer in
+PyTorch with the same weights written out, which reads every sentence once and so sees the same prefixes (routing, and
+probability of the valid next tokens; float64). Training: one step (64 sentences, 10 tasks, 5 experts) beside
+``nn.MultiheadAttention``, a loop over experts and ``cross_entropy``. CPU seconds of the process, one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
+
+from moestat.neural.construction.build import build
+from moestat.neural.construction.check import check
+from moestat.neural.construction.full import full_weights
+from moestat.neural.construction.model import Construction
+from moestat.neural.knowledge import Knowledge
+from moestat.neural.knowledge_synthetic import synthetic
+from moestat.neural.task_training import Training, train
+from moestat.neural.task_transformer import Shape, TaskTransformer
+
+RESULTS = Path(__file__).parent / "results" / "task_routing.json"
+
+
+def construction(size: tuple[int, int, int], *, plain: bool) -> dict[str, float]:
+    knowledge = synthetic(np.random.default_rng(0), *size)
+    assert len(knowledge.prefixes)  # enumerated once, for both
+    begin = time.process_time()
+    built = build(knowledge, np.random.default_rng(1))
+    row = {"build_s": time.process_time() - begin}
+    begin = time.process_time()
+    found = check(built, np.random.default_rng(2))
+    row |= {"check_s": time.process_time() - begin, "prefixes": len(found.prefixes)}
+    row["per_second"] = len(found.prefixes) / row["check_s"]
+    assert not found.low_mass.any()
+    assert not found.misrouted.any()
+    if plain:
+        begin = time.process_time()
+        bad = textbook(built, knowledge)
+        row["torch_s"] = time.process_time() - begin
+        row["ratio"] = row["torch_s"] / row["check_s"]
+        assert bad == 0
+    return row
+
+
+@torch.no_grad()
+def textbook(built: Construction, knowledge: Knowledge, chunk: int = 256) -> int:
+    """Count wrong prefixes with a plain transformer; every sentence is read once, all positions at a time."""
+    weights = full_weights(built)
+    tensor = torch.from_numpy
+    heads = [[tensor(part) for part in (h.query, h.key, h.value, h.output)] for h in weights.heads]
+    networks = [[tensor(part) for part in (n.first, n.bias, n.second)] for n in weights.networks]
+    embedding, positions = tensor(weights.embedding), tensor(weights.positions)
+    router, unembedding = tensor(weights.router), tensor(weights.unembedding)
+    sentences, prefixes = knowledge.sentences, knowledge.prefixes
+    valid = torch.zeros(len(prefixes), len(knowledge.vocabulary), dtype=torch.bool)
+    valid[np.repeat(np.arange(len(prefixes)), np.diff(prefixes.valid_start)), prefixes.valid_token] = True
+    compatible = tensor(prefixes.compatible)
+    steps = knowledge.max_length - 1
+    future = torch.ones(steps, steps, dtype=torch.bool).triu(1)
+    bad = 0
+    for start in range(0, len(sentences.length), chunk):
+        tokens = np.maximum(sentences.tokens[start : start + chunk, :steps], 0)
+        where = knowledge.prefix_of[start : start + chunk].reshape(-1)
+        a = embedding[tensor(tokens)] + positions
+        out = a
+        for query, key, value, mix in heads:
+            scores = ((a @ query) @ (a @ key).transpose(1, 2)).masked_fill(future, float("-inf"))
+            out = out + scores.softmax(-1) @ (a @ value) @ mix
+        z = out.reshape(-1, out.shape[-1])[where >= 0]
+        rows = tensor(where[where >= 0])
+        expert = (z @ router).argmax(-1)
+        y = z.clone()
+        for k, (first, bias, second) in enumerate(networks):
+            mine = expert == k
+            y[mine] += torch.relu(z[mine] @ first + bias) @ second
+        p = (y @ unembedding.t()).softmax(-1)
+        mass = (p * valid[rows]).sum(-1)
+        bad += int((mass <= 1 - built.epsilon).sum()) + int((~compatible[rows, expert]).sum())
+    return bad
+
+
+class Plain(torch.nn.Module):
+    """The transformer as one writes it down."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        d = shape.width
+        self.embedding, self.position = torch.nn.Embedding(shape.vocabulary, d), torch.nn.Embedding(shape.length, d)
+        self.attention = torch.nn.MultiheadAttention(d, shape.heads, batch_first=True)
+        self.router = torch.nn.Linear(d, shape.experts, bias=False)
+        self.experts = torch.nn.ModuleList(
+            torch.nn.Sequential(torch.nn.Linear(d, shape.hidden), torch.nn.ReLU(), torch.nn.Linear(shape.hidden, d))
+            for _ in range(shape.experts)
+        )
+        self.out = torch.nn.Linear(d, shape.vocabulary)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Return the logits (B, S, vocabulary)."""
+        steps = tokens.shape[1]
+        x = self.embedding(tokens) + self.position(torch.arange(steps))
+        mask = torch.ones(steps, steps, dtype=torch.bool).triu(1)
+        z = x + self.attention(x, x, x, attn_mask=mask, need_weights=False)[0]
+        p = self.router(z).softmax(-1)
+        best, expert = p.max(-1)
+        out = torch.zeros_like(z)
+        for e, network in enumerate(self.experts):
+            mine = expert == e
+            out[mine] = best[mine][:, None] * network(z[mine])
+        return self.out(z + out)
+
+
+def training(tasks: int, epochs: int) -> dict[str, float]:
+    knowledge = synthetic(np.random.default_rng(0), tasks)
+    sentences = knowledge.sentences
+    rows = np.arange(len(sentences.length))[: 64 * 60]
+    shape = Shape(len(knowledge.vocabulary), knowledge.max_length, experts=5)
+    model = TaskTransformer(shape, np.random.default_rng(1))
+    train(model, sentences, rows[:640], Training(epochs=1), np.random.default_rng(2))
+    begin = time.process_time()
+    train(model, sentences, rows, Training(epochs=epochs), np.random.default_rng(2))
+    ours = (time.process_time() - begin) / (60 * epochs) * 1e3
+
+    plain = Plain(shape)
+    optimiser = torch.optim.Adam(plain.parameters(), lr=0.006)
+    tokens = torch.from_numpy(sentences.tokens)
+    begin = time.process_time()
+    for _ in range(epochs):
+        for batch in torch.randperm(len(rows)).split(64):
+            part = tokens[batch]
+            logits = plain(part[:, :-1].clamp_min(0))
+            loss = torch.nn.functional.cross_entropy(
+                logits.reshape(-1, shape.vocabulary), part[:, 1:].reshape(-1), ignore_index=-1
+            )
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    theirs = (time.process_time() - begin) / (60 * epochs) * 1e3
+    return {"vocabulary": shape.vocabulary, "moestat_ms": ours, "torch_ms": theirs, "ratio": theirs / ours}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--large", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    result: dict[str, object] = {"machine": platform.processor() or platform.machine()}
+    with threadpool_limits(1):
+        sizes = [(5, 3, 20), (10, 5, 50)] + ([(20, 5, 200), (40, 5, 200)] if options.large else [])
+        for size in sizes:
+            name = "x".join(map(str, size))
+            result[name] = construction(size, plain=size[0] <= 10)
+            print(name, {k: round(v, 3) for k, v in result[name].items()}, flush=True)  # type: ignore[attr-defined]
+        for tasks in (10, 40):
+            result[f"step, {tasks} tasks"] = training(tasks, 3 if tasks == 10 else 1)
+            print(f"step, {tasks} tasks", result[f"step, {tasks} tasks"], flush=True)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"written to {RESULTS}")
+
+
+if __name__ == "__main__":
+    main()
