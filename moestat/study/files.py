@@ -14,6 +14,7 @@ from typing import Any
 from moestat.study.errors import UserError
 
 TEMPORARY = ".tmp"
+KNOWS_PROCESSES = os.name == "posix"  # elsewhere, asking whether a process lives may end it
 _DAY = 86_400.0
 
 
@@ -64,7 +65,7 @@ def clean(folder: Path) -> int:
     for path in folder.rglob(f".*{TEMPORARY}"):
         parts = path.name.removesuffix(TEMPORARY).split("~")
         host, pid = (parts[-3], parts[-2]) if len(parts) >= 4 else ("", "")
-        ours = host == socket.gethostname() and pid.isdigit()
+        ours = KNOWS_PROCESSES and host == socket.gethostname() and pid.isdigit()
         try:
             gone = not alive(int(pid)) if ours else time.time() - path.stat().st_mtime > _DAY
             if gone:

@@ -113,7 +113,8 @@ class Lock:
         owner = _read(path)
         if not path.exists():
             return
-        if owner.get("host") == socket.gethostname() and isinstance(owner.get("pid"), int):
+        here = files.KNOWS_PROCESSES and owner.get("host") == socket.gethostname()
+        if here and isinstance(owner.get("pid"), int):
             pid = owner["pid"]
             dead = not files.alive(pid) or files.started(pid) != owner.get("process_started", files.started(pid))
             how = "has ended"

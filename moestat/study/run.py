@@ -142,7 +142,7 @@ class _Run:
         elif self.scan.stale and request.accept_stale:
             store.accept_stale(self.scan)
             for line in self.scan.accepted:
-                self.note(f"--accept-stale: {line}")
+                self.say(f"--accept-stale: {line}")
         store.refuse_stale(self.scan, root)
 
     def _tasks(self) -> list[worker.Task]:

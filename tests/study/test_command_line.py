@@ -7,12 +7,13 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import types
 
 import numpy as np
 import pytest
 import xarray as xr
-from machine import HERE, command, environment, inside, outside, results, shards, write_study
+from machine import HERE, ROOT, command, environment, inside, outside, results, shards, write_study
 
 import moestat
 from moestat.study import load, plan, pool, worker
@@ -137,6 +138,21 @@ def test_a_cache_folder_of_the_users_is_respected(tmp_path, monkeypatch):
     study = write_study(tmp_path, settings='share = "a"')
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     assert (tmp_path / "mine/prepared.log").exists() and os.environ["MOESTAT_CACHE"] == str(tmp_path / "mine")
+
+
+def test_studies_travel_with_an_installed_package(tmp_path):
+    """In a wheel they lie in the package, and a folder beside it is nobody's business."""
+    site = tmp_path / "site"
+    shutil.copytree(ROOT / "moestat", site / "moestat", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "studies", site / "moestat" / "_studies")
+    (site / "studies").mkdir()
+    (site / "studies" / "foreign.toml").write_text('title = "Not ours"')
+    words = [sys.executable, "-m", "moestat.study", "--list"]
+    found = subprocess.run(
+        words, env=os.environ | {"PYTHONPATH": str(site)}, cwd=tmp_path, capture_output=True, text=True
+    )
+    names = [line.split()[0] for line in found.stdout.splitlines()]
+    assert names == sorted(path.stem for path in (ROOT / "studies").glob("*.toml")) and "sigmoid_vs_softmax" in names
 
 
 # --- the plan ------------------------------------------------------------------------------------------------------
