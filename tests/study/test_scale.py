@@ -67,11 +67,12 @@ def encode(planned: plan.PlannedCell, replicates: range, code: dict[str, str]) -
 
 
 MEASURE = """\
-import resource, sys, time
+import re, sys, time
 from moestat.study.cli import main
 begin = time.perf_counter()
 code = main(sys.argv[1:])
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+# not ru_maxrss: it starts at what the parent process held when it forked
+peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) / 2**20
 print(f"MEASURED {time.perf_counter() - begin:.2f} {peak:.3f}")
 raise SystemExit(code)
 """
