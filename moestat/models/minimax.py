@@ -1,0 +1,100 @@
+r"""The mixing measures behind the minimax lower bound of "sigmoid-attention" (Theorem 2, Lemma 2, App. B.3).
+
+The lemma wants measures G_m near G* in the loss L2r with ||f_{G_m} - f_{G*}|| / L2r -> 0. The last true atom has a
+constant gate and the expert (a'x + beta)^p; two atoms of half its weight stand for it.
+
+*As printed*: beta_1 = beta* + 1/m, beta_2 = beta* - 1/m, all else equal. For p = 1 the function does not move. For
+p >= 2 it does, which the proof leaves out:
+
+.. math:: \frac{w^*}{2}\big[(h + t)^p + (h - t)^p\big] - w^* h^p = w^* \binom{p}{2} t^2 h^{p-2} + O(t^4), \quad t = 1/m,
+
+so that the ratio goes like t^(2 - r): to 0 for r < 2, to a constant for r = 2, to infinity for r > 2.
+
+*Corrected*: eta_1 = (1 + t) eta*, eta_2 = (1 - u) eta*, with u chosen such that (1 + t)^p + (1 - u)^p = 2. By
+homogeneity f does not move at all, for every p, every r and every a* (the proof takes a* = 0 "without loss of
+generality"), and as well for ReLU experts.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from moestat.models.experts import HOMOGENEOUS
+from moestat.models.regression import Model
+
+Version = Literal["printed", "corrected"]
+
+
+def sequence(model: Model, truth: np.ndarray, t: np.ndarray, version: Version) -> np.ndarray:
+    """Return the measures G_m of Lemma 2 at t = 1/m.
+
+    Parameters
+    ----------
+    model : Model
+        Sigmoid gate.
+    truth : array (N*, P)
+        The last atom has a constant gate, (A, b) = 0.
+    t : array (T,)
+        For the corrected sequence (1 + t)^p must be at most 2.
+    version : {"printed", "corrected"}
+
+    Returns
+    -------
+    array (T, N* + 1, P)
+
+    Raises
+    ------
+    ValueError
+        If the gate is not constant, the expert is not homogeneous (corrected sequence), or t is too large.
+    """
+    last = truth[-1]
+    if model.gate != "sigmoid" or np.any(last[1 : model.gate_size] != 0.0):
+        raise ValueError("the sequence needs a sigmoid gate and a last atom of constant gate, (A, b) = 0")
+    half = 0.5 * float(model.weights(truth)[-1])
+    pair = np.repeat(np.repeat(last[None, None], len(t), axis=0), 2, axis=1)
+    pair[..., 0] = np.log(half) - np.log1p(-half)
+    if version == "printed":
+        pair[..., -1] += t[:, None] * np.array([1.0, -1.0])
+    else:
+        if model.expert not in HOMOGENEOUS:
+            raise ValueError(f"the corrected sequence needs a homogeneous expert; it is {model.expert!r}")
+        rest = 2.0 - (1.0 + t) ** model.power
+        if np.any(rest < 0):
+            raise ValueError(f"t is {float(np.max(t))}; (1 + t)^{model.power} must be at most 2")
+        pair[..., model.eta] *= np.stack([1.0 + t, rest ** (1.0 / model.power)], axis=1)[..., None]
+    return np.concatenate([np.repeat(truth[None, :-1], len(t), axis=0), pair], axis=1)
+
+
+def le_cam(loss: np.ndarray, distance: np.ndarray, n: np.ndarray, noise_variance: float, r: float) -> np.ndarray:
+    r"""Return the two-point lower bound on the minimax risk, the best over a sequence of alternatives.
+
+    .. math:: \max_m \tfrac{1}{4 K} L_{2r}(G_m, G^*) \exp\big(-n \|f_{G_m} - f_{G^*}\|^2 / (2 v)\big),
+
+    K = 2^(r - 1) being the constant of ||u + v||^r <= K (||u||^r + ||v||^r). Like the paper it takes for granted that
+    the loss has a triangle inequality with this constant; see :func:`lone_atom`.
+
+    Parameters
+    ----------
+    loss, distance : arrays (T,)
+    n : array (S,)
+    noise_variance : float
+    r : float
+
+    Returns
+    -------
+    array (S,)
+    """
+    exponent = -n[:, None] * distance[None, :] ** 2 / (2.0 * noise_variance)
+    return np.asarray(np.max(loss * np.exp(exponent), axis=1) / (4.0 * 2.0 ** (r - 1.0)))
+
+
+def lone_atom(truth: np.ndarray) -> np.ndarray:
+    """Return the measure (1, P) that holds the first true atom alone.
+
+    It shares that atom with every G_m of :func:`sequence`. Empty cells cost nothing (the convention below eq. (9)), so
+    its loss is 0 to G* and to G_m, whatever their loss to each other: the triangle inequality that Le Cam's lemma is
+    used with does not hold.
+    """
+    return truth[:1]
