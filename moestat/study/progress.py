@@ -20,13 +20,14 @@ FILE_EVERY = 1.0
 class Estimate:
     """How long the rest will take, from what each cell took so far.
 
-    A cell that was not computed yet is guessed from its size, with the seconds per unit of size that the median of
-    the other cells took.
+    A cell that was not computed yet is guessed from its size, with the seconds per unit of size of the cells of its
+    own arm, or of all cells where its arm has none: arms can differ a thousandfold.
     """
 
     sizes: Mapping[str, float]
     left: dict[str, int]
     jobs: int = 1
+    arms: Mapping[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     computed: dict[str, int] = field(default_factory=dict)
 
@@ -40,12 +41,17 @@ class Estimate:
         left = {digest: count for digest, count in self.left.items() if count > 0}
         if not left:
             return 0.0
-        known = {digest: self.seconds[digest] / count for digest, count in self.computed.items() if count}
+        known = {digest for digest, count in self.computed.items() if count}
         if not known:
             return None
-        rates = sorted(rate / self.sizes.get(digest, 1.0) for digest, rate in known.items())
-        middle = rates[len(rates) // 2]
-        total = sum(count * known.get(digest, middle * self.sizes.get(digest, 1.0)) for digest, count in left.items())
+        total = 0.0
+        for digest, count in left.items():
+            if digest in known:
+                alike = [digest]
+            else:
+                alike = [d for d in known if d in self.arms and self.arms[d] == self.arms.get(digest)] or list(known)
+            work = sum(self.sizes.get(d, 1.0) * self.computed[d] for d in alike)
+            total += count * self.sizes.get(digest, 1.0) * sum(self.seconds[d] for d in alike) / work
         return total / max(1, min(self.jobs, sum(left.values())))
 
 

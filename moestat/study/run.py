@@ -193,7 +193,9 @@ class _Run:
             for task in tasks:
                 left[task.digest] = left.get(task.digest, 0) + len(task.replicates)
             tally = self.scan.tally()
-            estimate = Estimate({p.digest: p.size or 1.0 for p in self.plan.cells}, left, workers.jobs)
+            sizes = {p.digest: p.size or 1.0 for p in self.plan.cells}
+            arms = {p.digest: p.cell.arm for p in self.plan.cells}
+            estimate = Estimate(sizes, left, workers.jobs, arms)
             for digest, entries in self.scan.usable.items():
                 for entry in entries:
                     estimate.learn(digest, len(entry.replicates), entry.seconds)

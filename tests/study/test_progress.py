@@ -74,9 +74,21 @@ def test_the_estimate_scales_unknown_cells_by_their_size():
     estimate.learn("a", 10, 50.0)  # 5 s a replicate, 0.05 s a unit of size
     assert abs(estimate.remaining() - (5 * 0.5 + 10 * 0.05)) < 1e-12
     estimate.learn("b", 1, 2.0)
-    assert abs(estimate.remaining() - (5 * 2.0 + 10 * 0.2)) < 1e-12
+    assert abs(estimate.remaining() - (5 * 2.0 + 10 * 52.0 / 1010.0)) < 1e-12
     estimate.left = {"b": 0}
     assert estimate.remaining() == 0.0
+
+
+def test_the_estimate_of_an_arm_is_not_that_of_a_cheap_one():
+    sizes = {"slow 100": 100.0, "slow 10": 10.0, "fast 100": 100.0, "fast 10": 10.0, "other": 10.0}
+    arms = {name: name.split()[0] for name in sizes}
+    estimate = Estimate(sizes, {"slow 10": 1}, arms=arms)
+    estimate.learn("slow 100", 1, 1000.0)
+    estimate.learn("fast 100", 1, 1.0)
+    estimate.learn("fast 10", 1, 0.1)
+    assert abs(estimate.remaining() - 100.0) < 1e-9
+    estimate.left = {"other": 1}  # nothing of its arm is known: the mean of all
+    assert abs(estimate.remaining() - 10.0 * 1001.1 / 210.0) < 1e-9
 
 
 def test_durations_are_said_as_people_say_them():
