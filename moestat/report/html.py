@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +70,7 @@ def report(
         "tally": word_counts,
         "answer": _answer(word_counts),
         "warnings": _warnings(ds, study, provenance),
-        "design": _design(ds, study, preset),
+        "design": _design(ds, study, preset, _overrides(str(provenance.get("command", "")))),
         "arms": render.html(_arms(ds, study)),
         "figures": [_figure(i, figure) for i, figure in enumerate(figures)],
         "rates": Markup("").join(map(render.html, shown_rates)),
@@ -157,7 +159,15 @@ def _warnings(ds: xr.Dataset, study: Study, provenance: Mapping[str, Any]) -> li
     return list(dict.fromkeys(found))
 
 
-def _design(ds: xr.Dataset, study: Study, preset: str) -> list[tuple[str, str]]:
+def _overrides(command: str) -> dict[str, str]:
+    """Return the settings that the command line of a run replaced (``--set key=value``)."""
+    words = shlex.split(command)
+    given = [after for word, after in pairwise(words) if word == "--set"]
+    given += [word.removeprefix("--set=") for word in words if word.startswith("--set=")]
+    return dict(text.split("=", 1) for text in given if "=" in text)
+
+
+def _design(ds: xr.Dataset, study: Study, preset: str, overrides: Mapping[str, str]) -> list[tuple[str, str]]:
     chosen = study.presets.get(preset)
     rows = []
     if chosen is not None and chosen.about:
@@ -166,6 +176,8 @@ def _design(ds: xr.Dataset, study: Study, preset: str) -> list[tuple[str, str]]:
     rows += [(f"Grid: {axis}", ", ".join(number(v) for v in ds[axis].values.tolist())) for axis in axes]
     rows.append(("Replicates", str(ds.sizes["replicate"])))
     settings = study.settings | (chosen.settings if chosen is not None else {})
+    free = {key: value for key, value in overrides.items() if key not in axes}
+    settings |= {key: f"{value} (set on the command line)" for key, value in free.items()}
     if settings:
         rows.append(("Settings", ", ".join(f"{key} = {_value(value)}" for key, value in settings.items())))
     for name, called in (("target", "Target"), ("start_policy", "Starts")):

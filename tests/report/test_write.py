@@ -21,7 +21,7 @@ PROVENANCE = {
     "preset": "quick",
     "title": "A study",
     "seed": 20260101,
-    "command": "python -m moestat.study example --set d=8",
+    "command": "python -m moestat.study example --set d=9",
     "date": "2026-01-05T12:00:00+0000",
     "versions": "moestat 0.1.0, numpy 2.4",
     "moestat_version": "0.1.0",
@@ -214,6 +214,7 @@ def test_the_page_says_everything(written, page):
         "numpy 2.4",
         "20260101",
         "as it should be",
+        "d = 9 (set on the command line)",
         "within [\N{MINUS SIGN}0.6, \N{MINUS SIGN}0.4]",
     ):
         assert part in text, part
