@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from moestat import rates
@@ -20,6 +21,9 @@ from moestat.study.claim_estimates import with_replicates
 from moestat.study.outcomes import chosen
 from moestat.study.spec import Figure, Panel, Study
 from moestat.study.values import NoAnswerError, values, without_lengths_of_one
+
+NARROW = 40
+"""Panels of fewer characters in width label the decades of a logarithmic axis only: three or more panels in a row."""
 
 
 @dataclass
@@ -85,6 +89,8 @@ def draw(
         painter.arm(arm, text if alone else arm, colours.get(text, index) if alone else index, _dodge(len(arms))[index])
     axes.set_xscale("log" if figure.logx else "linear")
     axes.set_yscale("log" if figure.logy else "linear")
+    if figure.logx and room < NARROW:
+        axes.xaxis.set_minor_formatter(NullFormatter())  # labels between the decades would run into each other
     return painter.facts
 
 
