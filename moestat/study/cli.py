@@ -49,6 +49,8 @@ def _dispatch(words: list[str]) -> int:
     arguments = options.parser(command).parse_args(words)
     if command == "run" and arguments.list:
         return _list()
+    if command == "run" and arguments.claims:
+        return _claims(arguments)
     if command == "run" and arguments.all:
         return _run_all(arguments)
     if not arguments.study:
@@ -153,13 +155,23 @@ def _run_all(arguments: argparse.Namespace) -> int:
             problems.append(name)
             print(f"error: {name}: {error}", file=sys.stderr)
     if not arguments.dry_run and not arguments.no_report:
-        _print_all_claims(arguments.out, arguments.preset, known)
+        _print_all_claims(arguments.out, known, arguments.preset)
     if problems:
         raise UserError(f"{len(problems)} of {len(known)} studies did not complete: {', '.join(problems)}")
     return 0
 
 
-def _print_all_claims(out: Path, preset: str, known: Mapping[str, Path]) -> None:
+def _claims(arguments: argparse.Namespace) -> int:
+    from moestat.study import load
+
+    if arguments.study:
+        raise InputError("--claims shows every study; it takes no name")
+    _print_all_claims(arguments.out, load.known_studies())
+    return 0
+
+
+def _print_all_claims(out: Path, known: Mapping[str, Path], *presets: str) -> None:
+    """Print the ledger of what was run with ``presets``, or with any, the largest first."""
     from rich.console import Console
 
     from moestat.report import ledger
@@ -169,7 +181,8 @@ def _print_all_claims(out: Path, preset: str, known: Mapping[str, Path]) -> None
     for name, path in known.items():
         with contextlib.suppress(InputError):  # it was told when the study was to be run
             studies[name] = load.read(path).study
-    Console().print(ledger.rich(ledger.ledger(out, studies, presets=[preset])))
+    chosen = {"presets": presets} if presets else {}
+    Console().print(ledger.rich(ledger.ledger(out, studies, **chosen)))
 
 
 def _status(arguments: argparse.Namespace) -> int:

@@ -22,6 +22,7 @@ study file alone, not on the number of processes, the order of the work or the s
 EXAMPLES = """\
 examples:
   python -m moestat.study --list                                  the studies, with their titles
+  python -m moestat.study --claims                                every claim, with its verdict or 'not run'
   python -m moestat.study sigmoid_vs_softmax                      run one, at the preset 'quick'
   python -m moestat.study sigmoid_vs_softmax --preset paper       at the size of the paper
   python -m moestat.study sigmoid_vs_softmax --replicates 40      more replicates; those that exist are kept
@@ -124,6 +125,9 @@ def parser(command: str) -> argparse.ArgumentParser:
         )
         more.add_argument("--list", action="store_true", help="list the known studies with their titles")
         more.add_argument("--all", action="store_true", help="run every known study in turn")
+        more.add_argument(
+            "--claims", action="store_true", help="every claim of every study, with the verdict of its last run in --out"
+        )
     if command != "replay":
         parser.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
         parser.add_argument("--quiet", action="store_true", help="print no progress")

@@ -294,3 +294,11 @@ def test_shards_have_names_that_tell_their_replicates(tmp_path):
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     names = {path.name.split(".")[0] for path in shards(tmp_path)}
     assert names == {"0000000-0000001", "0000002-0000003", "0000004-0000004"}
+
+
+def test_claims_of_every_study_without_a_run(tmp_path):
+    code, out, _ = inside("--claims", "--out", str(tmp_path / "nothing"))
+    assert code == 0 and "not run" in out
+    assert not (tmp_path / "nothing").exists()
+    code, _, err = inside("--claims", "sigmoid_vs_softmax")
+    assert code == 2 and "takes no name" in err
