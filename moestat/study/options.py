@@ -126,7 +126,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         more.add_argument("--list", action="store_true", help="list the known studies with their titles")
         more.add_argument("--all", action="store_true", help="run every known study in turn")
         more.add_argument(
-            "--claims", action="store_true", help="every claim of every study, with the verdict of its last run in --out"
+            "--claims", action="store_true", help="every claim of every study, with its verdict or 'not run'"
         )
     if command != "replay":
         parser.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
