@@ -9,6 +9,7 @@ of one operation can do to the result, whatever cancels.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -45,10 +46,9 @@ def _layer(s: Settings, rng: np.random.Generator) -> tuple[AttentionLayer, np.nd
     query, key, value = (rng.standard_normal((h, d, size)) / np.sqrt(d) for _ in range(3))
     output = rng.standard_normal((h, size, d)) / np.sqrt(size * h)
     on = 1.0 if s.biases else 0.0
-    biases = [on * rng.standard_normal((h, size)) for _ in range(3)]
-    layer = AttentionLayer(
-        query, key, value, output, *biases, on * rng.standard_normal(d), s.gate, 1.0 / float(np.sqrt(size))
-    )
+    bq, bk, bv = (on * rng.standard_normal((h, size)) for _ in range(3))
+    end = on * rng.standard_normal(d)
+    layer = AttentionLayer(query, key, value, output, bq, bk, bv, end, s.gate, 1.0 / float(np.sqrt(size)))
     mask = np.where(np.tri(n, dtype=bool), 0.0, -np.inf) if s.causal else np.zeros((n, n))
     visible = np.sum(mask > -np.inf, axis=1, keepdims=True)
     return layer, rng.standard_normal((n, d)), mask - (np.log(visible) if s.language_model else 0.0)
@@ -56,12 +56,8 @@ def _layer(s: Settings, rng: np.random.Generator) -> tuple[AttentionLayer, np.nd
 
 def magnitude(layer: AttentionLayer, tokens: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return the sums of absolute terms of all rows and coordinates, (n, d_o)."""
-    loud = AttentionLayer(
-        *(np.abs(part) for part in (layer.query, layer.key, layer.value, layer.output)),
-        *(np.abs(part) for part in (layer.query_bias, layer.key_bias, layer.value_bias, layer.output_bias)),
-        layer.gate,
-        layer.scale,
-    )
+    weights = ("query", "key", "value", "output", "query_bias", "key_bias", "value_bias", "output_bias")
+    loud = replace(layer, **{name: np.abs(getattr(layer, name)) for name in weights})
     size = np.abs(tokens)
     seen = np.where(np.isfinite(mask), mask, 0.0)
     scores, absolute = _scores(layer, tokens) + mask, _scores(loud, size) + np.abs(seen)

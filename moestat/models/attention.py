@@ -271,4 +271,5 @@ def from_torch(
     biases = bias.reshape(3, heads, size)
     output = o.T.reshape(heads, size, d)
     factor = 1.0 / math.sqrt(size) if scale is None else scale
-    return AttentionLayer(*split, output, *biases, end, gate, factor)
+    (query, key, value), (query_bias, key_bias, value_bias) = split, biases
+    return AttentionLayer(query, key, value, output, query_bias, key_bias, value_bias, end, gate, factor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -71,12 +72,16 @@ def _table(axes: Axes, ds: xr.Dataset) -> None:
 
 
 def _spectra(axes: Axes, ds: xr.Dataset, arms: Sequence[str]) -> None:
-    at = {"score": "full", "outer_scale": False}
     for k, arm in enumerate(arms):
-        values = ds["singular_values"].sel(arm=arm, **at).isel(replicate=0).values
+        values = ds["singular_values"].sel(arm=arm, score="full", outer_scale=False).isel(replicate=0).values
         values = np.maximum(values[np.isfinite(values)], FLOOR)
         place = np.arange(1, len(values) + 1)
-        look = {"color": style.colour(k), "marker": style.MARKERS[k], "markersize": 2.5, "linestyle": "none"}
+        look: dict[str, Any] = {
+            "color": style.colour(k),
+            "marker": style.MARKERS[k],
+            "markersize": 2.5,
+            "linestyle": "none",
+        }
         axes.plot(place, values, label=label(ds, arm), **look)
     axes.set_yscale("log")
     axes.set_xlabel("number")
