@@ -12,6 +12,7 @@ from matplotlib.figure import Figure as Canvas
 
 from moestat.rates.estimate import mean_interval, replicate_slopes
 from moestat.report import style
+from moestat.report.rate_panel import wrapped
 from moestat.report.tables import label
 from moestat.study.spec import Figure
 
@@ -44,7 +45,7 @@ def slopes(
     grid = canvas.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for number, (axes, arm) in enumerate(zip(grid.flat, arms, strict=False)):
         _panel(axes, ds.sel(arm=arm), variables[arm], printed.get(arm))
-        axes.set_title(f"({chr(97 + number)}) {label(ds, arm)}", loc="left")
+        axes.set_title(wrapped(f"({chr(97 + number)}) {label(ds, arm)}", 88 // columns), loc="left")
     for axes in list(grid.flat)[len(arms) :]:
         axes.remove()
     for axes in grid[-1]:
