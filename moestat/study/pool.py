@@ -171,14 +171,16 @@ def run(
                     yield from _retry(pool, task, say)
 
 
-def run_prepare(pool: Pool, context: Context, prerequisites: Sequence[Mapping[str, Any]], say: Say) -> None:
-    """Do the work that cells share; a failure is told, and met again by the cells that need it."""
+def run_prepare(
+    pool: Pool, context: Context, prerequisites: Sequence[Mapping[str, Any]], say: Say
+) -> Generator[tuple[str, float], None, None]:
+    """Do the work that cells share, and yield (problem, seconds) for each; a problem is told too."""
     try:
-        for problem in pool.results(prepare, [(context, dict(p)) for p in prerequisites]):
-            if isinstance(problem, Lost):
-                raise WorkerDiedError(problem.why)
+        for result in pool.results(prepare, [(context, dict(p)) for p in prerequisites]):
+            problem, seconds = (f"its worker died ({result.why})", 0.0) if isinstance(result, Lost) else result
             if problem:
                 say(f"preparing what cells share failed: {problem}")
+            yield problem, seconds
     except WorkerDiedError as error:
         say(f"a worker died while it prepared what cells share ({error}); the cells will compute it themselves")
 

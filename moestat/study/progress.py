@@ -84,6 +84,8 @@ class Progress:
         Where lines and the live bar go.
     quiet : bool
         Show nothing (``progress.json`` is kept).
+    unit : str
+        What is counted.
     clock : callable
         Monotonic seconds.
     """
@@ -99,12 +101,13 @@ class Progress:
         estimate: Estimate,
         stream: TextIO | None = None,
         quiet: bool = False,
+        unit: str = "replicates",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.path, self.head, self.estimate = path, dict(head), estimate
         self.total, self.done, self.failed = total, done, failed
         self.stream = sys.stderr if stream is None else stream
-        self.quiet, self.clock = quiet, clock
+        self.quiet, self.clock, self.unit = quiet, clock, unit
         self.computed = 0
         self.began = clock()
         self._last_line = self._last_file = self.began
@@ -189,7 +192,7 @@ class Progress:
         left = self.estimate.remaining()
         rest = "" if self.done >= self.total else "" if left is None else f", about {duration(left)} left"
         return (
-            f"{time.strftime('%H:%M:%S')} {self.title}: {self.done} of {self.total} replicates ({percent} %), "
+            f"{time.strftime('%H:%M:%S')} {self.title}: {self.done} of {self.total} {self.unit} ({percent} %), "
             f"{self.failed} failed, {duration(self.clock() - self.began)} elapsed{rest}"
         )
 
@@ -208,7 +211,7 @@ class Progress:
             transient=True,
         )
         self._task = self._live.add_task(
-            self.title, total=self.total, completed=self.done, failed=self.failed, left="unknown"
+            f"{self.title}: {self.unit}", total=self.total, completed=self.done, failed=self.failed, left="unknown"
         )
         self._live.start()
 
@@ -217,7 +220,8 @@ class Progress:
             return
         content = self.head | {
             "state": state,
-            "replicates": self.total,
+            "unit": self.unit,
+            "total": self.total,
             "done": self.done,
             "failed": self.failed,
             "computed_now": self.computed,

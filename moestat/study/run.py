@@ -8,6 +8,7 @@ killed anywhere; the next run computes what is missing.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -155,17 +156,16 @@ class _Run:
             device=self.device,
             parent=0 if self.request.backend == "dask" else os.getpid(),
         )
-        done: dict[str, bytearray] = {}
+        digest, flags, some = "", bytearray(), False
         tasks = []
         for number, block in enumerate(self.plan.blocks()):
             if self.request.part is not None and number % self.request.part[1] != self.request.part[0] - 1:
                 continue
-            digest = block.planned.digest
-            flags = done.get(digest)
-            if flags is None:
-                done = {digest: self.scan.done(digest, retry=self.request.retry_failed)}
-                flags = done[digest]
-            missing = block.replicates if not any(flags) else [r for r in block.replicates if not flags[r]]
+            if digest != block.planned.digest:  # the blocks of a cell follow each other
+                digest = block.planned.digest
+                flags = self.scan.done(digest, retry=self.request.retry_failed)
+                some = any(flags)
+            missing = [r for r in block.replicates if not flags[r]] if some else block.replicates
             if len(missing):
                 tasks.append(worker.Task(number, self.context, block.planned.cell, digest, missing))
         for task in tasks:
@@ -188,7 +188,7 @@ class _Run:
         with pool.opened(self._place(tasks)) as workers:
             if not workers.ready:
                 self.say(f"the scheduler {self.request.scheduler} has no workers yet; waiting for the first one")
-            self._prepare(workers, tasks)
+            self._prepare(workers, tasks, path, head)
             left: dict[str, int] = {}
             for task in tasks:
                 left[task.digest] = left.get(task.digest, 0) + len(task.replicates)
@@ -215,18 +215,31 @@ class _Run:
                 for outcome in outcomes:
                     self._take(outcome, held)
 
-    def _prepare(self, workers: pool.Pool, tasks: list[worker.Task]) -> None:
-        """Do once what several cells share."""
+    def _prepare(self, workers: pool.Pool, tasks: list[worker.Task], path: Path, head: Mapping[str, Any]) -> None:
+        """Do once what several cells share. What fails here the cells will meet again, and record."""
         wanted = getattr(self.plan.experiment, "prerequisites", None)
         if wanted is None or not tasks:
             return
         unique: dict[str, dict[str, Any]] = {}
         for cell in {task.digest: task.cell for task in tasks}.values():
-            for prerequisite in wanted(cell):
-                unique.setdefault(repr(sorted(prerequisite.items(), key=lambda item: item[0])), prerequisite)
-        if unique:
-            self.say(f"preparing {len(unique)} results that cells share")
-            pool.run_prepare(workers, self.context, list(unique.values()), self.note)
+            try:
+                found = wanted(cell)
+            except Exception as error:
+                self.note(f"what {cell.arm} shares with other cells cannot be told: {worker.describe(error)}")
+                continue
+            for prerequisite in found:
+                unique.setdefault(json.dumps(prerequisite, sort_keys=True, default=repr), prerequisite)
+        if not unique:
+            return
+        estimate = Estimate({}, {"shared": len(unique)}, workers.jobs)
+        quiet, unit = self.request.quiet, "results that cells share"
+        self.progress = Progress(
+            path, head, total=len(unique), done=0, failed=0, estimate=estimate, quiet=quiet, unit=unit
+        )
+        outcomes = pool.run_prepare(workers, self.context, list(unique.values()), self.note)
+        with self.progress, contextlib.closing(outcomes):
+            for problem, seconds in outcomes:
+                self.progress.add("shared", 1, bool(problem), seconds)
 
     def _take(self, outcome: worker.Outcome, held: lock.Lock) -> None:
         if outcome.disk:
@@ -291,7 +304,7 @@ class _Run:
     def _interrupted(self, error: KeyboardInterrupt) -> InterruptedRunError:
         progress = self.progress
         stopped = InterruptedRunError(
-            f"interrupted: {progress.done} of {progress.total} replicates are done and kept in {self.root}. "
+            f"interrupted: {progress.done} of {progress.total} {progress.unit} are done and kept in {self.root}. "
             f"Go on with: {self.request.command()}"
         )
         stopped.exit_code = getattr(error, "exit_code", 130)

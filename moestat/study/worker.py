@@ -77,15 +77,16 @@ def compute(task: Task) -> Outcome:
         return Outcome(task.number, task.digest, disk=str(files.disk_problem(error, Path(task.context.root))))
 
 
-def prepare(context: Context, prerequisite: dict[str, Any]) -> str:
-    """Do work that several cells share; return what went wrong, or an empty text."""
+def prepare(context: Context, prerequisite: dict[str, Any]) -> tuple[str, float]:
+    """Do work that several cells share; return what went wrong, or an empty text, and the seconds it took."""
     module = enter_process(context)
+    begin, problem = time.perf_counter(), ""
     try:
         with one_thread():
             module.prepare(prerequisite, device=context.device)
     except Exception as error:  # the cells that need it will meet it again, and record it
-        return describe(error)
-    return ""
+        problem = describe(error)
+    return problem, time.perf_counter() - begin
 
 
 def record_death(task: Task, message: str) -> Outcome:
