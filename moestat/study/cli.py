@@ -230,9 +230,7 @@ def _collect(arguments: argparse.Namespace) -> int:
     if request.accept_stale:
         store.accept_stale(scan)
     store.refuse_stale(scan, root)
-    result = Result(
-        request, made, root, scan.tally(), notes=[f"set aside: {q}" for q in scan.quarantined] + scan.accepted
-    )
+    result = Result(request, made, root, scan.tally(), notes=[f"set aside: {q}" for q in scan.quarantined])
     finish(result, scan, code)
     return _tell(result)
 

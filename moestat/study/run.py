@@ -24,6 +24,8 @@ from moestat.study.finish import Result, finish
 from moestat.study.progress import Estimate, Progress
 from moestat.study.request import Request
 
+SHOWN = 3  # exceptions that are shown while a study runs
+
 
 class InterruptedRunError(UserError):
     """The user (or the batch system) stopped the run."""
@@ -89,6 +91,7 @@ class _Run:
         self.request, self.plan, self.root, self.device = request, made, root, device
         self.code = fingerprint.fingerprint(made.module_name)
         self.notes: list[str] = []
+        self.shown = 0
         self.scan = store.Scan(made)
 
     def say(self, text: str) -> None:
@@ -245,6 +248,7 @@ class _Run:
         if outcome.disk:
             raise UserError(f"{outcome.disk}. {self._resume()}")
         failed = sum(s != Status.CONVERGED for s in outcome.status)
+        self._show_raised(outcome)
         self.progress.add(outcome.digest, len(outcome.replicates), failed, outcome.seconds)
         if outcome.code and dict(outcome.code) != self.code:
             told = ", ".join(fingerprint.changes(self.code, outcome.code))
@@ -254,6 +258,15 @@ class _Run:
             )
         if held.lost:
             raise UserError(f"another run took over {self.root}; this one ends, and its shards are kept")
+
+    def _show_raised(self, outcome: worker.Outcome) -> None:
+        """Show the first exceptions at once: a mistake in an experiment should not wait for the end of the study."""
+        for replicate, status in zip(outcome.replicates, outcome.status, strict=True):
+            if status == Status.RAISED and self.shown < SHOWN:
+                self.shown += 1
+                label = self.plan.by_digest[outcome.digest][0].label
+                last = "; further ones are in the results only" if self.shown == SHOWN else ""
+                self.say(f"{label}, replicate {replicate} raised {outcome.messages.get(replicate, '')}{last}")
 
     def _already_done(self, task: worker.Task) -> worker.Outcome | None:
         """Find the shards of a task whose outcome was lost with its worker."""

@@ -26,8 +26,9 @@ def test_zero_failures_are_said(tmp_path):
 @pytest.mark.parametrize("block", [1, 4, 8])
 def test_only_the_replicates_that_raise_have_no_value(tmp_path, block):
     study = write_study(tmp_path, settings="raise_at = [2, 7]\nstall_at = [3]", replicates=8, block=block)
-    code, out, _ = run(study, tmp_path)
+    code, out, err = run(study, tmp_path)
     assert code == 0 and "32 of 32 replicates, 12 failed" in out
+    assert err.count("raised ArithmeticError: replicate") == 3 and "further ones are in the results only" in err
     found = results(tmp_path)
     wanted = [0, 0, Status.RAISED, Status.STALLED, 0, 0, 0, Status.RAISED]
     assert (found["status"].values == wanted).all()
