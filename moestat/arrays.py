@@ -6,6 +6,7 @@ always drawn with NumPy and moved, so that a GPU sees bit-identical data.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, Literal
 
 import array_api_compat
@@ -79,11 +80,7 @@ def _cuda_problem() -> str | None:
 
 def backend(device: Device) -> Any:
     """Return the array namespace of a resolved device."""
-    if device == "cuda":
-        import array_api_compat.cupy as xp
-    else:
-        import array_api_compat.numpy as xp
-    return xp
+    return importlib.import_module("array_api_compat.cupy" if device == "cuda" else "array_api_compat.numpy")
 
 
 def to_numpy(x: Array) -> np.ndarray:

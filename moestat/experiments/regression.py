@@ -19,7 +19,7 @@ from moestat.experiments.cell import Cell, SettingsModel
 from moestat.experiments.regression_scores import score
 from moestat.experiments.regression_targets import Problem, Target, compute_pseudo_truths, prerequisite, target_of
 from moestat.fit.gradient import RadiusRule, perturb, sgd
-from moestat.fit.newton import least_squares
+from moestat.fit.newton import Fit, least_squares
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.status import Status
@@ -251,8 +251,10 @@ def _starts(cell: Cell, settings: Settings, problem: Problem, target: Target, re
                 for _ in range(settings.random_starts)
             ]
         out.append(np.stack(starts))
-    starts = np.stack(out)
-    return np.clip(starts, -settings.box, settings.box) if settings.estimator == "least_squares" else starts
+    all_starts = np.stack(out)
+    if settings.estimator == "sgd":
+        return all_starts
+    return np.clip(all_starts, -settings.box, settings.box)
 
 
 def _order(cell: Cell, settings: Settings, replicate: int) -> np.ndarray:
@@ -262,11 +264,11 @@ def _order(cell: Cell, settings: Settings, replicate: int) -> np.ndarray:
     return np.asarray(order, dtype=np.int64).reshape(settings.epochs, settings.n)
 
 
-def _diagnostics(fit: object) -> dict[str, tuple]:
+def _diagnostics(fit: Fit) -> dict[str, tuple]:
     names = ("status", "iterations", "loss", "gradient", "decrement", "min_eigenvalue", "box_hits", "start")
     rename = {"loss": "train_loss", "start": "start_index"}
     out: dict[str, tuple] = {rename.get(name, name): ("replicate", to_numpy(getattr(fit, name))) for name in names}
-    out["message"] = ("replicate", np.asarray(fit.message(), dtype=object).astype(str))  # type: ignore[attr-defined]
+    out["message"] = ("replicate", np.asarray(fit.message()))
     return out
 
 
