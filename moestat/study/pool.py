@@ -14,23 +14,15 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from moestat.study.errors import UserError
+from moestat.study import cluster
+from moestat.study.cluster import Lost, flat
 from moestat.study.worker import Context, Outcome, Task, compute, prepare, record_death, watch_parent
 
-PATIENCE = "10s"
 Say = Callable[[str], None]
 
 
 class WorkerDiedError(Exception):
     """A pool lost a worker."""
-
-
-@dataclass(frozen=True)
-class Lost:
-    """A task whose workers died, where the pool itself lives on."""
-
-    arguments: tuple[Any, ...]
-    why: str
 
 
 @dataclass(frozen=True)
@@ -63,7 +55,7 @@ class Pool:
         self.place = place
         self.client: Any = None
         if place.backend == "dask":
-            self.client = _dask_client(place.scheduler)
+            self.client = cluster.connect(place.scheduler)
 
     @property
     def jobs(self) -> int:
@@ -91,7 +83,7 @@ class Pool:
         elif self.place.backend == "gpus":
             yield from _on_gpus(function, arguments, self.place.devices)
         elif self.place.backend == "dask":
-            yield from _on_dask(self.client, function, arguments)
+            yield from cluster.results(self.client, function, arguments)
         else:
             yield from self._with_joblib(function, arguments, self.place.jobs)
 
@@ -99,7 +91,7 @@ class Pool:
         """Compute one task in a worker of its own."""
         if self.place.backend != "dask":
             return _in_own_process(task)
-        (result,) = _on_dask(self.client, compute, [(task,)])
+        (result,) = cluster.results(self.client, compute, [(task,)])
         if isinstance(result, Lost):
             raise WorkerDiedError(result.why)
         return result
@@ -128,7 +120,7 @@ class Pool:
                 parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
                 yield from parallel(delayed(function)(*argument) for argument in arguments)
         except BrokenProcessPool as error:
-            raise WorkerDiedError(_flat(error)) from None
+            raise WorkerDiedError(flat(error)) from None
 
 
 def run(
@@ -231,7 +223,7 @@ def _in_own_process(task: Task) -> Outcome:
         try:
             return executor.submit(compute, task).result()
         except BrokenProcessPool as error:
-            raise WorkerDiedError(_flat(error)) from None
+            raise WorkerDiedError(flat(error)) from None
 
 
 def _on_gpus(
@@ -252,37 +244,9 @@ def _on_gpus(
             for future in as_completed(futures):
                 yield future.result()
         except BrokenProcessPool as error:
-            raise WorkerDiedError(_flat(error)) from None
+            raise WorkerDiedError(flat(error)) from None
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
-
-
-def _on_dask(client: Any, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-    """Compute on a cluster; a task that killed several workers comes back as :class:`Lost`, the others go on.
-
-    The client is used directly: joblib's dask backend does not hear of such a task and waits for it for ever.
-    """
-    from distributed import as_completed
-    from distributed.scheduler import KilledWorker
-
-    futures = {client.submit(function, *argument, pure=False): argument for argument in arguments}
-    try:
-        for future in as_completed(list(futures), loop=client.loop):
-            argument = futures.pop(future)
-            error = future.exception()
-            if isinstance(error, KilledWorker):
-                yield Lost(argument, _flat(error))
-            elif error is not None:
-                raise UserError(f"a worker of the cluster cannot compute: {type(error).__name__}: {_flat(error)}")
-            else:
-                yield future.result()
-            future.release()
-    finally:
-        client.cancel(list(futures))
-
-
-def _flat(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]
 
 
 def _take_gpu(free: Any) -> None:
@@ -296,19 +260,6 @@ def _kill_loky() -> None:
     executor = reusable_executor._executor  # asking loky for "the" executor would start one
     if executor is not None:
         executor.shutdown(wait=True, kill_workers=True)
-
-
-def _dask_client(scheduler: str) -> Any:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise UserError(
-            '--backend dask needs dask.distributed; install it with: pip install "moestat[cluster]"'
-        ) from None
-    try:
-        return Client(scheduler, timeout=PATIENCE, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise UserError(f"no dask scheduler answers at {scheduler!r}: {_flat(error)}") from None
 
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")

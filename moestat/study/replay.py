@@ -14,9 +14,10 @@ from moestat import fingerprint
 from moestat.status import Status
 from moestat.study import contract, shard, store, worker
 from moestat.study import experiment as experiments
+from moestat.study.devices import resolve_device
 from moestat.study.errors import InputError
 from moestat.study.plan import Plan, PlannedCell
-from moestat.study.run import cache_of, resolve_device
+from moestat.study.run import cache_of
 from moestat.study.shard import Variable
 from moestat.study.words import listed, nearest, show
 

@@ -19,6 +19,7 @@ from moestat import fingerprint
 from moestat.status import Status
 from moestat.study import experiment as experiments
 from moestat.study import files, load, lock, manifest, plan, pool, store, worker
+from moestat.study.devices import default_jobs, resolve_device, visible_gpus
 from moestat.study.errors import InputError, StaleError, UserError
 from moestat.study.finish import Result, finish
 from moestat.study.progress import Estimate, Progress
@@ -68,22 +69,6 @@ def run(request: Request) -> Result:
         return _Run(request, made, root, device).locked()
     except OSError as error:
         raise files.disk_problem(error, root) from None
-
-
-def resolve_device(asked: str, made: plan.Plan) -> str:
-    """Return the device to compute on: ``auto`` takes a GPU only for an experiment whose ``DEVICES`` name it."""
-    from moestat.arrays import DeviceError
-    from moestat.arrays import resolve_device as resolve
-
-    able = getattr(made.experiment, "DEVICES", None)
-    if asked == "auto" and "cuda" not in (able or ()):
-        return "cpu"
-    if able is not None and asked not in ("auto", *able):
-        raise InputError(f"--device is {asked}; experiment {made.module_name} computes on {', '.join(able)}")
-    try:
-        return resolve(asked)
-    except (DeviceError, ValueError) as error:
-        raise InputError(f"--device: {error}") from None
 
 
 class _Run:
@@ -322,23 +307,6 @@ class _Run:
         )
         stopped.exit_code = getattr(error, "exit_code", 130)
         return stopped
-
-
-def default_jobs() -> int:
-    """Return the number of processors that this process may use."""
-    import joblib
-
-    return int(joblib.cpu_count())
-
-
-def visible_gpus() -> tuple[str, ...]:
-    """Return the GPUs that may be used, as ``CUDA_VISIBLE_DEVICES`` names them."""
-    named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if named is not None:
-        return tuple(part.strip() for part in named.split(",") if part.strip())
-    import cupy
-
-    return tuple(str(number) for number in range(cupy.cuda.runtime.getDeviceCount()))
 
 
 def _set_or_drop(variable: str, value: str | None) -> None:

@@ -12,6 +12,7 @@ import pytest
 from machine import command, environment, finished, inside, results, write_study
 
 from moestat.status import Status
+from moestat.study import cluster as cluster_module
 
 pytest.importorskip("distributed")
 
@@ -89,9 +90,7 @@ def test_a_block_that_kills_every_worker_is_recorded_and_the_rest_goes_on(tmp_pa
 
 
 def test_a_scheduler_that_is_not_there_is_one_sentence(tmp_path, monkeypatch):
-    from moestat.study import pool
-
-    monkeypatch.setattr(pool, "PATIENCE", "1s")
+    monkeypatch.setattr(cluster_module, "PATIENCE", "1s")
     study = write_study(tmp_path)
     words = (study, "--out", tmp_path, "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9", "--no-report")
     code, _, err = inside(*words)
