@@ -8,7 +8,9 @@ reads, so a table never outlives its inputs: when those change, its cells are ot
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,7 +40,7 @@ class Settings(SettingsModel):
 
     @model_validator(mode="after")
     def _readable(self) -> Settings:
-        found = digest(series(self))
+        found = digest(series(self), series(self, converged_only=True))
         if self.inputs and self.inputs != found:
             raise ValueError(
                 f"{file_of(self)} holds other numbers than those this cell was planned for; plan the table again"
@@ -53,18 +55,19 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     Returns
     -------
     xarray.Dataset
-        Without replicate: ``slope``, ``slope_low``, ``slope_high`` (95 % interval over the replicates of the source),
-        ``halving``, ``halving_low``, ``halving_high`` (times the samples that halve the error, 2^(-1/slope); infinite
-        where the error does not fall), ``predicted_slope``, ``error_first``, ``error_last`` (geometric means),
-        ``source_replicates``, and as text ``order``, ``reasons`` (why the rate is not to be trusted), ``source_file``,
-        ``source_sha256`` and ``source_date``.
+        One value per cell: ``slope``, ``slope_low``, ``slope_high`` (95 % interval over the replicates of the
+        source), ``halving``, ``halving_low``, ``halving_high`` (times the samples that halve the error, 2^(-1/slope);
+        infinite where the error does not fall), ``predicted_slope``, ``error_first``, ``error_last`` (geometric
+        means), ``source_replicates``, and the interval without replicates that did not converge, ``converged_low``
+        and ``converged_high`` (NaN where too few are left). Repeated for every replicate, as text: ``order``,
+        ``reasons`` (why the rate is not to be trusted), ``source_file``, ``source_sha256`` and ``source_date``.
     """
     settings = Settings(**cell.settings)
     losses = series(settings)
     fit = rates.fit(losses, over="n", draws=0)
+    converged = rates.fit(series(settings, converged_only=True), over="n", draws=0)
     path = file_of(settings)
-    with xr.open_dataset(path, engine="h5netcdf") as source:
-        date = str(source.attrs.get("date", "unknown"))
+    source, sha256 = _read(path)
     logs = np.log(losses.where(losses > 0).sortby("n").values)
     means = np.exp(np.nanmean(logs, axis=1))
     cell_values: dict[str, Any] = {
@@ -77,17 +80,23 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
         "predicted_slope": EXPONENTS[settings.order],
         "error_first": float(means[0]),
         "error_last": float(means[-1]),
+        "converged_low": converged.low,
+        "converged_high": converged.high,
         "source_replicates": fit.complete,
+    }
+    texts = {
+        "message": "Read from the results of another study.",
         "order": settings.order,
         "reasons": " ".join(fit.reasons),
         "source_file": path.as_posix(),
-        "source_sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "source_date": date,
+        "source_sha256": sha256,
+        "source_date": str(source.attrs.get("date", "unknown")),
     }
     done = np.full(len(replicates), int(Status.CONVERGED), dtype=np.int64)
     dataset = xr.Dataset(cell_values, coords={"replicate": np.asarray(replicates, dtype=np.int64)})
     dataset["status"] = ("replicate", done)
-    dataset["message"] = ("replicate", np.full(len(done), "Read from the results of another study."))
+    for name, text in texts.items():
+        dataset[name] = ("replicate", np.full(len(done), text))
     dataset["iterations"] = ("replicate", np.zeros(len(done), dtype=np.int64))
     return dataset
 
@@ -110,8 +119,8 @@ def file_of(settings: Settings) -> Path:
     return Path(settings.results) / settings.study / settings.source_preset / "results.nc"
 
 
-def series(settings: Settings) -> xr.DataArray:
-    """Return the errors (n, replicate) that a row rests on, NaN for replicates without values.
+def series(settings: Settings, *, converged_only: bool = False) -> xr.DataArray:
+    """Return the errors (n, replicate) that a row rests on, NaN for replicates without values (or not converged).
 
     Raises
     ------
@@ -125,24 +134,42 @@ def series(settings: Settings) -> xr.DataArray:
             f"the study {settings.study!r} has not been run at preset {settings.source_preset!r}: there is no {path}. "
             f"Run it first: {command}"
         )
-    with xr.open_dataset(path, engine="h5netcdf") as source:
-        arms = [str(arm) for arm in source["arm"].values]
-        if settings.source_arm not in arms:
-            raise ValueError(f"{path} holds no arm {settings.source_arm!r}; run it with that arm: {command}")
-        if settings.loss not in source.data_vars:
-            raise ValueError(f"{path} holds no variable {settings.loss!r}; it comes from another version: {command}")
-        part = source[[settings.loss, "status"]].sel(arm=settings.source_arm).load()
+    source, _ = _read(path)
+    arms = [str(arm) for arm in source["arm"].values]
+    if settings.source_arm not in arms:
+        raise ValueError(f"{path} holds no arm {settings.source_arm!r}; run it with that arm: {command}")
+    if settings.loss not in source.data_vars:
+        raise ValueError(f"{path} holds no variable {settings.loss!r}; it comes from another version: {command}")
+    part = source[[settings.loss, "status"]].sel(arm=settings.source_arm)
     part = part.squeeze([d for d in part.dims if d not in ("n", "replicate") and part.sizes[d] == 1], drop=True)
     usable = [int(status) for status in Status if status.has_value]
     computed = part["status"].isin(usable)
     if not bool(computed.any()):
         raise ValueError(f"the arm {settings.source_arm!r} of {path} has no values; finish its run: {command}")
     inside = computed.any("replicate")
-    losses = part[settings.loss].where(computed).isel(n=np.flatnonzero(inside.values)).transpose("n", "replicate")
+    counted = part["status"] == int(Status.CONVERGED) if converged_only else computed
+    losses = part[settings.loss].where(counted).isel(n=np.flatnonzero(inside.values)).transpose("n", "replicate")
     return losses.astype(np.float64).reset_coords(drop=True)
 
 
-def digest(losses: xr.DataArray) -> str:
-    """Return a digest of a series: sizes, replicates and values."""
-    parts = (losses["n"].values.astype(np.float64), losses["replicate"].values.astype(np.int64), losses.values)
-    return hashlib.sha256(b"".join(np.ascontiguousarray(p).tobytes() for p in parts)).hexdigest()[:16]
+def _read(path: Path) -> tuple[xr.Dataset, str]:
+    """Return results and the SHA-256 of their file, once per version of the file: many rows share one."""
+    state = path.stat()
+    return _read_version(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=4)
+def _read_version(path: Path, changed: int, size: int) -> tuple[xr.Dataset, str]:
+    content = path.read_bytes()
+    with xr.open_dataset(io.BytesIO(content), engine="h5netcdf") as source:
+        return source.load(), hashlib.sha256(content).hexdigest()
+
+
+def digest(*found: xr.DataArray) -> str:
+    """Return a digest of series: sizes, replicates and values."""
+    parts = [
+        part
+        for losses in found
+        for part in (losses["n"].values.astype(np.float64), losses["replicate"].values.astype(np.int64), losses.values)
+    ]
+    return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()[:16]

@@ -29,7 +29,7 @@ def table(ds: xr.Dataset, figure: Figure) -> Canvas:
     canvas = style.new_figure(style.TWO_COLUMNS, 1.1 + 0.24 * len(arms))
     axes = canvas.subplots(1, 1)
     for row, arm in enumerate(arms):
-        values = ds.sel(arm=arm).squeeze(drop=True)
+        values = ds.sel(arm=arm).isel(replicate=0)
         slope, low, high, printed = (
             float(values[name]) for name in ("slope", "slope_low", "slope_high", "predicted_slope")
         )
@@ -41,7 +41,7 @@ def table(ds: xr.Dataset, figure: Figure) -> Canvas:
             fill = style.colour(0) if trusted else style.PAGE
             inside = min(max(slope, LIMITS[0]), LIMITS[1])
             axes.plot([inside], [row], marker="o", color=style.colour(0), markerfacecolor=fill, zorder=4)
-        text = f"{values['order'].values}   \N{MULTIPLICATION SIGN}{factor(float(values['halving']))}"
+        text = f"{values['order'].values}   {times(float(values['halving']))}"
         axes.text(LIMITS[1] + 0.03, row, text, va="center", fontsize=7, clip_on=False)
     axes.set_yticks(range(len(arms)), [label(ds, arm) for arm in arms])
     axes.set_ylim(len(arms) - 0.4, -0.9)
@@ -61,12 +61,22 @@ def table(ds: xr.Dataset, figure: Figure) -> Canvas:
     return canvas
 
 
+def times(value: float) -> str:
+    """Return a halving factor with its sign."""
+    text = factor(value)
+    return (
+        text
+        if text == "never"
+        else f"\N{MULTIPLICATION SIGN}{text}".replace("\N{MULTIPLICATION SIGN}>", "> \N{MULTIPLICATION SIGN}")
+    )
+
+
 def factor(value: float) -> str:
     """Return a halving factor in few characters.
 
     >>> factor(4.03), factor(1234567.0), factor(float("inf"))
-    ('4', '1e+06', 'inf')
+    ('4', '>1000', 'never')
     """
     if math.isinf(value):
-        return "inf"
-    return f"{value:.2g}" if value < 1000 else f"{value:.0e}"
+        return "never"
+    return f"{value:.2g}" if value < 1000 else ">1000"

@@ -1,6 +1,7 @@
 """The studies of the sigmoid-attention paper's rates: their files, their claim functions, and what they read."""
 
 import fnmatch
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
 from moestat.models.regression import Model
 from moestat.study import load, protocol_claims, table_claims
+from moestat.study.api import run as run_study
 from moestat.study.claims import judge_one, judged
 from moestat.study.spec import Claim
 from moestat.study.values import NoAnswerError
@@ -206,9 +208,9 @@ def test_a_row_is_the_rate_of_its_source(tmp_path):
     ds = table(row(tmp_path))
     assert float(ds["slope_low"]) < -0.5 < float(ds["slope_high"])
     assert float(ds["halving"]) == pytest.approx(4.0, rel=0.1)
-    assert str(ds["source_file"].values) == path.as_posix()
-    assert str(ds["source_date"].values).startswith("2026-01-01")
-    assert len(str(ds["source_sha256"].values)) == 64
+    assert str(ds["source_file"].values[0]) == path.as_posix()
+    assert str(ds["source_date"].values[0]).startswith("2026-01-01")
+    assert str(ds["source_sha256"].values[0]) == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_a_table_is_refused_before_its_inputs_have_been_run(tmp_path):
@@ -240,8 +242,21 @@ def test_a_replicate_without_values_stays_out(tmp_path):
     broken["L3"].values[0, 0, 0] = 1e9
     broken.to_netcdf(path, engine="h5netcdf")
     ds = table(row(tmp_path))
-    assert int(ds["source_replicates"]) == 4 and "incomplete" in str(ds["reasons"].values)
+    assert int(ds["source_replicates"]) == 4 and "incomplete" in str(ds["reasons"].values[0])
     assert float(ds["slope"]) == pytest.approx(-0.5, abs=0.1)
+
+
+def test_a_row_that_hangs_on_unconverged_replicates_decides_nothing(tmp_path):
+    path = source(tmp_path, -0.25)
+    with xr.open_dataset(path, engine="h5netcdf") as ds:
+        changed = ds.load().copy(deep=True)
+    changed["status"].values[0, -1, :4] = 1  # the iteration limit: values, but not converged
+    changed.to_netcdf(path, engine="h5netcdf")
+    ds = table(row(tmp_path, order="eps^-4")).expand_dims(arm=["a"])
+    assert int(ds["source_replicates"].squeeze()) == 5
+    rule = Claim(**{**CLAIM, "at_most": None, "within": (-0.35, -0.15)}, function="moestat.study.table_claims:x")
+    (reason,) = table_claims.measured_slope(ds, rule).reasons
+    assert "did not converge" in reason
 
 
 def test_the_verdict_of_a_row_names_its_source(tmp_path):
@@ -256,6 +271,27 @@ def test_the_verdict_of_a_row_names_its_source(tmp_path):
     assert found.verdict == "supported" and "sha256" in found.why and "times the samples" in found.why
     with pytest.raises(NoAnswerError):
         table_claims.measured_slope(ds, rule.model_copy(update={"arm": "b"}))
+
+
+def test_the_table_runs_from_file_to_claims(tmp_path):
+    """The whole way: a study file with two rows, collected into results.nc, judged and drawn."""
+    source(tmp_path, -0.5)
+    study = FOLDER / "sample_complexity.toml"
+    text = study.read_text(encoding="utf-8")
+    rows = "".join(
+        f'[[arms]]\nname = "{name}"\n'
+        f'settings = {{ study = "other", source_arm = "a", loss = "L3", order = "{order}" }}\n'
+        f'[[claims]]\nid = "{name}"\nsource = "s"\nstatement = "t"\nkind = "function"\narm = "{name}"\n'
+        f'function = "moestat.study.table_claims:measured_slope"\n{rule}\n'
+        for name, order, rule in (("fast", "eps^-2", "within = [-0.6, -0.4]"), ("slow", "eps^-4", "at_least = -0.3"))
+    )
+    head, figures = text[: text.index("[[arms]]")], text[text.index("[[figures]]") :]
+    own = tmp_path / "table.toml"
+    own.write_text(head.replace('results = "outputs"', f'results = "{tmp_path.as_posix()}"') + rows + figures)
+    found = run_study(str(own), out=tmp_path / "out", jobs=1, quiet=True)
+    claims = (tmp_path / "out" / "table" / "quick" / "claims.csv").read_text(encoding="utf-8")
+    assert "fast" in claims and claims.count("supported") == 2 and claims.count("not supported") == 1
+    assert (tmp_path / "out" / "table" / "quick" / "figure.png").stat().st_size > 10_000, found
 
 
 @pytest.mark.parametrize(("slope", "factor"), [(-0.5, 4.0), (-0.25, 16.0), (0.0, np.inf), (0.2, np.inf)])
