@@ -27,7 +27,10 @@ def table(ds: xr.Dataset, figure: Figure) -> Canvas:
     """
     arms = [str(arm) for arm in ds["arm"].values]
     canvas = style.new_figure(style.TWO_COLUMNS, 1.1 + 0.24 * len(arms))
-    axes = canvas.subplots(1, 1)
+    # the words at both sides are longer than the layout engine allows for
+    canvas.set_layout_engine("none")
+    inch = 1 / canvas.get_figheight()
+    axes = canvas.add_axes((0.215, 0.5 * inch, 0.505, 1 - 0.9 * inch))
     for row, arm in enumerate(arms):
         values = ds.sel(arm=arm).isel(replicate=0)
         slope, low, high, printed = (
