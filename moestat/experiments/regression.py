@@ -24,6 +24,8 @@ from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.status import Status
 
+DEVICES = ("cpu", "cuda")
+
 
 class Settings(SettingsModel):
     """Every setting of a regression cell."""

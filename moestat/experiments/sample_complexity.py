@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -35,7 +36,7 @@ class Settings(SettingsModel):
     source_arm: str = Field(min_length=1, description="its arm")
     loss: str = Field("over_atom", description="the variable of its results that is taken as the error")
     order: Literal["eps^-2", "eps^-4", "exp(eps^(-1/tau))"] = Field(description="samples for an error eps, as printed")
-    results: str = Field("outputs", description="the folder of all results")
+    results: str = Field("", description="the folder of all results; empty: the one that this study writes to")
     inputs: str = Field("", description="digest of the numbers read; found by itself, and part of the cell's identity")
 
     @model_validator(mode="after")
@@ -114,9 +115,14 @@ def halving(slope: float) -> float:
     return float(np.exp2(min(-1.0 / slope, 1023.0)))
 
 
+def folder_of_all(settings: Settings) -> str:
+    """Return the folder of all results: the one named, the one of the present run, or ``outputs``."""
+    return settings.results or os.environ.get("MOESTAT_OUTPUTS", "outputs")
+
+
 def file_of(settings: Settings) -> Path:
     """Return the file that a row reads."""
-    return Path(settings.results) / settings.study / settings.source_preset / "results.nc"
+    return Path(folder_of_all(settings)) / settings.study / settings.source_preset / "results.nc"
 
 
 def series(settings: Settings, *, converged_only: bool = False) -> xr.DataArray:
@@ -128,7 +134,9 @@ def series(settings: Settings, *, converged_only: bool = False) -> xr.DataArray:
         If the study has not been run, or its results lack the arm or the loss; the message says what to run.
     """
     path = file_of(settings)
-    command = f"python -m moestat.study {settings.study} --preset {settings.source_preset} --out {settings.results}"
+    command = (
+        f"python -m moestat.study {settings.study} --preset {settings.source_preset} --out {folder_of_all(settings)}"
+    )
     if not path.is_file():
         raise ValueError(
             f"the study {settings.study!r} has not been run at preset {settings.source_preset!r}: there is no {path}. "

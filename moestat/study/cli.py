@@ -138,7 +138,7 @@ def _run_all(arguments: argparse.Namespace) -> int:
 
     if arguments.study:
         raise InputError("--all runs every study; it takes no name")
-    known = load.known_studies()
+    known = _needed_first(load.known_studies())
     if not known:
         raise InputError("there are no studies to run")
     problems: list[str] = []
@@ -159,6 +159,26 @@ def _run_all(arguments: argparse.Namespace) -> int:
     if problems:
         raise UserError(f"{len(problems)} of {len(known)} studies did not complete: {', '.join(problems)}")
     return 0
+
+
+def _needed_first(known: Mapping[str, Path]) -> dict[str, Path]:
+    """Order the studies so that those whose results others read come before them; else by name."""
+    from graphlib import CycleError, TopologicalSorter
+
+    from moestat.study import load
+
+    needs: dict[str, list[str]] = {}
+    for name, path in known.items():
+        needs[name] = []
+        with contextlib.suppress(InputError):  # it is told when the study is run
+            needs[name] = [other for other in load.read(path).study.needs if other in known]
+    try:
+        order = list(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        raise InputError(f"studies need each other in a circle: {' -> '.join(error.args[1])}") from None
+    late = {name for name in known if needs[name]}
+    ordered = [name for name in known if name not in late] + [name for name in order if name in late]
+    return {name: known[name] for name in ordered}
 
 
 def _claims(arguments: argparse.Namespace) -> int:

@@ -45,7 +45,11 @@ def cache_of(out: Path) -> str:
 
 
 def make_plan(request: Request) -> plan.Plan:
-    """Read the study file and make the plan that a request asks for."""
+    """Read the study file and make the plan that a request asks for.
+
+    The folder of all results is told to experiments that read other studies' results, by ``MOESTAT_OUTPUTS``.
+    """
+    os.environ["MOESTAT_OUTPUTS"] = str(request.out.resolve())
     overrides = plan.Overrides(request.replicates, request.seed, request.block, request.settings)
     return plan.make(load.read(request.study), request.preset, overrides)
 

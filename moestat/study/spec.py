@@ -149,6 +149,7 @@ class Study(Strict):
     about: str = Field("", description="design, what to expect and how to read the figure; goes into the report")
     experiment: str = Field(description="a module of moestat.experiments, or an import path")
     seed: int = Field(ge=0, lt=2**63)
+    needs: list[str] = Field([], description="studies whose results this one reads; --all runs them first")
     settings: dict[str, Any] = {}
     grid: dict[str, list[Scalar]] = {}
     arms: list[Arm] = Field(min_length=1)

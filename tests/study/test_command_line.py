@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -302,3 +303,22 @@ def test_claims_of_every_study_without_a_run(tmp_path):
     assert not (tmp_path / "nothing").exists()
     code, _, err = inside("--claims", "sigmoid_vs_softmax")
     assert code == 2 and "takes no name" in err
+
+
+def test_all_runs_what_others_read_before_them(tmp_path):
+    (tmp_path / "studies").mkdir()
+    text = (HERE / "toy.toml").read_text()
+    for name, needs in {"a": ["c"], "b": [], "c": ["d"], "d": []}.items():
+        (tmp_path / "studies" / f"{name}.toml").write_text(f"needs = {needs}\n" + text)
+
+    def everything() -> subprocess.CompletedProcess:
+        words = command("--all", "--dry-run")
+        return subprocess.run(words, env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    done = everything()  # the package's own studies are among them
+    lines = [line for line in done.stdout.splitlines() if line.endswith("/quick; nothing was written")]
+    names = [Path(line.split(";")[0]).parent.name for line in lines]
+    assert [name for name in names if name in "abcd"] == ["b", "d", "c", "a"]
+    (tmp_path / "studies" / "d.toml").write_text("needs = ['a']\n" + text)
+    done = everything()
+    assert done.returncode == 2 and "circle" in done.stderr
