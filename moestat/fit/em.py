@@ -1,0 +1,221 @@
+r"""Expectation-maximisation for softmax-gated Gaussian mixtures of experts, a batch of fits at once.
+
+The E step gives the responsibilities. In the M step means and variances have closed forms, by weighted least squares
+on the residuals of the step before (which loses no digits); the gate is a multinomial logistic regression on the
+responsibilities, and maximises :math:`\sum_k \gamma_k'S_k - \sum \log \sum_k e^{\gamma_k'z}` with
+:math:`S_k = \sum r_k z`, so that its Newton steps need no responsibilities. They are damped: no step lowers the
+likelihood. Members that have stopped leave the batch, and no member's numbers depend on the others'.
+
+Source: Jordan and Jacobs, "Hierarchical mixtures of experts and the EM algorithm" (Neural Computation, 1994).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from moestat.arrays import Array, namespace
+from moestat.fit.gram import Gram
+from moestat.fit.levenberg_marquardt import levenberg_marquardt
+from moestat.fit.linalg import cholesky_solve
+from moestat.fit.softmax_likelihood import Data, join, posterior, split
+from moestat.status import Status
+
+_RIDGE = 1e-12  # relative to the diagonal: an expert that has lost all its samples stays where it is
+
+
+@dataclass(frozen=True)
+class EMResult:
+    """Where each of M fits stopped.
+
+    Attributes
+    ----------
+    free : array (M, p)
+        Free coordinates, see :func:`moestat.fit.softmax_likelihood.pack`.
+    log_likelihood : array (M,)
+        Mean log-density.
+    iterations : array (M,) int
+    status : array (M,) int
+        A :class:`moestat.status.Status`: CONVERGED, LIMIT or NOT_FINITE.
+    """
+
+    free: Array
+    log_likelihood: Array
+    iterations: Array
+    status: Array
+
+
+def em(
+    data: Data,
+    start: Array,
+    owner: Array,
+    atoms: int,
+    *,
+    tolerance: float = 1e-6,
+    max_iterations: int = 2000,
+    inner: int = 10,
+    bounds: tuple[float, float] = (1e-2, 1e2),
+) -> EMResult:
+    """Run EM from M starts until the log-likelihood changes by less than a share of itself.
+
+    Parameters
+    ----------
+    data : Data
+        Of B replicates, see :func:`moestat.fit.softmax_likelihood.prepare`.
+    start : array (M, p)
+        Free coordinates of the starts.
+    owner : int array (M,)
+        The replicate of each start.
+    atoms : int
+        N.
+    tolerance : float, default 1e-6
+        A fit has stopped when ``|change| <= tolerance * |log-likelihood|`` (the rule of the R package meteorits, and
+        its default). It says that steps are small, not that a maximum is near.
+    max_iterations : int, default 2000
+    inner : int, default 10
+        Newton steps of the gate per M step, at most.
+    bounds : (float, float), default (1e-2, 1e2)
+        Variances stay between them: the likelihood has no maximum without a lower bound.
+
+    Returns
+    -------
+    EMResult
+    """
+    xp = namespace(start)
+    members = xp.arange(start.shape[0], dtype=xp.int64)
+    free, before = start, xp.full(start.shape[:1], xp.inf, dtype=start.dtype)
+    finished: list[tuple[Array, ...]] = []
+    for iteration in range(max_iterations + 1):
+        who = xp.take(owner, members)
+        expected = _expectations_of(data, free, who, atoms)
+        now = expected[0]
+        bad = ~(xp.isfinite(now) & xp.all(xp.isfinite(free), axis=-1))
+        stop = xp.abs(now - before) <= tolerance * xp.abs(now)
+        code = xp.where(stop, xp.full_like(members, int(Status.CONVERGED)), xp.full_like(members, int(Status.LIMIT)))
+        code = xp.where(bad, xp.full_like(members, int(Status.NOT_FINITE)), code)
+        done = stop | bad | xp.asarray(iteration == max_iterations)
+        leave, stay = xp.nonzero(done)[0], xp.nonzero(~done)[0]
+        count = xp.full_like(members, iteration)
+        finished.append(tuple(xp.take(a, leave, axis=0) for a in (members, free, now, count, code)))
+        if stay.shape[0] == 0:
+            break
+        members, free, before = (xp.take(a, stay, axis=0) for a in (members, free, now))
+        expected = tuple(xp.take(a, stay, axis=0) for a in expected)
+        free = _maximise(data, free, expected, xp.take(who, stay), atoms, inner, bounds)
+    order = xp.argsort(xp.concat([part[0] for part in finished]))
+    return EMResult(
+        *(xp.take(xp.concat([part[k] for part in finished]), order, axis=0) for k in range(1, 5)),
+    )
+
+
+def _expectations_of(data: Data, free: Array, who: Array, atoms: int) -> tuple[Array, ...]:
+    """Return mean log-densities and what the M step needs, :func:`_expectations`, for all fits."""
+    xp = namespace(free)
+    parts = split(data.cast(free), atoms)
+    blocks = [
+        _expectations(data, *(part[block, ...] for part in parts), who[block])
+        for block in data.blocks(free.shape[0], 8 * atoms)
+    ]
+    return tuple(xp.concat(part) for part in zip(*blocks, strict=True))
+
+
+def _maximise(
+    data: Data,
+    free: Array,
+    expected: tuple[Array, ...],
+    who: Array,
+    atoms: int,
+    inner: int,
+    bounds: tuple[float, float],
+) -> Array:
+    """Return the fits after an M step."""
+    xp = namespace(free)
+    gate, mean, _ = split(free, atoms)
+    _, rz, rzz, pull, square = expected
+    members, _, size = rz.shape
+    # weighted least squares on the residuals of the old means
+    diagonal = xp.linalg.diagonal(rzz)
+    rzz = rzz + xp.eye(size, dtype=free.dtype) * (_RIDGE * diagonal + 1e-300)[..., None]
+    flat = (members * atoms, size)
+    move, _ = cholesky_solve(xp.reshape(rzz, (*flat, size)), xp.reshape(pull, flat))
+    move = xp.reshape(move, mean.shape)
+    mass = xp.maximum(rz[..., 0], xp.full_like(rz[..., 0], 1e-300))
+    variance = (square - xp.sum(move * pull, axis=-1)) / mass
+    log_variance = xp.log(xp.clip(variance, *bounds))
+    return join(_gate_step(data, gate, rz, who, inner), mean + move, log_variance)
+
+
+def _expectations(data: Data, gate: Array, mean: Array, log_variance: Array, who: Array) -> tuple[Array, ...]:
+    """Return the means over samples of log p, and per atom of r z, r z z', r (y - mu) z and r (y - mu)^2."""
+    xp = namespace(gate)
+    sums = None
+    for z, y in data.chunks(who):
+        at = posterior(gate, mean, log_variance, z, y)
+        members, atoms, size = mean.shape
+        transposed = xp.matrix_transpose(z)
+        outer = xp.reshape(z[:, :, None, :] * z[:, None, :, :], (members, size * size, z.shape[-1]))
+        weighted = at.responsibility * at.residual
+        part = (
+            xp.sum(at.log_density, axis=-1, dtype=xp.float64),
+            xp.matmul(at.responsibility, transposed),
+            xp.reshape(xp.matmul(at.responsibility, xp.matrix_transpose(outer)), (members, atoms, size, size)),
+            xp.matmul(weighted, transposed),
+            xp.sum(weighted * at.residual, axis=-1, dtype=xp.float64),
+        )
+        sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
+    assert sums is not None
+    return tuple(xp.astype(s, xp.float64, copy=False) / data.n for s in sums)
+
+
+def _gate_step(data: Data, gate: Array, rz: Array, who: Array, inner: int) -> Array:
+    """Return the free gates (M, N - 1, D) after at most ``inner`` damped Newton steps."""
+    xp = namespace(gate)
+    members, atoms, size = gate.shape
+    count = (atoms - 1) * size
+    if count == 0:
+        return gate[:, :0, :]
+
+    def problem(free: Array, rows: Array) -> Gram:
+        parts = [
+            _gate_gram(data, free[block, :], xp.take(rz, rows[block], axis=0), xp.take(who, rows[block]))
+            for block in data.blocks(free.shape[0], 4 * atoms)
+        ]
+        return Gram(*(xp.concat(p) for p in zip(*parts, strict=True)))
+
+    start = xp.reshape(gate[:, :-1, :], (members, count))
+    result = levenberg_marquardt(
+        problem, start, scaling="diagonal", damping=1e-9, tolerance=1e-10, max_iterations=inner
+    )
+    return xp.reshape(result.theta, (members, atoms - 1, size))
+
+
+def _gate_gram(data: Data, free: Array, rz: Array, who: Array) -> tuple[Array, Array, Array]:
+    """Cross-entropy of the gate, its gradient and Hessian; the responsibilities enter through ``rz`` alone."""
+    xp = namespace(free)
+    members, atoms, size = rz.shape
+    gate = data.cast(xp.reshape(free, (members, atoms - 1, size)))
+    count = (atoms - 1) * size
+    sums = None
+    for z, _ in data.chunks(who):
+        scores = xp.matmul(gate, z)
+        top = xp.maximum(xp.max(scores, axis=1), xp.zeros_like(scores[:, 0, :]))  # the last score is zero
+        e = xp.exp(scores - top[:, None, :])
+        total = xp.sum(e, axis=1) + xp.exp(-top)
+        pi = e / total[:, None, :]
+        p = xp.reshape(pi[:, :, None, :] * z[:, None, :, :], (members, count, z.shape[-1]))
+        outer = xp.reshape(z[:, :, None, :] * z[:, None, :, :], (members, size * size, z.shape[-1]))
+        part = (
+            xp.sum(top + xp.log(total), axis=-1, dtype=xp.float64),
+            xp.sum(p, axis=-1, dtype=xp.float64),
+            xp.matmul(pi, xp.matrix_transpose(outer)),
+            xp.matmul(p, xp.matrix_transpose(p)),
+        )
+        sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
+    assert sums is not None
+    total, mean_p, blocks, pp = (xp.astype(s, free.dtype, copy=False) / data.n for s in sums)
+    target = xp.reshape(rz[:, :-1, :], (members, count))
+    eye = xp.eye(atoms - 1, dtype=free.dtype)
+    blocks = xp.reshape(blocks, (members, atoms - 1, size, size))
+    spread = xp.reshape(eye[None, :, None, :, None] * blocks[:, :, :, None, :], (members, count, count))
+    # cross-entropy is not negative; rounding must not make it so
+    loss = total - xp.sum(target * free, axis=-1)
+    return xp.maximum(loss, xp.zeros_like(loss)), mean_p - target, spread - pp

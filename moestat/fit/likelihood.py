@@ -1,0 +1,111 @@
+"""The result of a maximum-likelihood fit, and what such a fit must satisfy.
+
+A maximum-likelihood estimate has at least the likelihood of the truth. A fit whose *gain* over the truth,
+``n (ll - ll_truth)``, is negative is therefore a failed optimisation, and is reported as one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.models.gaussian import GaussianMixture, check_atoms, check_data, log_likelihood
+from moestat.status import Status
+
+
+@dataclass(frozen=True)
+class LikelihoodFit:
+    """Maximum-likelihood fits of B replicates, the best of S starts each.
+
+    Attributes
+    ----------
+    theta : array (B, N, P)
+    log_likelihood : array (B,)
+        Sum of log p(y | x) over the samples.
+    gain : array (B,)
+        Log-likelihood minus that of the truth; NaN when no truth was given.
+    gradient : array (B,)
+        Largest absolute coordinate of the gradient of the mean log-likelihood (0 where the box holds it back).
+    decrement : array (B,)
+        What the quadratic model says is still to be gained, in units of the log-likelihood; infinite where the
+        curvature has the wrong sign.
+    iterations : array (B,) int
+        Steps of the winner, all stages together.
+    box_hits : array (B,) int
+        Coordinates of the winner on the edge of the parameter space.
+    start : array (B,) int
+        Which start won.
+    start_log_likelihood : array (B, S)
+        What each start reached; NaN for a start that had come to the same point as another, or had fallen behind,
+        and was not continued.
+    status : array (B,) int
+        A :class:`moestat.status.Status`.
+    """
+
+    theta: Array
+    log_likelihood: Array
+    gain: Array
+    gradient: Array
+    decrement: Array
+    iterations: Array
+    box_hits: Array
+    start: Array
+    start_log_likelihood: Array
+    status: Array
+
+    def message(self) -> list[str]:
+        """Return one full sentence per replicate."""
+        return [Status(int(code)).sentence for code in to_numpy(self.status)]
+
+
+def check_problem(
+    model: GaussianMixture, x: Array, y: Array, starts: Array, truth: Array | None
+) -> tuple[int, int, int, int]:
+    """Refuse what cannot be fitted; return B, n, S and N.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, numbers are not finite, variances are not positive, there are fewer samples than
+        parameters, or a start is exactly the truth.
+    """
+    if x.ndim != 3:
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (replicates, samples, {model.d})")
+    check_data(x, y, model.d)
+    if starts.ndim != 4 or starts.shape[0] != x.shape[0] or starts.shape[1] < 1:
+        raise ValueError(
+            f"starts has shape {tuple(starts.shape)}; it must be ({x.shape[0]}, starts, atoms, {model.atom_size}), "
+            "the same replicates as x"
+        )
+    check_atoms(starts, model.atom_size, name="starts")
+    replicates, n, _ = x.shape
+    size = starts.shape[2] * model.atom_size
+    if n < size:
+        raise ValueError(f"{n} samples cannot determine {size} parameters; use at least {size}")
+    if truth is not None:
+        if truth.ndim != 2:
+            raise ValueError(f"truth has shape {tuple(truth.shape)}; it must be (atoms, {model.atom_size})")
+        check_atoms(truth, model.atom_size, name="truth")
+        same = np.all(to_numpy(starts)[..., :, None, :] == to_numpy(truth), axis=-1)
+        if bool(np.any(np.all(np.any(same, axis=-1), axis=-1))):
+            raise ValueError(
+                "a start is exactly the truth, where a discontinuous likelihood holds the optimiser: move it away"
+            )
+    return replicates, n, starts.shape[1], starts.shape[2]
+
+
+def gain_over_truth(model: GaussianMixture, truth: Array | None, x: Array, y: Array, reached: Array) -> Array:
+    """Return the log-likelihoods (B,) minus those of the truth, or NaN when there is none."""
+    xp = namespace(x, y)
+    if truth is None:
+        return xp.full_like(reached, xp.nan)
+    return reached - log_likelihood(model, xp.broadcast_to(truth, (x.shape[0], *truth.shape)), x, y)
+
+
+def judge(status: Array, gain: Array) -> Array:
+    """Mark the fits that are worse than the truth; a gain of NaN (no truth given) marks nothing."""
+    xp = namespace(status)
+    failed = (gain < 0) & (status != int(Status.NOT_FINITE))
+    return xp.where(failed, xp.full_like(status, int(Status.WORSE_THAN_TRUTH)), status)

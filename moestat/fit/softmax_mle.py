@@ -1,0 +1,279 @@
+r"""Maximum likelihood for softmax-gated Gaussian mixtures of experts, many replicates and starts at once.
+
+EM crawls where experts overlap, and an over-fitted mixture is nothing but overlap: stopped at a relative change of
+1e-6 it is often still next to its start. Here a trust-region Newton method with the exact Hessian goes to the maximum,
+from each start itself and from where a few EM steps lead. The work is done on a ladder of subsamples, each a few times
+larger than the one before; of the points that the starts have led to, the best distinct ones go on. Where there are
+three experts or more, removals and splits of the best point (:mod:`moestat.fit.split_moves`) join them.
+
+The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
+a box; the theory assumes a compact parameter space as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.em import em
+from moestat.fit.likelihood import LikelihoodFit, check_problem, gain_over_truth, judge
+from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
+from moestat.fit.split_moves import split_moves
+from moestat.fit.trust_region import TrustRegionResult, trust_region
+from moestat.models.gaussian import LOG_2PI
+from moestat.models.softmax_gaussian import SoftmaxGaussian
+
+RATIO, RUNGS = 4, 3
+"""Each rung of the ladder has so many times the samples of the one before; and there are at most so many rungs."""
+
+KEPT = 2
+"""Most points per replicate that go on to the next rung."""
+
+_ROUGH = 0.05  # log-likelihood units to which the lower rungs are solved
+_ROUGH_STEPS = 100
+_SAME = 0.2  # log-likelihood units within which two starts count as having come to the same point
+
+
+@dataclass(frozen=True)
+class _Space:
+    """The parameter space in free coordinates, and how hard to try."""
+
+    atoms: int
+    lower: Array
+    upper: Array
+    variances: tuple[float, float]
+    max_iterations: int
+
+    def clip(self, free: Array) -> Array:
+        xp = namespace(free)
+        return xp.minimum(xp.maximum(free, self.lower), self.upper)
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Points that compete: where they are, whose they are, which start they come from, and how they did."""
+
+    free: Array
+    owner: np.ndarray
+    start: np.ndarray
+    iterations: np.ndarray
+    result: TrustRegionResult | None = None
+
+    @property
+    def loss(self) -> np.ndarray:
+        assert self.result is not None
+        loss = to_numpy(self.result.loss)
+        return np.where(np.isfinite(loss), loss, np.inf)
+
+    def take(self, rows: np.ndarray) -> _Pool:
+        index = namespace(self.free).asarray(rows)
+        free = namespace(self.free).take(self.free, index, axis=0)
+        return _Pool(free, self.owner[rows], self.start[rows], self.iterations[rows])
+
+    def join(self, other: _Pool) -> _Pool:
+        free = namespace(self.free).concat([self.free, other.free])
+        pairs = ((getattr(self, name), getattr(other, name)) for name in ("owner", "start", "iterations"))
+        return _Pool(free, *(np.concatenate(pair) for pair in pairs))
+
+    def best(self, replicates: int) -> np.ndarray:
+        """Return the row of the best point of each replicate."""
+        rows = [np.nonzero(self.owner == b)[0] for b in range(replicates)]
+        return np.array([row[np.argmin(self.loss[row])] for row in rows])
+
+    def distinct(self, replicates: int, n: int) -> _Pool:
+        """Return the best distinct points of each replicate."""
+        keep: list[int] = []
+        for b in range(replicates):
+            rows = np.nonzero(self.owner == b)[0]
+            chosen: list[int] = []
+            for row in rows[np.argsort(self.loss[rows], kind="stable")]:
+                apart = all(n * (self.loss[row] - self.loss[other]) > _SAME for other in chosen)
+                if not chosen or (apart and np.isfinite(self.loss[row]) and len(chosen) < KEPT):
+                    chosen.append(int(row))
+            keep.extend(chosen)
+        return self.take(np.array(keep))
+
+
+def maximum_likelihood(
+    x: Array,
+    y: Array,
+    starts: Array,
+    *,
+    truth: Array | None = None,
+    box: float = 100.0,
+    variances: tuple[float, float] = (1e-2, 1e2),
+    em_steps: Sequence[int] = (0, 20),
+    split_rounds: int = 1,
+    coarsest: int = 2000,
+    tolerance: float = 1e-13,
+    max_iterations: int = 300,
+) -> LikelihoodFit:
+    """Fit softmax-gated Gaussian mixtures of experts.
+
+    Parameters
+    ----------
+    x : array (B, n, d)
+    y : array (B, n)
+    starts : array (B, S, N, P)
+        Atoms ``[c, b, a, beta, v]``, see :class:`moestat.models.softmax_gaussian.SoftmaxGaussian`.
+    truth : array (N*, P), optional
+        For the gain; no start may be equal to it.
+    box : float, default 100
+        Bound on the absolute value of gate and mean coordinates; gates are measured against the last atom's.
+    variances : (float, float), default (1e-2, 1e2)
+        Bounds on the variances.
+    em_steps : sequence of int, default (0, 20)
+        Numbers of EM steps after which Newton's method takes over from each start, on the lowest rung.
+    split_rounds : int, default 1
+        Rounds of removals and splits on the lowest rung, when there are three atoms or more.
+    coarsest : int, default 2000
+        Fewest samples on the lowest rung.
+    tolerance : float, default 1e-13
+        See :func:`moestat.fit.trust_region.trust_region`; the loss is the negative mean log-likelihood.
+    max_iterations : int, default 300
+        Newton steps per rung.
+
+    Returns
+    -------
+    LikelihoodFit
+        With the gate of the last atom at zero. A start that split moves have improved on counts as the winner.
+
+    Raises
+    ------
+    ValueError
+        See :func:`moestat.fit.likelihood.check_problem`; also if the bounds of the variances are not
+        0 < lower < upper, or ``em_steps`` is empty or negative.
+    """
+    model = SoftmaxGaussian(x.shape[-1])
+    replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
+    if not 0 < variances[0] < variances[1]:
+        raise ValueError(f"variances is {variances}; it must be (lower, upper) with 0 < lower < upper")
+    if not em_steps or min(em_steps) < 0:
+        raise ValueError(f"em_steps is {tuple(em_steps)}; it must hold at least one number, none below 0")
+    xp = namespace(x, y, starts)
+    free = xp.reshape(pack(starts), (replicates * count, -1))
+    space = _space(free, atoms, box, variances, max_iterations)
+    ladder = _ladder(n, coarsest)
+    data = prepare(x, y, thin=ladder[0], single=True)
+    pool = _after_em(data, space.clip(free), replicates, count, em_steps, space)
+    for _ in range(split_rounds if atoms > 2 else 0):
+        pool = _rough(data, pool, space)
+        pool = pool.distinct(replicates, data.n).join(_split(pool, x, space))
+    for thin in ladder[:-1]:
+        data = data if thin == ladder[0] else prepare(x, y, thin=thin, single=True)
+        pool = _rough(data, pool, space).distinct(replicates, data.n)
+    data = data if len(ladder) == 1 else prepare(x, y, single=True)
+    pool = _rough(data, pool, space)
+    best = _newton(prepare(x, y), pool.take(pool.best(replicates)), space, tolerance)
+    return _report(pool, best, model, x, y, truth, count, space)
+
+
+def _ladder(n: int, coarsest: int) -> list[int]:
+    """Return how many samples there are for each one used, rung by rung; the last is 1."""
+    thin = [1]
+    while n // (thin[0] * RATIO) >= coarsest and len(thin) < RUNGS:
+        thin.insert(0, thin[0] * RATIO)
+    return thin
+
+
+def _space(free: Array, atoms: int, box: float, variances: tuple[float, float], max_iterations: int) -> _Space:
+    xp = namespace(free)
+    linear = xp.full(free.shape[-1] - atoms, float(box), dtype=free.dtype)
+    low, high = (xp.full(atoms, math.log(v), dtype=free.dtype) for v in variances)
+    return _Space(atoms, xp.concat([-linear, low]), xp.concat([linear, high]), variances, max_iterations)
+
+
+def _after_em(data: Data, free: Array, replicates: int, count: int, em_steps: Sequence[int], space: _Space) -> _Pool:
+    """Return where EM is after each of the numbers of steps."""
+    xp = namespace(free)
+    owner, start = np.repeat(np.arange(replicates), count), np.tile(np.arange(count), replicates)
+    pool, taken = None, 0
+    for steps in sorted(em_steps):
+        if steps > taken:
+            run = em(
+                data,
+                free,
+                xp.asarray(owner),
+                space.atoms,
+                tolerance=0.0,
+                max_iterations=steps - taken,
+                inner=1,
+                bounds=space.variances,
+            )
+            # EM may lose an expert altogether; Newton then goes on from where it was
+            fine = xp.all(xp.isfinite(run.free), axis=-1)
+            free, taken = space.clip(xp.where(fine[:, None], run.free, free)), steps
+        here = _Pool(free, owner, start, np.full(len(owner), taken))
+        pool = here if pool is None else pool.join(here)
+    assert pool is not None
+    return pool
+
+
+def _rough(data: Data, pool: _Pool, space: _Space) -> _Pool:
+    """Solve in float32, as far as that goes."""
+    rough = replace(space, max_iterations=min(space.max_iterations, _ROUGH_STEPS))
+    return _newton(data, pool, rough, _ROUGH / data.n, 1e-8)
+
+
+def _newton(data: Data, pool: _Pool, space: _Space, tolerance: float, rounding: float = 1e-15) -> _Pool:
+    xp = namespace(pool.free)
+    result = trust_region(
+        negative_log_likelihood(data, xp.asarray(pool.owner), space.atoms, space.variances[0]),
+        pool.free,
+        lower=space.lower,
+        upper=space.upper,
+        tolerance=tolerance,
+        rounding=rounding,
+        max_iterations=space.max_iterations,
+    )
+    steps = pool.iterations + to_numpy(result.iterations)
+    return replace(pool, free=result.theta, iterations=steps, result=result)
+
+
+def _split(pool: _Pool, x: Array, space: _Space) -> _Pool:
+    """Return the removals and splits of each replicate's best point."""
+    xp = namespace(x)
+    best = pool.take(pool.best(x.shape[0]))
+    centre = to_numpy(0.5 * (xp.min(x, axis=1) + xp.max(x, axis=1)))
+    moved = split_moves(to_numpy(unpack(best.free, space.atoms)), centre)
+    made = moved.shape[1]
+    free = xp.reshape(pack(xp.asarray(moved)), (moved.shape[0] * made, -1))
+    return _Pool(space.clip(free), *(np.repeat(a, made) for a in (best.owner, best.start, best.iterations)))
+
+
+def _report(
+    pool: _Pool,
+    best: _Pool,
+    model: SoftmaxGaussian,
+    x: Array,
+    y: Array,
+    truth: Array | None,
+    count: int,
+    space: _Space,
+) -> LikelihoodFit:
+    """Put the result together from all points that reached the last rung, and the best of them, solved to the end."""
+    xp = namespace(x)
+    replicates, n = y.shape
+    bound = 0.5 * (math.log(space.variances[0]) + LOG_2PI)
+    table = np.full((replicates, count), np.nan)
+    for points in (pool, best):
+        np.fmax.at(table, (points.owner, points.start), -n * (points.loss + bound))
+    assert best.result is not None
+    log_likelihood = xp.asarray(-n * (best.loss + bound))
+    gain = gain_over_truth(model, truth, x, y, log_likelihood)
+    return LikelihoodFit(
+        theta=unpack(best.free, space.atoms),
+        log_likelihood=log_likelihood,
+        gain=gain,
+        gradient=best.result.gradient,
+        decrement=n * best.result.decrement,
+        iterations=xp.asarray(best.iterations),
+        box_hits=best.result.box_hits,
+        start=xp.asarray(best.start),
+        start_log_likelihood=xp.asarray(table),
+        status=judge(best.result.status, gain),
+    )

@@ -1,0 +1,209 @@
+r"""The Gaussian mixture of experts with competition gating.
+
+.. math::
+    p_G(y | x) = \sum_{i=1}^k \mathrm{softmax}(\mathrm{TopK}(|g(x, W_i)|, K))_i \; N(y \mid g(x, W_i),\; v_i)
+
+Each expert competes with the size of its own mean: the K largest :math:`|g|` win and share the gate. An atom is the
+row ``[W_1..W_q, v]``; the paper's :math:`\sigma` is called a variance there, and is one here.
+
+Training needs a smooth version: :meth:`Competition.logits` replaces the hard choice by
+:math:`|g_i| + \log \mathrm{sigmoid}((|g_i| - t) / T)`, with t half-way between the K-th and the (K+1)-th largest, which
+tends to the hard choice as T tends to 0.
+
+Source: "CompeteSMoE", equation (6), and section 4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from moestat.arrays import Array, namespace
+from moestat.models.gates import samples_last
+from moestat.models.gaussian import Components, log_joint, log_sum_exp
+
+Expert = Literal["linear", "affine", "tanh"]
+EXPERTS: tuple[Expert, ...] = get_args(Expert)
+
+
+@dataclass(frozen=True)
+class Competition:
+    """The family; an instance holds no parameters.
+
+    Parameters
+    ----------
+    d : int
+        Dimension of the input.
+    expert : {"linear", "affine", "tanh"}
+        g = w'x, w'x + b, or tanh(w'x + b), with W = w or [w, b].
+    active : int
+        K, the number of experts that win.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or a number out of range.
+    """
+
+    d: int
+    expert: Expert
+    active: int
+
+    def __post_init__(self) -> None:
+        if self.expert not in EXPERTS:
+            raise ValueError(f"expert is {self.expert!r}; allowed are {', '.join(EXPERTS)}")
+        for name, value in (("d", self.d), ("active", self.active)):
+            if value < 1:
+                raise ValueError(f"{name} is {value}; it must be at least 1")
+
+    @property
+    def weight_size(self) -> int:
+        """Number q of weights of an expert."""
+        return self.d + (self.expert != "linear")
+
+    @property
+    def atom_size(self) -> int:
+        """Number P = q + 1 of coordinates of an atom."""
+        return self.weight_size + 1
+
+    @property
+    def w(self) -> slice:
+        """Positions of the weights."""
+        return slice(0, self.weight_size)
+
+    @property
+    def variance(self) -> slice:
+        """Position of the variance."""
+        return slice(self.weight_size, self.weight_size + 1)
+
+    def features(self, x: Array) -> Array:
+        """Return x, or [x, 1], with samples last: (..., n, d) -> (..., q, n)."""
+        xp = namespace(x)
+        rows = samples_last(x)
+        return rows if self.expert == "linear" else xp.concat([rows, xp.ones_like(rows[..., :1, :])], axis=-2)
+
+    def outputs(self, w: Array, features: Array) -> tuple[Array, Array | None]:
+        """Return g (..., k, n), and its derivative in W'features when that is not 1."""
+        g = w @ features
+        if self.expert != "tanh":
+            return g, None
+        g = namespace(g).tanh(g)
+        return g, 1.0 - g * g
+
+    def rank(self, size: Array) -> Array:
+        """Return each expert's place in the competition, (..., k, n), 0 for the largest; ties to the lowest index."""
+        xp = namespace(size)
+        k = size.shape[-2]
+        place = []
+        for i in range(k):
+            mine = size[..., i, :]
+            ahead = xp.zeros(mine.shape, dtype=xp.int8)
+            for j in range(k):
+                if j != i:
+                    before = size[..., j, :] >= mine if j < i else size[..., j, :] > mine
+                    ahead = ahead + xp.astype(before, xp.int8)
+            place.append(ahead)
+        return xp.stack(place, axis=-2)
+
+    def winners(self, theta: Array, x: Array) -> Array:
+        """Return which experts are active, a bool array (..., k, n)."""
+        g, _ = self.outputs(theta[..., self.w], self.features(x))
+        self._check_count(theta)
+        return self.rank(namespace(g).abs(g)) < self.active
+
+    def logits(self, g: Array, temperature: float | Array) -> tuple[Array, Array | None]:
+        """Return the gate's logits at temperature T, and how they depend on |g|.
+
+        Parameters
+        ----------
+        g : array (..., k, n)
+        temperature : float or array (..., 1, 1)
+            0 is the hard choice.
+
+        Returns
+        -------
+        logits : array (..., k, n)
+        slope : array (..., k, n) or None
+            sigmoid(-u) / T with u = (|g| - t) / T: the logits' derivative in |g_i| is 1 + slope_i, that in t is
+            -slope_i. None for the hard choice and where all experts are active.
+        """
+        xp = namespace(g)
+        size = xp.abs(g)
+        if self.active >= g.shape[-2]:
+            return size, None
+        rank = self.rank(size)
+        if isinstance(temperature, float | int) and temperature == 0:
+            return xp.where(rank < self.active, size, xp.full_like(size, -math.inf)), None
+        u = (size - self._threshold(size, rank)) / temperature
+        # log sigmoid(u) without overflow, and sigmoid(-u) from the same exponential
+        tail = xp.exp(-xp.abs(u))
+        one = xp.ones_like(u)
+        logits = size + xp.where(u < 0, u, xp.zeros_like(u)) - xp.log1p(tail)
+        return logits, xp.where(u < 0, one, tail) / (one + tail) / temperature
+
+    def between(self, g: Array) -> Array:
+        """Return 1/2 for the experts at places K and K+1 (whose mean size is t), 0 for the others, (..., k, n)."""
+        xp = namespace(g)
+        rank = self.rank(xp.abs(g))
+        return 0.5 * xp.astype((rank == self.active - 1) | (rank == self.active), g.dtype)
+
+    def _threshold(self, size: Array, rank: Array) -> Array:
+        xp = namespace(size)
+        middle = (rank == self.active - 1) | (rank == self.active)
+        return 0.5 * xp.sum(xp.where(middle, size, xp.zeros_like(size)), axis=-2, keepdims=True)
+
+    def components(self, theta: Array, x: Array) -> Components:
+        """Return gate values, means and variances, see :class:`moestat.models.gaussian.Components`.
+
+        Parameters
+        ----------
+        theta : array (..., k, P)
+        x : array (..., n, d)
+
+        Raises
+        ------
+        ValueError
+            If more experts are to be active than there are.
+        """
+        self._check_count(theta)
+        g, _ = self.outputs(theta[..., self.w], self.features(x))
+        logits, _ = self.logits(g, 0.0)
+        return Components(logits - log_sum_exp(logits)[..., None, :], g, theta[..., self.variance])
+
+    def score(self, theta: Array, x: Array, y: Array) -> Array:
+        r"""Return the derivative of log p(y | x) in every coordinate, sample by sample, between the jumps.
+
+        With the responsibilities :math:`r_i = \pi_i N_i / p` and the signs :math:`s_i` of g: weights
+        :math:`[s_i (r_i - \pi_i) + r_i (y - g_i) / v_i]\, \partial g_i / \partial W_i`, variance
+        :math:`r_i ((y - g_i)^2 / v_i - 1) / (2 v_i)`; 0 for an expert that is not active.
+
+        Parameters
+        ----------
+        theta : array (..., k, P)
+        x : array (..., n, d)
+        y : array (..., n)
+
+        Returns
+        -------
+        array (..., k, P, n)
+        """
+        xp = namespace(theta, x, y)
+        self._check_count(theta)
+        features = self.features(x)
+        g, slope = self.outputs(theta[..., self.w], features)
+        logits, _ = self.logits(g, 0.0)
+        at = Components(logits - log_sum_exp(logits)[..., None, :], g, theta[..., self.variance])
+        joint = log_joint(at, y)
+        r = xp.exp(joint - log_sum_exp(joint)[..., None, :])
+        pull = (y[..., None, :] - g) / at.variance
+        through = xp.sign(g) * (r - xp.exp(at.log_weight)) + r * pull
+        if slope is not None:
+            through = through * slope
+        variance = 0.5 * r * (pull * pull - 1.0 / at.variance)
+        weights = through[..., None, :] * features[..., None, :, :]
+        return xp.concat([weights, variance[..., None, :]], axis=-2)
+
+    def _check_count(self, theta: Array) -> None:
+        if self.active > theta.shape[-2]:
+            raise ValueError(f"active is {self.active}, but theta holds only {theta.shape[-2]} experts")

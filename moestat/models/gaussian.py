@@ -1,0 +1,143 @@
+r"""What the Gaussian mixtures of experts have in common: components, log-density, scores, samples, and checks.
+
+A conditional density :math:`p_G(y | x) = \sum_i \pi_i(x)\, N(y | \mu_i(x), v_i)` is given at every sample by three
+arrays over atoms, :class:`Components`. The variances :math:`v_i` are variances, not standard deviations.
+
+Samples are the last axis throughout: an array over atoms and samples is (..., N, n).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.models.blocks import row_blocks
+
+LOG_2PI = math.log(2.0 * math.pi)
+
+
+class Components(NamedTuple):
+    """A Gaussian mixture at every sample.
+
+    Attributes
+    ----------
+    log_weight : array (..., N, n)
+        Logarithms of the gate values; -inf for an expert that is not active.
+    mean : array (..., N, n)
+    variance : array (..., N, 1)
+    """
+
+    log_weight: Array
+    mean: Array
+    variance: Array
+
+
+class GaussianMixture(Protocol):
+    """A family of conditional densities; an instance holds no parameters."""
+
+    d: int
+
+    @property
+    def atom_size(self) -> int:
+        """Number P of coordinates of an atom; the last one is the variance."""
+        ...
+
+    def components(self, theta: Array, x: Array) -> Components:
+        """Return the mixture (..., N, n) of atoms ``theta`` (..., N, P) at samples ``x`` (..., n, d)."""
+        ...
+
+
+def log_sum_exp(values: Array) -> Array:
+    """Return log sum exp over the axis of atoms, (..., N, n) -> (..., n); at least one entry must be finite."""
+    xp = namespace(values)
+    top = xp.max(values, axis=-2)
+    return top + xp.log(xp.sum(xp.exp(values - top[..., None, :]), axis=-2))
+
+
+def log_joint(at: Components, y: Array) -> Array:
+    """Return log pi_i(x) + log N(y | mu_i(x), v_i), (..., N, n), for responses y (..., n)."""
+    xp = namespace(at.mean, y)
+    residual = y[..., None, :] - at.mean
+    return at.log_weight - 0.5 * (residual * residual / at.variance + xp.log(at.variance) + LOG_2PI)
+
+
+def log_density(model: GaussianMixture, theta: Array, x: Array, y: Array) -> Array:
+    """Return log p(y | x).
+
+    Parameters
+    ----------
+    model : GaussianMixture
+    theta : array (..., N, P)
+    x : array (..., n, d)
+    y : array (..., n)
+
+    Returns
+    -------
+    array (..., n)
+    """
+    return log_sum_exp(log_joint(model.components(theta, x), y))
+
+
+def log_likelihood(model: GaussianMixture, theta: Array, x: Array, y: Array) -> Array:
+    """Return the sum of log p(y | x) over the samples, (...); arguments as in :func:`log_density`."""
+    xp = namespace(theta, x, y)
+    total = xp.zeros(theta.shape[:-2], dtype=theta.dtype)
+    for rows in row_blocks(x.shape[-2]):
+        total = total + xp.sum(log_density(model, theta, x[..., rows, :], y[..., rows]), axis=-1)
+    return total
+
+
+def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw responses y (n,) at inputs x (n, d) from one measure theta (N, P)."""
+    check_atoms(theta, model.atom_size)
+    at = model.components(theta, x)
+    weight = np.exp(at.log_weight)
+    # the last edge is set to 1, so that rounding cannot leave a sample without an expert
+    edges = np.concatenate([np.cumsum(weight, axis=0)[:-1], np.ones((1, len(x)))])
+    expert = np.argmax(rng.random(len(x)) < edges, axis=0)
+    mean = np.take_along_axis(at.mean, expert[None, :], axis=0)[0]
+    return mean + np.sqrt(at.variance[:, 0])[expert] * rng.standard_normal(len(x))
+
+
+def check_atoms(theta: Array, atom_size: int, *, name: str = "theta") -> None:
+    """Refuse atoms of a wrong shape, with non-finite numbers or a variance that is not positive.
+
+    Raises
+    ------
+    ValueError
+        With one sentence that names the array and what is wrong with it.
+    """
+    if theta.ndim < 2 or theta.shape[-1] != atom_size:
+        raise ValueError(
+            f"{name} has shape {tuple(theta.shape)}; it must be (..., atoms, {atom_size}), the last number of an atom "
+            "being its variance"
+        )
+    xp = namespace(theta)
+    if not bool(xp.all(xp.isfinite(theta))):
+        raise ValueError(f"{name} holds numbers that are not finite")
+    smallest = float(xp.min(theta[..., -1])) if theta.shape[-2] else 1.0
+    if not smallest > 0:
+        raise ValueError(f"{name} holds the variance {smallest:g}; variances must be positive")
+
+
+def check_data(x: Array, y: Array, d: int) -> None:
+    """Refuse data of a wrong shape or with non-finite numbers.
+
+    Raises
+    ------
+    ValueError
+        With one sentence that names the array and what is wrong with it.
+    """
+    if x.ndim < 2 or x.shape[-1] != d:
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (..., samples, {d})")
+    if tuple(y.shape) != tuple(x.shape[:-1]):
+        raise ValueError(f"y has shape {tuple(y.shape)}; it must be {tuple(x.shape[:-1])}, one number per sample of x")
+    if x.shape[-2] == 0:
+        raise ValueError("x holds no samples")
+    for name, data in (("x", x), ("y", y)):
+        bad = int(np.sum(~np.isfinite(to_numpy(data))))
+        if bad:
+            raise ValueError(f"{name} holds {bad} number(s) that are not finite")

@@ -1,0 +1,121 @@
+r"""The softmax-gated Gaussian mixture of experts with linear score and linear mean.
+
+.. math::
+    p_G(y | x) = \sum_{i=1}^N \frac{e^{b_i'x + c_i}}{\sum_j e^{b_j'x + c_j}}\; N(y \mid a_i'x + \beta_i,\; v_i)
+
+An atom is the row ``[c, b_1..b_d, a_1..a_d, beta, v]`` of P = 2 d + 3 numbers: the gate first, the variance last. The
+density does not change when one vector is added to the gate coordinates (c, b) of every atom.
+
+Source: Nguyen, Nguyen, Ho, "Demystifying softmax gating function in Gaussian mixture of experts" (arXiv 2305.03288),
+equation (1); there :math:`\beta_0 = c`, :math:`\beta_1 = b`, :math:`b = \beta`, :math:`\sigma = v`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from moestat.arrays import Array, namespace
+from moestat.models.experts import expert_features
+from moestat.models.gates import score_features
+from moestat.models.gaussian import Components, log_joint, log_sum_exp
+
+
+@dataclass(frozen=True)
+class SoftmaxGaussian:
+    """The family for inputs of dimension d; an instance holds no parameters.
+
+    Raises
+    ------
+    ValueError
+        If d < 1.
+    """
+
+    d: int = 1
+
+    def __post_init__(self) -> None:
+        if self.d < 1:
+            raise ValueError(f"d is {self.d}; it must be at least 1")
+
+    @property
+    def atom_size(self) -> int:
+        """Number P = 2 d + 3 of coordinates of an atom."""
+        return 2 * self.d + 3
+
+    @property
+    def c(self) -> slice:
+        """Position of the gate's intercept."""
+        return slice(0, 1)
+
+    @property
+    def b(self) -> slice:
+        """Positions of the gate's slope."""
+        return slice(1, 1 + self.d)
+
+    @property
+    def gate(self) -> slice:
+        """Positions of the gate, intercept and slope."""
+        return slice(0, 1 + self.d)
+
+    @property
+    def a(self) -> slice:
+        """Positions of the mean's slope."""
+        return slice(1 + self.d, 1 + 2 * self.d)
+
+    @property
+    def beta(self) -> slice:
+        """Position of the mean's intercept."""
+        return slice(1 + 2 * self.d, 2 + 2 * self.d)
+
+    @property
+    def eta(self) -> slice:
+        """Positions of the mean, slope and intercept."""
+        return slice(1 + self.d, 2 + 2 * self.d)
+
+    @property
+    def variance(self) -> slice:
+        """Position of the variance."""
+        return slice(2 + 2 * self.d, 3 + 2 * self.d)
+
+    def components(self, theta: Array, x: Array) -> Components:
+        """Return gate values, means and variances, see :class:`moestat.models.gaussian.Components`.
+
+        Parameters
+        ----------
+        theta : array (..., N, P)
+        x : array (..., n, d)
+        """
+        scores = theta[..., self.gate] @ score_features(x, "linear")
+        mean = theta[..., self.eta] @ expert_features(x)
+        return Components(scores - log_sum_exp(scores)[..., None, :], mean, theta[..., self.variance])
+
+    def score(self, theta: Array, x: Array, y: Array) -> Array:
+        r"""Return the derivative of log p(y | x) in every coordinate, sample by sample.
+
+        With the responsibilities :math:`r_i = \pi_i N_i / p` and :math:`z = (1, x)`: gate :math:`(r_i - \pi_i) z`,
+        mean :math:`r_i (y - \mu_i) / v_i \cdot z`, variance :math:`r_i ((y - \mu_i)^2 / v_i - 1) / (2 v_i)`.
+
+        Parameters
+        ----------
+        theta : array (..., N, P)
+        x : array (..., n, d)
+        y : array (..., n)
+
+        Returns
+        -------
+        array (..., N, P, n)
+        """
+        xp = namespace(theta, x, y)
+        at = self.components(theta, x)
+        joint = log_joint(at, y)
+        r = xp.exp(joint - log_sum_exp(joint)[..., None, :])
+        pull = (y[..., None, :] - at.mean) / at.variance
+        gate = (r - xp.exp(at.log_weight))[..., None, :] * score_features(x, "linear")[..., None, :, :]
+        mean = (r * pull)[..., None, :] * expert_features(x)[..., None, :, :]
+        variance = 0.5 * r * (pull * pull - 1.0 / at.variance)
+        return xp.concat([gate, mean, variance[..., None, :]], axis=-2)
+
+    def anchored(self, theta: Array) -> Array:
+        """Return the same density with the gate of the last atom set to zero."""
+        xp = namespace(theta)
+        gate = theta[..., self.gate] - theta[..., -1:, self.gate]
+        return xp.concat([gate, theta[..., self.eta], theta[..., self.variance]], axis=-1)

@@ -1,0 +1,98 @@
+import array_api_strict as strict
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from moestat.experiments.gaussian_starts import near_starts
+from moestat.fit.em import em
+from moestat.fit.softmax_likelihood import log_likelihood, pack, prepare, unpack
+from moestat.models import gaussian
+from moestat.models.softmax_gaussian import SoftmaxGaussian
+from moestat.status import Status
+
+TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])
+
+
+def problem(n=600, atoms=3, replicates=2, seed=4):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 1, (replicates, n, 1))
+    y = np.stack([gaussian.sample(SoftmaxGaussian(1), TRUTH, points, rng) for points in x])
+    starts = np.concatenate([near_starts(TRUTH, atoms, 2, 0.2, rng) for _ in range(replicates)])
+    return x, y, starts, np.repeat(np.arange(replicates), 2)
+
+
+def plain_step(x, y, theta):
+    """One EM step written out, the gate by scipy-free Newton steps to the end."""
+    z = np.column_stack([np.ones(len(x)), x[:, 0]])
+    scores, mean, v = z @ theta[:, :2].T, z @ theta[:, [3, 2]].T, theta[:, 4]
+    joint = scores - logsumexp(scores, axis=1, keepdims=True) - 0.5 * ((y[:, None] - mean) ** 2 / v + np.log(v))
+    r = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+    new = theta - np.r_[theta[-1, :2], 0, 0, 0]
+    for k in range(len(theta)):
+        beta = np.linalg.lstsq(z * np.sqrt(r[:, [k]]), y * np.sqrt(r[:, k]), rcond=None)[0]
+        new[k, 2:] = beta[1], beta[0], r[:, k] @ (y - z @ beta) ** 2 / r[:, k].sum()
+    count = len(theta) - 1
+    for _ in range(50):
+        scores = z @ new[:, :2].T
+        pi = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+        gradient = ((r - pi)[:, :count].T @ z).ravel()
+        hessian = np.block(
+            [[(z * (pi[:, j] * ((j == k) - pi[:, k]))[:, None]).T @ z for k in range(count)] for j in range(count)]
+        )
+        new[:count, :2] += np.linalg.solve(hessian, gradient).reshape(count, 2)
+    return new
+
+
+def test_a_step_is_the_textbook_step():
+    x, y, starts, owner = problem()
+    result = em(prepare(x, y), pack(starts), owner, 3, tolerance=0.0, max_iterations=1, inner=50)
+    for k, theta in enumerate(unpack(result.free, 3)):
+        np.testing.assert_allclose(theta, plain_step(x[owner[k]], y[owner[k]], starts[k]), rtol=2e-5, atol=2e-5)
+    assert np.all(result.status == Status.LIMIT)
+
+
+@pytest.mark.parametrize("inner", [1, 2, 10])
+def test_the_likelihood_never_falls(inner):
+    x, y, starts, owner = problem()
+    data, free = prepare(x, y), pack(starts)
+    before = log_likelihood(data, free, owner, 3)
+    for _ in range(25):
+        result = em(data, free, owner, 3, tolerance=0.0, max_iterations=1, inner=inner)
+        assert np.all(result.log_likelihood >= before - 1e-13)
+        np.testing.assert_allclose(result.log_likelihood, log_likelihood(data, result.free, owner, 3), rtol=1e-14)
+        free, before = result.free, result.log_likelihood
+
+
+def test_members_do_not_know_of_each_other_and_strict_arrays_agree():
+    x, y, starts, owner = problem()
+    together = em(prepare(x, y), pack(starts), owner, 3, tolerance=1e-4)
+    assert len(set(together.iterations.tolist())) > 1 and np.all(together.status == Status.CONVERGED)
+    for k in range(4):
+        alone = em(
+            prepare(x[owner[k]][None], y[owner[k]][None]), pack(starts[k : k + 1]), np.array([0]), 3, tolerance=1e-4
+        )
+        np.testing.assert_array_equal(alone.free[0], together.free[k])
+        assert alone.iterations[0] == together.iterations[k]
+    data = prepare(strict.asarray(x), strict.asarray(y))
+    same = em(data, strict.asarray(pack(starts)), strict.asarray(owner), 3, tolerance=1e-4)
+    np.testing.assert_allclose(np.asarray(same.log_likelihood), together.log_likelihood, rtol=1e-10)
+
+
+def test_bounds_and_failures_are_kept_and_reported():
+    x, y, starts, owner = problem()
+    result = em(prepare(x, y), pack(starts), owner, 3, bounds=(0.12, 0.15), max_iterations=3, tolerance=0.0)
+    variances = unpack(result.free, 3)[..., -1]
+    assert np.all((variances >= 0.12 - 1e-12) & (variances <= 0.15 + 1e-12))
+    y[0, 3] = np.nan
+    result = em(prepare(x, y), pack(starts), owner, 3, max_iterations=3)
+    np.testing.assert_array_equal(result.status[owner == 0], Status.NOT_FINITE)
+    assert np.all(np.isfinite(result.free[owner == 1]))
+
+
+def test_one_expert_is_ordinary_least_squares():
+    x, y, starts, owner = problem()
+    result = em(prepare(x, y), pack(starts[:, :1]), owner, 1, tolerance=1e-12)
+    for k, theta in enumerate(unpack(result.free, 1)):
+        z = np.column_stack([x[owner[k], :, 0], np.ones(600)])
+        beta, rss, *_ = np.linalg.lstsq(z, y[owner[k]], rcond=None)
+        np.testing.assert_allclose(theta[0, 2:], [*beta, rss[0] / 600], rtol=1e-9)

@@ -1,0 +1,95 @@
+import array_api_strict as strict
+import numpy as np
+import pytest
+
+from moestat.fit.softmax_likelihood import (
+    ROWS,
+    join,
+    log_likelihood,
+    negative_log_likelihood,
+    pack,
+    prepare,
+    split,
+    unpack,
+)
+from moestat.models import gaussian
+from moestat.models.softmax_gaussian import SoftmaxGaussian
+
+
+def draw(d, atoms, n, seed=2, replicates=2):
+    rng = np.random.default_rng(seed)
+    theta = rng.normal(size=(2 * replicates, atoms, 2 * d + 3))
+    theta[..., -1] = rng.uniform(0.3, 1.0, (2 * replicates, atoms))
+    x, y = rng.uniform(-1, 1, (replicates, n, d)), rng.normal(size=(replicates, n))
+    return theta, x, y, np.repeat(np.arange(replicates), 2)
+
+
+@pytest.mark.parametrize(("d", "atoms"), [(1, 1), (1, 3), (3, 2)])
+def test_free_coordinates_hold_the_measure(d, atoms):
+    theta, *_ = draw(d, atoms, 5)
+    free = pack(theta)
+    assert free.shape == (4, (2 * atoms - 1) * (d + 1) + atoms)
+    np.testing.assert_allclose(unpack(free, atoms), SoftmaxGaussian(d).anchored(theta), rtol=1e-14)
+    gate, mean, log_variance = split(free, atoms)
+    np.testing.assert_array_equal(join(gate[:, :-1], mean, log_variance), free)
+
+
+@pytest.mark.parametrize(("d", "atoms"), [(1, 1), (1, 3), (2, 2), (3, 4)])
+def test_gradient_and_hessian_match_finite_differences(d, atoms):
+    theta, x, y, owner = draw(d, atoms, 300)
+    free, members = pack(theta), np.arange(4)
+    problem = negative_log_likelihood(prepare(x, y), owner, atoms, 0.01)
+    at = problem(free, members)
+    expected = gaussian.log_likelihood(SoftmaxGaussian(d), theta, x[owner], y[owner]) / 300
+    np.testing.assert_allclose(at.loss, -expected - 0.5 * np.log(2 * np.pi * 0.01), rtol=1e-12)
+    np.testing.assert_allclose(log_likelihood(prepare(x, y), free, owner, atoms), expected, rtol=1e-12)
+    step = 1e-5
+    for i in range(free.shape[1]):
+        shift = np.zeros_like(free)
+        shift[:, i] = step
+        up, down = problem(free + shift, members), problem(free - shift, members)
+        np.testing.assert_allclose((up.loss - down.loss) / (2 * step), at.gradient[:, i], atol=3e-8)
+        np.testing.assert_allclose((up.gradient - down.gradient) / (2 * step), at.gram[:, i], atol=3e-7)
+
+
+def test_members_do_not_know_of_each_other_and_strict_arrays_agree():
+    theta, x, y, owner = draw(1, 3, ROWS + 700)
+    free = pack(theta)
+    problem = negative_log_likelihood(prepare(x, y), owner, 3, 0.01)
+    together = problem(free, np.arange(4))
+    for k in range(4):
+        alone = negative_log_likelihood(prepare(x[owner[k]][None], y[owner[k]][None]), np.array([0]), 3, 0.01)
+        for a, b in zip(alone(free[k : k + 1], np.array([0])), together, strict=True):
+            np.testing.assert_array_equal(a[0], b[k])
+        for a, b in zip(problem(free[k : k + 1], np.array([k])), together, strict=True):
+            np.testing.assert_array_equal(a[0], b[k])
+    data = prepare(strict.asarray(x), strict.asarray(y))
+    same = negative_log_likelihood(data, strict.asarray(owner), 3, 0.01)(strict.asarray(free), strict.arange(4))
+    for a, b in zip(same, together, strict=True):
+        np.testing.assert_allclose(np.asarray(a), b, rtol=1e-10, atol=1e-13)
+
+
+def test_strides_of_the_input_do_not_matter():
+    theta, x, y, owner = draw(2, 2, 500)
+    free = pack(theta)
+    once = negative_log_likelihood(prepare(x, y), owner, 2, 0.01)(free, np.arange(4))
+    twisted = prepare(np.asfortranarray(x), np.asfortranarray(y))
+    for a, b in zip(negative_log_likelihood(twisted, owner, 2, 0.01)(free, np.arange(4)), once, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_thinning_takes_every_so_many_th_sample():
+    theta, x, y, owner = draw(1, 2, 1000)
+    free = pack(theta)
+    np.testing.assert_array_equal(
+        log_likelihood(prepare(x, y, thin=4), free, owner, 2),
+        log_likelihood(prepare(x[:, ::4], y[:, ::4]), free, owner, 2),
+    )
+
+
+def test_the_loss_is_not_negative_down_to_the_smallest_variance():
+    theta, x, y, owner = draw(1, 2, 50)
+    theta[..., -1] = 1e-3
+    y[:] = 0.0
+    theta[..., 2:4] = 0.0
+    assert np.all(negative_log_likelihood(prepare(x, y), owner, 2, 1e-3)(pack(theta), np.arange(4)).loss > -1e-12)
