@@ -110,9 +110,9 @@ def em(
 def _expectations_of(data: Data, free: Array, who: Array, atoms: int) -> tuple[Array, ...]:
     """Return mean log-densities and what the M step needs, :func:`_expectations`, for all fits."""
     xp = namespace(free)
-    parts = split(data.cast(free), atoms)
+    gate, mean, log_variance = split(data.cast(free), atoms)
     blocks = [
-        _expectations(data, *(part[block, ...] for part in parts), who[block])
+        _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], who[block])
         for block in data.blocks(free.shape[0], 8 * atoms)
     ]
     return tuple(xp.concat(part) for part in zip(*blocks, strict=True))

@@ -1,10 +1,11 @@
 r"""Maximum likelihood for softmax-gated Gaussian mixtures of experts, many replicates and starts at once.
 
 EM crawls where experts overlap, and an over-fitted mixture is nothing but overlap: stopped at a relative change of
-1e-6 it is often still next to its start. Here a trust-region Newton method with the exact Hessian goes to the maximum,
-from each start itself and from where a few EM steps lead. The work is done on a ladder of subsamples, each a few times
-larger than the one before; of the points that the starts have led to, the best distinct ones go on. Where there are
-three experts or more, removals and splits of the best point (:mod:`moestat.fit.split_moves`) join them.
+1e-6 it is often still next to its start. Here a few EM steps leave the start, and a trust-region Newton method with
+the exact Hessian goes to the maximum. The work is done on a ladder of subsamples, each a few times larger than the one
+before; of the points that the starts have led to, the best distinct ones go on. Where there are three experts or more,
+removals and splits of the best point (:mod:`moestat.fit.split_moves`) join them. The way is computed in float32, the
+winner is solved in float64.
 
 The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
 a box; the theory assumes a compact parameter space as well.
@@ -76,8 +77,8 @@ class _Pool:
 
     def join(self, other: _Pool) -> _Pool:
         free = namespace(self.free).concat([self.free, other.free])
-        pairs = ((getattr(self, name), getattr(other, name)) for name in ("owner", "start", "iterations"))
-        return _Pool(free, *(np.concatenate(pair) for pair in pairs))
+        owner, start = np.concatenate([self.owner, other.owner]), np.concatenate([self.start, other.start])
+        return _Pool(free, owner, start, np.concatenate([self.iterations, other.iterations]))
 
     def best(self, replicates: int) -> np.ndarray:
         """Return the row of the best point of each replicate."""
@@ -106,7 +107,7 @@ def maximum_likelihood(
     truth: Array | None = None,
     box: float = 100.0,
     variances: tuple[float, float] = (1e-2, 1e2),
-    em_steps: Sequence[int] = (0, 20),
+    em_steps: Sequence[int] = (5,),
     split_rounds: int = 1,
     coarsest: int = 2000,
     tolerance: float = 1e-13,
@@ -126,8 +127,9 @@ def maximum_likelihood(
         Bound on the absolute value of gate and mean coordinates; gates are measured against the last atom's.
     variances : (float, float), default (1e-2, 1e2)
         Bounds on the variances.
-    em_steps : sequence of int, default (0, 20)
-        Numbers of EM steps after which Newton's method takes over from each start, on the lowest rung.
+    em_steps : sequence of int, default (5,)
+        Numbers of EM steps after which Newton's method takes over from each start, on the lowest rung; 0 is the start
+        itself.
     split_rounds : int, default 1
         Rounds of removals and splits on the lowest rung, when there are three atoms or more.
     coarsest : int, default 2000
@@ -242,7 +244,8 @@ def _split(pool: _Pool, x: Array, space: _Space) -> _Pool:
     moved = split_moves(to_numpy(unpack(best.free, space.atoms)), centre)
     made = moved.shape[1]
     free = xp.reshape(pack(xp.asarray(moved)), (moved.shape[0] * made, -1))
-    return _Pool(space.clip(free), *(np.repeat(a, made) for a in (best.owner, best.start, best.iterations)))
+    owner, start, steps = (np.repeat(a, made) for a in (best.owner, best.start, best.iterations))
+    return _Pool(space.clip(free), owner, start, steps)
 
 
 def _report(

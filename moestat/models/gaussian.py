@@ -38,7 +38,10 @@ class Components(NamedTuple):
 class GaussianMixture(Protocol):
     """A family of conditional densities; an instance holds no parameters."""
 
-    d: int
+    @property
+    def d(self) -> int:
+        """Dimension of the input."""
+        ...
 
     @property
     def atom_size(self) -> int:

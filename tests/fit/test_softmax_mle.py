@@ -53,11 +53,11 @@ def test_gain_is_the_likelihood_over_the_truths():
 
 @pytest.mark.parametrize("atoms", [3, 4])
 def test_over_fitted_mixtures_reach_what_em_reaches(atoms):
-    x, y, starts = problem(1000, atoms, 4)
-    fit = maximum_likelihood(x, y, starts, truth=TRUTH, box=1e4)
+    x, y, starts = problem(500, atoms, 4)
+    fit = maximum_likelihood(x, y, starts, truth=TRUTH)
     data, owner = prepare(x, y), np.repeat(np.arange(4), 3)
     run = em(data, pack(starts).reshape(12, -1), owner, atoms)
-    reached = 1000 * run.log_likelihood.reshape(4, 3).max(axis=1)
+    reached = 500 * run.log_likelihood.reshape(4, 3).max(axis=1)
     # EM stops early; where it has gone to another maximum it may be ahead by a little, never on the whole
     assert np.mean(fit.log_likelihood - reached) > 0.1 and np.all(fit.log_likelihood > reached - 3)
     assert np.all(fit.gain > 0) and np.all(fit.status == Status.CONVERGED) and np.all(fit.gradient < 1e-6)
