@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from moestat.experiments import regression, sample_complexity
 from moestat.experiments.cell import Cell
-from moestat.experiments.regression_scores import per_atom
+from moestat.experiments.regression_scores import per_atom, score
+from moestat.experiments.regression_targets import Target
 from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
 from moestat.models.regression import Model
@@ -98,6 +99,21 @@ def test_errors_per_atom_are_means_over_the_atoms_of_each_kind():
     found = per_atom(voronoi.blocks(fitted, truth, model), 3)
     np.testing.assert_allclose(found["over_atom"], [0.2, 0.0], atol=1e-12)
     np.testing.assert_allclose(found["exact_atom"], [0.7, np.nan], atol=1e-12)
+    for block, over, exact in (("A", 0.0, 0.0), ("b", 0.05, 0.0), ("c", 9.0, 0.7), ("eta", 0.15, 0.0)):
+        np.testing.assert_allclose(found[f"{block}_over_atom"][0], over, atol=1e-12)
+        np.testing.assert_allclose(found[f"{block}_exact_atom"], [exact, np.nan], atol=1e-12)
+
+
+def test_blocks_are_taken_to_the_measure_that_a_fit_is_near():
+    problem = regression.Settings(n=50, n_true=3, n_fitted=3, d=1, expert="linear").problem
+    rng = np.random.default_rng(1)
+    near = rng.standard_normal((3, problem.fitted.atom_size))
+    far = near + 3.0
+    both = np.stack([near, far])
+    target = Target(near, both, both, True, np.zeros(2), {})
+    found = score(problem, target, both + 1e-3, 8)
+    assert (found["eta_exact_atom"] < 0.01).all()
+    assert (found["L3"] < 0.1).all() and (found["empty_cells"] == 0).all()
 
 
 def test_a_surplus_atom_always_makes_an_over_specified_cell():
