@@ -1,0 +1,241 @@
+from itertools import combinations, permutations
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+
+from moestat.losses.measures import competition_losses, softmax_losses
+from moestat.models.competition import Competition
+from moestat.models.softmax_gaussian import SoftmaxGaussian
+
+LINE = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])
+THREE = np.array([[0.5, 2, 1, 3, 0, 1, 0.3], [-0.5, -1, 2, 0, 3, -1, 0.2], [0, 0, 0, -3, -3, 0, 0.5]], dtype=float)
+PLANES = np.array([[1.2, 0.3, 2, 0.15], [-0.9, 0.9, 2, 0.3], [-0.3, -1.2, 2, 0.2], [0.8, -0.7, 1.9, 0.4]])
+ROUTED = Competition(2, "affine", 2)
+
+
+def near(truth, atoms, size, rng):
+    """Atoms near true ones, every true one at least once."""
+    index = np.concatenate([np.arange(len(truth)), rng.integers(len(truth), size=atoms - len(truth))])
+    out = truth[index] + size * rng.normal(size=(atoms, truth.shape[1]))
+    out[:, -1] = truth[index, -1] * np.exp(size * rng.normal(size=atoms))
+    return out
+
+
+def norm(values):
+    return float(np.linalg.norm(values))
+
+
+# --- competition gating ----------------------------------------------------------------------------------------------
+
+
+def competition_by_loops(fitted, truth, active):
+    cell = [int(np.argmin([norm(atom - t) for t in truth])) for atom in fitted]
+
+    def cost(atom, t):
+        return np.array([norm(atom[:-1] - t[:-1]), abs(atom[-1] - t[-1])])
+
+    sums = np.zeros((len(truth), 2))
+    for atom, j in zip(fitted, cell, strict=True):
+        sums[j] += cost(atom, truth[j])
+    subsets = [list(s) for s in combinations(range(len(truth)), active)]
+    pairings = [
+        sum(cost(fitted[i], t) for i, t in zip(p, truth, strict=True))
+        for p in permutations(range(len(fitted)), len(truth))
+    ]
+    return {
+        "D": max(sums[s].sum() for s in subsets),
+        "D_weights": max(sums[s, 0].sum() for s in subsets),
+        "D_variances": max(sums[s, 1].sum() for s in subsets),
+        "matched": min(p.sum() for p in pairings),
+        "matched_weights": min(p[0] for p in pairings),
+        "matched_variances": min(p[1] for p in pairings),
+        "empty_cells": len(truth) - len(set(cell)),
+    }
+
+
+@pytest.mark.parametrize("atoms", [4, 5])
+@pytest.mark.parametrize("active", [1, 2, 4])
+def test_competition_losses_are_the_maximum_over_all_subsets_and_the_minimum_over_all_pairings(atoms, active):
+    rng = np.random.default_rng(atoms)
+    fitted = np.stack([[near(PLANES, atoms, size, rng) for size in (0.01, 0.3, 2.0)] for _ in range(4)])
+    model = Competition(2, "affine", active)
+    losses = competition_losses(fitted, PLANES, model)
+    for where in np.ndindex(4, 3):
+        for name, value in competition_by_loops(fitted[where], PLANES, active).items():
+            np.testing.assert_allclose(losses[name][where], value, rtol=1e-12, err_msg=name)
+
+
+def test_a_copied_expert_costs_nothing_in_d_but_is_counted_and_matched():
+    fitted = PLANES[[0, 1, 2, 2]]
+    losses = competition_losses(fitted, PLANES, ROUTED)
+    assert losses["D"] == 0 and losses["empty_cells"] == 1
+    missing = norm(PLANES[2, :-1] - PLANES[3, :-1]) + abs(PLANES[2, -1] - PLANES[3, -1])
+    np.testing.assert_allclose(losses["matched"], missing)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.001, 2.0))
+def test_competition_losses_know_no_order_of_atoms(seed, size):
+    rng = np.random.default_rng(seed)
+    fitted = near(PLANES, 5, size, rng)
+    losses = competition_losses(fitted, PLANES, ROUTED)
+    again = competition_losses(fitted[rng.permutation(5)], PLANES[rng.permutation(4)], ROUTED)
+    for name, value in losses.items():
+        np.testing.assert_allclose(again[name], value, rtol=1e-12, err_msg=name)
+    assert losses["D"] >= max(losses["D_weights"], losses["D_variances"])
+    assert losses["matched"] >= losses["matched_weights"] + losses["matched_variances"] - 1e-12
+    for name, value in competition_losses(PLANES[rng.permutation(4)], PLANES, ROUTED).items():
+        assert value == 0, name
+
+
+# --- softmax gating --------------------------------------------------------------------------------------------------
+
+
+def softmax_by_search(fitted, truth, d):
+    """D1, D2 and the matched distance from their definitions; the infimum over shifts by a numerical search."""
+    gate = slice(0, 1 + d)
+    blocks = {"b": slice(1, 1 + d), "a": slice(1 + d, 1 + 2 * d), "beta": slice(-2, -1), "v": slice(-1, None)}
+    matched, shift = np.inf, None
+    for p in permutations(range(len(fitted)), len(truth)):
+        chosen = fitted[list(p)].copy()
+        move = (truth[:, gate] - chosen[:, gate]).mean(axis=0)
+        chosen[:, gate] += move
+        parts = (gate, blocks["a"], blocks["beta"], blocks["v"])
+        cost = sum(norm(a[part] - t[part]) for a, t in zip(chosen, truth, strict=True) for part in parts)
+        if cost < matched:
+            matched, shift = cost, move
+    fitted = fitted.copy()
+    fitted[:, gate] += shift
+    cell = np.array([int(np.argmin([norm((a - t)[1:]) for t in truth])) for a in fitted])
+    size = np.bincount(cell, minlength=len(truth))
+    masses = np.array([np.exp(fitted[cell == j, 0]).sum() for j in range(len(truth))])
+    kinks = [np.log(np.exp(truth[j, 0]) / masses[j]) for j in range(len(truth)) if size[j]]
+
+    def loss(t0, t1, over):
+        total = 0.0
+        for j, t in enumerate(truth):
+            mine = fitted[cell == j]
+            weight = np.exp(mine[:, 0] + t0)
+            total += abs(weight.sum() - np.exp(t[0]))
+            rbar = {1: 1, 2: 4, 3: 6}.get(size[j], 7) if over else 1
+            half = rbar / 2 if rbar > 1 else 1
+            for w, atom in zip(weight, mine, strict=True):
+                errors = {name: norm(atom[part] - t[part]) for name, part in blocks.items() if name != "b"}
+                b = norm(atom[blocks["b"]] + t1 - t[blocks["b"]])
+                total += w * (b**rbar + errors["beta"] ** rbar + errors["a"] ** half + errors["v"] ** half)
+        return total
+
+    out = {"matched": matched}
+    for name, over in (("D1", False), ("D2", True)):
+        best = np.inf
+        for t0 in np.concatenate([kinks, np.linspace(min(kinks), max(kinks), 5)]):
+            starts = [truth[cell[i], 1 : 1 + d] - fitted[i, 1 : 1 + d] for i in range(len(fitted))]
+            for start in starts:
+                options = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000}
+                found = optimize.minimize(
+                    lambda t1, t0=t0, over=over: loss(t0, t1, over), start, method="Nelder-Mead", options=options
+                )
+                best = min(best, found.fun, loss(t0, start, over))
+        out[name] = best
+    return out
+
+
+@pytest.mark.parametrize(
+    ("truth", "atoms", "size"),
+    [(LINE, 2, 0.05), (LINE, 3, 0.3), (LINE, 4, 0.3), (LINE, 3, 1.5), (THREE, 3, 0.3), (THREE, 4, 0.3)],
+)
+def test_softmax_losses_are_the_infimum_over_shifts(truth, atoms, size):
+    rng = np.random.default_rng(atoms)
+    d = (truth.shape[1] - 3) // 2
+    fitted = np.stack([near(truth, atoms, size, rng) for _ in range(3)])
+    losses = softmax_losses(fitted, truth, SoftmaxGaussian(d))
+    for k in range(len(fitted)):
+        for name, value in softmax_by_search(fitted[k], truth, d).items():
+            np.testing.assert_allclose(losses[name][k], value, rtol=1e-6, err_msg=f"{name} of fit {k}")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.001, 1.0), st.floats(-30, 30), st.floats(-30, 30))
+def test_softmax_losses_know_no_order_of_atoms_and_no_common_shift_of_gates(seed, size, t0, t1):
+    rng = np.random.default_rng(seed)
+    model = SoftmaxGaussian(1)
+    fitted = near(LINE, 3, size, rng)
+    losses = softmax_losses(fitted, LINE, model)
+    other = fitted[rng.permutation(3)]
+    other[:, :2] += [t0, t1]
+    for name, value in softmax_losses(other, LINE[::-1], model).items():
+        # D1 and D2 are found by iterations, the blocks lose the digits of the shift
+        np.testing.assert_allclose(value, losses[name], rtol=1e-6, atol=1e-12, err_msg=name)
+    zero = LINE[rng.permutation(2)] + np.array([t0, t1, 0, 0, 0])
+    for name, value in softmax_losses(zero, LINE, model).items():
+        if not name.startswith("cells"):
+            assert value < 1e-12, name
+
+
+def test_blocks_of_over_specified_and_exactly_specified_atoms():
+    fitted = LINE[[0, 0, 1]].copy()
+    fitted[:2, 0] -= np.log(2.0)  # two halves of the first expert, moved apart
+    fitted[:2, 2] += [0.3, -0.2]
+    fitted[:2, 4] += [0.01, -0.02]
+    fitted[2, 3] += 0.05
+    losses = softmax_losses(fitted, LINE, SoftmaxGaussian(1))
+    expected = {"a_over": 0.5, "v_over": 0.03, "beta_over": 0, "beta_exact": 0.05, "a_exact": 0, "v_exact": 0}
+    for name, value in expected.items():
+        np.testing.assert_allclose(losses[name], value, atol=1e-14, err_msg=name)
+    assert [losses[f"cells_{kind}"] for kind in ("over", "exact", "empty")] == [1, 1, 0]
+    # halves of a true weight sum to it, so that D1 and D2 hold the errors of the experts alone
+    w = np.exp(-8.0) / 2
+    np.testing.assert_allclose(losses["D1"], w * 0.53 + 0.05, rtol=1e-10)
+    np.testing.assert_allclose(losses["D2"], w * (0.3**2 + 0.2**2 + 0.01**2 + 0.02**2) + 0.05, rtol=1e-10)
+    np.testing.assert_allclose([losses["mass_over"], losses["mass_exact"]], 0, atol=1e-15)
+
+
+def test_an_empty_cell_costs_the_weight_of_its_true_atom():
+    truth = LINE.copy()
+    truth[0, 0] = -1.0
+    fitted = truth[[1, 1]]
+    fitted[:, 0] -= np.log(2.0)
+    losses = softmax_losses(fitted, truth, SoftmaxGaussian(1))
+    assert losses["cells_empty"] == 1 and losses["cells_over"] == 1
+    np.testing.assert_allclose(losses["D1"], np.exp(-1.0), rtol=1e-10)
+
+
+# --- both ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("score", "truth", "model"),
+    [(competition_losses, PLANES, ROUTED), (softmax_losses, LINE, SoftmaxGaussian(1))],
+    ids=["competition", "softmax"],
+)
+def test_batches_and_strict_arrays_give_the_same_numbers(score, truth, model):
+    rng = np.random.default_rng(1)
+    fitted = np.stack([[near(truth, len(truth) + 1, 0.1, rng) for _ in range(3)] for _ in range(2)])
+    together = score(fitted, truth, model)
+    on_strict = score(strict.asarray(fitted), strict.asarray(truth), model)
+    for name, values in together.items():
+        assert values.shape == (2, 3), name
+        np.testing.assert_allclose(np.asarray(on_strict[name]), values, rtol=1e-12, atol=1e-15, err_msg=name)
+        for where in np.ndindex(2, 3):
+            one = score(fitted[where], truth, model)[name]
+            np.testing.assert_allclose(one, values[where], rtol=1e-12, atol=1e-15, err_msg=name)
+
+
+def test_bad_input_gets_one_clear_sentence():
+    line, rng = SoftmaxGaussian(1), np.random.default_rng(0)
+    for call, words in (
+        (lambda: softmax_losses(LINE[:, :4], LINE, line), r"fitted has shape \(2, 4\)"),
+        (lambda: softmax_losses(LINE, LINE[None], line), r"truth has shape \(1, 2, 5\); it must be \(atoms, 5\)"),
+        (lambda: softmax_losses(LINE[:1], LINE, line), "1 fitted atoms cannot be paired with 2 true atoms"),
+        (lambda: softmax_losses(LINE * [1, 1, 1, 1, 0], LINE, line), "fitted holds the variance 0"),
+        (lambda: softmax_losses(LINE * np.nan, LINE, line), "fitted holds numbers that are not finite"),
+        (lambda: competition_losses(PLANES, PLANES, Competition(2, "affine", 5)), r"D needs K <= k\*, but K is 5"),
+        (lambda: competition_losses(PLANES[:3], PLANES, ROUTED), "3 fitted atoms cannot be paired with 4"),
+        (lambda: competition_losses(rng.normal(size=(4, 4, 3)), PLANES, ROUTED), "fitted has shape"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
