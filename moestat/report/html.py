@@ -41,6 +41,7 @@ class Tables:
     """The data frames that a page shows."""
 
     rates: pd.DataFrame
+    parameters: pd.DataFrame
     summaries: pd.DataFrame
     statuses: pd.DataFrame
     failures: pd.DataFrame
@@ -76,6 +77,7 @@ def report(
         "rates": Markup("").join(map(render.html, shown_rates)),
         "has_reference": "Fisher" in heads,
         "has_start": "start" in heads,
+        "parameters": render.html(views.parameters(tables.parameters)) if len(tables.parameters) else "",
         "summaries": render.html(_summaries(tables.summaries)) if len(tables.summaries) else "",
         "claims": [_claim(study, verdict) for verdict in verdicts],
         "elsewhere": [c.id for c in study.claims if c not in judged(study, preset)],
@@ -130,6 +132,7 @@ def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("design", "Design", True),
         ("figures", figures, bool(content["figures"])),
         ("rates", "Rates", bool(content["rates"])),
+        ("parameters", "Parameter rates", bool(content["parameters"])),
         ("summaries", "Means", bool(content["summaries"])),
         ("claims", "Claims and verdicts", True),
         ("notes", "What the simulation shows", bool(content["study"].notes)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -53,6 +54,38 @@ def rates(ds: xr.Dataset, study: Study, preset: str, *, level: float = 0.95) -> 
     table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(RATE_HEAD))
     table.attrs["axes"] = [c for c in table.columns if c in set(map(str, ds.dims)) - {"arm"}]
     return table
+
+
+def parameters(ds: xr.Dataset, study: Study, preset: str, *, level: float = 0.95) -> pd.DataFrame:
+    """Fit the rate of every block of the parameters that a study lists.
+
+    Returns
+    -------
+    DataFrame
+        The columns of :func:`rates`, and before them ``block``, ``role`` (gate, expert, variance, weight) and
+        ``atoms`` (over-specified, exactly specified, all). An arm without atoms of a kind has no row for it.
+    """
+    rows = []
+    for entry in study.parameters:
+        rate = Rate(loss=entry.loss, over=entry.over, arms=entry.arms, window=entry.window)
+        head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
+        for arm in chosen(ds, entry.arms):
+            if not _has_atoms(ds, study, entry.loss, arm):
+                continue
+            exponent = next((v for k, v in entry.predicted.items() if fnmatch.fnmatchcase(arm, k)), np.nan)
+            rows += [head | row | {"predicted": exponent} for row in _rate_rows(ds, study, preset, rate, arm, level)]
+    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["block", "role", "atoms", *RATE_HEAD])
+    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, ds.dims)) - {"arm"}]
+    return table
+
+
+def _has_atoms(ds: xr.Dataset, study: Study, loss: str, arm: str) -> bool:
+    """Tell whether the error of a block is anywhere a number above zero (it has none where there is no such atom)."""
+    try:
+        found = values(ds, study, loss, arm).values
+    except NoAnswerError:
+        return False
+    return bool((np.isfinite(found) & (found > 0)).any())
 
 
 def rate_window(study: Study, preset: str, rate: Rate) -> tuple[float, float] | None:

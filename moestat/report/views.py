@@ -104,6 +104,42 @@ def rates_by_loss(table: pd.DataFrame) -> list[View]:
     return views
 
 
+def parameters(table: pd.DataFrame) -> View:
+    """Show the rates of the parameters, block by block: one group of rows per arm.
+
+    A dagger marks a rate that cannot be trusted; the notes say why.
+    """
+    marks: dict[str, str] = {}
+    axes = table.attrs.get("axes", [])
+    rows, groups = [], []
+    order = table.assign(_arm=names(table))
+    order["_place"] = order["_arm"].map({name: i for i, name in enumerate(dict.fromkeys(order["_arm"]))})
+    for row in order.sort_values("_place", kind="stable").to_dict("records"):
+        mark = ""
+        if not row["trusted"]:
+            mark = marks.setdefault(row["why"], "\N{DAGGER}" if not marks else f"\N{DAGGER}{len(marks) + 1}")
+        slope, interval = estimate(row["slope"], row["ci_low"], row["ci_high"])
+        complete = f"{_count(row.get('complete'))}/{_count(row.get('replicates'))}".strip("/")
+        place = [number(row[axis]) for axis in axes]
+        rows.append(
+            (
+                row["block"] + mark,
+                row["atoms"],
+                row["role"],
+                *place,
+                slope,
+                interval,
+                _number(row.get("predicted")),
+                complete,
+            )
+        )
+        groups.append(str(row["_arm"]))
+    columns = ("block", "atoms", "role", *axes, "slope", "95 % interval", "predicted", "complete")
+    notes = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
+    title = "Parameter rates: slopes of the log error of each block"
+    return View(title, columns, rows, groups, notes, frozenset(columns[3:])).without_empty_columns()
+
+
 def _series(row: dict[str, Any], axes: Sequence[str]) -> str:
     """Return what a rate is fitted to: the loss, the axis, the sizes, and where on the other axes."""
     place = [f"{axis} = {number(row[axis])}" for axis in axes if pd.notna(row[axis])]

@@ -81,7 +81,8 @@ def write_outputs(
 ) -> Report:
     """Judge the claims, fit the rates, draw the figures and write all of it to a folder.
 
-    Written are ``rates.csv`` and ``.tex``, ``claims.csv`` and ``.tex``, ``summaries.csv``, each figure as ``.png``,
+    Written are ``rates.csv`` and ``.tex``, ``claims.csv`` and ``.tex``, ``summaries.csv``, where the study lists
+    blocks of parameters ``parameters.csv``, ``.tex`` and ``.txt``, each figure as ``.png``,
     ``.svg``, ``.pdf`` and its caption as ``.caption.txt`` (the first figure is named ``figure``), ``report.html``,
     and ``index.html`` of the outputs folder where ``folder`` is ``<outputs>/<study>/<preset>``. Each file is put in
     place whole. A figure that cannot be drawn is named in the report, with the reason; the others are.
@@ -101,6 +102,7 @@ def write_outputs(
     verdicts = claims.judge(dataset, study, preset)
     found = Tables(
         rates=tables.rates(dataset, study, preset),
+        parameters=tables.parameters(dataset, study, preset),
         summaries=tables.summaries(dataset, study),
         statuses=tables.statuses(dataset, study),
         failures=tables.failures(dataset, study),
@@ -115,6 +117,11 @@ def write_outputs(
     if len(found.rates):
         parts = views.rates_by_loss(found.rates)
         _write(folder, "rates.tex", "\n".join(render.latex(v, label=f"tab:rates-{i}") for i, v in enumerate(parts, 1)))
+    if len(found.parameters):
+        shown = views.parameters(found.parameters)
+        _write(folder, "parameters.csv", found.parameters.to_csv(index=False))
+        _write(folder, "parameters.tex", render.latex(shown, label="tab:parameters"))
+        _write(folder, "parameters.txt", render.text(shown))
     if len(found.summaries):
         _write(folder, "summaries.csv", found.summaries.to_csv(index=False))
     drawn = [

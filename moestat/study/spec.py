@@ -49,6 +49,22 @@ class Rate(Strict):
     bound: float | None = Field(None, description="the exponent that the theory predicts, e.g. -0.5")
 
 
+class Parameter(Strict):
+    """A row of the table of parameter rates: the error of one block of the parameters of one kind of atom.
+
+    ``predicted`` holds the exponent of the theory per arm (name or pattern; the first that matches counts).
+    """
+
+    block: str = Field(description="the block as the paper calls it, e.g. A, eta, W")
+    role: Literal["gate", "expert", "variance", "weight", "all"]
+    atoms: Literal["over-specified", "exactly specified", "all"] = "all"
+    loss: str = Field(description="the variable of the results that holds the block's error")
+    over: str = "n"
+    arms: list[str] = ["*"]
+    window: tuple[float, float] | None = None
+    predicted: dict[str, float] = {}
+
+
 class Claim(Strict):
     """A statement of a paper and the rule, fixed before the run, by which the simulation judges it.
 
@@ -155,6 +171,7 @@ class Study(Strict):
     arms: list[Arm] = Field(min_length=1)
     presets: dict[Name, Preset]
     rates: list[Rate] = []
+    parameters: list[Parameter] = Field([], description="the table of parameter rates, block by block")
     summaries: list[str] = Field(
         [], description="variables whose means and intervals are tabulated per arm and grid point"
     )

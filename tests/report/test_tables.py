@@ -7,7 +7,7 @@ import xarray as xr
 from report_example import N, results, study_of
 
 from moestat import rates as log_log
-from moestat.report import tables, views
+from moestat.report import render, tables, views
 from moestat.status import Status
 from moestat.study import claims
 
@@ -144,3 +144,36 @@ def test_one_replicate_and_one_arm():
     assert not table["trusted"].any() and "at least 2 are needed" in table["why"][0]
     assert np.isfinite(table["slope"]).all() and table["ci_low"].isna().all()
     assert list(table["first"]) == [N[0]] * 2
+
+
+# --- parameter rates --------------------------------------------------------------------------------------------------
+BLOCKS = [
+    {"block": "A", "role": "gate", "atoms": "over-specified", "loss": "L3", "predicted": {"softmax-*": -0.25}},
+    {"block": "eta", "role": "expert", "atoms": "exactly specified", "loss": "rmse", "arms": ["softmax-*"]},
+    {"block": "c", "role": "gate", "loss": "none"},
+]
+
+
+def test_parameter_rates_are_rates_with_block_role_and_kind_of_atom(ds):
+    ds["none"] = xr.zeros_like(ds["L3"])  # no atom of this kind anywhere
+    ds["L3"].loc[{"arm": "sigmoid-linear", "n": 1000, "replicate": 0}] = np.nan
+    study = study_of(ds, parameters=BLOCKS)
+    table = tables.parameters(ds, study, "quick")
+    plain = tables.rates(ds, study, "quick")
+    assert list(table["block"]) == ["A"] * 4 + ["eta"] * 2
+    assert list(table["slope"]) == list(plain["slope"][[0, 1, 2, 3, 4, 6]])
+    assert list(table["predicted"][:4].fillna(0)) == [-0.25, 0, -0.25, 0]
+    assert list(table["trusted"]) == [True] * 3 + [False] + [True] * 2
+
+
+def test_parameter_rates_are_shown_arm_by_arm_in_every_format(ds):
+    ds["L3"].loc[{"arm": "sigmoid-linear", "n": 1000, "replicate": 0}] = np.nan
+    shown = views.parameters(tables.parameters(ds, study_of(ds, parameters=BLOCKS), "quick"))
+    assert shown.columns == ("block", "atoms", "role", "slope", "95 % interval", "predicted", "complete")
+    assert len(set(shown.groups)) == 4 and len(shown.rows) == 6
+    assert any(row[0].endswith("\N{DAGGER}") and row[-1] == "9/10" for row in shown.rows) and len(shown.notes) == 1
+    assert r"\toprule" in render.latex(shown) and "over-specified" in render.text(shown) and "<th" in render.html(shown)
+
+
+def test_a_study_without_blocks_has_no_table_of_parameter_rates(ds, study):
+    assert tables.parameters(ds, study, "quick").empty
