@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray as xr
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
 
+from moestat import own
 from moestat.arrays import Device, backend, to_numpy
 from moestat.experiments.cell import Cell, SettingsModel
 from moestat.experiments.regression_scores import score
@@ -21,10 +23,26 @@ from moestat.experiments.regression_targets import Problem, Target, compute_pseu
 from moestat.fit.gradient import RadiusRule, perturb, sgd
 from moestat.fit.newton import Fit, least_squares
 from moestat.models import truths
+from moestat.models.experts import EXPERTS
+from moestat.models.gates import GATES
 from moestat.models.regression import Model
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
+
+
+def _name_or_path(value: str, info: ValidationInfo) -> str:
+    """Accept the name of a gate or expert, or the import path of one of the user's own."""
+    names = EXPERTS if info.field_name == "expert" else GATES
+    if own.is_path(value):
+        own.load(value)
+    elif value not in names:
+        allowed = f"{', '.join(map(repr, names))} or an import path 'module:function'"
+        raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": allowed})
+    return value
+
+
+OwnOrNamed = Annotated[str, AfterValidator(_name_or_path)]
 
 
 class Settings(SettingsModel):
@@ -34,11 +52,11 @@ class Settings(SettingsModel):
     d: int = Field(8, ge=1, le=16, description="input dimension")
     n_true: int = Field(8, ge=1, description="number of true experts, N*")
     n_fitted: int = Field(9, ge=1, description="number of fitted experts, N; 0 stands for n_true")
-    truth_gate: Literal["sigmoid", "softmax"] = "sigmoid"
-    fitted_gate: Literal["sigmoid", "softmax"] = "sigmoid"
+    truth_gate: OwnOrNamed = Field("sigmoid", description="sigmoid, softmax, or a gate of one's own: module:function")
+    fitted_gate: OwnOrNamed = Field("sigmoid", description="as truth_gate")
     truth_score: Literal["full", "partial", "linear"] = "full"
     fitted_score: Literal["full", "partial", "linear"] = "full"
-    expert: Literal["relu", "gelu", "linear", "polynomial"] = "relu"
+    expert: OwnOrNamed = Field("relu", description="relu, gelu, linear, polynomial, or one's own: module:function")
     power: int = Field(1, ge=1, le=4, description="degree of a polynomial expert")
     regime: Literal["dense", "sparse"] = Field("dense", description="sparse: the gates of two experts vanish")
     noise_variance: float = Field(0.01, ge=0)
@@ -62,6 +80,7 @@ class Settings(SettingsModel):
     pseudo_points_log2: int = Field(15, ge=8, le=20, description="points of the search for pseudo-truths")
     pseudo_polish_log2: int = Field(17, ge=8, le=20, description="points of their final polish")
     pseudo_starts: int = Field(4, ge=1, description="starts of the search for pseudo-truths")
+    own_code: str = Field("", description="set by itself: a hash of the code of one's own gates and expert")
 
     @model_validator(mode="before")
     @classmethod
@@ -70,6 +89,19 @@ class Settings(SettingsModel):
         if isinstance(values, dict) and values.get("n_fitted") == 0 and not isinstance(values["n_fitted"], bool):
             return values | {"n_fitted": values.get("n_true", cls.model_fields["n_true"].default)}
         return values
+
+    @model_validator(mode="before")
+    @classmethod
+    def _code_of_own_functions(cls, values: Any) -> Any:
+        """Make the code of the user's own functions a part of the cell's identity, so that a change of it is seen."""
+        if not isinstance(values, dict):
+            return values
+        code = own.code(*(str(values.get(key, "")) for key in ("truth_gate", "fitted_gate", "expert")))
+        if values.get("own_code", code) != code:
+            raise ValueError(
+                "own_code is set by itself; it was given, or the code of the own gates or expert has changed"
+            )
+        return values | {"own_code": code} if code else values
 
     @model_validator(mode="before")
     @classmethod
@@ -90,6 +122,14 @@ class Settings(SettingsModel):
             raise ValueError("least squares needs a start: starts or random_starts must be at least 1")
         if self.power != 1 and self.expert != "polynomial":
             raise ValueError("power belongs to expert = 'polynomial'")
+        if self.regime == "sparse" and any(own.is_path(gate) for gate in (self.truth_gate, self.fitted_gate)):
+            raise ValueError("regime 'sparse' is defined for the gates sigmoid and softmax only")
+        more = self.n_fitted > self.n_true and self.fitted_gate != "softmax"
+        if more and own.is_path(self.expert) and float(own.load(self.expert)(np.zeros(1), 0)[0][0]) != 0:
+            raise ValueError(
+                f"n_fitted is {self.n_fitted}, above n_true = {self.n_true}, which needs an expert with phi(0) = 0 "
+                f"(superfluous atoms vanish at eta = 0) or a softmax gate; {self.expert!r} has another phi(0)"
+            )
         return self
 
     @property
@@ -106,6 +146,7 @@ class Settings(SettingsModel):
             points_log2=self.pseudo_points_log2,
             polish_log2=self.pseudo_polish_log2,
             starts=self.pseudo_starts,
+            own_code=self.own_code,
         )
 
 

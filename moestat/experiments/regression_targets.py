@@ -47,6 +47,7 @@ class Problem:
     points_log2: int
     polish_log2: int
     starts: int
+    own_code: str = ""
 
     @property
     def data_identity(self) -> dict[str, Any]:
@@ -61,6 +62,11 @@ class Problem:
             "power": self.truth.power,
             "regime": self.regime,
         }
+
+    @property
+    def own(self) -> dict[str, str]:
+        """The code of the user's own gates and expert: part of what a cached result depends on."""
+        return {"own_code": self.own_code} if self.own_code else {}
 
     @property
     def contains_truth(self) -> bool:
@@ -160,7 +166,7 @@ def prerequisite(problem: Problem, study_seed: int) -> dict | None:
         "starts": problem.starts,
         "seed": study_seed,
     }
-    return identity
+    return identity | problem.own
 
 
 def compute_pseudo_truths(identity: Mapping[str, Any], *, device: Device = "cpu") -> dict[str, np.ndarray]:
@@ -240,6 +246,7 @@ def compute_fisher(problem: Problem, study_seed: int) -> dict[str, float]:
         "seed": study_seed,
         "points_log2": FISHER_LOG2,
         "code": _code("moestat.losses.fisher"),
+        **problem.own,
     }
 
     def compute() -> dict[str, np.ndarray]:

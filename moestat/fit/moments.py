@@ -199,7 +199,7 @@ class Problem:
         gate, eta = self._split(theta)
         total = None
         for _, q, e, y, *_ in self.chunks:
-            g, phi, *_ = self._atoms(gate, eta, q, e, tau, 0)
+            (g,), (phi,) = self._atoms(gate, eta, q, e, tau, 0)
             r = xp.sum(g * phi, axis=-2) - y
             half = 0.5 * xp.sum(r * r, axis=-1)
             total = half if total is None else total + half
@@ -229,21 +229,21 @@ class Problem:
         size = self.model.gate_size
         return xp.concat([theta[..., :size]], axis=-1), xp.concat([theta[..., size:]], axis=-1)
 
-    def _atoms(self, gate: Array, eta: Array, q: Array, e: Array, tau: Any, order: int) -> tuple[Array, ...]:
-        """Return gate values and the expert's activation with ``order`` derivatives, each (B, N, rows)."""
+    def _atoms(self, gate: Array, eta: Array, q: Array, e: Array, tau: Any, order: int) -> tuple[Any, ...]:
+        """Return the gate and the activation with ``order`` derivatives, each (B, N, rows); see gate_derivatives."""
         model = self.model
         phi = experts.activation(model.expert, eta @ e, tau=tau, power=model.power, order=order)
-        return (gates.gate_values(model.gate, gate @ q), *phi)
+        return gates.gate_derivatives(model.gate, gate @ q, order), phi
 
     def _accumulate(self, theta: Array, tau: Any, curvature: Any) -> tuple[Array, Array, Array | None]:
         xp = namespace(theta)
         gate, eta = self._split(theta)
         total = gradient = moments = None
         for xt, q, e, y, *cached in self.chunks:
-            g, phi, *slopes = self._atoms(gate, eta, q, e, tau, 1 if curvature is None else 2)
+            (g, *turns), (phi, *slopes) = self._atoms(gate, eta, q, e, tau, 1 if curvature is None else 2)
             f = xp.sum(g * phi, axis=-2)
             r = f - y
-            u = gates.output_slopes(self.model.gate, g, phi, f)
+            u = gates.output_slopes(self.model.gate, g, phi, f, *turns)
             v = g * slopes[0]
             r = r[..., None, :]
             half = 0.5 * xp.sum(r * r, axis=(-2, -1))
@@ -253,7 +253,7 @@ class Problem:
             gradient = piece if gradient is None else gradient + piece
             if curvature is not None:
                 m = cached[0] if cached else self._monomials(xt)
-                block = self._moments(g, phi, slopes, u, v, ur, vr, r, curvature, m)
+                block = self._moments(g, phi, turns, slopes, u, v, ur, vr, r, curvature, m)
                 moments = block if moments is None else moments + block
         gradient = xp.reshape(gradient, (theta.shape[0], -1)) / self.n
         if moments is None:
@@ -266,6 +266,7 @@ class Problem:
         self,
         g: Array,
         phi: Array,
+        turns: list[Array],
         slopes: list[Array],
         u: Array,
         v: Array,
@@ -280,8 +281,8 @@ class Problem:
         With u = df/ds, v = df/dh, residual r and k = ``curvature``, the weights of the pair (i, j) are
 
         * softmax: u_i u_j - k r (u_i g_j + g_i u_j) + [i=j] k r u_i;   (u_i - k r g_i) v_j + [i=j] k r v_i
-        * sigmoid: u_i u_j + [i=j] k r g_i'' phi_i;                     u_i v_j + [i=j] k r g_i' phi_i'
-        * both:    v_i v_j + [i=j] k r g_i phi_i''.
+        * others:  u_i u_j + [i=j] k r g_i'' phi_i;                     u_i v_j + [i=j] k r g_i' phi_i'
+        * all:     v_i v_j + [i=j] k r g_i phi_i''.
         """
         xp = namespace(g)
         n = self.n_atoms
@@ -290,6 +291,9 @@ class Problem:
             gg_extra, ge_extra = curvature * ur, curvature * vr
             left = u - kr * g
             second = -curvature * ur
+        elif turns:
+            gg_extra, ge_extra = turns[1] * phi * kr, turns[0] * slopes[0] * kr
+            left = u
         else:
             gg_extra, ge_extra = (1.0 - 2.0 * g) * (curvature * ur), (1.0 - g) * (curvature * vr)
             left = u

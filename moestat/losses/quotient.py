@@ -32,6 +32,9 @@ one of these representations, so Q = 0 implies f_G = f_{G*}. Not in R(G*), hence
 experts owe to sigmoid(s) h = h - sigmoid(-s) h, true ReLUs that are linear on the whole cube, and the splits of
 polynomial experts of degree 2 or more, for which, as for GELU, a cell of a non-constant gate has one atom.
 
+A gate of the user's own (:mod:`moestat.own`) is treated like the sigmoid one, without the rules for constant gates; an
+expert of the user's own like GELU. Symmetries that only they have (of an even gate, say) count as distance.
+
 For the softmax gate the representations are sums of weights, and the loss is stated in them: w = exp(c), A_j the atoms
 whose (A, b) and expert are nearest,
 
@@ -86,7 +89,7 @@ def quotient(fitted: Array, truth: Array, model: Model) -> Array:
         If N < N*, or if N is so large that the exact infimum is out of reach.
     """
     xp = namespace(fitted, truth)
-    loss = quotient_softmax if model.gate == "softmax" else _sigmoid
+    loss = quotient_softmax if model.gate == "softmax" else _by_atom
     values = infimum(loss, to_numpy(fitted), to_numpy(truth), model)
     return xp.asarray(values, dtype=fitted.dtype)
 
@@ -101,7 +104,7 @@ class _Truth:
 
 
 def _true_cells(truth: np.ndarray, model: Model, kind: str) -> _Truth:
-    constant = np.all(truth[:, 1 : model.gate_size] == 0, axis=1)
+    constant = np.all(truth[:, 1 : model.gate_size] == 0, axis=1) & (model.gate == "sigmoid")
     eta = truth[:, model.eta]
     if kind == "none":
         return _Truth(truth, eta, constant)
@@ -159,7 +162,7 @@ def _sets(n: int, most: int) -> _Sets:
     return _Sets(members, code, left, right, union[start], start)
 
 
-def _sigmoid(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
+def _by_atom(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     kind = merging(model)
     cells = _true_cells(truth, model, kind)
     n, m = fitted.shape[-2], len(cells.atoms)

@@ -1,6 +1,7 @@
 r"""Expert activations :math:`\phi` of the experts :math:`E(x, \eta) = \phi(a'x + \beta)` and two derivatives.
 
-A new expert is one function below plus its name in ``ACTIVATIONS``.
+An expert of the user's own is named by the import path of its function, ``"module:function"`` (see
+:mod:`moestat.own`). A new one of ours is one function below plus its name in ``ACTIVATIONS``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import array_api_compat
 import numpy as np
 from scipy import special
 
+from moestat import own
 from moestat.arrays import Array, namespace, to_numpy
 
 Expert = Literal["relu", "gelu", "linear", "polynomial"]
@@ -43,12 +45,12 @@ def expert_features(x: Array) -> Array:
     return xp.concat([xt, xp.ones_like(xt[..., :1, :])], axis=-2)
 
 
-def activation(expert: Expert, h: Array, *, tau: Smoothing = 0.0, power: int = 1, order: int = 0) -> tuple[Array, ...]:
+def activation(expert: str, h: Array, *, tau: Smoothing = 0.0, power: int = 1, order: int = 0) -> tuple[Array, ...]:
     """Return phi(h) and its first ``order`` derivatives.
 
     Parameters
     ----------
-    expert : {"relu", "gelu", "linear", "polynomial"}
+    expert : {"relu", "gelu", "linear", "polynomial"} or import path
     h : array
         Pre-activations a'x + beta.
     tau : float or array broadcasting with ``h``, default 0
@@ -64,6 +66,8 @@ def activation(expert: Expert, h: Array, *, tau: Smoothing = 0.0, power: int = 1
     -------
     tuple of ``order + 1`` arrays like ``h``
     """
+    if expert not in ACTIVATIONS:
+        return own.load(expert)(h, order)
     return ACTIVATIONS[expert](h, tau, power, order)
 
 
@@ -119,7 +123,7 @@ def _polynomial(h: Array, tau: Smoothing, power: int, order: int) -> tuple[Array
     return (powers[power], first, second)[: order + 1]
 
 
-ACTIVATIONS: dict[Expert, Callable[[Array, Smoothing, int, int], tuple[Array, ...]]] = {
+ACTIVATIONS: dict[str, Callable[[Array, Smoothing, int, int], tuple[Array, ...]]] = {
     "relu": _relu,
     "gelu": _gelu,
     "linear": _linear,

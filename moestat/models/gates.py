@@ -3,6 +3,9 @@ r"""Gates: the score features :math:`q(x)`, the gate values and their derivative
 The quadratic score :math:`x'Ax + b'x + c` is stored isometrically: the diagonal of A and sqrt(2) times its upper
 triangle, so that the Euclidean norm of the stored numbers is the Frobenius norm of the symmetric A, and only the
 symmetric part (all that the regression function can see) exists.
+
+A gate of the user's own is named by the import path of its function, ``"module:function"`` (see :mod:`moestat.own`);
+like the sigmoid it acts on the score of each atom by itself.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
+from moestat import own
 from moestat.arrays import Array, namespace
 
 Gate = Literal["sigmoid", "softmax"]
@@ -58,12 +62,12 @@ def score_features(x: Array, score: Score) -> Array:
     return xp.concat(rows, axis=-2)
 
 
-def gate_values(gate: Gate, scores: Array) -> Array:
+def gate_values(gate: str, scores: Array) -> Array:
     """Return the gate values g_i(x), computed without overflow.
 
     Parameters
     ----------
-    gate : {"sigmoid", "softmax"}
+    gate : {"sigmoid", "softmax"} or import path
     scores : array (..., N, n)
         Scores of the N atoms; the softmax runs over the axis of atoms.
 
@@ -75,21 +79,35 @@ def gate_values(gate: Gate, scores: Array) -> Array:
     if gate == "softmax":
         e = xp.exp(scores - xp.max(scores, axis=-2, keepdims=True))
         return e / xp.sum(e, axis=-2, keepdims=True)
-    return 1.0 / (1.0 + xp.exp(xp.clip(-scores, None, 700.0)))  # exp(700) is finite, and 1 / exp(700) is not 0
+    if gate == "sigmoid":
+        return 1.0 / (1.0 + xp.exp(xp.clip(-scores, None, 700.0)))  # exp(700) is finite, and 1 / exp(700) is not 0
+    return own.load(gate)(scores, 0)[0]
 
 
-def output_slopes(gate: Gate, g: Array, phi: Array, f: Array) -> Array:
+def gate_derivatives(gate: str, scores: Array, order: int) -> tuple[Array, ...]:
+    """Return the gate values and, for a gate of the user's own, their first ``order`` derivatives in the score.
+
+    Those of the sigmoid and the softmax follow from the values.
+    """
+    if gate in GATES:
+        return (gate_values(gate, scores),)
+    return own.load(gate)(scores, order)
+
+
+def output_slopes(gate: str, g: Array, phi: Array, f: Array, *derivatives: Array) -> Array:
     """Return df/ds_i, the derivative of f = sum_i g_i phi_i in the score of atom i.
 
-    Sigmoid: g_i (1 - g_i) phi_i; softmax: g_i (phi_i - f).
+    Sigmoid: g_i (1 - g_i) phi_i; softmax: g_i (phi_i - f); a gate of the user's own: g_i' phi_i.
 
     Parameters
     ----------
-    gate : {"sigmoid", "softmax"}
+    gate : {"sigmoid", "softmax"} or import path
     g, phi : array (..., N, n)
         Gate values and expert outputs.
     f : array (..., n)
         Regression function.
+    derivatives : arrays (..., N, n)
+        Derivatives of the gate, for a gate of the user's own (see :func:`gate_derivatives`).
 
     Returns
     -------
@@ -97,7 +115,9 @@ def output_slopes(gate: Gate, g: Array, phi: Array, f: Array) -> Array:
     """
     if gate == "softmax":
         return g * (phi - f[..., None, :])
-    return g * (1.0 - g) * phi
+    if gate == "sigmoid":
+        return g * (1.0 - g) * phi
+    return derivatives[0] * phi
 
 
 def pack_symmetric(a: Array) -> Array:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from moestat import own
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.models import experts, gates
-from moestat.models.experts import Expert, Smoothing
-from moestat.models.gates import Gate, Score
+from moestat.models.experts import Smoothing
+from moestat.models.gates import Score
 
 ROWS = 2048
 """Samples per chunk. Fixed, so that no result depends on how many replicates are computed together."""
@@ -27,10 +29,11 @@ class Model:
 
     Parameters
     ----------
-    gate : {"sigmoid", "softmax"}
+    gate : {"sigmoid", "softmax"} or import path
+        ``"module:function"`` names a gate of the user's own, see :mod:`moestat.own`.
     score : {"full", "partial", "linear"}
         Fully quadratic, partially quadratic (no b) or linear (no A) score.
-    expert : {"relu", "gelu", "linear", "polynomial"}
+    expert : {"relu", "gelu", "linear", "polynomial"} or import path
     d : int
         Dimension of the input.
     power : int, default 1
@@ -42,9 +45,9 @@ class Model:
         If a name is unknown or a number out of range.
     """
 
-    gate: Gate
+    gate: str
     score: Score
-    expert: Expert
+    expert: str
     d: int
     power: int = 1
 
@@ -54,8 +57,11 @@ class Model:
             ("score", self.score, gates.SCORES),
             ("expert", self.expert, experts.EXPERTS),
         ):
-            if value not in allowed:
-                raise ValueError(f"{what} is {value!r}; allowed are {', '.join(allowed)}")
+            if what != "score" and own.is_path(value):
+                own.load(value)
+            elif value not in allowed:
+                path = "" if what == "score" else " and an import path 'module:function'"
+                raise ValueError(f"{what} is {value!r}; allowed are {', '.join(allowed)}{path}")
         if self.d < 1:
             raise ValueError(f"d is {self.d}; it must be at least 1")
         if self.power < 1 or (self.power > 1 and self.expert != "polynomial"):
@@ -115,7 +121,7 @@ class Model:
         return xp.concat([self._forward(theta, part, tau, 0)[0] for part, _ in _chunks(x)], axis=-1)
 
     def weights(self, theta: Array) -> Array:
-        """Return the weights w_i of the mixing measure: sigmoid(c_i) or exp(c_i).
+        """Return the weights w_i of the mixing measure: exp(c_i) for the softmax, g(c_i) for other gates g.
 
         Parameters
         ----------
@@ -128,7 +134,7 @@ class Model:
         c = theta[..., 0]
         if self.gate == "softmax":
             return namespace(c).exp(c)
-        return gates.gate_values("sigmoid", c)
+        return gates.gate_values(self.gate, c)
 
     def gradient(self, theta: Array, x: Array, y: Array, *, tau: Smoothing = 0.0) -> tuple[Array, Array]:
         """Return the least-squares loss and its gradient, in closed form; no Jacobian is held.
@@ -151,9 +157,9 @@ class Model:
         n = x.shape[-2]
         loss = grad = None
         for part, rows in _chunks(x):
-            f, g, phi, slope, q, e = self._forward(theta, part, tau, 1)
+            f, (g, *turns), (phi, slope), q, e = self._forward(theta, part, tau, 1)
             r = f - y[..., rows]
-            u = gates.output_slopes(self.gate, g, phi, f) * r[..., None, :]
+            u = gates.output_slopes(self.gate, g, phi, f, *turns) * r[..., None, :]
             v = g * slope * r[..., None, :]
             piece = xp.concat([u @ xp.matrix_transpose(q), v @ xp.matrix_transpose(e)], axis=-1)
             half = 0.5 * xp.sum(r * r, axis=-1)
@@ -166,7 +172,7 @@ class Model:
 
         The softmax gate does not change when one vector is added to the gate coordinates of every atom. The shift
         returned to is the one for which the sum of squared distances between matched atoms is least, the matching
-        being optimal too (alternated from every pairing of a fitted with a reference atom). The sigmoid gate has no
+        being optimal too (alternated from every pairing of a fitted with a reference atom). Other gates have no
         gauge: ``theta`` comes back unchanged.
 
         Parameters
@@ -178,7 +184,7 @@ class Model:
         -------
         array (..., N, P)
         """
-        if self.gate == "sigmoid":
+        if self.gate != "softmax":
             return theta
         xp = namespace(theta)
         flat = to_numpy(theta).reshape((-1, *theta.shape[-2:]))
@@ -188,15 +194,15 @@ class Model:
             aligned[k, :, : self.gate_size] += _gauge(atoms, target, self.gate_size)
         return xp.reshape(xp.asarray(aligned, dtype=theta.dtype), theta.shape)
 
-    def _forward(self, theta: Array, x: Array, tau: Smoothing, order: int) -> tuple[Array, ...]:
-        """Return f, gates, phi, its derivatives up to ``order``, score features and expert features."""
+    def _forward(self, theta: Array, x: Array, tau: Smoothing, order: int) -> tuple[Any, ...]:
+        """Return f, gates and phi with their derivatives up to ``order``, score features and expert features."""
         xp = namespace(theta, x)
         q = gates.score_features(x, self.score)
         e = experts.expert_features(x)
-        g = gates.gate_values(self.gate, theta[..., : self.gate_size] @ q)
+        g = gates.gate_derivatives(self.gate, theta[..., : self.gate_size] @ q, order)
         h = theta[..., self.gate_size :] @ e
         phi = experts.activation(self.expert, h, tau=tau, power=self.power, order=order)
-        return (xp.sum(g * phi[0], axis=-2), g, *phi, q, e)
+        return xp.sum(g[0] * phi[0], axis=-2), g, phi, q, e
 
 
 def _chunks(x: Array) -> Iterator[tuple[Array, slice]]:

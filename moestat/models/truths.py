@@ -90,6 +90,9 @@ def split(model: Model, theta: np.ndarray, n_fitted: int) -> np.ndarray:
     * sigmoid, homogeneous expert of degree p: m equal atoms with eta / m^(1/p), the gate unchanged;
     * sigmoid, GELU: the atom itself and m - 1 null atoms with its gate and eta = 0.
 
+    A gate of the user's own is split like the sigmoid one where the gate is not constant, and an expert of the user's
+    own, for which phi(0) must be 0, like GELU.
+
     Parameters
     ----------
     model : Model
@@ -116,7 +119,7 @@ def split(model: Model, theta: np.ndarray, n_fitted: int) -> np.ndarray:
     if model.gate == "softmax":
         copies[..., 0] -= math.log(m)
         return np.concatenate([theta[..., :-1, :], copies], axis=-2)
-    constant = np.all(theta[..., -1, 1 : model.gate_size] == 0.0, axis=-1)[..., None]
+    constant = np.all(theta[..., -1, 1 : model.gate_size] == 0.0, axis=-1)[..., None] & (model.gate == "sigmoid")
     # sigmoid(c') = sigmoid(c) / m  <=>  exp(-c') = m exp(-c) + m - 1, evaluated without overflow
     c = copies[..., 0]
     shared = -np.logaddexp(math.log(m) - c, math.log(m - 1))

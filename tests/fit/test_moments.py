@@ -9,6 +9,7 @@ from moestat.models.gates import GATES, SCORES, output_slopes, score_features
 from moestat.models.regression import Model
 
 MODELS = [Model(g, s, e, 2, 3 if e == "polynomial" else 1) for g in GATES for s in SCORES for e in EXPERTS]
+MODELS += [Model("own_functions:arctan_gate", s, "own_functions:swish", 2) for s in SCORES]
 IDS = [f"{m.gate}-{m.score}-{m.expert}" for m in MODELS]
 
 
@@ -25,8 +26,8 @@ def _tau(model):
 def _jacobian(model, theta, x, tau):
     """The dense Jacobian (n, p) of one member, written down column block by column block."""
     q = score_features(x, model.score)
-    f, g, phi, slope, _, e = model._forward(theta, x, tau, 1)
-    u, v = output_slopes(model.gate, g, phi, f), g * slope
+    f, (g, *turns), (phi, slope), _, e = model._forward(theta, x, tau, 1)
+    u, v = output_slopes(model.gate, g, phi, f, *turns), g * slope
     return np.concatenate([np.concatenate([u[i] * q, v[i] * e]) for i in range(len(theta))]).T
 
 
@@ -79,7 +80,7 @@ def test_hessian_is_the_derivative_of_the_gradient(model):
 def _dense_hessian(model, theta, x, y):
     """The Hessian of one member with a smooth expert, from dense first and second derivatives of every sample."""
     q, e = score_features(x, model.score), np.concatenate([x, np.ones((len(x), 1))], axis=1).T
-    f, g, phi, first, second, _, _ = model._forward(theta, x, 0.0, 2)
+    f, (g,), (phi, first, second), _, _ = model._forward(theta, x, 0.0, 2)
     n_atoms, n = g.shape
     ss = np.zeros((n_atoms, n_atoms, n))
     sh, hh = np.zeros_like(ss), np.zeros_like(ss)

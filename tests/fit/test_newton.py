@@ -28,7 +28,7 @@ def _starts(model, truth, n_fitted, batch, count=1, radius=0.05, seed=0):
 
 def _jacobian(model, theta, x, tau):
     q = score_features(x, model.score)
-    f, g, phi, slope, _, e = model._forward(theta, x, tau, 1)
+    f, (g, *_), (phi, slope), _, e = model._forward(theta, x, tau, 1)
     u, v = output_slopes(model.gate, g, phi, f), g * slope
     return np.concatenate([np.concatenate([u[i] * q, v[i] * e]) for i in range(len(theta))]).T
 

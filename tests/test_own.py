@@ -1,0 +1,91 @@
+"""A gate and an expert of the user's own, named by import path."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from moestat import own
+from moestat.experiments import regression
+from moestat.fit.moments import Problem
+from moestat.losses import quotient, voronoi
+from moestat.models import truths
+from moestat.models.regression import Model
+
+FUNCTIONS = Path(__file__).parent / "fit" / "own_functions.py"
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    monkeypatch.syspath_prepend(str(FUNCTIONS.parent))
+
+
+def test_a_sigmoid_written_by_the_user_is_the_sigmoid():
+    theirs, ours = (Model(g, "full", "gelu", 2) for g in ("own_functions:half_tanh", "sigmoid"))
+    rng = np.random.default_rng(0)
+    theta, x, y = rng.normal(size=(2, 3, ours.atom_size)), rng.uniform(-1, 1, (2, 300, 2)), rng.normal(size=(2, 300))
+    np.testing.assert_allclose(theirs.predict(theta, x), ours.predict(theta, x), atol=1e-13)
+    np.testing.assert_allclose(theirs.weights(theta), ours.weights(theta), atol=1e-13)
+    for a, b in zip(theirs.gradient(theta, x, y), ours.gradient(theta, x, y), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+    got, expected = (Problem(m, 3, x, y, "double").hessian(theta, 0.0) for m in (theirs, ours))
+    for a, b in zip(got, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+    # the losses too, as long as no gate is constant
+    for loss in (voronoi.L1, voronoi.L3, quotient.quotient):
+        np.testing.assert_allclose(loss(theta, theta[0, :2], theirs), loss(theta, theta[0, :2], ours), rtol=1e-12)
+
+
+@pytest.mark.parametrize("gate", ["own_functions:arctan_gate", "softmax"])
+def test_a_split_truth_is_the_same_function(gate):
+    model = Model(gate, "full", "own_functions:swish", 2)
+    rng = np.random.default_rng(1)
+    truth, x = truths.ground_truth(model, 3, "dense", rng), rng.uniform(-1, 1, (100, 2))
+    more = truths.split(model, truth, 5)
+    np.testing.assert_allclose(model.predict(more, x), model.predict(truth, x), atol=1e-13)
+    assert quotient.quotient(more, truth, model) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("own_functions:nothing", "cannot be imported: AttributeError"),
+        ("no_such_module_here:f", "cannot be imported: ModuleNotFoundError"),
+        ("own_functions:wrong_second", "has a wrong second derivative: -?[0-9.]+ at .* where differences give -?0"),
+        ("own_functions:a_number", "must return"),
+        ("math:sqrt", "cannot be evaluated"),
+    ],
+)
+def test_what_is_wrong_with_a_function_is_said(path, says):
+    with pytest.raises(ValueError, match=says):
+        Model("sigmoid", "full", path, 2)
+    with pytest.raises(ValueError, match=says):
+        regression.Settings(n=10, fitted_gate=path)
+
+
+def test_settings_refuse_what_the_theory_of_an_own_function_does_not_cover(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="sparse"):
+        regression.Settings(n=10, truth_gate="own_functions:half_tanh", regime="sparse")
+    not_zero_at_zero = {"n": 10, "expert": "own_functions:half_tanh", "n_true": 2}  # phi(0) = 1/2
+    with pytest.raises(ValueError, match=r"another phi\(0\)"):
+        regression.Settings(**not_zero_at_zero, n_fitted=3)
+    assert regression.Settings(**not_zero_at_zero, n_fitted=2).n_fitted == 2
+    assert regression.Settings(**not_zero_at_zero, n_fitted=3, fitted_gate="softmax").n_fitted == 3
+    with pytest.raises(ValueError, match="import path 'module:function'"):
+        regression.Settings(n=10, expert="swish")
+
+
+def test_a_change_of_the_code_changes_the_identity_of_a_cell(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "changing.py"
+    text = "def f(h, order):\n    return (2 * h, 0 * h + 2, 0 * h)[: order + 1]\n"
+    codes = []
+    for content in (text, "# a comment\n" + text, text.replace("2", "3")):
+        file.write_text(content)
+        sys.modules.pop("changing", None)
+        codes.append(regression.Settings(n=10, expert="changing:f").own_code)
+    assert codes[0] and codes[0] == codes[1] != codes[2]
+    assert own.code("sigmoid", "relu") == "" == regression.Settings(n=10).own_code
+    with pytest.raises(ValueError, match="the code of the own gates or expert has changed"):
+        regression.Settings(n=10, expert="changing:f", own_code=codes[0])
