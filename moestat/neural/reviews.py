@@ -1,0 +1,126 @@
+"""Reviews from a small grammar: the classification mixture of the mixture-of-transformers paper, in words.
+
+A review is about one topic and says two or three things of it, ``the NOUN was [not] [DEGREE] ADJECTIVE``. The nouns
+tell the topic (the class signal c_n of Definition 1); the adjectives carry the sign, and for half of them the sign
+depends on the topic: a soft bed is good, a soft tyre is not (the classification signal v_n). One more clause compares
+with another topic and does not count (the conflicting signal v_n'), and one is filler (the noise tokens). The order of
+the clauses is random.
+
+The score of a review is the sum over the counting clauses of sign x degree, where ``not`` turns the sign. Its polarity
+is the sign of the score; reviews with the score 0 are drawn again. Both are functions of the text: a perfect reader
+makes no error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from moestat.neural.labelled_text import LabelledText, labelled
+
+NOUNS = {
+    "book": ("plot", "chapter", "author", "ending", "prose"),
+    "car": ("engine", "steering", "tyre", "gearbox", "brake"),
+    "food": ("soup", "curry", "sauce", "bread", "dessert"),
+    "hotel": ("room", "bed", "lobby", "balcony", "corridor"),
+    "music": ("concert", "drummer", "chorus", "guitar", "encore"),
+    "phone": ("battery", "screen", "camera", "speaker", "charger"),
+}
+"""Topic -> its nouns."""
+
+PLAIN = {"good": 1, "lovely": 1, "excellent": 1, "fine": 1, "bad": -1, "awful": -1, "poor": -1, "dull": -1}
+"""Adjectives of one sign whatever the topic is."""
+
+DEPENDS = {
+    "unpredictable": "+-++--",
+    "hot": "+-+-+-",
+    "quiet": "-+-+-+",
+    "soft": "--++-+",
+    "sharp": "++--+-",
+    "long": "--+++-",
+    "light": "++-+--",
+    "heavy": "+--++-",
+    "loud": "-+--++",
+    "simple": "-++--+",
+}
+"""Adjectives whose sign depends on the topic, in the order of :data:`NOUNS`; every topic has good and bad ones."""
+
+DEGREES = {"": 1.0, "very": 1.5, "slightly": 0.5}
+FILLER = (
+    "we went there on a monday",
+    "my brother told me about it",
+    "it rained all day",
+    "i had read of it before",
+    "that was in april",
+    "nobody else was around",
+)
+
+
+@dataclass(frozen=True)
+class Reviews:
+    """Reviews with what is known of them; ``score`` is float64, shape (n,)."""
+
+    texts: tuple[str, ...]
+    topic: tuple[str, ...]
+    polarity: tuple[str, ...]
+    score: np.ndarray
+
+    def target(self, column: str) -> LabelledText:
+        """Return the texts with one column as the target: ``topic``, ``polarity`` (classes) or ``score`` (a number).
+
+        Raises
+        ------
+        ValueError
+            If there is no such column.
+        """
+        if column == "score":
+            return LabelledText(self.texts, self.score)
+        if column not in ("topic", "polarity"):
+            raise ValueError(f"reviews have no column {column!r}; they have 'topic', 'polarity' and 'score'")
+        return labelled(self.texts, self.topic if column == "topic" else self.polarity)
+
+
+def draw(count: int, rng: np.random.Generator) -> Reviews:
+    """Draw ``count`` independent reviews, topics with equal probability."""
+    topics = list(NOUNS)
+    texts: list[str] = []
+    topic: list[str] = []
+    score: list[float] = []
+    while len(texts) < count:
+        here = int(rng.integers(len(topics)))
+        text, value = _review(here, rng)
+        if value:
+            texts.append(text)
+            topic.append(topics[here])
+            score.append(value)
+    polarity = tuple("good" if value > 0 else "bad" for value in score)
+    return Reviews(tuple(texts), tuple(topic), polarity, np.array(score))
+
+
+def sign(adjective: str, topic: str) -> int:
+    """Return what an adjective says of a topic: +1 or -1."""
+    if adjective in PLAIN:
+        return PLAIN[adjective]
+    return 1 if DEPENDS[adjective][list(NOUNS).index(topic)] == "+" else -1
+
+
+def _review(topic: int, rng: np.random.Generator) -> tuple[str, float]:
+    counting = [_clause(topic, rng) for _ in range(rng.integers(2, 4))]
+    other = int(rng.integers(len(NOUNS) - 1))
+    compared, _ = _clause(other + (other >= topic), rng)
+    parts = [text for text, _ in counting] + ["unlike elsewhere where " + compared, str(rng.choice(FILLER))]
+    text = " . ".join(parts[i] for i in rng.permutation(len(parts))) + " ."
+    return text, float(sum(value for _, value in counting))
+
+
+def _clause(topic: int, rng: np.random.Generator) -> tuple[str, float]:
+    """Return a statement about a topic and what it adds to the score."""
+    name = list(NOUNS)[topic]
+    noun = str(rng.choice(NOUNS[name]))
+    adjective = str(rng.choice([*PLAIN, *DEPENDS]))
+    degree = str(rng.choice(list(DEGREES)))
+    negated = bool(rng.random() < 0.25)
+    words = ["the", noun, "was", "not" if negated else "", degree, adjective]
+    value = sign(adjective, name) * DEGREES[degree] * (-1 if negated else 1)
+    return " ".join(word for word in words if word), value
