@@ -1,0 +1,166 @@
+r"""The likelihood of competition-gated Gaussian mixtures of experts, hard or smoothed, for a batch of fits at once.
+
+Free coordinates of an atom are its weights and the logarithm of its variance. At temperature T > 0 the choice of the
+K winners is smoothed as in :meth:`moestat.models.competition.Competition.logits`; at T = 0 it is hard, the
+log-likelihood jumps where a sample changes its winners, and the score is its derivative between the jumps.
+
+The mean of score times score (Berndt, Hall, Hall and Hausman 1974) stands for the negative Hessian: it needs no second
+derivatives and is positive semi-definite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from moestat.arrays import Array, namespace
+from moestat.fit.gram import Gram, Problem
+from moestat.models.blocks import member_blocks, row_blocks
+from moestat.models.competition import Competition
+from moestat.models.gaussian import LOG_2PI, log_sum_exp
+
+
+def pack(theta: Array) -> Array:
+    """Return free coordinates (..., k P) of atoms (..., k, P)."""
+    xp = namespace(theta)
+    free = xp.concat([theta[..., :-1], xp.log(theta[..., -1:])], axis=-1)
+    return xp.reshape(free, (*theta.shape[:-2], -1))
+
+
+def unpack(free: Array, atoms: int) -> Array:
+    """Return atoms (..., k, P) of free coordinates (..., k P)."""
+    xp = namespace(free)
+    theta = xp.reshape(free, (*free.shape[:-1], atoms, -1))
+    return xp.concat([theta[..., :-1], xp.exp(theta[..., -1:])], axis=-1)
+
+
+@dataclass(frozen=True)
+class Data:
+    """The samples of B replicates, as the experts see them: ``features`` (B, q, n), ``y`` (B, n)."""
+
+    features: Array
+    y: Array
+
+    @property
+    def n(self) -> int:
+        """Samples per replicate."""
+        return int(self.y.shape[-1])
+
+    def first(self, n: int) -> Data:
+        """Return the first n samples of every replicate."""
+        xp = namespace(self.y)
+        rows = xp.arange(min(n, self.n))
+        return Data(xp.take(self.features, rows, axis=-1), xp.take(self.y, rows, axis=-1))
+
+    def chunks(self, who: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield features and responses of the named replicates, a fixed number of samples at a time."""
+        xp = namespace(self.y)
+        for rows in row_blocks(self.n):
+            yield xp.take(self.features[:, :, rows], who, axis=0), xp.take(self.y[:, rows], who, axis=0)
+
+
+class Slopes(NamedTuple):
+    """Log-densities (..., n), and their derivatives (..., k, n) in the experts' W'features and log-variances."""
+
+    log_density: Array
+    through: Array
+    log_variance: Array
+
+
+def slopes(model: Competition, free: Array, features: Array, y: Array, temperature: float) -> Slopes:
+    """Return log p(y | x) and its derivatives.
+
+    Parameters
+    ----------
+    model : Competition
+    free : array (..., k P)
+    features : array (..., q, n)
+    y : array (..., n)
+    temperature : float
+        T; 0 is the hard choice.
+    """
+    xp = namespace(free, features, y)
+    theta = xp.reshape(free, (*free.shape[:-1], -1, model.atom_size))
+    g, bend = model.outputs(theta[..., model.w], features)
+    log_variance = theta[..., model.variance]
+    logits, sharp = model.logits(g, temperature)
+    log_gate = logits - log_sum_exp(logits)[..., None, :]
+    residual = y[..., None, :] - g
+    pull = residual * xp.exp(-log_variance)
+    joint = log_gate - 0.5 * (residual * pull + log_variance + LOG_2PI)
+    log_density = log_sum_exp(joint)
+    r = xp.exp(joint - log_density[..., None, :])
+    size = r - xp.exp(log_gate)
+    if sharp is not None:
+        edge = size * sharp
+        size = size + edge - model.between(g) * xp.sum(edge, axis=-2, keepdims=True)
+    through = xp.sign(g) * size + r * pull
+    return Slopes(log_density, through if bend is None else through * bend, 0.5 * r * (residual * pull - 1.0))
+
+
+def scores(at: Slopes, features: Array) -> Array:
+    """Return the derivatives in every free coordinate, sample by sample, (..., k P, n)."""
+    xp = namespace(features)
+    weights = at.through[..., None, :] * features[..., None, :, :]
+    score = xp.concat([weights, at.log_variance[..., None, :]], axis=-2)
+    return xp.reshape(score, (*score.shape[:-3], -1, score.shape[-1]))
+
+
+def gradients(model: Competition, data: Data, owner: Array, temperature: float) -> Callable[[Array], Array]:
+    """Return the function that gives the gradients (M, k P) of the mean log-density of M fits of their owners."""
+    xp = namespace(owner)
+
+    def gradient(free: Array) -> Array:
+        parts = []
+        for block in member_blocks(free.shape[0], 4 * min(data.n, 2048), free):
+            total = None
+            for features, y in data.chunks(owner[block]):
+                at = slopes(model, free[block, :], features, y, temperature)
+                weights = xp.matmul(at.through, xp.matrix_transpose(features))
+                part = xp.concat([weights, xp.sum(at.log_variance, axis=-1)[..., None]], axis=-1)
+                total = part if total is None else total + part
+            parts.append(xp.reshape(total / data.n, (-1, free.shape[-1])))
+        return xp.concat(parts)
+
+    return gradient
+
+
+def likelihood_problem(
+    model: Competition, data: Data, owner: Array, temperature: float, least_variance: float
+) -> Problem:
+    """Return the minus mean log-density of M fits, with the mean of score times score as its curvature.
+
+    Parameters
+    ----------
+    model : Competition
+    data : Data
+    owner : int array (M,)
+        The replicate of each fit.
+    temperature : float
+    least_variance : float
+        Lower bound of the variances; the loss is shifted so that it is not negative above it.
+    """
+    xp = namespace(owner)
+    shift = -0.5 * (math.log(least_variance) + LOG_2PI)
+
+    def problem(free: Array, members: Array) -> Gram:
+        who, parts = xp.take(owner, members), []
+        for block in member_blocks(free.shape[0], 4 * min(data.n, 2048), free):
+            total: tuple[Array, ...] | None = None
+            for features, y in data.chunks(who[block]):
+                at = slopes(model, free[block, :], features, y, temperature)
+                score = scores(at, features)
+                part = (
+                    xp.sum(at.log_density, axis=-1),
+                    xp.sum(score, axis=-1),
+                    xp.matmul(score, xp.matrix_transpose(score)),
+                )
+                total = part if total is None else tuple(a + b for a, b in zip(total, part, strict=True))
+            assert total is not None
+            parts.append(tuple(part / data.n for part in total))
+        value, gradient, gram = (xp.concat(part) for part in zip(*parts, strict=True))
+        return Gram(shift - value, -gradient, gram)
+
+    return problem

@@ -1,0 +1,271 @@
+r"""Maximum likelihood for competition-gated Gaussian mixtures of experts, many replicates and starts at once.
+
+The choice of the winners makes the likelihood discontinuous and full of local maxima. Three stages:
+
+1. all starts, on the first few thousand samples: the choice is smoothed at a temperature that falls step by step,
+   and followed by Adam;
+2. a trust-region Gauss-Newton method on the score (Berndt, Hall, Hall and Hausman 1974); the best distinct points go
+   on to all samples, where the temperature falls once more, from a lower level, down to the hard choice;
+3. local search (:mod:`moestat.fit.local_search`) among the jumps, for which derivatives are blind.
+
+The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
+a box; the theory assumes a compact parameter space as well. Where the likelihood jumps, a maximum is not a stationary
+point: ``gradient`` and ``decrement`` of the result vanish for continuous densities only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, unpack
+from moestat.fit.likelihood import LikelihoodFit, check_problem, gain_over_truth, judge
+from moestat.fit.local_search import left_to_gain, local_search
+from moestat.fit.trust_region import trust_region
+from moestat.models.competition import Competition
+from moestat.models.gaussian import LOG_2PI
+
+KEPT = 2
+"""Most points per replicate that go on to all samples, and to the local search."""
+
+_SAME = 0.2  # log-likelihood units within which two starts count as having come to the same point
+_REHEATED = (0.02, 0.005)  # temperatures on all samples, before the last one and the hard choice
+_STEPS = {True: 8, False: 25}  # Gauss-Newton steps at most, at a temperature or without
+
+
+@dataclass(frozen=True)
+class _Space:
+    """The parameter space in free coordinates."""
+
+    model: Competition
+    lower: Array
+    upper: Array
+    least_variance: float
+
+    def clip(self, free: Array) -> Array:
+        xp = namespace(free)
+        return xp.minimum(xp.maximum(free, self.lower), self.upper)
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Points that compete: where they are, whose they are, which start they come from, and how they did."""
+
+    free: Array
+    owner: np.ndarray
+    start: np.ndarray
+    iterations: np.ndarray
+    loss: np.ndarray
+
+    def take(self, rows: np.ndarray) -> _Pool:
+        xp = namespace(self.free)
+        free = xp.take(self.free, xp.asarray(rows), axis=0)
+        return _Pool(free, self.owner[rows], self.start[rows], self.iterations[rows], self.loss[rows])
+
+    def distinct(self, n: int, most: int) -> _Pool:
+        """Return the best distinct points of each replicate, ``most`` of them at most."""
+        keep: list[int] = []
+        for b in np.unique(self.owner):
+            rows = np.nonzero(self.owner == b)[0]
+            chosen: list[int] = []
+            for row in rows[np.argsort(self.loss[rows], kind="stable")]:
+                apart = all(n * (self.loss[row] - self.loss[other]) > _SAME for other in chosen)
+                if not chosen or (apart and np.isfinite(self.loss[row]) and len(chosen) < most):
+                    chosen.append(int(row))
+            keep.extend(chosen)
+        return self.take(np.array(keep))
+
+
+def maximum_likelihood(
+    model: Competition,
+    x: Array,
+    y: Array,
+    starts: Array,
+    *,
+    truth: Array | None = None,
+    box: float = 20.0,
+    variances: tuple[float, float] = (1e-2, 1e2),
+    temperature: float = 0.5,
+    adam_steps: int = 200,
+    rate: float = 0.05,
+    coarsest: int = 2000,
+    search_rounds: int = 60,
+) -> LikelihoodFit:
+    """Fit competition-gated Gaussian mixtures of experts.
+
+    Parameters
+    ----------
+    model : Competition
+    x : array (B, n, d)
+    y : array (B, n)
+    starts : array (B, S, k, P)
+        Atoms ``[W, v]``, see :class:`moestat.models.competition.Competition`.
+    truth : array (k*, P), optional
+        For the gain; no start may be equal to it.
+    box : float, default 20
+        Bound on the absolute value of weights.
+    variances : (float, float), default (1e-2, 1e2)
+        Bounds on the variances.
+    temperature : float, default 0.5
+        First temperature of the smoothed choice, in units of |g|.
+    adam_steps : int, default 200
+        Steps of Adam, on the first ``coarsest`` samples.
+    rate : float, default 0.05
+        Adam's first step length; it falls to a tenth.
+    coarsest : int, default 2000
+    search_rounds : int, default 60
+        Rounds of the local search, at most; 0 leaves it out.
+
+    Returns
+    -------
+    LikelihoodFit
+        ``status`` is CONVERGED when several rounds of the local search in a row gained nothing.
+
+    Raises
+    ------
+    ValueError
+        See :func:`moestat.fit.likelihood.check_problem`; also if there are fewer experts than active ones, or a
+        setting is out of range.
+    """
+    replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
+    _check(model, atoms, box, variances, temperature, adam_steps, rate, coarsest, search_rounds)
+    xp = namespace(x, y, starts)
+    data = Data(model.features(x), y)
+    space = _space(xp, model, atoms, box, variances, starts)
+    owner, start = np.repeat(np.arange(replicates), count), np.tile(np.arange(count), replicates)
+    free = space.clip(xp.reshape(pack(starts), (replicates * count, -1)))
+    few = data.first(coarsest)
+    coldest = max(0.003, 20.0 / few.n)
+    free = _anneal(few, space, xp.asarray(owner), free, (temperature, coldest), adam_steps, rate)
+    pool = _Pool(free, owner, start, np.full(len(owner), adam_steps), np.full(len(owner), np.inf))
+    pool = _gauss_newton(few, space, pool, 0.0)
+    if data.n > few.n:
+        pool = pool.distinct(few.n, KEPT)
+        for t in (*_REHEATED, 20.0 / n):
+            pool = _gauss_newton(data, space, pool, t)
+        pool = _gauss_newton(data, space, pool, 0.0)
+    reached = np.full((replicates, count), np.nan)
+    reached[pool.owner, pool.start] = pool.loss
+    pool = pool.distinct(n, KEPT)
+    return _finish(data, space, pool, reached, truth, x, search_rounds)
+
+
+def _check(
+    model: Competition,
+    atoms: int,
+    box: float,
+    variances: tuple[float, float],
+    temperature: float,
+    adam_steps: int,
+    rate: float,
+    coarsest: int,
+    search_rounds: int,
+) -> None:
+    if model.active > atoms:
+        raise ValueError(f"active is {model.active}, but starts holds only {atoms} experts")
+    if not 0 < variances[0] < variances[1]:
+        raise ValueError(f"variances is {variances}; it must be (lower, upper) with 0 < lower < upper")
+    for name, value in (("box", box), ("temperature", temperature), ("rate", rate), ("coarsest", coarsest)):
+        if not value > 0:
+            raise ValueError(f"{name} is {value}; it must be positive")
+    for name, value in (("adam_steps", adam_steps), ("search_rounds", search_rounds)):
+        if value < 0:
+            raise ValueError(f"{name} is {value}; it must not be negative")
+
+
+def _space(xp, model: Competition, atoms: int, box: float, variances: tuple[float, float], like: Array) -> _Space:
+    ends = []
+    for weight, variance in ((-box, variances[0]), (box, variances[1])):
+        atom = [float(weight)] * model.weight_size + [math.log(variance)]
+        ends.append(xp.asarray(atom * atoms, dtype=like.dtype))
+    return _Space(model, *ends, variances[0])
+
+
+def _anneal(
+    data: Data,
+    space: _Space,
+    owner: Array,
+    free: Array,
+    temperatures: tuple[float, float],
+    steps: int,
+    rate: float,
+) -> Array:
+    """Follow the smoothed likelihood down the temperatures by Adam (Kingma and Ba 2015)."""
+    xp = namespace(free)
+    mean, square = xp.zeros_like(free), xp.zeros_like(free)
+    for step in range(steps):
+        share = step / max(steps - 1, 1)
+        temperature = temperatures[0] ** (1 - share) * temperatures[1] ** share
+        gradient = gradients(space.model, data, owner, temperature)(free)
+        mean = 0.9 * mean + 0.1 * gradient
+        square = 0.99 * square + 0.01 * gradient * gradient
+        unbiased = mean / (1 - 0.9 ** (step + 1)), square / (1 - 0.99 ** (step + 1))
+        free = space.clip(free + rate * 0.1**share * unbiased[0] / (xp.sqrt(unbiased[1]) + 1e-8))
+    return free
+
+
+def _gauss_newton(data: Data, space: _Space, pool: _Pool, temperature: float) -> _Pool:
+    xp = namespace(pool.free)
+    result = trust_region(
+        likelihood_problem(space.model, data, xp.asarray(pool.owner), temperature, space.least_variance),
+        pool.free,
+        lower=space.lower,
+        upper=space.upper,
+        tolerance=(1e-2 if temperature else 1e-9) / data.n,
+        max_iterations=_STEPS[temperature > 0],
+    )
+    loss = to_numpy(result.loss)
+    steps = pool.iterations + to_numpy(result.iterations)
+    return replace(pool, free=result.theta, iterations=steps, loss=np.where(np.isfinite(loss), loss, np.inf))
+
+
+def _finish(
+    data: Data, space: _Space, pool: _Pool, reached: np.ndarray, truth: Array | None, x: Array, rounds: int
+) -> LikelihoodFit:
+    """Search around the points that are left, and report the best of each replicate."""
+    xp = namespace(pool.free)
+    found = local_search(
+        space.model,
+        data,
+        xp.asarray(pool.owner),
+        pool.free,
+        lower=space.lower,
+        upper=space.upper,
+        least_variance=space.least_variance,
+        max_rounds=rounds,
+    )
+    loss = to_numpy(found.at.loss)
+    pool = replace(
+        pool,
+        loss=np.where(np.isfinite(loss), loss, np.inf),
+        free=found.free,
+        iterations=pool.iterations + to_numpy(found.rounds),
+    )
+    reached[pool.owner, pool.start] = np.fmin(reached[pool.owner, pool.start], pool.loss)
+    bound = 0.5 * (math.log(space.least_variance) + LOG_2PI)
+    rows = np.array([row[np.argmin(pool.loss[row])] for row in _rows(pool.owner)])
+    index = xp.asarray(rows)
+    best, at = pool.take(rows), type(found.at)(*(xp.take(part, index, axis=0) for part in found.at))
+    on_box = (best.free <= space.lower) | (best.free >= space.upper)
+    held = ((best.free <= space.lower) & (at.gradient > 0)) | ((best.free >= space.upper) & (at.gradient < 0))
+    log_likelihood = xp.asarray(-data.n * (best.loss + bound))
+    gain = gain_over_truth(space.model, truth, x, data.y, log_likelihood)
+    return LikelihoodFit(
+        theta=unpack(best.free, best.free.shape[-1] // space.model.atom_size),
+        log_likelihood=log_likelihood,
+        gain=gain,
+        gradient=xp.max(xp.abs(xp.where(held, xp.zeros_like(at.gradient), at.gradient)), axis=-1),
+        decrement=left_to_gain(at, held, data.n),
+        iterations=xp.asarray(best.iterations),
+        box_hits=xp.sum(xp.astype(on_box, xp.int64), axis=-1),
+        start=xp.asarray(best.start),
+        start_log_likelihood=xp.asarray(-data.n * (reached + bound)),
+        status=judge(xp.take(found.status, index, axis=0), gain),
+    )
+
+
+def _rows(owner: np.ndarray) -> list[np.ndarray]:
+    return [np.nonzero(owner == b)[0] for b in np.unique(owner)]

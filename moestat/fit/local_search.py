@@ -1,0 +1,183 @@
+r"""The last steps to the maximum of a likelihood that jumps: many small moves, judged by the samples near the jumps.
+
+The log-likelihood of a competition-gated mixture is smooth but for the samples whose K-th and (K+1)-th expert are
+close: a move of the parameters by order 1/n changes the winners of a few samples, and each of them may gain or lose a
+number of order one. Newton's method does not see these changes. Here, round by round, many random moves are tried:
+for the samples nearest to a jump their effect is computed exactly, for all others from score and curvature. The best
+move of a round is then computed exactly on all samples, and made if it is a gain.
+
+The moves are pseudo-random, and the same for every fit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from moestat.arrays import Array, namespace
+from moestat.fit.competition_likelihood import Data, likelihood_problem, scores, slopes
+from moestat.fit.gram import Gram
+from moestat.models.blocks import member_blocks
+from moestat.models.competition import Competition
+from moestat.status import Status
+
+MOVES = 96
+"""Moves tried per round."""
+
+PATIENCE = 5
+"""A fit has ended when so many rounds in a row have gained nothing to speak of."""
+
+GAINED = 0.02
+"""What a round must gain, in units of the log-likelihood."""
+
+_NEWTON = (1.0, 0.5, 0.25, 0.1, 0.03)  # lengths of the steps along the smooth part's Newton direction
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Where M fits ended.
+
+    Attributes
+    ----------
+    free : array (M, p)
+    at : Gram
+        Loss, gradient and curvature there.
+    rounds : array (M,) int
+    status : array (M,) int
+        CONVERGED when no move of several rounds gained anything; LIMIT.
+    """
+
+    free: Array
+    at: Gram
+    rounds: Array
+    status: Array
+
+
+def local_search(
+    model: Competition,
+    data: Data,
+    owner: Array,
+    free: Array,
+    *,
+    lower: Array,
+    upper: Array,
+    least_variance: float,
+    max_rounds: int = 60,
+) -> Searched:
+    """Improve M fits by small random moves; arguments as in :func:`competition_likelihood.likelihood_problem`."""
+    xp = namespace(free)
+    problem = likelihood_problem(model, data, owner, 0.0, least_variance)
+    running = xp.arange(free.shape[0], dtype=xp.int64)
+    state = [free, *problem(free, running), xp.zeros_like(running), xp.zeros_like(running)]
+    ends: list[tuple[Array, list[Array]]] = []
+    rng = np.random.default_rng(20240202)
+    for _ in range(max_rounds):
+        free, loss, gradient, gram, idle, rounds = state
+        who = xp.take(owner, running)
+        noise = _noise(rng, model, free, data.n)
+        moved = xp.minimum(xp.maximum(free + _best_move(model, data, who, free, gradient, gram, noise), lower), upper)
+        trial = problem(moved, running)
+        better = trial.loss < loss
+        idle = xp.where(data.n * (loss - trial.loss) > GAINED, xp.zeros_like(idle), idle + 1)
+        state = [
+            xp.where(better[:, None], moved, free),
+            xp.where(better, trial.loss, loss),
+            xp.where(better[:, None], trial.gradient, gradient),
+            xp.where(better[:, None, None], trial.gram, gram),
+            idle,
+            rounds + 1,
+        ]
+        ended = idle >= PATIENCE
+        if bool(xp.any(ended)):
+            leave, stay = xp.nonzero(ended)[0], xp.nonzero(~ended)[0]
+            ends.append((xp.take(running, leave), [xp.take(part, leave, axis=0) for part in state]))
+            running, state = xp.take(running, stay), [xp.take(part, stay, axis=0) for part in state]
+        if running.shape[0] == 0:
+            break
+    ends.append((running, state))
+    order = xp.argsort(xp.concat([who for who, _ in ends]))
+    columns = [xp.take(xp.concat(list(part)), order, axis=0) for part in zip(*(s for _, s in ends), strict=True)]
+    free, loss, gradient, gram, idle, rounds = columns
+    met, limit = xp.full_like(idle, int(Status.CONVERGED)), xp.full_like(idle, int(Status.LIMIT))
+    status = xp.where(idle >= PATIENCE, met, limit)
+    status = xp.where(xp.isfinite(loss), status, xp.full_like(status, int(Status.NOT_FINITE)))
+    return Searched(free, Gram(loss, gradient, gram), rounds, status)
+
+
+def _noise(rng: np.random.Generator, model: Competition, free: Array, n: int) -> Array:
+    """Return random moves (MOVES, p) of lengths between 0.3 / n and 3 / sqrt(n); every other one moves one expert."""
+    xp = namespace(free)
+    size = free.shape[-1]
+    scale = np.exp(rng.uniform(math.log(0.3 / n), math.log(3.0 / math.sqrt(n)), (MOVES, 1)))
+    moves = scale * rng.standard_normal((MOVES, size))
+    expert = rng.integers(size // model.atom_size, size=(MOVES // 2, 1))
+    moves[::2] *= np.arange(size)[None, :] // model.atom_size == expert
+    return xp.asarray(moves, dtype=free.dtype)
+
+
+def _best_move(
+    model: Competition, data: Data, who: Array, free: Array, gradient: Array, gram: Array, noise: Array
+) -> Array:
+    """Return the most promising move (M, p): a Newton step, a random move, or a random move after a Newton step."""
+    xp = namespace(free)
+    near = min(data.n, 64 + 4 * math.isqrt(data.n))
+    best = []
+    for block in member_blocks(free.shape[0], 4 * len(noise) * near, free):
+        at, owner = free[block, :], who[block]
+        features, y = _nearest(model, data, owner, at, near)
+        here = slopes(model, at, features, y, 0.0)
+        own = scores(here, features)
+        slope = -data.n * gradient[block, :] - xp.sum(own, axis=-1)
+        curve = data.n * gram[block, ...] - xp.matmul(own, xp.matrix_transpose(own))
+        newton = _newton(data.n * gram[block, ...], -data.n * gradient[block, :])
+        steps = [t * newton[:, None, :] for t in _NEWTON]
+        some = xp.asarray([_NEWTON[i % len(_NEWTON)] if i % 4 == 3 else 0.0 for i in range(len(noise))])
+        moves = xp.concat([*steps, noise[None, :, :] + some[None, :, None] * newton[:, None, :]], axis=1)
+        smooth = xp.matmul(moves, slope[..., None])[..., 0] - 0.5 * xp.sum(moves * xp.matmul(moves, curve), axis=-1)
+        moved = slopes(model, at[:, None, :] + moves, features[:, None, :, :], y[:, None, :], 0.0).log_density
+        promise = smooth + xp.sum(moved - here.log_density[:, None, :], axis=-1)
+        promise = xp.where(xp.isfinite(promise), promise, xp.full_like(promise, -xp.inf))
+        chosen = xp.argmax(promise, axis=1)[:, None, None]
+        best.append(xp.take_along_axis(moves, xp.broadcast_to(chosen, (at.shape[0], 1, at.shape[1])), axis=1)[:, 0, :])
+    return xp.concat(best)
+
+
+def _nearest(model: Competition, data: Data, owner: Array, free: Array, count: int) -> tuple[Array, Array]:
+    """Return features (M, q, count) and responses of the samples that are nearest to a change of winners."""
+    xp = namespace(free)
+    theta = xp.reshape(free, (free.shape[0], -1, model.atom_size))
+    features, y = xp.take(data.features, owner, axis=0), xp.take(data.y, owner, axis=0)
+    if count == data.n or theta.shape[1] <= model.active:
+        return features[..., :count], y[:, :count]
+    g, _ = model.outputs(theta[..., model.w], features)
+    size = xp.sort(xp.abs(g), axis=-2, descending=True)
+    gap = size[..., model.active - 1, :] - size[..., model.active, :]
+    index = xp.argsort(gap, axis=-1, stable=True)[:, :count]
+    wide = xp.broadcast_to(index[:, None, :], (*features.shape[:2], count))
+    return xp.take_along_axis(features, wide, axis=-1), xp.take_along_axis(y, index, axis=-1)
+
+
+def _newton(curve: Array, slope: Array) -> Array:
+    """Return H^-1 g (M, p), a ridge keeping it finite where an expert sees no samples."""
+    xp = namespace(curve)
+    diagonal = xp.linalg.diagonal(curve)
+    unit = 1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal)))
+    eye = xp.eye(slope.shape[-1], dtype=slope.dtype)
+    scaled = curve * unit[:, :, None] * unit[:, None, :] + 1e-8 * eye
+    scaled = scaled + eye * xp.astype(diagonal <= 0, slope.dtype)[:, None, :]
+    return unit * xp.linalg.solve(scaled, (unit * slope)[..., None])[..., 0]
+
+
+def left_to_gain(at: Gram, held: Array, n: int) -> Array:
+    """Return what the quadratic model says is still to be gained on this piece, in units of the log-likelihood.
+
+    Where a fit sits at a jump this does not vanish: the model sees no jumps. ``held`` are coordinates (M, p) that
+    cannot move.
+    """
+    xp = namespace(held)
+    free = xp.astype(~held, at.gradient.dtype)
+    gradient = at.gradient * free
+    gram = at.gram * free[:, :, None] * free[:, None, :]
+    return 0.5 * n * xp.sum(gradient * _newton(gram, gradient), axis=-1)
