@@ -1,0 +1,86 @@
+"""Images from the user's own files.
+
+A path is a folder of CIFAR-10 or CIFAR-100 ("python version"), a folder in the format of MNIST and Fashion-MNIST (idx
+files, gzipped or not), or an ``.npz`` file. Whatever is not what it should be is refused with one sentence that names
+the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from moestat.neural import image_cifar, image_idx
+from moestat.neural.image_data import ImageDataError, Images, checked
+
+
+def load(path: str | Path) -> Images:
+    """Read images from a folder or an ``.npz`` file.
+
+    An ``.npz`` file holds ``x_train``, ``y_train``, ``x_test``, ``y_test``: images (n, height, width) or (n, height,
+    width, channels), labels (n,) or (n, 1) of whole numbers.
+
+    Raises
+    ------
+    ImageDataError
+        If there is no such data, or it is cut off, has another shape, or labels and images do not match.
+    """
+    path = Path(path)
+    if path.is_dir():
+        if image_cifar.is_here(path):
+            return checked(path, *image_cifar.read(path))
+        if image_idx.is_here(path):
+            return checked(path, *image_idx.read(path))
+        raise ImageDataError(
+            f"{path}: the folder holds neither CIFAR batches (data_batch_1 or train) nor idx files "
+            "(train-images-idx3-ubyte.gz)"
+        )
+    if not path.is_file():
+        raise ImageDataError(f"{path}: there is no such file or folder")
+    if path.suffix != ".npz":
+        raise ImageDataError(f"{path}: a file of images must be an .npz; CIFAR and idx data are named by their folder")
+    return checked(path, *_npz(path))
+
+
+def digest(path: str | Path) -> str:
+    """Return the SHA-256 of a file, or of the names and contents of the files of a folder.
+
+    Raises
+    ------
+    ImageDataError
+        If there is no such file or folder, or it cannot be read.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise ImageDataError(f"{path}: there is no such file or folder")
+    total = hashlib.sha256()
+    try:
+        for file in sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]:
+            with file.open("rb") as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+            total.update(f"{file.name} {content}\n".encode() if path.is_dir() else content.encode())
+    except OSError as error:
+        raise ImageDataError(f"{path}: cannot be read ({error.strerror})") from None
+    return total.hexdigest()
+
+
+def _npz(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    keys = ("x_train", "y_train", "x_test", "y_test")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            missing = [key for key in keys if key not in archive.files]
+            if missing:
+                raise ImageDataError(
+                    f"{path}: there is no array {missing[0]!r}; needed are {', '.join(keys)}, found "
+                    f"{', '.join(archive.files) or 'none'}"
+                )
+            return archive[keys[0]], archive[keys[1]], archive[keys[2]], archive[keys[3]]
+    except (OSError, EOFError, zipfile.BadZipFile, ValueError) as error:
+        if isinstance(error, ImageDataError):
+            raise
+        if "allow_pickle" in str(error):
+            raise ImageDataError(f"{path}: it holds pickled objects and is refused; arrays must be numbers") from None
+        raise ImageDataError(f"{path}: it is not a whole .npz file ({error})") from None
