@@ -9,6 +9,7 @@ import pytest
 from moestat import own
 from moestat.experiments import regression
 from moestat.fit.moments import Problem
+from moestat.identify import identify
 from moestat.losses import quotient, voronoi
 from moestat.models import truths
 from moestat.models.regression import Model
@@ -89,3 +90,9 @@ def test_a_change_of_the_code_changes_the_identity_of_a_cell(tmp_path, monkeypat
     assert own.code("sigmoid", "relu") == "" == regression.Settings(n=10).own_code
     with pytest.raises(ValueError, match="the code of the own gates or expert has changed"):
         regression.Settings(n=10, expert="changing:f", own_code=codes[0])
+
+
+def test_the_identifiability_of_an_own_expert_is_that_of_the_same_function():
+    theirs, ours = identify("own_functions:tanh", atoms=1), identify("tanh", atoms=1)
+    assert theirs.verdict == ours.verdict == "weak"
+    assert [str(e) for e in theirs.equations] == [str(e) for e in ours.equations] != []

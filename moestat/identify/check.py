@@ -34,6 +34,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from moestat import own
 from moestat.identify.derivatives import NAMES, Derivatives, Function, Parametric
 from moestat.identify.derivatives import given as given_expert
 from moestat.identify.derivatives import numerical as numerical_expert
@@ -70,8 +71,9 @@ def identify(
     Parameters
     ----------
     expert : str or callable
-        "relu", "gelu", "tanh", "linear", "polynomial" (of ``power``), or a function E(x, eta) of points (m, d) and
-        parameters (size,) to values (m,). It should take complex ``eta`` where it is analytic, which makes its
+        "relu", "gelu", "tanh", "linear", "polynomial" (of ``power``); the import path "module:function" of an
+        activation phi of one's own (:mod:`moestat.own`) for phi(a'x + beta); or a function E(x, eta) of points (m, d)
+        and parameters (size,) to values (m,). It should take complex ``eta`` where it is analytic, which makes its
         derivatives exact; with real ones only they are good to some ten digits.
     score : {"full", "partial", "linear"}
         Fully quadratic, without b, or without A.
@@ -149,8 +151,13 @@ def _expert(
     derivatives: Derivatives | None,
 ) -> tuple[str, Parametric]:
     if isinstance(expert, str):
-        if expert not in NAMES:
-            raise ValueError(f"expert is {expert!r}; allowed are {', '.join(NAMES)} and functions E(x, eta)")
+        if own.is_path(expert):
+            own.load(expert)
+        elif expert not in NAMES:
+            raise ValueError(
+                f"expert is {expert!r}; allowed are {', '.join(NAMES)}, an import path 'module:function', "
+                "and functions E(x, eta)"
+            )
         if power < 1 or (power > 1 and expert != "polynomial"):
             raise ValueError(f"power is {power}; it must be at least 1, and 1 unless the expert is 'polynomial'")
         name = expert + (f" of degree {power}" if expert == "polynomial" else "")

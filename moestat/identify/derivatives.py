@@ -70,7 +70,7 @@ def activation(name: str, power: int, h: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return phi, phi' and phi'' of a named expert at h."""
     if name == "tanh":
         return _tanh(h)
-    return experts.activation(name, h, power=power, order=2)  # type: ignore[arg-type]
+    return experts.activation(name, h, power=power, order=2)
 
 
 NAMES = (*experts.EXPERTS, "tanh")

@@ -18,6 +18,11 @@ def swish(h, order):
     return (h * s, s + h * s * (1 - s), s * (1 - s) * (2 + h * (1 - 2 * s)))[: order + 1]
 
 
+def tanh(h, order):
+    t = np.tanh(h)
+    return (t, 1 - t**2, -2 * t * (1 - t**2))[: order + 1]
+
+
 def wrong_second(h, order):
     return (np.sin(h), np.cos(h), np.sin(h))[: order + 1]
 
