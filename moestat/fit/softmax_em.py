@@ -1,0 +1,77 @@
+"""EM as published simulations use it: every start by itself until its steps are small, and the best end point counts.
+
+It is here to be compared with :mod:`moestat.fit.softmax_mle`. A small step is not a maximum: where experts overlap, EM
+moves by less than its tolerance long before it arrives.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.em import em
+from moestat.fit.likelihood import LikelihoodFit, check_problem, gain_over_truth, judge
+from moestat.fit.softmax_likelihood import negative_log_likelihood, pack, prepare, unpack
+from moestat.models.softmax_gaussian import SoftmaxGaussian
+from moestat.status import Status
+
+
+def expectation_maximisation(
+    x: Array,
+    y: Array,
+    starts: Array,
+    *,
+    truth: Array | None = None,
+    tolerance: float = 1e-6,
+    max_iterations: int = 2000,
+    variances: tuple[float, float] = (1e-2, 1e2),
+) -> LikelihoodFit:
+    """Run EM from every start, and return the end point with the largest likelihood of each replicate.
+
+    Parameters
+    ----------
+    x : array (B, n, d)
+    y : array (B, n)
+    starts : array (B, S, N, P)
+    truth : array (N*, P), optional
+        For the gain; no start may be equal to it.
+    tolerance, max_iterations, variances
+        See :func:`moestat.fit.em.em`.
+
+    Returns
+    -------
+    LikelihoodFit
+        ``decrement`` and ``box_hits`` are not computed: NaN and 0.
+
+    Raises
+    ------
+    ValueError
+        See :func:`moestat.fit.likelihood.check_problem`.
+    """
+    model = SoftmaxGaussian(x.shape[-1])
+    replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
+    xp = namespace(x, y, starts)
+    free = xp.reshape(pack(starts), (replicates * count, -1))
+    owner = xp.asarray(np.repeat(np.arange(replicates), count))
+    data = prepare(x, y)
+    run = em(data, free, owner, atoms, tolerance=tolerance, max_iterations=max_iterations, bounds=variances)
+    reached = n * to_numpy(run.log_likelihood).reshape(replicates, count)
+    reached = np.where(to_numpy(run.status).reshape(reached.shape) == Status.NOT_FINITE, -np.inf, reached)
+    start = np.argmax(reached, axis=1)
+    rows = xp.asarray(np.arange(replicates) * count + start)
+    best = xp.take(run.free, rows, axis=0)
+    gram = negative_log_likelihood(data, xp.take(owner, rows), atoms, variances[0])(best, xp.arange(replicates))
+    log_likelihood = xp.take(run.log_likelihood, rows) * n
+    gain = gain_over_truth(model, truth, x, y, log_likelihood)
+    return LikelihoodFit(
+        theta=unpack(best, atoms),
+        log_likelihood=log_likelihood,
+        gain=gain,
+        gradient=xp.max(xp.abs(gram.gradient), axis=-1),
+        decrement=xp.full_like(gain, xp.nan),
+        iterations=xp.take(run.iterations, rows),
+        box_hits=xp.zeros_like(rows),
+        start=xp.asarray(start),
+        start_log_likelihood=xp.asarray(np.where(np.isfinite(reached), reached, np.nan)),
+        status=judge(xp.take(run.status, rows), gain),
+    )

@@ -1,0 +1,189 @@
+"""Score fitted parameters that somebody has saved: losses of a whole study from plain arrays.
+
+    losses = rescore(parameters, truth, n=sizes, model=SoftmaxGaussian(1))
+    print(rates.fit(losses["D2"], over="n"))
+
+Whatever fitted them: a script, another package, a study of this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from moestat.losses import function, matching, voronoi
+from moestat.losses.divergences import expected_hellinger
+from moestat.losses.measures import competition_losses, softmax_losses
+from moestat.models.competition import Competition
+from moestat.models.regression import Model
+from moestat.models.softmax_gaussian import SoftmaxGaussian
+
+KINDS = ("over", "exact")
+
+
+def rescore(
+    parameters: Any,
+    truth: Any,
+    *,
+    n: Sequence[float] | np.ndarray,
+    model: SoftmaxGaussian | Competition | Model,
+    x: Any = None,
+) -> xr.Dataset:
+    """Return the losses of fitted parameters, ready for :func:`moestat.rates.fit`.
+
+    Parameters
+    ----------
+    parameters : array (S, R, N, P)
+        Of R replicates at each of S sample sizes, N atoms of P coordinates in the order of the model's class. Fits that
+        are missing or failed are NaN. Other layouts: :func:`from_blocks`.
+    truth : array (N*, P)
+        For a regression model also (K, N*, P), a list of measures: the losses are infima over it, and there are no
+        blocks.
+    n : sequence of S numbers
+        The sample sizes.
+    model : SoftmaxGaussian, Competition or moestat.models.regression.Model
+    x : array (m, d), optional
+        Inputs over which the error of the fitted density (``hellinger``, ``hellinger_squared``) or regression function
+        (``rmse``) is averaged; without them it is left out.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions n and replicate. For Gaussian models all of :func:`moestat.losses.measures.softmax_losses` or
+        :func:`~moestat.losses.measures.competition_losses`; for regression models ``L1``, ``L2_1``, ``L2_2`` (L2r with
+        r = 1, 2), ``L3``, ``matched``, where they apply ``Lsm``, ``L4``, ``L5``, and the blocks of
+        :func:`moestat.losses.voronoi.blocks`. A block is NaN where there is no cell of its kind. ``usable`` says which
+        fits could be scored: the others (numbers that are not finite, variances that are not positive) are NaN in every
+        loss.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit each other or the model, or no fit is usable.
+
+    Examples
+    --------
+    >>> truth = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])
+    >>> sizes = [100, 400, 1600, 6400]
+    >>> noise = np.random.default_rng(0).normal(size=(10, 2, 5)) * [0.1, 0.1, 0.1, 0.1, 0.01]
+    >>> fitted = truth + noise / np.sqrt(sizes)[:, None, None, None]
+    >>> losses = rescore(fitted, truth, n=sizes, model=SoftmaxGaussian(1))
+    >>> from moestat import rates
+    >>> round(rates.fit(losses["D1"], over="n").slope, 1)
+    -0.5
+    """
+    fitted, target = np.asarray(parameters, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+    sizes = np.asarray(n)
+    if fitted.ndim != 4 or fitted.shape[-1] != model.atom_size:
+        raise ValueError(
+            f"parameters has shape {fitted.shape}; it must be (sizes, replicates, atoms, {model.atom_size}), as "
+            "the model's atoms have so many coordinates"
+        )
+    if sizes.shape != fitted.shape[:1]:
+        raise ValueError(f"n has shape {sizes.shape}; parameters holds fits at {fitted.shape[0]} sizes")
+    losses = score(fitted, target, model, x=x)
+    return xr.Dataset(
+        {name: (("n", "replicate"), values) for name, values in losses.items()},
+        coords={"n": sizes, "replicate": np.arange(fitted.shape[1])},
+    )
+
+
+def score(
+    fitted: np.ndarray, truth: np.ndarray, model: SoftmaxGaussian | Competition | Model, *, x: Any = None
+) -> dict[str, np.ndarray]:
+    """Return the losses of parameters (..., N, P) as arrays (...); otherwise as :func:`rescore`."""
+    usable = np.all(np.isfinite(fitted), axis=(-2, -1))
+    gaussian = not isinstance(model, Model)
+    if gaussian:
+        usable &= np.all(np.where(np.isfinite(fitted[..., -1]), fitted[..., -1], 0.0) > 0, axis=-1)
+    if not usable.any():
+        raise ValueError("parameters holds no usable fit: all have numbers that are not finite or variances <= 0")
+    good = fitted[usable]
+    losses: dict[str, np.ndarray]
+    if isinstance(model, SoftmaxGaussian):
+        losses = softmax_losses(good, truth, model)
+    elif isinstance(model, Competition):
+        losses = competition_losses(good, truth, model)
+    else:
+        losses = _regression(good, truth, model)
+    if x is not None:
+        points = np.asarray(x, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != model.d:
+            raise ValueError(f"x has shape {points.shape}; it must be (points, {model.d})")
+        losses |= _function_errors(good, truth, model, points)
+    for name in losses:
+        for kind in KINDS:
+            if name.endswith(f"_{kind}") and not name.startswith("cells"):
+                losses[name] = np.where(losses[f"cells_{kind}"] > 0, losses[name], np.nan)
+    out = {"usable": usable}
+    for name, values in losses.items():
+        out[name] = np.full(usable.shape, np.nan)
+        out[name][usable] = values
+    return out
+
+
+def from_blocks(gate: Any, mean: Any, variance: Any) -> np.ndarray:
+    """Return parameters (S, R, N, 2 d + 3) of softmax-gated Gaussian mixtures from three arrays.
+
+    This is the layout in which the scripts of arXiv 2305.03288 save their fits, ``*_beta.npy``, ``*_A.npy`` and
+    ``*_Sigma.npy``: coordinates before atoms, intercepts first, and the gate of the last atom left out, for it is zero.
+
+    Parameters
+    ----------
+    gate : array (S, R, d + 1, N - 1) or (S, R, d + 1, N)
+        ``[c, b]``.
+    mean : array (S, R, d + 1, N)
+        ``[beta, a]``.
+    variance : array (S, R, 1, N) or (S, R, N)
+        Variances, not standard deviations.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit each other.
+    """
+    gate, mean, variance = (np.asarray(a, dtype=np.float64) for a in (gate, mean, variance))
+    if mean.ndim != 4 or mean.shape[2] < 2:
+        raise ValueError(f"mean has shape {mean.shape}; it must be (sizes, replicates, d + 1, atoms)")
+    shape = (*mean.shape[:2], mean.shape[3])
+    if variance.shape not in (shape, (*shape[:2], 1, shape[2])):
+        raise ValueError(f"variance has shape {variance.shape}; it must be {(*shape[:2], 1, shape[2])} or {shape}")
+    if gate.shape not in (mean.shape, (*mean.shape[:3], mean.shape[3] - 1)):
+        raise ValueError(
+            f"gate has shape {gate.shape}; it must be {mean.shape}, or with {shape[2] - 1} atoms, the last gate being 0"
+        )
+    missing = mean.shape[3] - gate.shape[3]
+    gate = np.concatenate([gate, np.zeros((*mean.shape[:3], missing))], axis=-1)
+    # in a fit that failed the gate that was left out is no more known than the others
+    gate = np.where(np.isnan(gate).any(axis=(2, 3), keepdims=True), np.nan, gate)
+    rows = [gate, mean[..., 1:, :], mean[..., :1, :], variance.reshape(*shape[:2], 1, shape[2])]
+    return np.swapaxes(np.concatenate(rows, axis=2), 2, 3)
+
+
+def _regression(fitted: np.ndarray, truth: np.ndarray, model: Model) -> dict[str, np.ndarray]:
+    losses = {
+        "L1": voronoi.L1(fitted, truth, model),
+        "L2_1": voronoi.L2r(fitted, truth, model, r=1.0),
+        "L2_2": voronoi.L2r(fitted, truth, model, r=2.0),
+        "L3": voronoi.L3(fitted, truth, model),
+        "matched": matching.matched_sum(fitted, truth, model),
+    }
+    if model.gate == "softmax":
+        losses["Lsm"] = voronoi.Lsm(fitted, truth, model)
+    if model.score == "partial":
+        losses |= {"L4": voronoi.L4(fitted, truth, model), "L5": voronoi.L5(fitted, truth, model)}
+    return losses | (voronoi.blocks(fitted, truth, model) if truth.ndim == 2 else {})
+
+
+def _function_errors(
+    fitted: np.ndarray, truth: np.ndarray, model: SoftmaxGaussian | Competition | Model, x: np.ndarray
+) -> dict[str, np.ndarray]:
+    if isinstance(model, Model):
+        measures = truth if truth.ndim == 3 else truth[None]
+        errors = [function.rmse(model, fitted, model.predict(g, x), x) for g in measures]
+        return {"rmse": np.min(errors, axis=0)}
+    h, h2 = expected_hellinger(model, fitted, truth, x)
+    return {"hellinger": h, "hellinger_squared": h2}
