@@ -182,7 +182,7 @@ def gradient(weights: Array, x: Array, features: Array, y: Array, scores: Array,
     pi = softmax(scores)
     chosen = at_expert(pi, expert)
     margin = y * chosen * forward.f
-    slope = _logistic_slope(margin) * y * chosen / x.shape[1]
+    slope = logistic_slope(margin) * y * chosen / x.shape[1]
 
     pull = (slope * forward.f)[:, :, None]
     sent = expert[:, :, None] == xp.arange(pi.shape[-1], dtype=expert.dtype)
@@ -194,7 +194,7 @@ def gradient(weights: Array, x: Array, features: Array, y: Array, scores: Array,
     )
 
 
-def _logistic_slope(margin: Array) -> Array:
+def logistic_slope(margin: Array) -> Array:
     """Return the derivative of log(1 + exp(-z)), -1 / (1 + exp(z)), without overflow."""
     xp = namespace(margin)
     e = xp.exp(-xp.abs(margin))
