@@ -160,9 +160,9 @@ def measure(train: View, test: View, labels: Array, centres: Array, noise: Array
         out |= _of_attention(test, out)
     batch, classes = labels.shape[:2]
     experts = own.weights.shape[1] if isinstance(own, Mixture) else 1
-    shapes = dict.fromkeys(OVER_EPOCHS, (batch,))
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(OVER_EPOCHS, (batch,))
     shapes |= dict.fromkeys(("dispatch", "on_labels", "on_centres"), (batch, experts, classes))
-    shapes |= {"attention": (batch, len(TOKENS), len(TOKENS))}
+    shapes["attention"] = (batch, len(TOKENS), len(TOKENS))
     found = {name: arrays.to_numpy(value) for name, value in out.items()}
     return {name: found.get(name, np.full(shape, np.nan)) for name, shape in shapes.items()}
 
