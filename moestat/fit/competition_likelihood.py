@@ -115,12 +115,12 @@ def gradients(model: Competition, data: Data, owner: Array, temperature: float) 
     def gradient(free: Array) -> Array:
         parts = []
         for block in member_blocks(free.shape[0], 4 * min(data.n, 2048), free):
-            total = None
+            total: Array = 0.0
             for features, y in data.chunks(owner[block]):
                 at = slopes(model, free[block, :], features, y, temperature)
                 weights = xp.matmul(at.through, xp.matrix_transpose(features))
                 part = xp.concat([weights, xp.sum(at.log_variance, axis=-1)[..., None]], axis=-1)
-                total = part if total is None else total + part
+                total = total + part
             parts.append(xp.reshape(total / data.n, (-1, free.shape[-1])))
         return xp.concat(parts)
 

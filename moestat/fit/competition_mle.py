@@ -88,11 +88,11 @@ def maximum_likelihood(
     truth: Array | None = None,
     box: float = 20.0,
     variances: tuple[float, float] = (1e-2, 1e2),
-    temperature: float = 0.5,
-    adam_steps: int = 200,
+    temperature: float = 1.0,
+    adam_steps: int = 300,
     rate: float = 0.05,
     coarsest: int = 2000,
-    search_rounds: int = 60,
+    search_rounds: int = 120,
 ) -> LikelihoodFit:
     """Fit competition-gated Gaussian mixtures of experts.
 
@@ -109,14 +109,14 @@ def maximum_likelihood(
         Bound on the absolute value of weights.
     variances : (float, float), default (1e-2, 1e2)
         Bounds on the variances.
-    temperature : float, default 0.5
+    temperature : float, default 1
         First temperature of the smoothed choice, in units of |g|.
-    adam_steps : int, default 200
+    adam_steps : int, default 300
         Steps of Adam, on the first ``coarsest`` samples.
     rate : float, default 0.05
         Adam's first step length; it falls to a tenth.
     coarsest : int, default 2000
-    search_rounds : int, default 60
+    search_rounds : int, default 120
         Rounds of the local search, at most; 0 leaves it out.
 
     Returns
@@ -134,7 +134,7 @@ def maximum_likelihood(
     _check(model, atoms, box, variances, temperature, adam_steps, rate, coarsest, search_rounds)
     xp = namespace(x, y, starts)
     data = Data(model.features(x), y)
-    space = _space(xp, model, atoms, box, variances, starts)
+    space = _space(model, atoms, box, variances, starts)
     owner, start = np.repeat(np.arange(replicates), count), np.tile(np.arange(count), replicates)
     free = space.clip(xp.reshape(pack(starts), (replicates * count, -1)))
     few = data.first(coarsest)
@@ -176,12 +176,12 @@ def _check(
             raise ValueError(f"{name} is {value}; it must not be negative")
 
 
-def _space(xp, model: Competition, atoms: int, box: float, variances: tuple[float, float], like: Array) -> _Space:
-    ends = []
+def _space(model: Competition, atoms: int, box: float, variances: tuple[float, float], like: Array) -> _Space:
+    xp, ends = namespace(like), []
     for weight, variance in ((-box, variances[0]), (box, variances[1])):
         atom = [float(weight)] * model.weight_size + [math.log(variance)]
         ends.append(xp.asarray(atom * atoms, dtype=like.dtype))
-    return _Space(model, *ends, variances[0])
+    return _Space(model, ends[0], ends[1], variances[0])
 
 
 def _anneal(

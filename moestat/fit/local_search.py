@@ -23,10 +23,10 @@ from moestat.models.blocks import member_blocks
 from moestat.models.competition import Competition
 from moestat.status import Status
 
-MOVES = 96
+MOVES = 256
 """Moves tried per round."""
 
-PATIENCE = 5
+PATIENCE = 8
 """A fit has ended when so many rounds in a row have gained nothing to speak of."""
 
 GAINED = 0.02
@@ -64,7 +64,7 @@ def local_search(
     lower: Array,
     upper: Array,
     least_variance: float,
-    max_rounds: int = 60,
+    max_rounds: int = 120,
 ) -> Searched:
     """Improve M fits by small random moves; arguments as in :func:`competition_likelihood.likelihood_problem`."""
     xp = namespace(free)
@@ -124,7 +124,7 @@ def _best_move(
     xp = namespace(free)
     near = min(data.n, 64 + 4 * math.isqrt(data.n))
     best = []
-    for block in member_blocks(free.shape[0], 4 * len(noise) * near, free):
+    for block in member_blocks(free.shape[0], 4 * noise.shape[0] * near, free):
         at, owner = free[block, :], who[block]
         features, y = _nearest(model, data, owner, at, near)
         here = slopes(model, at, features, y, 0.0)
@@ -133,7 +133,7 @@ def _best_move(
         curve = data.n * gram[block, ...] - xp.matmul(own, xp.matrix_transpose(own))
         newton = _newton(data.n * gram[block, ...], -data.n * gradient[block, :])
         steps = [t * newton[:, None, :] for t in _NEWTON]
-        some = xp.asarray([_NEWTON[i % len(_NEWTON)] if i % 4 == 3 else 0.0 for i in range(len(noise))])
+        some = xp.asarray([_NEWTON[i % len(_NEWTON)] if i % 4 == 3 else 0.0 for i in range(noise.shape[0])])
         moves = xp.concat([*steps, noise[None, :, :] + some[None, :, None] * newton[:, None, :]], axis=1)
         smooth = xp.matmul(moves, slope[..., None])[..., 0] - 0.5 * xp.sum(moves * xp.matmul(moves, curve), axis=-1)
         moved = slopes(model, at[:, None, :] + moves, features[:, None, :, :], y[:, None, :], 0.0).log_density
