@@ -1,0 +1,67 @@
+"""The files of docs/howto-own.md, written to a folder outside the package and run as the page says."""
+
+import csv
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from moestat import rates
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "howto-own.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"\*\*`([\w.]+)`\*\*\n\n```\w+\n(.*?)```", PAGE, re.DOTALL))
+COMMANDS = re.findall(r"```bash\n(.*?)\n```", PAGE, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def _python(folder, *words):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MOESTAT_CACHE": str(folder / "cache")}
+    command = [sys.executable, *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_python_file_has_fewer_than_15_lines_and_every_study_file_a_command():
+    python = {name: text for name, text in FILES.items() if name.endswith(".py")}
+    assert set(python) == {"swish.py", "swish_alone.py", "heavy.py", "worst.py", "centre.py"}
+    assert {name: n for name, text in python.items() if (n := len(text.strip().splitlines())) >= 15} == {}
+    studies = {name for name in FILES if name.endswith(".toml")}
+    assert {f"python -m moestat.study {name}" for name in studies} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.split()[-1])
+def test_the_study_runs_and_its_replicates_converge(folder, command):
+    name = Path(command.split()[-1]).stem
+    options = [] if name == "centre" else ["--no-report", "--replicates", "2"]
+    _python(folder, *shlex.split(command)[1:], "--jobs", "1", "--quiet", *options)
+    quick = folder / "outputs" / name / "quick"
+    with xr.open_dataset(quick / "results.nc", engine="h5netcdf") as ds:
+        assert (ds["status"] == 0).all()
+        if name == "worst":
+            assert (ds["worst"] > 0).all() and (ds["worst"] <= ds["L3"]).all()  # one atom's distance; L3 sums norms
+        elif name == "centre":
+            fitted = rates.fit(ds["error"].sel(arm="median"), over="n", level=0.999)
+            assert fitted.low < -0.5 < fitted.high
+            (verdict,) = csv.DictReader((quick / "claims.csv").open())
+            assert verdict["verdict"] == "supported" and (quick / "report.html").is_file()
+        else:  # in every arm
+            assert (ds["rmse"].isel(n=-1).mean("replicate") < ds["rmse"].isel(n=0).mean("replicate")).all()
+
+
+def test_the_expert_is_usable_on_plain_arrays(folder):
+    out = _python(folder, "swish_alone.py")
+    assert out.startswith("weak\nThe stopping criterion was met.")
