@@ -1,0 +1,164 @@
+"""Checkpoints of a training run: killed at any moment, it continues to the numbers it would have had.
+
+A checkpoint is a whole file or none, with a checksum inside. The last two are kept: if the newer one is damaged it is
+named in a warning, and the one before it is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickle
+import re
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from moestat import cache
+
+_MAGIC = b"moestat-checkpoint-1"
+_NAME = re.compile(r"step-(\d{10})\.checkpoint")
+EVERY = 60.0
+"""Seconds between two checkpoints. How many there are does not change what comes out."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be read or written; the training goes on without it."""
+
+
+def folder_of(*identity: str) -> Path:
+    """Return the folder, in the cache, of the training run with this identity.
+
+    Parameters
+    ----------
+    *identity : str
+        Everything that the numbers depend on: the cell's digest, the replicate, the device, the version of the code.
+    """
+    name = hashlib.sha256("\n".join(identity).encode()).hexdigest()[:32]
+    return cache.folder() / "checkpoints" / name
+
+
+class Checkpoints:
+    """The checkpoints of one training run.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are, e.g. :func:`folder_of`; it is made when the first one is written.
+    every : float
+        Seconds between two checkpoints.
+    keep : int
+        How many are kept.
+    clock : callable
+        Monotonic seconds.
+    """
+
+    def __init__(
+        self, folder: Path, *, every: float = EVERY, keep: int = 2, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.folder, self.every, self.keep, self.clock = folder, every, keep, clock
+        self._last = clock()
+        self._gave_up = False
+
+    def due(self) -> bool:
+        """Whether it is time for the next one."""
+        return not self._gave_up and self.clock() - self._last >= self.every
+
+    def save(self, step: int, state: dict[str, Any]) -> None:
+        """Write the state after ``step`` steps: tensors, numbers, text, lists and dicts of these.
+
+        Warns
+        -----
+        CheckpointWarning
+            If it cannot be written; no further one is tried.
+        """
+        payload = io.BytesIO()
+        torch.save(state, payload)
+        body = payload.getvalue()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _write(self.folder / f"step-{step:010d}.checkpoint", body)
+            for old in self._files()[self.keep :]:
+                old.unlink(missing_ok=True)
+        except OSError as error:
+            self._gave_up = True
+            warnings.warn(
+                f"no checkpoint can be written to {self.folder} ({error}); the training goes on without: set "
+                "MOESTAT_CACHE to a folder that can be written",
+                CheckpointWarning,
+                stacklevel=2,
+            )
+        self._last = self.clock()
+
+    def latest(self) -> tuple[int, dict[str, Any]] | None:
+        """Return (steps done, state) of the newest checkpoint that is whole, or None.
+
+        Tensors are on the CPU.
+
+        Warns
+        -----
+        CheckpointWarning
+            If a newer one is damaged, or cannot be read; the message names it.
+        """
+        for file in self._files():
+            match = _NAME.fullmatch(file.name)
+            assert match is not None
+            try:
+                return int(match[1]), _decode(file.read_bytes())
+            except (OSError, ValueError) as error:
+                warnings.warn(
+                    f"checkpoint {file} cannot be used ({error}); the one before it is, or the training starts anew",
+                    CheckpointWarning,
+                    stacklevel=2,
+                )
+        return None
+
+    def remove(self) -> None:
+        """Delete them all: the training is done."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _files(self) -> list[Path]:
+        """The checkpoints, newest first."""
+        try:
+            names = [name for name in os.listdir(self.folder) if _NAME.fullmatch(name)]
+        except OSError:
+            return []
+        return [self.folder / name for name in sorted(names, reverse=True)]
+
+
+def _write(file: Path, body: bytes) -> None:
+    """Put a checkpoint in place: on the disk before it has its name."""
+    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(b"%s %s\n" % (_MAGIC, hashlib.sha256(body).hexdigest().encode()))
+            stream.write(body)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _decode(entry: bytes) -> dict[str, Any]:
+    head, _, body = entry.partition(b"\n")
+    magic, _, checksum = head.partition(b" ")
+    if magic != _MAGIC:
+        raise ValueError("it does not start as a checkpoint does")
+    if hashlib.sha256(body).hexdigest().encode() != checksum:
+        raise ValueError("its checksum does not match: the file is damaged or truncated")
+    try:
+        state = torch.load(io.BytesIO(body), map_location="cpu", weights_only=True)
+    except (RuntimeError, EOFError, pickle.UnpicklingError) as error:  # whole, but of another version of PyTorch
+        raise ValueError(f"PyTorch cannot read it: {str(error).splitlines()[0]}") from None
+    if not isinstance(state, dict):
+        raise ValueError("it holds no state")
+    return state
