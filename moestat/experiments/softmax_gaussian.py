@@ -34,9 +34,6 @@ TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.3**2], [0.0, 0.0, 20.0, -5.0, 0.4*
 MOST = 4
 """Largest number of fitted experts."""
 
-REACHED = 0.5
-"""A start has reached the best point when its log-likelihood is at most so far below."""
-
 PER_ATOM = ("b", "a", "beta", "v")
 """Blocks whose errors are also given as means over atoms."""
 
@@ -73,9 +70,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     xarray.Dataset
         The losses of :func:`moestat.losses.measures.softmax_losses`, ``hellinger`` and ``hellinger_squared``, the same
         at the start that won (``start_...``), the blocks as means over atoms (``a_over_atom``, ...), ``gain``,
-        ``shortfall`` (how far the likelihood is below that of the truth, 0 if it is not), ``starts_reached`` (share of
-        the starts that came to the best point), solver diagnostics, and the fitted parameters ``theta`` (replicate,
-        atom, coordinate).
+        ``shortfall`` (how far the likelihood is below that of the truth, 0 if it is not), solver diagnostics, and the
+        fitted parameters ``theta`` (replicate, atom, coordinate).
     """
     s = Settings(**cell.settings)
     x, y = _draw(cell, s, replicates)
@@ -149,9 +145,7 @@ def _padded(theta: np.ndarray) -> np.ndarray:
 def _diagnostics(fit: LikelihoodFit) -> dict[str, tuple]:
     names = ("status", "iterations", "log_likelihood", "gain", "gradient", "decrement", "box_hits")
     out: dict[str, tuple] = {name: ("replicate", to_numpy(getattr(fit, name))) for name in names}
-    reached = to_numpy(fit.log_likelihood)[:, None] - to_numpy(fit.start_log_likelihood) <= REACHED
     out["shortfall"] = ("replicate", np.maximum(-to_numpy(fit.gain), 0.0))
-    out["starts_reached"] = ("replicate", reached.mean(axis=1))
     out["start_index"] = ("replicate", to_numpy(fit.start))
     out["message"] = ("replicate", np.asarray(fit.message()))
     return out
