@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from moestat import rates
@@ -89,9 +89,19 @@ def draw(
         painter.arm(arm, text if alone else arm, colours.get(text, index) if alone else index, _dodge(len(arms))[index])
     axes.set_xscale("log" if figure.logx else "linear")
     axes.set_yscale("log" if figure.logy else "linear")
-    if figure.logx and room < NARROW:
-        axes.xaxis.set_minor_formatter(NullFormatter())  # labels between the decades would run into each other
+    if figure.logx:
+        _calm_ticks(axes, room)
     return painter.facts
+
+
+def _calm_ticks(axes: Axes, room: float) -> None:
+    """Keep the labels between the decades of the horizontal axis from running into each other."""
+    low, high = np.log10(axes.get_xlim())
+    if room < NARROW or np.floor(high) > np.ceil(low):
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        return
+    axes.xaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+    axes.xaxis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf)))
 
 
 @dataclass

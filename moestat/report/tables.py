@@ -63,7 +63,8 @@ def parameters(ds: xr.Dataset, study: Study, preset: str, *, level: float = 0.95
     -------
     DataFrame
         The columns of :func:`rates`, and before them ``block``, ``role`` (gate, expert, variance, weight) and
-        ``atoms`` (over-specified, exactly specified, all). An arm without atoms of a kind has no row for it.
+        ``atoms`` (over-specified, exactly specified, all). An arm has no row for a kind of atom that most of its fits
+        do not have.
     """
     rows = []
     for entry in study.parameters:
@@ -80,12 +81,12 @@ def parameters(ds: xr.Dataset, study: Study, preset: str, *, level: float = 0.95
 
 
 def _has_atoms(ds: xr.Dataset, study: Study, loss: str, arm: str) -> bool:
-    """Tell whether the error of a block is anywhere a number above zero (it has none where there is no such atom)."""
+    """Tell whether most fits of an arm have atoms of a kind: the error of the others is NaN or zero."""
     try:
         found = values(ds, study, loss, arm).values
     except NoAnswerError:
         return False
-    return bool((np.isfinite(found) & (found > 0)).any())
+    return bool(np.mean(np.isfinite(found) & (found > 0)) > 0.5)
 
 
 def rate_window(study: Study, preset: str, rate: Rate) -> tuple[float, float] | None:
