@@ -17,13 +17,14 @@ import pandas as pd
 from markupsafe import Markup
 from rich.console import Group
 
+from moestat.fingerprint import digest
 from moestat.report import render, views
 from moestat.study.claims import COLUMNS, VERDICTS, judged
 from moestat.study.numbers import estimate, number
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"
-LEDGER_COLUMNS = ("study", "paper", *COLUMNS, "preset", "command", "date", "version")
+LEDGER_COLUMNS = ("study", "paper", *COLUMNS, "preset", "command", "date", "version", "code", "seed")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,17 @@ class Run:
             versions.get("moestat", "") if isinstance(versions, Mapping) else self.manifest.get("moestat_version", "")
         )
         return str(found)
+
+    @property
+    def code(self) -> str:
+        """Fingerprint of the code that computed, as in the attributes of ``results.nc``."""
+        modules = self.manifest.get("code")
+        return digest(modules) if isinstance(modules, Mapping) else ""
+
+    @property
+    def seed(self) -> str:
+        """Seed of the study."""
+        return str(self.manifest.get("seed", ""))
 
     @property
     def command(self) -> str:
@@ -123,8 +135,9 @@ def ledger(
     Returns
     -------
     DataFrame
-        One row per claim with the columns study, paper, those of claims.csv, preset, command, date, version. The
-        verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one that was judged.
+        One row per claim with the columns study, paper, those of claims.csv, preset, command, date, version, code (its
+        fingerprint), seed. The verdict of a claim without a run is 'not run'; so is that of a claim that differs from
+        the one that was judged.
     """
     found: dict[str, list[Run]] = {}
     for run in runs(Path(out_root)):
@@ -153,12 +166,12 @@ def _row(name: str, study: Study, claim: Claim, ordered: Iterable[Run], presets:
             why = why or f"The claim has been changed since it was judged in preset {run.preset} ({run.date})."
             continue
         numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
-        rest = {"preset": run.preset, "command": run.command, "date": run.date, "version": run.version}
+        rest = {name: getattr(run, name) for name in ("preset", "command", "date", "version", "code", "seed")}
         return told | numbers | {"verdict": row["verdict"], "why": row["why"]} | rest
     able = [preset for preset in study.presets if claim in judged(study, preset)]
     best = min(able, key=lambda preset: _rank(preset, presets), default="quick")
     empty = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
-    rest = {"preset": best, "command": command(name, best), "date": "", "version": ""}
+    rest = {"preset": best, "command": command(name, best), "date": "", "version": "", "code": "", "seed": ""}
     return told | empty | {"verdict": NOT_RUN, "why": why} | rest
 
 

@@ -51,6 +51,8 @@ def _dispatch(words: list[str]) -> int:
         return _list()
     if command == "run" and arguments.claims:
         return _claims(arguments)
+    if command == "run" and arguments.write:
+        raise InputError("--write belongs to --claims")
     if command == "run" and arguments.all:
         return _run_all(arguments)
     if not arguments.study:
@@ -186,7 +188,22 @@ def _claims(arguments: argparse.Namespace) -> int:
 
     if arguments.study:
         raise InputError("--claims shows every study; it takes no name")
+    if arguments.write:
+        return _write_claims(arguments.out, arguments.write)
     _print_all_claims(arguments.out, load.known_studies())
+    return 0
+
+
+def _write_claims(out: Path, file: Path) -> int:
+    """Write the ledger as a page; a study file that cannot be read is an error here, as its claims would be lost."""
+    from moestat.report import ledger, ledger_page
+    from moestat.study import files, load
+
+    studies = {name: load.read(path).study for name, path in load.known_studies().items()}
+    table = ledger.ledger(out, studies)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    files.write(file, ledger_page.page(table, studies).encode())
+    print(f"{ledger.view(table).title}; written to {file}")
     return 0
 
 

@@ -128,6 +128,9 @@ def parser(command: str) -> argparse.ArgumentParser:
         more.add_argument(
             "--claims", action="store_true", help="every claim of every study, with its verdict or 'not run'"
         )
+        more.add_argument(
+            "--write", type=_file, metavar="FILE.md", help="with --claims: write them as a page, with their provenance"
+        )
     if command != "replay":
         parser.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
         parser.add_argument("--quiet", action="store_true", help="print no progress")
@@ -157,6 +160,12 @@ def _count(least: int) -> Any:
 def _folder(text: str) -> Path:
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError(f"it is {text!r}; allowed is the path of a folder")
+    return Path(text).expanduser()
+
+
+def _file(text: str) -> Path:
+    if not text.endswith(".md") or "\0" in text:
+        raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is the path of a Markdown file, FILE.md")
     return Path(text).expanduser()
 
 

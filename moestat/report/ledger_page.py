@@ -1,0 +1,128 @@
+"""The ledger as a page of the documentation: every claim with its verdict, and the run that decided it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+
+from moestat.report import ledger, typography
+from moestat.study.claims import VERDICTS
+from moestat.study.numbers import estimate, number
+from moestat.study.spec import Study
+
+COMMAND = "python -m moestat.study --claims --write docs/ledger.md"
+_LOCAL = ("--out", "--jobs", "--backend", "--scheduler")
+_HEAD = f"""\
+# The claims ledger
+
+<!-- made by `{COMMAND}`; do not edit -->
+
+Every claim of the papers that a study of moestat judges: what the paper says, what the simulation finds, and the
+verdict by the rule that the study file stated before the run. A verdict is *supported* when the whole interval lies
+inside the region of the rule, *not supported* when it lies outside, and *inconclusive* otherwise, or when something
+stands in the way of an honest answer (a failed replicate, say). The preset `paper` decides where it has been run, and
+the smaller `quick` otherwise; each table names the run behind it. This page is made from the outputs folder, never
+typed:
+
+```bash
+{COMMAND}
+```
+"""
+
+
+def page(table: pd.DataFrame, studies: Mapping[str, Study]) -> str:
+    """Return the ledger as a Markdown page.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`moestat.report.ledger.ledger`.
+    studies : mapping of str to Study
+        The studies by name, for their titles.
+
+    Returns
+    -------
+    str
+        A table of verdicts per paper, between the comments ``summary`` and ``/summary``; then one table of claims per
+        run (study and preset), under a sentence with its preset, date, version, fingerprint of the code, seed and
+        command. It depends on the table alone: the same outputs give the same page.
+    """
+    parts = [_HEAD, "<!-- summary -->", _summary(table), "<!-- /summary -->"]
+    for paper in sorted(set(table["paper"])):
+        parts.append(f"## {_text(paper)}")
+        mine = table[table["paper"] == paper]
+        for name in dict.fromkeys(mine["study"]):
+            parts.append(f"### {_text(studies[name].title)}")
+            rows = mine[mine["study"] == name].to_dict("records")
+            for ran, group in groupby(sorted(rows, key=_run, reverse=True), key=_run):
+                parts += [_provenance(name, dict(zip(_RUN, ran, strict=True))), _claims(group)]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+_RUN = ("date", "preset", "version", "code", "seed", "command")
+
+
+def _run(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(row[key]) for key in _RUN)
+
+
+def _summary(table: pd.DataFrame) -> str:
+    words = (*VERDICTS, ledger.NOT_RUN)
+    counts = pd.crosstab(table["paper"], table["verdict"]).reindex(columns=words, fill_value=0)
+    lines = [_row(["paper", "claims", *words]), _row(["---", *["---:"] * (len(words) + 1)])]
+    lines += [_row([_text(paper), str(row.sum()), *map(str, row)]) for paper, row in counts.iterrows()]
+    lines.append(_row(["all", str(len(table)), *map(str, counts.sum())]))
+    return "\n".join(lines)
+
+
+def _provenance(study: str, run: Mapping[str, str]) -> str:
+    command = portable(run["command"])
+    if not run["date"]:
+        return f"Study `{study}`, **not run**. To run it: `{command}`"
+    details = [f"preset `{run['preset']}`", f"run on {run['date']}"]
+    details += [f"moestat {run['version']}"] if run["version"] else []
+    details += [f"code `{run['code']}`"] if run["code"] else []
+    details += [f"seed {run['seed']}"] if run["seed"] else []
+    return f"Study `{study}`, {', '.join(details)}: `{command}`"
+
+
+def portable(command: str) -> str:
+    """Return a command without the options that belong to one machine: folders, processes, addresses.
+
+    >>> portable("python -m moestat.study toy --preset paper --out /scratch/me --jobs 4 --set d=4")
+    'python -m moestat.study toy --preset paper --set d=4'
+    """
+    words = iter(shlex.split(command))
+    kept = []
+    for word in words:
+        if word in _LOCAL:
+            next(words, None)
+        else:
+            kept.append(word)
+    return shlex.join(kept)
+
+
+def _claims(rows: Iterable[Mapping[str, Any]]) -> str:
+    lines = [_row(["claim", "source", "predicted", "estimate", "verdict"]), _row(["---"] * 5)]
+    for row in rows:
+        value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
+        if value and row["ci_low"] == row["ci_high"]:
+            interval = "(exact)"
+        verdict = f"**{row['verdict']}**" + (f": {_text(row['why'])}" if row["why"] else "")
+        told = [_text(row["statement"]), _text(row["source"]), _text(number(row["predicted"]))]
+        lines.append(_row([*told, _text(f"{value} {interval}".strip()), verdict]))
+    return "\n".join(lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _text(text: object) -> str:
+    """Return plain text for Markdown: exponents raised, and every mark that Markdown would read escaped."""
+    return re.sub(r"([\\`*_\[\]|$~{}#])", r"\\\1", " ".join(str(typography.html(text)).split()))
