@@ -36,8 +36,10 @@ class Settings(SettingsModel):
         "multi-head transformer with a shared ReLU FFN and no router",
     )
     training: Literal["stages", "joint"] = Field("stages", description="Algorithm 1, or all parameters at every step")
-    start: Literal["random", "ideal"] = Field(
-        "random", description="N(0, sigma_0^2 / d), or the end state of Props. 1 and 2: class-pure routing, W = v_n"
+    start: Literal["random", "specialised", "ideal"] = Field(
+        "random",
+        description="N(0, sigma_0^2 / d); or what Prop. 1 promises (class-pure routing, W = v_n); or what Props. 1 "
+        "and 2 do (and KQ = a v_n v_n')",
     )
     classes: int = Field(4, ge=2, description="N")
     experts: int = Field(8, ge=1, description="M")
@@ -78,10 +80,14 @@ class Settings(SettingsModel):
             raise ValueError(f"dimension is {self.dimension}; {self.classes} classes need at least {2 * self.classes}")
         if self.model != "multi-head" and self.experts > self.expert_slots:
             raise ValueError(f"experts is {self.experts}; expert_slots = {self.expert_slots} must be at least that")
-        if self.start == "ideal" and (self.model == "multi-head" or self.experts < self.classes):
-            raise ValueError("start = 'ideal' needs experts, at least as many as classes; or take start = 'random'")
-        if self.start == "ideal" and self.specialise_steps + self.attention_steps > 0:
-            raise ValueError("start = 'ideal' is the end of stage II: specialise_steps and attention_steps must be 0")
+        if self.start != "random" and (self.model in ("multi-head", "shared-attention") or self.experts < self.classes):
+            raise ValueError(
+                f"start = '{self.start}' needs experts of their own, as many as classes; or take start = 'random'"
+            )
+        if self.start != "random" and self.specialise_steps > 0:
+            raise ValueError(f"start = '{self.start}' is the end of stage I: specialise_steps must be 0")
+        if self.start == "ideal" and self.attention_steps > 0:
+            raise ValueError("start = 'ideal' is the end of stage II: attention_steps must be 0")
         if 0 < self.tuning_steps < 100:
             raise ValueError(f"tuning_steps is {self.tuning_steps}; allowed are 0 and at least 100")
         if self.specialise_steps + self.attention_steps + self.tuning_steps == 0:
@@ -137,8 +143,8 @@ def _data(cell: Cell, s: Settings, replicate: int) -> tuple[patches.Dictionary, 
 def _start(cell: Cell, s: Settings, replicate: int, directions: patches.Dictionary) -> tuple[np.ndarray, ...]:
     """Draw the initial weights and key-query matrices; the first experts of a larger M are those of a smaller one."""
     d = s.dimension
+    labels = directions.labels[np.arange(s.experts) % s.classes]
     if s.start == "ideal":
-        labels = directions.labels[np.arange(s.experts) % s.classes]
         return s.ideal_weight * labels, s.ideal_attention * labels[:, :, None] * labels[:, None, :]
     shape = (s.neurons, s.heads, d) if s.model == "multi-head" else (s.experts, d)
     count = {"multi-head": s.heads, "shared-attention": 1}.get(s.model, s.experts)
@@ -146,7 +152,7 @@ def _start(cell: Cell, s: Settings, replicate: int, directions: patches.Dictiona
     weights = cell.generator(replicate, "start: weights", **kind).standard_normal(shape)
     kq = cell.generator(replicate, "start: attention", dimension=d).standard_normal((count, d, d))
     scale = s.start_scale / np.sqrt(d)
-    return scale * weights, scale * kq
+    return s.ideal_weight * labels if s.start == "specialised" else scale * weights, scale * kq
 
 
 def _ideal_routing(cell: Cell, s: Settings, replicate: int, purpose: str, cluster: np.ndarray) -> np.ndarray:
@@ -191,7 +197,7 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     else:
         theta = xp.zeros((len(replicates), s.experts, s.dimension), dtype=xp.float64)
         model = Mixture(training.x, weights, None if s.model == "no-attention" else kq, theta)
-        if s.start == "ideal":
+        if s.start != "random":
             sent = [
                 xp.asarray(
                     np.stack(

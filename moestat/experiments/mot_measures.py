@@ -98,6 +98,7 @@ class View:
         """
         xp = arrays.namespace(self.sample.x)
         own = self.own
+        kq: Array = own.kq
         roles = _roles(self.sample.position, self.sample.x.shape[2])
         count = xp.sum(roles, axis=-1, keepdims=True)
         queries = roles / xp.where(count > 0, count, xp.ones_like(count))
@@ -108,8 +109,8 @@ class View:
         if isinstance(own, Mixture) and own.features is None:
             return table(own.own_attention())
         if self._scores is None:
-            each = range(own.kq.shape[1])
-            self._scores = xp.stack([table(mot.attend(self.sample.x, own.kq[:, a, :, :])) for a in each], axis=1)
+            each = range(kq.shape[1])
+            self._scores = xp.stack([table(mot.attend(self.sample.x, kq[:, a, :, :])) for a in each], axis=1)
         if isinstance(own, MultiHead):
             return xp.mean(self._scores, axis=1)
         if self._scores.shape[1] == 1:

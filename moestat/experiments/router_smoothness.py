@@ -1,7 +1,8 @@
 """How much the probabilities of noisy top-1 routing move when the scores move.
 
 Lemma 1 of "On the Impact of Expert Count in Mixture of Experts": for scores h and h' of M experts under Unif[0, 1]
-noise, ``max |p - p'| <= M^2 max |h - h'|``. A replicate is a pair of score vectors. The probabilities are simulated, as
+noise, ``max |p - p'| <= M^2 max |h - h'|``; Lemma 9 of "Mixture-of-Transformers Learn Faster" has ``(kappa M)^2`` for noise
+with a density of at most kappa, here Unif[0, width]. A replicate is a pair of score vectors. The probabilities are simulated, as
 a router would produce them, and computed exactly by quadrature, see :mod:`moestat.models.routing_noise`.
 """
 
@@ -31,6 +32,7 @@ class Settings(SettingsModel):
     )
     scale: float = Field(0.5, ge=0, description="standard deviation of random scores")
     distance: float = Field(0.05, gt=0, description="max |h - h'|")
+    width: float = Field(1.0, gt=0, description="the noise is Unif[0, width], of density kappa = 1 / width")
     draws: int = Field(20_000, ge=1, description="draws of the noise in the simulated probabilities")
 
 
@@ -48,7 +50,7 @@ def _pair(s: Settings, rng: np.random.Generator) -> np.ndarray:
 
 
 def _simulate(scores: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the frequencies of the experts, (2, M), over the same draws of the noise for both score vectors."""
+    """Return the frequencies of the experts, (2, M), over the same Unif[0, 1] noise for both score vectors."""
     count = np.zeros(scores.shape)
     for start in range(0, draws, CHUNK):
         noise = rng.random((min(CHUNK, draws - start), scores.shape[1]))
@@ -72,31 +74,33 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     -------
     xarray.Dataset
         Per replicate ``change``, max |p - p'|; ``ratio``, the change over max |h - h'|; ``share_of_bound``, the ratio
-        over M^2; each also ``..._simulated``; ``simulation_error``, the largest difference between simulated and exact
-        probabilities in binomial standard errors. ``bound`` is M^2.
+        over (M / width)^2; each also ``..._simulated``; ``simulation_error``, the largest difference between simulated and exact
+        probabilities in binomial standard errors. ``bound`` is (M / width)^2.
     """
     s = Settings.model_validate(dict(cell.settings))
     rows = []
     for replicate in replicates:
         scores = _pair(s, cell.generator(replicate, "scores", pair=s.pair, experts=s.experts, scale=s.scale))
-        exact = np.asarray(probabilities(scores))
-        simulated = _simulate(scores, s.draws, cell.generator(replicate, "noise", experts=s.experts))
+        scaled = scores / s.width  # an argmax does not see the unit
+        exact = np.asarray(probabilities(scaled))
+        simulated = _simulate(scaled, s.draws, cell.generator(replicate, "noise", experts=s.experts))
         error = np.abs(simulated - exact) / np.sqrt(np.maximum(exact * (1 - exact), 1 / s.draws) / s.draws)
         rows.append((*(np.max(np.abs(p[0] - p[1])) for p in (exact, simulated)), np.max(error)))
     change, change_simulated, error = np.asarray(rows).T
     count = len(rows)
+    bound = (s.experts / s.width) ** 2
     out = {
         "change": change,
         "change_simulated": change_simulated,
         "ratio": change / s.distance,
         "ratio_simulated": change_simulated / s.distance,
-        "share_of_bound": change / s.distance / s.experts**2,
-        "share_of_bound_simulated": change_simulated / s.distance / s.experts**2,
+        "share_of_bound": change / s.distance / bound,
+        "share_of_bound_simulated": change_simulated / s.distance / bound,
         "simulation_error": error,
         "status": np.full(count, int(Status.CONVERGED)),
         "message": np.full(count, "The probabilities were computed."),
         "iterations": np.full(count, s.draws),
     }
     ds = xr.Dataset({k: ("replicate", v) for k, v in out.items()}, coords={"replicate": list(replicates)})
-    ds["bound"] = float(s.experts**2)
+    ds["bound"] = float(bound)
     return ds

@@ -191,13 +191,14 @@ class Mixture:
         return self._moving.tiles.scatter(self._moving.attention)
 
     def _take_own(self) -> Array:
-        xp = namespace(self.features)
-        batch, kinds, n, d = self.features.shape
+        features: Array = self.features
+        xp = namespace(features)
+        batch, kinds, n, d = features.shape
         if kinds == 1:
-            return self.features[:, 0, :, :]
+            return features[:, 0, :, :]
         member = xp.arange(batch, dtype=self.expert.dtype)[:, None]
         row = (member * kinds + self.expert) * n + xp.arange(n, dtype=self.expert.dtype)[None, :]
-        taken = xp.take(xp.reshape(self.features, (-1, d)), xp.reshape(row, (-1,)), axis=0)
+        taken = xp.take(xp.reshape(features, (-1, d)), xp.reshape(row, (-1,)), axis=0)
         return xp.reshape(taken, (batch, n, d))
 
 
