@@ -135,7 +135,8 @@ def _stroke(
         axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text, **look)
     else:
         whole = known & np.isfinite(low) & np.isfinite(high)
-        axes.fill_between(at, low, high, where=whole, color=colour, alpha=0.18, linewidth=0)
+        # as the line does, the band bridges places where only other lines have values
+        axes.fill_between(at[whole], low[whole], high[whole], color=colour, alpha=0.18, linewidth=0)
         axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text)
 
 
