@@ -20,7 +20,7 @@ from moestat.experiments.cell import Cell, SettingsModel
 from moestat.experiments.competition_starts import near_starts, random_starts
 from moestat.fit.competition_mle import maximum_likelihood
 from moestat.fit.likelihood import LikelihoodFit
-from moestat.losses.competition_errors import paired_with_truth, routed_hellinger, scale_and_shape
+from moestat.losses.competition_errors import Routing, paired_with_truth, scale_and_shape
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
@@ -144,7 +144,8 @@ def _measures(
     unknown = np.full(len(theta), np.nan)
     if s.experts == len(truth):
         paired = paired_with_truth(theta, truth)
-        routed = routed_hellinger(model, xp.asarray(paired), xp.asarray(truth), xp.asarray(pool), s.evaluation_points)
+        routing = Routing(model, xp.asarray(truth), xp.asarray(pool), s.evaluation_points)
+        routed = routing.hellinger(xp.asarray(paired))
         scale, shape = scale_and_shape(paired, truth, model)
         out |= {
             "hellinger": routed.mean,

@@ -32,8 +32,8 @@ KEPT = 2
 """Most points per replicate that go on to all samples, and to the local search."""
 
 _SAME = 0.2  # log-likelihood units within which two starts count as having come to the same point
-_REHEATED = (0.02, 0.005)  # temperatures on all samples, before the last one and the hard choice
-_STEPS = {True: 8, False: 25}  # Gauss-Newton steps at most, at a temperature or without
+_REHEATED = (0.02, 0.007, 0.0025, 0.0008)  # temperatures on all samples, before the last one and the hard choice
+_STEPS = 15  # of Gauss-Newton at most, at each temperature
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,8 @@ def maximum_likelihood(
     pool = _gauss_newton(few, space, pool, 0.0)
     if data.n > few.n:
         pool = pool.distinct(few.n, KEPT)
-        for t in (*_REHEATED, 20.0 / n):
+        coldest = 20.0 / n  # a few dozen samples are then between two experts
+        for t in (*(t for t in _REHEATED if t > 2.0 * coldest), coldest):
             pool = _gauss_newton(data, space, pool, t)
         pool = _gauss_newton(data, space, pool, 0.0)
     reached = np.full((replicates, count), np.nan)
@@ -215,7 +216,7 @@ def _gauss_newton(data: Data, space: _Space, pool: _Pool, temperature: float) ->
         lower=space.lower,
         upper=space.upper,
         tolerance=(1e-2 if temperature else 1e-9) / data.n,
-        max_iterations=_STEPS[temperature > 0],
+        max_iterations=_STEPS,
     )
     loss = to_numpy(result.loss)
     steps = pool.iterations + to_numpy(result.iterations)

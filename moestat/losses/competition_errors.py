@@ -79,72 +79,70 @@ class RoutedHellinger:
     squared_misrouted: np.ndarray
 
 
-def routed_hellinger(model: Competition, paired: Array, truth: Array, pool: Array, few: int) -> RoutedHellinger:
-    """Return E h and E h^2 of fitted mixtures to the true one, misrouted inputs apart.
+class Routing:
+    """The true routing on a large sample from the law of x, with which the routing of other mixtures is compared.
 
     Parameters
     ----------
     model : Competition
-    paired : array (M, k*, P)
-        Atoms in the order of the true ones, see :func:`paired_with_truth`.
     truth : array (k*, P)
     pool : array (N, d)
-        A large sample from the law of x.
+        The sample.
     few : int
-        How many of the first points of the pool stand for inputs with the true winners, and how many misrouted ones
-        are looked at, at most.
+        How many of its first points stand for all inputs with the true winners, and how many misrouted ones are looked
+        at, at most.
     """
-    xp = namespace(paired, truth, pool)
-    rows = [[], [], [], []]  # type: list[list[float]]
-    for k in range(paired.shape[0]):
-        wrong = to_numpy(_misrouted(model, paired[k, ...], truth, pool))
-        share = float(np.mean(wrong))
-        right = np.flatnonzero(~wrong[:few])
-        there = np.flatnonzero(wrong)
-        there = there[:: max(1, len(there) // few)][:few]
-        means = []
-        for index in (right, there):
-            if len(index) == 0:
-                means.append((0.0, 0.0))
-                continue
-            points = xp.take(pool, xp.asarray(index), axis=0)
-            h2 = to_numpy(squared_hellinger(model, paired[k : k + 1, ...], truth, points))[0]
-            means.append((float(np.mean(np.sqrt(h2))), float(np.mean(h2))))
-        (h, h2), (h_wrong, h2_wrong) = means
-        values = (share, (1 - share) * h + share * h_wrong, (1 - share) * h2 + share * h2_wrong, share * h2_wrong)
-        for row, value in zip(rows, values, strict=True):
-            row.append(value)
-    return RoutedHellinger(*(np.asarray(row) for row in rows))
 
+    def __init__(self, model: Competition, truth: Array, pool: Array, few: int) -> None:
+        self.model, self.truth, self.pool, self.few = model, truth, pool, few
+        self._winners = self._of(truth)
 
-def misrouted(model: Competition, paired: Array, truth: Array, pool: Array) -> np.ndarray:
-    """Return the shares (M,) of the pool whose winners are not the true ones."""
-    return np.array([np.mean(to_numpy(_misrouted(model, atoms, truth, pool))) for atoms in paired])
+    def _of(self, atoms: Array) -> Array:
+        parts = [self.model.winners(atoms, self.pool[rows, :]) for rows in row_blocks(self.pool.shape[0], _ROWS)]
+        return namespace(atoms).concat(parts, axis=-1)
 
+    def misrouted(self, atoms: Array) -> np.ndarray:
+        """Return at which points (N,) the winners of atoms (k*, P), in true order, are not the true ones."""
+        return to_numpy(namespace(atoms).any(self._of(atoms) != self._winners, axis=0))
 
-def _misrouted(model: Competition, atoms: Array, truth: Array, pool: Array) -> Array:
-    xp = namespace(atoms, truth, pool)
-    parts = []
-    for rows in row_blocks(pool.shape[0], _ROWS):
-        x = pool[rows, :]
-        parts.append(xp.any(model.winners(atoms, x) != model.winners(truth, x), axis=-2))
-    return xp.concat(parts)
+    def _there(self, wrong: np.ndarray) -> np.ndarray:
+        index = np.flatnonzero(wrong)
+        return index[:: max(1, -(-len(index) // self.few))]
 
+    def hellinger(self, paired: Array) -> RoutedHellinger:
+        """Return E h and E h^2 of mixtures (M, k*, P) to the true one, atoms in the order of the true ones."""
+        xp = namespace(paired)
+        rows = []
+        for k in range(paired.shape[0]):
+            wrong = self.misrouted(paired[k, ...])
+            share, means = float(np.mean(wrong)), []
+            for index in (np.flatnonzero(~wrong[: self.few]), self._there(wrong)):
+                h2 = np.zeros(1)
+                if len(index):
+                    points = xp.take(self.pool, xp.asarray(index), axis=0)
+                    h2 = to_numpy(squared_hellinger(self.model, paired[k, ...], self.truth, points))
+                means.append((float(np.mean(np.sqrt(h2))), float(np.mean(h2))))
+            (h, h2_right), (h_wrong, h2_wrong) = means
+            part = share * h2_wrong
+            rows.append((share, (1 - share) * h + share * h_wrong, (1 - share) * h2_right + part, part))
+        return RoutedHellinger(*np.reshape(rows, (-1, 4)).T)
 
-def largest_density_change(
-    model: Competition, paired: np.ndarray, truth: np.ndarray, pool: np.ndarray, few: int
-) -> np.ndarray:
-    """Return the largest |p_fitted(y | x) - p_true(y | x)| over y and over inputs x of the pool, (M,).
+    def largest_density_change(self, paired: Array) -> np.ndarray:
+        """Return the largest |p(y | x) - p_true(y | x)| over y and x, (M,), of mixtures as in :meth:`hellinger`.
 
-    Looked at are misrouted inputs and the first points of the pool, ``few`` of each at most, and at each of them the
-    means of all experts and of both mixtures, where the densities have their peaks.
-    """
-    largest = np.zeros(len(paired))
-    for k, atoms in enumerate(paired):
-        there = np.flatnonzero(_misrouted(model, atoms, truth, pool))
-        x = np.concatenate([pool[:few], pool[there[:: max(1, len(there) // few)][:few]]])
-        centres = np.concatenate([model.components(theta, x).mean for theta in (atoms, truth)])
-        for y in centres:
-            change = np.exp(log_density(model, atoms, x, y)) - np.exp(log_density(model, truth, x, y))
-            largest[k] = max(largest[k], float(np.max(np.abs(change))))
-    return largest
+        Looked at are misrouted inputs and the first ones of the sample, and at each of them the means of all experts of
+        both mixtures, near which the densities have their peaks.
+        """
+        xp = namespace(paired)
+        largest = []
+        for k in range(paired.shape[0]):
+            index = np.concatenate([np.arange(self.few), self._there(self.misrouted(paired[k, ...]))])
+            x = xp.take(self.pool, xp.asarray(index), axis=0)
+            both = (paired[k, ...], self.truth)
+            centres = xp.concat([self.model.components(theta, x).mean for theta in both], axis=-2)
+            own, true = (
+                xp.stack([log_density(self.model, theta, x, centres[j, :]) for j in range(centres.shape[0])])
+                for theta in both
+            )
+            largest.append(float(xp.max(xp.abs(xp.exp(own) - xp.exp(true)))))
+        return np.asarray(largest)
