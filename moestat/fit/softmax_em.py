@@ -6,6 +6,8 @@ moves by less than its tolerance long before it arrives.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
@@ -14,6 +16,8 @@ from moestat.fit.likelihood import LikelihoodFit, check_problem, gain_over_truth
 from moestat.fit.softmax_likelihood import negative_log_likelihood, pack, prepare, unpack
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.status import Status
+
+_EDGE = 1e-9  # within so much of a bound, in the logarithm, a variance is at it
 
 
 def expectation_maximisation(
@@ -41,7 +45,7 @@ def expectation_maximisation(
     Returns
     -------
     LikelihoodFit
-        ``decrement`` and ``box_hits`` are not computed: NaN and 0.
+        ``decrement`` is not computed: NaN. ``box_hits`` counts variances at their bounds.
 
     Raises
     ------
@@ -60,17 +64,23 @@ def expectation_maximisation(
     start = np.argmax(reached, axis=1)
     rows = xp.asarray(np.arange(replicates) * count + start)
     best = xp.take(run.free, rows, axis=0)
-    gram = negative_log_likelihood(data, xp.take(owner, rows), atoms, variances[0])(best, xp.arange(replicates))
+    problem = negative_log_likelihood(data, xp.take(owner, rows), atoms, variances[0])
+    gradient = problem(best, xp.arange(replicates)).gradient
+    lower, upper = (math.log(v) for v in variances)
+    held = (best[:, -atoms:] <= lower + _EDGE) | (best[:, -atoms:] >= upper - _EDGE)
+    outward = (gradient[:, -atoms:] > 0) == (best[:, -atoms:] < 0.5 * (lower + upper))
+    at_bound = xp.where(held & outward, xp.zeros_like(gradient[:, -atoms:]), gradient[:, -atoms:])
+    gradient = xp.concat([gradient[:, :-atoms], at_bound], axis=-1)
     log_likelihood = xp.take(run.log_likelihood, rows) * n
     gain = gain_over_truth(model, truth, x, y, log_likelihood)
     return LikelihoodFit(
         theta=unpack(best, atoms),
         log_likelihood=log_likelihood,
         gain=gain,
-        gradient=xp.max(xp.abs(gram.gradient), axis=-1),
+        gradient=xp.max(xp.abs(gradient), axis=-1),
         decrement=xp.full_like(gain, xp.nan),
         iterations=xp.take(run.iterations, rows),
-        box_hits=xp.zeros_like(rows),
+        box_hits=xp.sum(xp.astype(held, xp.int64), axis=-1),
         start=xp.asarray(start),
         start_log_likelihood=xp.asarray(np.where(np.isfinite(reached), reached, np.nan)),
         status=judge(xp.take(run.status, rows), gain),
