@@ -24,7 +24,7 @@ from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
 
-EPSILON = 10.0 ** (-np.arange(2, 7) / 2)
+EPSILON = 10.0 ** (-np.arange(4, 13) / 4)
 """Frobenius norms of the change of the weights: 0.1 to 0.001."""
 
 T = np.arange(0, 21) / 20
@@ -35,7 +35,7 @@ class Settings(SettingsModel):
     """Settings of a cell."""
 
     design: Design = Field(description="the truth, see moestat.models.competition_designs")
-    pool_log2: int = Field(20, ge=12, le=22, description="misrouted inputs are sought among 2**this Sobol points")
+    pool_log2: int = Field(21, ge=12, le=22, description="misrouted inputs are sought among 2**this Sobol points")
     evaluation_points: int = Field(2048, ge=64, le=4096, description="points on which Hellinger distances are taken")
 
 

@@ -94,20 +94,32 @@ class Routing:
     """
 
     def __init__(self, model: Competition, truth: Array, pool: Array, few: int) -> None:
+        xp = namespace(truth, pool)
         self.model, self.truth, self.pool, self.few = model, truth, pool, few
-        self._winners = self._of(truth)
+        features = model.features(pool)
+        size = xp.sort(xp.abs(model.outputs(truth[:, model.w], features)[0]), axis=0, descending=True)
+        gap = size[model.active - 1, :] - size[model.active, :]
+        self._reach = xp.max(xp.abs(features), axis=-1)
+        self._order = xp.argsort(gap, stable=True)
+        self._gap = to_numpy(xp.take(gap, self._order))
 
-    def _of(self, atoms: Array) -> Array:
-        parts = [self.model.winners(atoms, self.pool[rows, :]) for rows in row_blocks(self.pool.shape[0], _ROWS)]
-        return namespace(atoms).concat(parts, axis=-1)
+    def misrouted(self, atoms: Array) -> Array:
+        """Return the points, as indices, at which the winners of atoms (k*, P), in true order, are not the true ones.
 
-    def misrouted(self, atoms: Array) -> np.ndarray:
-        """Return at which points (N,) the winners of atoms (k*, P), in true order, are not the true ones."""
-        return to_numpy(namespace(atoms).any(self._of(atoms) != self._winners, axis=0))
+        Two experts change places only where their distance in size is less than twice what either can have moved.
+        """
+        xp = namespace(atoms)
+        moved = float(xp.max(xp.abs(atoms[:, self.model.w] - self.truth[:, self.model.w]) @ self._reach))
+        near = self._order[: int(np.searchsorted(self._gap, 2.0 * moved, side="right"))]
+        wrong = [xp.zeros(0, dtype=self._order.dtype)]
+        for rows in row_blocks(near.shape[0], _ROWS):
+            x = xp.take(self.pool, near[rows], axis=0)
+            other = xp.any(self.model.winners(atoms, x) != self.model.winners(self.truth, x), axis=0)
+            wrong.append(near[rows][other])
+        return xp.sort(xp.concat(wrong))
 
-    def _there(self, wrong: np.ndarray) -> np.ndarray:
-        index = np.flatnonzero(wrong)
-        return index[:: max(1, -(-len(index) // self.few))]
+    def _some(self, wrong: Array) -> Array:
+        return wrong[:: max(1, -(-wrong.shape[0] // self.few))]
 
     def hellinger(self, paired: Array) -> RoutedHellinger:
         """Return E h and E h^2 of mixtures (M, k*, P) to the true one, atoms in the order of the true ones."""
@@ -115,11 +127,12 @@ class Routing:
         rows = []
         for k in range(paired.shape[0]):
             wrong = self.misrouted(paired[k, ...])
-            share, means = float(np.mean(wrong)), []
-            for index in (np.flatnonzero(~wrong[: self.few]), self._there(wrong)):
+            share, means = wrong.shape[0] / self.pool.shape[0], []
+            right = np.setdiff1d(np.arange(self.few), to_numpy(wrong))
+            for index in (xp.asarray(right), self._some(wrong)):
                 h2 = np.zeros(1)
-                if len(index):
-                    points = xp.take(self.pool, xp.asarray(index), axis=0)
+                if index.shape[0]:
+                    points = xp.take(self.pool, index, axis=0)
                     h2 = to_numpy(squared_hellinger(self.model, paired[k, ...], self.truth, points))
                 means.append((float(np.mean(np.sqrt(h2))), float(np.mean(h2))))
             (h, h2_right), (h_wrong, h2_wrong) = means
@@ -136,8 +149,8 @@ class Routing:
         xp = namespace(paired)
         largest = []
         for k in range(paired.shape[0]):
-            index = np.concatenate([np.arange(self.few), self._there(self.misrouted(paired[k, ...]))])
-            x = xp.take(self.pool, xp.asarray(index), axis=0)
+            some = self._some(self.misrouted(paired[k, ...]))
+            x = xp.concat([self.pool[: self.few, :], xp.take(self.pool, some, axis=0)])
             both = (paired[k, ...], self.truth)
             centres = xp.concat([self.model.components(theta, x).mean for theta in both], axis=-2)
             own, true = (
