@@ -303,3 +303,37 @@ def test_power_gives_designs_that_reach_the_half_width():
     assert rates.power(1e-6, 1.0, most=100) == []
     with pytest.raises(ValueError, match="half_width"):
         rates.power(0, 1)
+    with pytest.raises(ValueError, match="at least 2 sizes"):
+        rates.power(0.1, 1, sizes=[1])
+
+
+def test_an_assurance_is_the_share_of_studies_whose_interval_is_short_enough():
+    """Of 4000 simulated studies; 4 standard errors either way, and one replicate less is not enough."""
+    wanted, sd = 0.15, 0.4
+    for assurance in (0.5, 0.9):
+        (design,) = rates.power(wanted, sd, sizes=[6], assurance=assurance)
+        logs = sd * np.random.default_rng(19).standard_normal((4000, 6, design.replicates))
+        short = [_half_widths(logs[..., :count]) <= wanted for count in (design.replicates, design.replicates - 1)]
+        error = 4 * np.sqrt(assurance * (1 - assurance) / 4000)
+        assert np.mean(short[0]) > assurance - error
+        assert np.mean(short[1]) < assurance + error
+
+
+def _half_widths(logs):
+    _, _, low, high = rates.mean_interval(rates.replicate_slopes(np.log(np.geomspace(1e3, 1e5, logs.shape[1])), logs))
+    return (high - low) / 2
+
+
+@pytest.mark.parametrize(("margin", "sizes", "replicates"), [(0.1, 5, 6), (0.05, 8, 12), (0.02, 4, 20)])
+def test_the_chance_of_a_verdict_is_the_share_of_studies_that_decide(margin, sizes, replicates):
+    """Of 4000 simulated studies with the rule at_most = -0.4 and the true slope below it; 4 standard errors."""
+    n = np.geomspace(1e3, 1e5, sizes)
+    logs = 0.3 * np.random.default_rng(20).standard_normal((4000, sizes, replicates))
+    logs += (-0.4 - margin) * np.log(n)[:, None]
+    _, _, _, high = rates.mean_interval(rates.replicate_slopes(np.log(n), logs))
+    expected = rates.chance(margin, 0.3, sizes=sizes, replicates=replicates)
+    assert 0.1 < expected < 0.99
+    assert np.mean(high <= -0.4) == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 4000))
+    assert rates.chance(margin, 0.0, sizes=sizes, replicates=replicates) == 1.0
+    with pytest.raises(ValueError, match="margin"):
+        rates.chance(0.0, 0.3, sizes=sizes, replicates=replicates)

@@ -1,6 +1,6 @@
 """Rates: log-log fits with honest intervals, paired slope differences, rate laws, and the size of a study."""
 
-from moestat.rates.design import Design, power
+from moestat.rates.design import Design, chance, power
 from moestat.rates.difference import Difference, difference
 from moestat.rates.estimate import Estimate, mean_interval, replicate_slopes
 from moestat.rates.laws import LawComparison, compare_laws
@@ -12,6 +12,7 @@ __all__ = [
     "Estimate",
     "LawComparison",
     "RateFit",
+    "chance",
     "compare_laws",
     "difference",
     "fit",

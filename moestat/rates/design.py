@@ -31,6 +31,7 @@ def power(
     high: float = 1e5,
     sizes: Sequence[int] = (4, 6, 8, 12, 16),
     level: float = 0.95,
+    assurance: float | None = None,
     most: int = 100_000,
 ) -> list[Design]:
     """Return, for each number of log-equispaced sizes, the fewest replicates that reach a half-width.
@@ -47,6 +48,9 @@ def power(
     sizes : sequence of int
         Numbers of sizes to consider.
     level : float, default 0.95
+    assurance : float, optional
+        Probability with which the interval of the study is at most that long, e.g. 0.8. The half-width is random, as
+        the spread is estimated; without an assurance it is kept on average (in the root mean square).
     most : int
         Largest number of replicates that is considered; designs beyond it are left out.
 
@@ -59,18 +63,81 @@ def power(
     --------
     >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6)]
     [(4, 50), (6, 40), (8, 33), (12, 25), (16, 20)]
+    >>> [(d.sizes, d.replicates) for d in power(0.05, 0.6, assurance=0.8)]
+    [(4, 57), (6, 47), (8, 39), (12, 30), (16, 24)]
     """
-    if not (half_width > 0 and log_sd >= 0 and 0 < low < high and 0 < level < 1):
-        raise ValueError("needed are half_width > 0, log_sd >= 0, 0 < low < high and 0 < level < 1")
-    if min(sizes) < 2:
-        raise ValueError("a slope needs at least 2 sizes")
+    _check(log_sd, low, high, sizes, level)
+    if not half_width > 0 or not (assurance is None or 0 < assurance < 1):
+        raise ValueError("needed are half_width > 0 and 0 < assurance < 1")
     replicates = np.arange(2, most + 1)
     factor = stats.t.ppf(0.5 + level / 2, replicates - 1) / np.sqrt(replicates)
+    if assurance is not None:
+        factor = factor * np.sqrt(stats.chi2.ppf(assurance, replicates - 1) / (replicates - 1))
     designs = []
     for count in sizes:
-        x = np.linspace(np.log(low), np.log(high), count)
-        widths = factor * log_sd / np.sqrt(np.sum((x - x.mean()) ** 2))
+        widths = factor * _slope_sd(log_sd, low, high, count)
         enough = np.flatnonzero(widths <= half_width)
         if enough.size:
             designs.append(Design(int(count), int(replicates[enough[0]]), float(widths[enough[0]])))
     return designs
+
+
+def chance(
+    margin: float,
+    log_sd: float,
+    *,
+    sizes: int,
+    replicates: int,
+    low: float = 1e3,
+    high: float = 1e5,
+    level: float = 0.95,
+) -> float:
+    """Return the probability that a study decides a claim about a slope.
+
+    A claim is decided when the slope's whole interval lies on one side of the edge of its region. With the true slope
+    at a distance ``margin`` from the edge, that has the probability P(T > t), T noncentral t with R - 1 degrees of
+    freedom.
+
+    Parameters
+    ----------
+    margin : float
+        Distance of the true slope from the edge: 0.1 for a slope of -0.5 and the rule ``at_most = -0.4``. For a rule
+        ``within`` take the nearer edge; the result is then a little too large where both are near.
+    log_sd : float
+        Standard deviation of the log loss of one replicate.
+    sizes, replicates : int
+        The design.
+    low, high : float
+        Smallest and largest size, log-equispaced between.
+    level : float, default 0.95
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> [round(chance(0.1, 0.6, sizes=8, replicates=r), 2) for r in (5, 10, 20)]
+    [0.23, 0.52, 0.85]
+    """
+    _check(log_sd, low, high, [sizes], level)
+    if not margin > 0 or replicates < 2:
+        raise ValueError("needed are margin > 0 and replicates >= 2")
+    if log_sd == 0:
+        return 1.0
+    distance = margin * np.sqrt(replicates) / _slope_sd(log_sd, low, high, sizes)
+    return float(stats.nct.sf(stats.t.ppf(0.5 + level / 2, replicates - 1), replicates - 1, distance))
+
+
+def _check(log_sd: float, low: float, high: float, sizes: Sequence[int], level: float) -> None:
+    if not (log_sd >= 0 and 0 < low < high and 0 < level < 1):
+        raise ValueError("needed are log_sd >= 0, 0 < low < high and 0 < level < 1")
+    if min(sizes) < 2:
+        raise ValueError("a slope needs at least 2 sizes")
+
+
+def _slope_sd(log_sd: float, low: float, high: float, sizes: int) -> float:
+    """Return the standard deviation of the slope of one replicate over log-equispaced sizes."""
+    x = np.linspace(np.log(low), np.log(high), sizes)
+    return float(log_sd / np.sqrt(np.sum((x - x.mean()) ** 2)))
