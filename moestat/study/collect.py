@@ -21,6 +21,7 @@ from moestat.study.errors import UserError
 from moestat.study.plan import PlannedCell
 from moestat.study.shard import Variable
 from moestat.study.store import FAILED_FOR_GOOD, Entry, Scan, in_order
+from moestat.study.values import BINARY
 
 MISSING = -1
 Index = slice | np.ndarray
@@ -216,7 +217,9 @@ class _Collector:
                 values = (
                     np.where(np.isnan(values), MISSING, values).astype(np.int64) if values.dtype.kind == "f" else values
                 )
-            (coords if table.coord else data)[name] = (dims, values, dict(table.attrs))
+            # truth values with gaps become numbers; what they are decides which interval is theirs
+            binary = {BINARY: 1} if table.dtype.kind == "b" and values.dtype.kind == "f" else {}
+            (coords if table.coord else data)[name] = (dims, values, dict(table.attrs) | binary)
         shape = (*(len(v) for v in (plan.arms, *plan.axes.values())), plan.replicates)
         if "status" not in data:
             data["status"] = ((*grid, "replicate"), np.full(shape, MISSING, dtype=np.int64), {})

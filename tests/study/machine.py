@@ -103,7 +103,7 @@ def outside(*words: object, timeout: float = 120, **more: str) -> tuple[int, str
 def results(out: Path, name: str = "study") -> xr.Dataset:
     """The results of a study at the preset 'quick', without the attributes (they hold the date)."""
     with xr.open_dataset(out / name / "quick" / "results.nc", engine="h5netcdf") as dataset:
-        return dataset.load().drop_attrs()
+        return dataset.load().drop_attrs(deep=False)
 
 
 def shards(out: Path, name: str = "study") -> list[Path]:

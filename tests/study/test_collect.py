@@ -113,6 +113,15 @@ attrs = {"text": "x\\ny", "real": 0.5, "whole": 3}"""
     assert (found["text"] == "x\ny").all() and (found["real"] == 0.5).all() and (found["whole"] == 3).all()
 
 
+def test_truth_values_with_gaps_are_still_known_as_truth_values(collected):
+    code, err, found = collected(
+        'if s.n == 10:\n    data["flag"] = ("replicate", [r % 2 == 0 for r in replicates])', replicates=3
+    )
+    assert code == 0, err
+    assert found["flag"].dtype == float and found["flag"].attrs["binary"] == 1
+    assert found["flag"].sel(arm="mean", n=10).values.tolist() == [1, 0, 1] and np.isnan(found["flag"].sel(n=20)).all()
+
+
 def test_own_labels_that_differ_between_cells_are_united_in_order(collected):
     body = """\
 labels = [s.n, s.n + 10]
