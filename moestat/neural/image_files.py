@@ -7,7 +7,6 @@ the file.
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from pathlib import Path
 
@@ -43,28 +42,6 @@ def load(path: str | Path) -> Images:
     if path.suffix != ".npz":
         raise ImageDataError(f"{path}: a file of images must be an .npz; CIFAR and idx data are named by their folder")
     return checked(path, *_npz(path))
-
-
-def digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file, or of the names and contents of the files of a folder.
-
-    Raises
-    ------
-    ImageDataError
-        If there is no such file or folder, or it cannot be read.
-    """
-    path = Path(path)
-    if not path.exists():
-        raise ImageDataError(f"{path}: there is no such file or folder")
-    total = hashlib.sha256()
-    try:
-        for file in sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]:
-            with file.open("rb") as stream:
-                content = hashlib.file_digest(stream, "sha256").hexdigest()
-            total.update(f"{file.name} {content}\n".encode() if path.is_dir() else content.encode())
-    except OSError as error:
-        raise ImageDataError(f"{path}: cannot be read ({error.strerror})") from None
-    return total.hexdigest()
 
 
 def _npz(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

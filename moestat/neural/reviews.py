@@ -1,14 +1,13 @@
 """Reviews from a small grammar: the classification mixture of the mixture-of-transformers paper, in words.
 
-A review is about one topic and says two or three things of it, ``the NOUN was [not] [DEGREE] ADJECTIVE``. The nouns
-tell the topic (the class signal c_n of Definition 1); the adjectives carry the sign, and for half of them the sign
-depends on the topic: a soft bed is good, a soft tyre is not (the classification signal v_n). One more clause compares
-with another topic and does not count (the conflicting signal v_n'), and one is filler (the noise tokens). The order of
-the clauses is random.
+A review is about one topic and says two or three things of it in clauses ``NOUN [DEGREE] ADJECTIVE``. The nouns tell
+the topic (the class signal c_n of Definition 1); the adjectives carry the sign, and for half of them the sign depends
+on the topic: a light tyre is bad, light food is not (the classification signal v_n). One more clause, after
+``unlike``, is about another topic and does not count (the conflicting signal v_n'), and one is filler (the noise
+tokens). The order of the clauses is random.
 
-The score of a review is the sum over the counting clauses of sign x degree, where ``not`` turns the sign. Its polarity
-is the sign of the score; reviews with the score 0 are drawn again. Both are functions of the text: a perfect reader
-makes no error.
+The score of a review is the sum over the counting clauses of sign x degree. Its polarity is the sign of the score;
+reviews with the score 0 are drawn again. Both are functions of the text: a perfect reader makes no error.
 """
 
 from __future__ import annotations
@@ -20,41 +19,28 @@ import numpy as np
 from moestat.neural.labelled_text import LabelledText, labelled
 
 NOUNS = {
-    "book": ("plot", "chapter", "author", "ending", "prose"),
-    "car": ("engine", "steering", "tyre", "gearbox", "brake"),
-    "food": ("soup", "curry", "sauce", "bread", "dessert"),
-    "hotel": ("room", "bed", "lobby", "balcony", "corridor"),
-    "music": ("concert", "drummer", "chorus", "guitar", "encore"),
-    "phone": ("battery", "screen", "camera", "speaker", "charger"),
+    "book": ("plot", "prose", "ending"),
+    "car": ("engine", "tyre", "brake"),
+    "food": ("soup", "sauce", "bread"),
+    "hotel": ("room", "bed", "lobby"),
 }
 """Topic -> its nouns."""
 
-PLAIN = {"good": 1, "lovely": 1, "excellent": 1, "fine": 1, "bad": -1, "awful": -1, "poor": -1, "dull": -1}
+PLAIN = {"good": 1, "lovely": 1, "excellent": 1, "bad": -1, "awful": -1, "poor": -1}
 """Adjectives of one sign whatever the topic is."""
 
 DEPENDS = {
-    "unpredictable": "+-++--",
-    "hot": "+-+-+-",
-    "quiet": "-+-+-+",
-    "soft": "--++-+",
-    "sharp": "++--+-",
-    "long": "--+++-",
-    "light": "++-+--",
-    "heavy": "+--++-",
-    "loud": "-+--++",
-    "simple": "-++--+",
+    "light": "+-+-",
+    "heavy": "-+-+",
+    "quiet": "-+-+",
+    "sharp": "+-+-",
+    "soft": "--++",
+    "firm": "++--",
 }
-"""Adjectives whose sign depends on the topic, in the order of :data:`NOUNS`; every topic has good and bad ones."""
+"""Adjectives whose sign depends on the topic, in the order of :data:`NOUNS`; every topic has three good ones."""
 
 DEGREES = {"": 1.0, "very": 1.5, "slightly": 0.5}
-FILLER = (
-    "we went there on a monday",
-    "my brother told me about it",
-    "it rained all day",
-    "i had read of it before",
-    "that was in april",
-    "nobody else was around",
-)
+FILLER = ("on monday", "in april", "with friends", "after work")
 
 
 @dataclass(frozen=True)
@@ -109,7 +95,7 @@ def _review(topic: int, rng: np.random.Generator) -> tuple[str, float]:
     counting = [_clause(topic, rng) for _ in range(rng.integers(2, 4))]
     other = int(rng.integers(len(NOUNS) - 1))
     compared, _ = _clause(other + (other >= topic), rng)
-    parts = [text for text, _ in counting] + ["unlike elsewhere where " + compared, str(rng.choice(FILLER))]
+    parts = [text for text, _ in counting] + ["unlike " + compared, str(rng.choice(FILLER))]
     text = " . ".join(parts[i] for i in rng.permutation(len(parts))) + " ."
     return text, float(sum(value for _, value in counting))
 
@@ -120,7 +106,5 @@ def _clause(topic: int, rng: np.random.Generator) -> tuple[str, float]:
     noun = str(rng.choice(NOUNS[name]))
     adjective = str(rng.choice([*PLAIN, *DEPENDS]))
     degree = str(rng.choice(list(DEGREES)))
-    negated = bool(rng.random() < 0.25)
-    words = ["the", noun, "was", "not" if negated else "", degree, adjective]
-    value = sign(adjective, name) * DEGREES[degree] * (-1 if negated else 1)
-    return " ".join(word for word in words if word), value
+    text = " ".join(word for word in (noun, degree, adjective) if word)
+    return text, sign(adjective, name) * DEGREES[degree]

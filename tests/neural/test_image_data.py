@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from moestat.neural import image_cifar
+from moestat.neural.data_file import DataFileError, digest
 from moestat.neural.image_data import ImageDataError, digits
-from moestat.neural.image_files import digest, load
+from moestat.neural.image_files import load
 
 RNG = np.random.default_rng(7)
 
@@ -274,7 +275,7 @@ def test_the_digest_tells_contents_apart(tmp_path):
     (tmp_path / "a" / "test_batch").write_bytes(b"other")
     assert digest(tmp_path / "a") != before
     assert digest(tmp_path / "a" / "test_batch") != before
-    with pytest.raises(ImageDataError, match="no such file"):
+    with pytest.raises(DataFileError, match="no such file"):
         digest(tmp_path / "b")
 
 

@@ -8,19 +8,20 @@ import pytest
 from moestat.neural import reviews
 from moestat.neural.text_ids import words
 
-CLAUSE = re.compile(r"^(unlike elsewhere where )?the (\w+) was (not )?(very |slightly )?(\w+)$")
+CLAUSE = re.compile(r"^(unlike )?(\w+) (very |slightly )?(\w+)$")
 
 
 def read(text):
     """Return (topic, score) of a review, from the grammar as it is documented."""
     of = {noun: topic for topic, nouns in reviews.NOUNS.items() for noun in nouns}
-    found = [CLAUSE.match(part.strip()) for part in text.removesuffix(" .").split(" . ")]
+    parts = text.removesuffix(" .").split(" . ")
+    found = [None if part in reviews.FILLER else CLAUSE.match(part) for part in parts]
     counting = [m for m in found if m and not m[1]]
     (topic,) = {of[m[2]] for m in counting}
     (other,) = {of[m[2]] for m in found if m and m[1]}
     assert other != topic and sum(m is None for m in found) == 1
     degree = {None: 1.0, "very ": 1.5, "slightly ": 0.5}
-    return topic, sum(reviews.sign(m[5], topic) * degree[m[4]] * (-1 if m[3] else 1) for m in counting)
+    return topic, sum(reviews.sign(m[4], topic) * degree[m[3]] for m in counting)
 
 
 def test_the_text_tells_everything():
@@ -28,16 +29,16 @@ def test_the_text_tells_everything():
     for text, topic, polarity, score in zip(drawn.texts, drawn.topic, drawn.polarity, drawn.score, strict=True):
         assert read(text) == (topic, score)
         assert polarity == ("good" if score > 0 else "bad") and score != 0
-    assert max(len(words(text)) for text in drawn.texts) <= 40
+    assert max(len(words(text)) for text in drawn.texts) <= 20
 
 
-def test_no_topic_has_a_preferred_sign_by_far():
+def test_no_topic_has_a_preferred_sign():
     """Else the topic alone would tell the polarity; every mixed adjective is good somewhere and bad elsewhere."""
     for signs in reviews.DEPENDS.values():
         assert {"+", "-"} == set(signs) and len(signs) == len(reviews.NOUNS)
     for topic in reviews.NOUNS:
         total = sum(reviews.sign(word, topic) for word in [*reviews.PLAIN, *reviews.DEPENDS])
-        assert abs(total) <= 2
+        assert total == 0
 
 
 def test_targets_and_streams():
