@@ -19,20 +19,20 @@ class Strict(BaseModel):
 class Arm(Strict):
     """One arm: a name, a label for figures, and the settings in which it differs from the shared ones."""
 
-    name: Name
-    label: str = ""
-    settings: dict[str, Any] = {}
+    name: Name = Field(description="in the results, tables and claims")
+    label: str = Field("", description="in figures; the name if empty")
+    settings: dict[str, Any] = Field({}, description="settings of this arm alone")
 
 
 class Preset(Strict):
     """A size of the study: which arms, grid, replicates and settings replace the study's own."""
 
-    about: str = ""
+    about: str = Field("", description="what is different, in a sentence")
     expected: str = Field("", description="what to expect in time, e.g. '90 s on 2 cores'")
-    replicates: int = Field(ge=1)
-    grid: dict[str, list[Scalar]] = {}
+    replicates: int = Field(ge=1, description="replicates per cell")
+    grid: dict[str, list[Scalar]] = Field({}, description="axes that replace the study's")
     arms: list[str] = Field(["*"], description="names or glob patterns of the arms that run")
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = Field({}, description="settings that replace the study's")
     block: int | None = Field(None, ge=1, description="replicates per shard; the numbers do not depend on it")
     window: tuple[float, float] | None = Field(None, description="replaces the fit window of every rate")
 
@@ -42,7 +42,7 @@ class Rate(Strict):
 
     loss: str = Field(description="a variable of the results, e.g. L3")
     over: str = Field("n", description="the axis of the grid (or of the dataset) that the loss is fitted over")
-    arms: list[str] = ["*"]
+    arms: list[str] = Field(["*"], description="names or glob patterns")
     window: tuple[float, float] | None = Field(
         None, description="fit window on `over`, both ends included; all if absent"
     )
@@ -57,12 +57,14 @@ class Parameter(Strict):
 
     block: str = Field(description="the block as the paper calls it, e.g. A, eta, W")
     role: Literal["gate", "expert", "variance", "weight", "all"]
-    atoms: Literal["over-specified", "exactly specified", "all"] = "all"
+    atoms: Literal["over-specified", "exactly specified", "all"] = Field(
+        "all", description="kind of true atoms the error is of"
+    )
     loss: str = Field(description="the variable of the results that holds the block's error")
-    over: str = "n"
-    arms: list[str] = ["*"]
-    window: tuple[float, float] | None = None
-    predicted: dict[str, float] = {}
+    over: str = Field("n", description="the axis that the loss is fitted over")
+    arms: list[str] = Field(["*"], description="names or glob patterns")
+    window: tuple[float, float] | None = Field(None, description="fit window on `over`")
+    predicted: dict[str, float] = Field({}, description="arm -> exponent that the theory predicts")
 
 
 class Claim(Strict):
@@ -72,26 +74,26 @@ class Claim(Strict):
     inside is *supported*, outside is *not supported*, anything else is *inconclusive*.
     """
 
-    id: Name
+    id: Name = Field(description="a name, unique in the study")
     source: str = Field(description="where the paper says it, e.g. 'SA Fig. 1a'")
-    statement: str
+    statement: str = Field(description="what the paper says, in one sentence")
     kind: Literal["slope", "slope_difference", "mean", "difference", "log_ratio", "function"]
     variable: str = Field("", description="loss or metric, a variable of the results")
-    over: str = "n"
-    arm: str = ""
+    over: str = Field("n", description="the axis of a slope")
+    arm: str = Field("", description="the arm that the claim is about")
     versus: str = Field("", description="the arm that a difference is taken to")
     versus_variable: str = Field("", description="the variable of `versus`, when it differs from `variable`")
     at: dict[str, Scalar] = Field({}, description="coordinates at which a mean is taken")
     versus_at: dict[str, Scalar] | None = Field(
         None, description="coordinates for `versus`, when they differ from `at`"
     )
-    window: tuple[float, float] | None = None
+    window: tuple[float, float] | None = Field(None, description="fit window on `over`")
     function: str = Field("", description="'package.module:callable' for kind 'function'")
     options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
     predicted: str | float = Field("", description="what the paper says, as printed in the table")
-    within: tuple[float, float] | None = None
-    at_most: float | None = None
-    at_least: float | None = None
+    within: tuple[float, float] | None = Field(None, description="the rule: [low, high]")
+    at_most: float | None = Field(None, description="the rule: an upper limit")
+    at_least: float | None = Field(None, description="the rule: a lower limit")
     level: float = Field(0.95, gt=0.5, lt=1)
     presets: list[str] = Field(["*"], description="presets in which the claim is judged")
 
@@ -127,10 +129,10 @@ class Claim(Strict):
 class Panel(Strict):
     """One panel of a figure."""
 
-    title: str = ""
-    arms: list[str] = ["*"]
-    variable: str = ""
-    ylabel: str = ""
+    title: str = Field("", description="above the panel")
+    arms: list[str] = Field(["*"], description="names or glob patterns")
+    variable: str = Field("", description="what is drawn")
+    ylabel: str = Field("", description="label of its axis; made from the variable if empty")
     predicted: dict[str, float] = Field({}, description="arm -> exponent printed by the paper, drawn dashed")
     reference: str = Field("", description="a cell-level variable drawn as the reference, e.g. fisher_L3")
     start: str = Field("", description="the variable at the start of the optimiser, drawn dotted, e.g. start_L3")
@@ -139,43 +141,43 @@ class Panel(Strict):
 class Figure(Strict):
     """A figure: log-log rates, lines over any axis, a heat map, or a function of the user's."""
 
-    name: Name = "figure"
+    name: Name = Field("figure", description="of the files")
     kind: Literal["rates", "lines", "heatmap", "function"] = "rates"
-    title: str = ""
-    x: str = "n"
-    xlabel: str = ""
+    title: str = Field("", description="above all panels")
+    x: str = Field("n", description="the axis of the grid along x")
+    xlabel: str = Field("", description="made from x if empty")
     hue: str = Field("arm", description="dimension that is drawn as separate lines")
     y: str = Field("", description="second axis of a heat map")
-    logx: bool = True
-    logy: bool = True
-    columns: int = Field(2, ge=1, le=6)
-    panels: list[Panel] = []
-    function: str = ""
-    options: dict[str, Any] = {}
-    caption: str = ""
+    logx: bool = Field(True, description="logarithmic x axis")
+    logy: bool = Field(True, description="logarithmic y axis")
+    columns: int = Field(2, ge=1, le=6, description="panels side by side")
+    panels: list[Panel] = Field([], description="one table [[figures.panels]] each")
+    function: str = Field("", description="'package.module:callable' for kind 'function'")
+    options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
+    caption: str = Field("", description="under the figure")
 
 
 class Study(Strict):
     """A whole study file."""
 
-    title: str
-    paper: str
-    source: str
-    question: str = ""
+    title: str = Field(description="in one line")
+    paper: str = Field(description="short name of the paper")
+    source: str = Field(description="where in the paper")
+    question: str = Field("", description="what the study asks")
     about: str = Field("", description="design, what to expect and how to read the figure; goes into the report")
     experiment: str = Field(description="a module of moestat.experiments, or an import path")
-    seed: int = Field(ge=0, lt=2**63)
+    seed: int = Field(ge=0, lt=2**63, description="every random number follows from it")
     needs: list[str] = Field([], description="studies whose results this one reads; --all runs them first")
-    settings: dict[str, Any] = {}
-    grid: dict[str, list[Scalar]] = {}
-    arms: list[Arm] = Field(min_length=1)
-    presets: dict[Name, Preset]
-    rates: list[Rate] = []
+    settings: dict[str, Any] = Field({}, description="settings of every arm")
+    grid: dict[str, list[Scalar]] = Field({}, description="axis -> values; the cells are arms x grid")
+    arms: list[Arm] = Field(min_length=1, description="what is compared")
+    presets: dict[Name, Preset] = Field(description="sizes of the study; 'quick' is the default")
+    rates: list[Rate] = Field([], description="the fits")
     parameters: list[Parameter] = Field([], description="the table of parameter rates, block by block")
     summaries: list[str] = Field(
         [], description="variables whose means and intervals are tabulated per arm and grid point"
     )
-    claims: list[Claim] = []
+    claims: list[Claim] = Field([], description="what is judged")
     figures: list[Figure] = Field([], description="the first one is named figure.*")
     notes: str = Field("", description="what the simulation shows and why, for the report")
 
