@@ -21,7 +21,8 @@ and, where useful,
 The dataset holds ``status`` (int, :class:`moestat.status.Status`), ``message`` (str) and ``iterations`` per
 replicate. A variable without the dimension ``replicate`` is a property of the cell (a Fisher line, say) and must be
 the same whatever the replicates are; so must the dataset's attributes (text or numbers), which become such variables.
-Every number depends on (study seed, settings, replicate) alone.
+Every number depends on (study seed, settings, replicate) alone, but for measurements of the machine: a variable of
+seconds, say, carries the attribute ``measurement = 1`` and is compared by nobody.
 """
 
 from __future__ import annotations

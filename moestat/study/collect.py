@@ -195,7 +195,7 @@ class _Collector:
             return
         for name, variable in variables.items():
             table = self.tables.get(name)
-            if table is None or not table.replicate:
+            if table is None or not table.replicate or variable.measured:
                 continue
             own = [self._own(dim, size, variables) for dim, size in _own_sizes(variable)]
             kept = table.values[(*planned.position, *_joint([_run(rows[twice]), *own]))]

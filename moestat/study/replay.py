@@ -132,7 +132,10 @@ def _compare(result: Replay, scan: store.Scan, code: Mapping[str, str]) -> None:
             for name, v in stored.items()
         }
         result.differences = {}
-        for name in sorted(result.stored.keys() | result.variables.keys()):
+        measured = {name for name, variable in result.variables.items() if variable.measured}
+        if measured:
+            result.remarks.append(f"measurements of the machine, which are not compared: {', '.join(sorted(measured))}")
+        for name in sorted((result.stored.keys() | result.variables.keys()) - measured):
             told = difference(result.stored.get(name), result.variables.get(name))
             if told:
                 result.differences[name] = told

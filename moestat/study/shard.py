@@ -51,6 +51,11 @@ class Variable:
     attrs: Mapping[str, Any] = field(default_factory=dict)
     coord: bool = False
 
+    @property
+    def measured(self) -> bool:
+        """Whether it measures the machine (seconds, say), so that it differs each time; the experiment says so."""
+        return bool(self.attrs.get("measurement"))
+
 
 @dataclass(frozen=True)
 class Header:
