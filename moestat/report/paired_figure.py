@@ -1,0 +1,134 @@
+"""A figure of paired comparisons: the values, and beside them their differences from (or ratios to) a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from moestat.rates.estimate import mean_interval
+from moestat.report import style
+from moestat.report.tables import label
+from moestat.study.numbers import number
+from moestat.study.outcomes import is_at
+from moestat.study.spec import Figure, Scalar
+from moestat.study.values import NoAnswerError
+
+
+def paired(
+    ds: xr.Dataset,
+    figure: Figure,
+    *,
+    variables: Mapping[str, str],
+    baseline: str,
+    others: Sequence[str],
+    over: str = "arm",
+    at: Mapping[str, Scalar] | None = None,
+    ratio: bool = False,
+    region: Sequence[float] = (),
+) -> Canvas:
+    """Draw one row of two panels per variable: means with intervals, and paired differences from the baseline.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        Results.
+    figure : Figure
+        The study file's figure: title, ``x`` and its label and scale, ``logy`` of the panels on the left.
+    variables : mapping
+        Variable -> label of its axis.
+    baseline, others : str, sequence of str
+        Points of ``over``: what is compared, and what it is compared with.
+    over : str, default "arm"
+        The axis of these points; arms, or a dimension such as ``kernel``.
+    at : mapping, optional
+        Coordinates that are fixed, the arm among them if ``over`` is another axis.
+    ratio : bool, default False
+        Whether ratios (geometric means) take the place of differences.
+    region : (low, high), optional
+        Shaded on the right: where a claim holds; an end far away stands for no end.
+
+    Raises
+    ------
+    NoAnswerError
+        If a variable or a point is not in the results.
+    """
+    canvas = style.new_figure(style.TWO_COLUMNS, 0.7 + 2.1 * len(variables))
+    grid = canvas.subplots(len(variables), 2, squeeze=False)
+    names = [baseline, *others]
+    for row, (variable, ylabel) in enumerate(variables.items()):
+        taken = [_rows(ds, variable, figure.x, {**(at or {}), over: name}) for name in names]
+        left, right = grid[row]
+        for index, (name, values) in enumerate(zip(names, taken, strict=True)):
+            text = label(ds, name) if over == "arm" else name
+            places = ds[figure.x].values.astype(float)
+            _line(left, places, values, index, text, geometric=figure.logy)
+            if index:
+                change = np.log(values) - np.log(taken[0]) if ratio else values - taken[0]
+                _line(right, places, np.exp(change) if ratio else change, index, text, geometric=ratio)
+        known = label(ds, baseline) if over == "arm" else baseline
+        left.set_ylabel(ylabel)
+        right.set_ylabel(f"ratio to {known}" if ratio else f"difference from {known}")
+        right.axhline(1.0 if ratio else 0.0, color=style.REFERENCE, linewidth=1.0, zorder=1.5)
+        if len(region) == 2:
+            limits = right.get_ylim()  # the values decide what is shown, not how far the region goes
+            right.axhspan(*region, color=style.REFERENCE, alpha=0.12, linewidth=0)
+            right.set_ylim(limits)
+        for column, axes in enumerate((left, right)):
+            letter = chr(97 + 2 * row + column)
+            axes.set_title(f"({letter}) {'values' if column == 0 else 'paired comparison'}", loc="left")
+            _scales(axes, figure, ds[figure.x].values.astype(float), logy=figure.logy and column == 0)
+    for axes in grid[-1]:
+        axes.set_xlabel(figure.xlabel or figure.x)
+    handles, texts = grid[0, 0].get_legend_handles_labels()
+    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts))
+    canvas.suptitle(figure.title, weight="bold")
+    return canvas
+
+
+def _rows(ds: xr.Dataset, variable: str, x: str, at: Mapping[str, Any]) -> np.ndarray:
+    """Return a variable as (points of x, replicates)."""
+    if variable not in ds.data_vars:
+        raise NoAnswerError(f"The results hold no variable {variable!r}.")
+    array = ds[variable].astype(float)
+    for axis, value in at.items():
+        if axis not in array.dims:
+            raise NoAnswerError(f"{variable} has no axis {axis!r}.")
+        here = np.flatnonzero(is_at(ds[axis], value).values)
+        if here.size == 0:
+            raise NoAnswerError(f"{axis} = {value!r} is not in the results.")
+        array = array.isel({axis: int(here[0])})
+    array = array.squeeze([d for d in array.dims if d not in (x, "replicate") and array.sizes[d] == 1], drop=True)
+    if set(array.dims) != {x, "replicate"}:
+        raise NoAnswerError(
+            f"{variable} runs over {', '.join(map(str, array.dims))}, not over {x} and replicate alone."
+        )
+    return array.transpose(x, "replicate").values
+
+
+def _line(axes: Axes, x: np.ndarray, rows: np.ndarray, index: int, text: str, *, geometric: bool) -> None:
+    found = np.full((len(rows), 3), np.nan)
+    for i, row in enumerate(rows):
+        kept = row[np.isfinite(row) & ((row > 0) | (not geometric))]
+        if kept.size:
+            mean, _, low, high = mean_interval(np.log(kept) if geometric else kept)
+            found[i] = np.exp((mean, low, high)) if geometric else (mean, low, high)
+    mean, low, high = found.T
+    known = np.isfinite(mean)
+    half = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
+    axes.errorbar(
+        x[known], mean[known], half, color=style.colour(index), label=text, elinewidth=1.0, **style.marker(index)
+    )
+
+
+def _scales(axes: Axes, figure: Figure, places: np.ndarray, *, logy: bool) -> None:
+    axes.set_yscale("log" if logy else "linear")
+    if figure.logx and np.all(places > 0):
+        axes.set_xscale("log")
+        if len(places) <= 8:
+            axes.set_xticks(places, [number(p) for p in places])
+            axes.set_xticks([], minor=True)
