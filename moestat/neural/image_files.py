@@ -45,6 +45,8 @@ def load(path: str | Path) -> Images:
 
 
 def _npz(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    if not zipfile.is_zipfile(path):
+        raise ImageDataError(f"{path}: it is not a whole .npz file")
     keys = ("x_train", "y_train", "x_test", "y_test")
     try:
         with np.load(path, allow_pickle=False) as archive:
