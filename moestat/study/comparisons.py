@@ -8,6 +8,7 @@ compared is left out, and the note says how many were used.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -39,6 +40,42 @@ def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, over: str = "experts") 
     mean, _, low, high = mean_interval(lead.T, 1 - (1 - claim.level) / lead.shape[1])
     rival = points[~here][int(np.argmin(mean))]
     return Estimate(float(mean.min()), float(low.min()), float(high.min()), f"best other: {over} = {rival}; {note}")
+
+
+def lead(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = False) -> Estimate:
+    """Estimate by how much the mean of ``claim.arm`` exceeds the best of the ``others``, which are arms.
+
+    ``lower``: how far it stays below the lowest of them. The interval is that of :func:`peak`: above 0, no other arm
+    reaches it; below 0, some other arm is beyond it.
+    """
+    names = [name for name in others if name != claim.arm]
+    if not names:
+        raise NoAnswerError("At least one other arm is needed to compare with.")
+    sides = [_rows(ds, claim.variable, arm, claim.at, []) for arm in (claim.arm, *names)]
+    sides, note = _complete(*sides)
+    leads = np.concatenate([(other - sides[0]) if lower else (sides[0] - other) for other in sides[1:]], axis=1)
+    mean, _, low, high = mean_interval(leads.T, 1 - (1 - claim.level) / len(names))
+    rival = names[int(np.argmin(mean))]
+    return Estimate(float(mean.min()), float(low.min()), float(high.min()), f"best other: {rival}; {note}")
+
+
+def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar]) -> Estimate:
+    """Estimate the largest difference of the means at any two of some ``values`` of the axis ``over``.
+
+    Differences are paired by replicate. The interval covers all pairs at once (Bonferroni): above a bound if some pair
+    differs by more, below if no pair does.
+    """
+    pairs = list(itertools.combinations(range(len(values)), 2))
+    if not pairs:
+        raise NoAnswerError(f"At least two values of {over} are needed.")
+    rows, note = _complete(*(_rows(ds, claim.variable, claim.arm, {**claim.at, over: v}, []) for v in values))
+    gaps = np.stack([rows[i][:, 0] - rows[j][:, 0] for i, j in pairs])
+    mean, _, low, high = mean_interval(gaps, 1 - (1 - claim.level) / len(pairs))
+    nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
+    farthest = np.maximum(np.abs(low), np.abs(high))
+    i, j = pairs[int(np.argmax(np.abs(mean)))]
+    note = f"largest between {over} = {values[i]} and {values[j]}; {note}"
+    return Estimate(float(np.abs(mean).max()), float(nearest.max()), float(farthest.max()), note)
 
 
 def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> Estimate:

@@ -112,3 +112,29 @@ def test_what_is_not_there_is_named(change, message):
         comparisons.largest(dataset(gaussian([0, 1, 2], 4, 8)), claim(**change))
     with pytest.raises(NoAnswerError, match="also runs over experts"):
         comparisons.spread(dataset(gaussian([0, 1, 2], 4, 8)), claim())
+
+
+def test_lead_over_other_arms_in_both_directions():
+    runs = np.repeat(gaussian([0.5, 0.9, 0.7], 20, 0, sd=0.05)[:, None], len(EXPERTS), axis=1)
+    ds = dataset(runs, arms=("a", "b", "c")).isel(experts=0)
+    best = comparisons.lead(ds, claim(arm="b"), others=["a", "b", "c"])
+    assert best.value == pytest.approx(float((ds.accuracy[1] - ds.accuracy[2]).mean()))
+    assert 0 < best.low < best.value and "best other: c; 20 of 20" in best.note
+    lowest = comparisons.lead(ds, claim(arm="a"), others=["a", "b", "c"], lower=True)
+    assert lowest.value == pytest.approx(float((ds.accuracy[2] - ds.accuracy[0]).mean()))
+    assert comparisons.lead(ds, claim(arm="c"), others=["b"]).high < 0
+    with pytest.raises(NoAnswerError, match="other arm"):
+        comparisons.lead(ds, claim(arm="a"), others=["a"])
+
+
+def test_widest_is_the_largest_paired_difference():
+    shared = gaussian([0, 0, 0], 12, 1)[:1]
+    ds = dataset(shared + np.array([[0.0], [0.3], [-0.4]]))
+    found = comparisons.widest(ds, claim(), over="experts", values=[4, 8, 16])
+    assert (found.value, found.low, found.high) == pytest.approx((0.7, 0.7, 0.7))
+    assert "experts = 8 and 16" in found.note
+    assert comparisons.widest(ds, claim(), over="experts", values=[4, 8]).value == pytest.approx(0.3)
+    noise = comparisons.widest(dataset(gaussian([0, 0, 0], 12, 2)), claim(), over="experts", values=[4, 8, 16])
+    assert noise.low == 0 < noise.value < noise.high
+    with pytest.raises(NoAnswerError, match="two values"):
+        comparisons.widest(ds, claim(), over="experts", values=[4])
