@@ -1,0 +1,103 @@
+"""Sphinx: how the documentation is built.
+
+python -m sphinx -W --keep-going -b html docs docs/_build
+"""
+
+import re
+import shutil
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(HERE))
+
+import study_keys  # noqa: E402
+
+import moestat  # noqa: E402
+
+project = "moestat"
+author = "The moestat developers"
+copyright = author
+release = version = moestat.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_nb",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "jupyter_execute"]
+root_doc = "index"
+language = "en-GB"
+
+# Pages that live elsewhere or are made: copied here before Sphinx looks for its sources, and ignored by git.
+notebooks = HERE / "notebooks"
+notebooks.mkdir(exist_ok=True)
+for stale in notebooks.glob("*.ipynb"):
+    stale.unlink()
+for notebook in sorted((ROOT / "studies" / "notebooks").glob("*.ipynb")):
+    shutil.copy(notebook, notebooks)
+(HERE / "_made").mkdir(exist_ok=True)
+(HERE / "_made" / "study_keys.md").write_text(study_keys.page(), encoding="utf-8")
+exclude_patterns.append("_made")
+
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"
+suppress_warnings = ["mystnb.unknown_mime_type"]
+
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_default_options = {"members": True, "member-order": "bysource", "exclude-members": "model_config"}
+autodoc_typehints = "signature"
+autodoc_mock_imports = ["cupy", "cupyx"]
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "moestat"
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_show_sourcelink = False
+html_static_path = []
+
+
+def _escaped(lines: list[str]) -> Iterator[str]:
+    """Escape the bars of |a - b|, which reStructuredText would read as a substitution, outside of code and formulas."""
+    inside = None  # the indentation of the directive or paragraph whose block we are in
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if inside is not None and line.strip() and indent <= inside:
+            inside = None
+        if inside is None and not line.lstrip().startswith(">>>"):
+            parts = re.split(r"(``.*?``|`[^`]*`)", line)
+            line = "".join(part if part.startswith("`") else part.replace("|", r"\|") for part in parts)
+            if line.rstrip().endswith("::") or line.lstrip().startswith(".. math"):
+                inside = indent
+        yield line
+
+
+def _escape(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    lines[:] = _escaped(lines)
+
+
+def _skip(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    return True if isinstance(obj, types.GenericAlias) else None  # an alias such as tuple[float, float]
+
+
+def setup(app: Any) -> None:
+    """Connect the handlers, the first one before numpydoc's."""
+    app.connect("autodoc-process-docstring", _escape, priority=1)
+    app.connect("autodoc-skip-member", _skip)
