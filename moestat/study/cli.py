@@ -48,7 +48,7 @@ def _dispatch(words: list[str]) -> int:
         command = "run"
     arguments = options.parser(command).parse_args(words)
     if command == "run" and arguments.list:
-        return _list()
+        return _list(arguments)
     if command == "run" and arguments.claims:
         return _claims(arguments)
     if command == "run" and arguments.write:
@@ -64,10 +64,18 @@ def _dispatch(words: list[str]) -> int:
 # -- commands ---------------------------------------------------------------------------------------------------
 
 
-def _list() -> int:
+def _known(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Return the known studies, or those of the paper that was asked for."""
     from moestat.study import load
 
     known = load.known_studies()
+    return load.of_paper(known, arguments.paper) if arguments.paper else known
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from moestat.study import load
+
+    known = _known(arguments)
     width = max((len(name) for name in known), default=0)
     for name, path in known.items():
         print(f"{name:{width}}  {load.title(path)}")
@@ -135,12 +143,11 @@ def _print_report(report: Any) -> None:
 
 
 def _run_all(arguments: argparse.Namespace) -> int:
-    from moestat.study import load
     from moestat.study.run import run
 
     if arguments.study:
         raise InputError("--all runs every study; it takes no name")
-    known = _needed_first(load.known_studies())
+    known = _needed_first(_known(arguments))
     if not known:
         raise InputError("there are no studies to run")
     problems: list[str] = []
@@ -184,22 +191,20 @@ def _needed_first(known: Mapping[str, Path]) -> dict[str, Path]:
 
 
 def _claims(arguments: argparse.Namespace) -> int:
-    from moestat.study import load
-
     if arguments.study:
         raise InputError("--claims shows every study; it takes no name")
     if arguments.write:
-        return _write_claims(arguments.out, arguments.write)
-    _print_all_claims(arguments.out, load.known_studies())
+        return _write_claims(arguments.out, arguments.write, _known(arguments))
+    _print_all_claims(arguments.out, _known(arguments))
     return 0
 
 
-def _write_claims(out: Path, file: Path) -> int:
+def _write_claims(out: Path, file: Path, known: Mapping[str, Path]) -> int:
     """Write the ledger as a page; a study file that cannot be read is an error here, as its claims would be lost."""
     from moestat.report import ledger, ledger_page
     from moestat.study import files, load
 
-    studies = {name: load.read(path).study for name, path in load.known_studies().items()}
+    studies = {name: load.read(path).study for name, path in known.items()}
     table = ledger.ledger(out, studies)
     file.parent.mkdir(parents=True, exist_ok=True)
     files.write(file, ledger_page.page(table, studies).encode())

@@ -7,8 +7,10 @@ works too.
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +68,26 @@ def title(path: Path) -> str:
         return str(parse(path)[1].get("title", "(no title)"))
     except InputError as error:
         return f"(cannot be read: {error})"
+
+
+def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
+    """Return the studies of one paper.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message lists the papers.
+    """
+    from moestat.study.words import listed, nearest
+
+    papers: dict[str, list[str]] = {}
+    for name, path in known.items():
+        with contextlib.suppress(InputError):  # a file that cannot be read belongs to no paper
+            papers.setdefault(str(parse(path)[1].get("paper", "")), []).append(name)
+    if paper not in papers:
+        known_papers = listed(sorted(papers))
+        raise InputError(f"there is no study of the paper {paper!r}{nearest(paper, papers)}; papers are {known_papers}")
+    return {name: known[name] for name in papers[paper]}
 
 
 def find(name: str | Path) -> Path:

@@ -29,6 +29,7 @@ examples:
   python -m moestat.study sigmoid_vs_softmax --set d=4 --out try  with another setting, in another folder
   python -m moestat.study my_study.toml --dry-run                 check a study file of your own; compute nothing
   python -m moestat.study --all --preset quick                    every study, and one table of all claims
+  python -m moestat.study --all --paper sigmoid-attention         every study of one paper
 
 other subcommands (each has its own --help):
   status STUDY                        what is done, missing, failed, stale, and the command that completes it
@@ -128,6 +129,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         more.add_argument(
             "--claims", action="store_true", help="every claim of every study, with its verdict or 'not run'"
         )
+        more.add_argument("--paper", metavar="PAPER", help="with --list, --all, --claims: the studies of one paper")
         more.add_argument(
             "--write", type=_file, metavar="FILE.md", help="with --claims: write them as a page, with their provenance"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -97,6 +98,13 @@ def test_every_study_at_once_ends_with_one_table_of_claims(tmp_path, monkeypatch
     last = out[out.rindex("2 claims:") :]
     assert "one" in last and "two" in last and last.count("mean-rate") == 2
     assert inside("--all", "one")[0] == 2
+    other = (folder / "two.toml").read_text().replace('paper = "', 'paper = "other-')
+    (folder / "two.toml").write_text(other)
+    paper = re.search(r'paper = "(.*)"', other)[1]
+    code, out, _ = inside("--list", "--paper", paper)
+    assert code == 0 and out.split()[0] == "two" and "one" not in out
+    code, out, err = inside("--all", "--paper", "other", "--dry-run")
+    assert code == 2 and "no study of the paper 'other'" in err and paper in err
 
 
 def test_status_of_a_study_that_was_never_run(tmp_path):
