@@ -11,10 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from moestat import fingerprint
 from moestat.experiments.cell import Cell, SettingsModel
+from moestat.neural.corpus import load_checked, with_digest
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
@@ -51,7 +52,12 @@ class Settings(SettingsModel):
     file: str = Field(
         "", description="the user's own text, enwik8, text8 or a folder of WikiText; shipped plays if empty"
     )
-    file_sha256: str = Field("", description="SHA-256 of the file")
+    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _file(cls, given: Any) -> Any:
+        return with_digest(given) if isinstance(given, dict) else given
 
     @field_validator("heads")
     @classmethod
@@ -146,7 +152,6 @@ def _model(cell: Cell, settings: Settings, replicate: int, vocabulary: int, leng
 
 def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
     from moestat.neural.checkpoint import Checkpoints, folder_of
-    from moestat.neural.corpus import load_checked
     from moestat.neural.lm_training import bits, evaluate, train
 
     corpus = load_checked(settings.file, settings.file_sha256).require(settings.length + 1)
@@ -182,7 +187,6 @@ def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dic
 def _timed(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
     import torch
 
-    from moestat.neural.corpus import load_checked
     from moestat.neural.throughput import throughput
 
     corpus = load_checked(settings.file, settings.file_sha256).require(max(settings.windows) + 1)

@@ -131,9 +131,16 @@ def test_speeds(text):
     assert (found["inference_throughput"] > found["training_throughput"]).sel(hardware="cpu").all()
 
 
-def test_the_users_file_is_checked(text):
-    with pytest.raises(CorpusError, match="file_sha256 is 'x'"):
-        attention_lm.run(cell(text, file_sha256="x"), [0])
+def test_the_users_file_is_checked(text, tmp_path):
+    assert attention_lm.Settings(file=text["file"]).file_sha256 == text["file_sha256"]
+    with pytest.raises(ValidationError, match="file_sha256 is 'x'"):
+        attention_lm.Settings(file=text["file"], file_sha256="x")
+    changed = tmp_path / "changed.txt"
+    changed.write_text("abc" * 1000)
+    planned = cell({"file": str(changed)})
+    changed.write_text("abcd" * 1000)
+    with pytest.raises(ValidationError, match="a changed or a truncated one"):
+        attention_lm.run(planned, [0])
     with pytest.raises(CorpusError, match="windows of 5001 are asked for"):
         attention_lm.run(cell(text, measure="throughput", windows=(8, 5000)), [0])
 

@@ -128,6 +128,11 @@ def test_a_named_file_comes_with_its_checksum(tmp_path):
     with pytest.raises(CorpusError, match=f"file_sha256 is '', but the file's is '{right}'"):
         corpus.load_checked(str(path), "")
     assert corpus.load_checked("", "") is corpus.load()
+    for given in ({"file": str(path)}, {"file": str(path), "file_sha256": right}):
+        assert corpus.with_digest(given) == {"file": str(path), "file_sha256": right}
+    assert corpus.with_digest({"length": 3}) == {"length": 3, "file_sha256": ""}
+    with pytest.raises(CorpusError, match="another file, a changed or a truncated one"):
+        corpus.with_digest({"file": str(path), "file_sha256": "x"})
     whole = corpus.digest(wikitext(tmp_path))
     wikitext(tmp_path, test="another\n")
     assert corpus.digest(tmp_path) != whole
