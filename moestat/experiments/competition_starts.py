@@ -51,7 +51,9 @@ def random_starts(
     design = np.ascontiguousarray(model.features(x).T)
     target = np.arctanh(np.clip(y, -_FLAT, _FLAT)) if model.expert == "tanh" else y
     rows = rng.integers(len(y), size=(starts * atoms, model.d + 4))
-    planes = np.stack([np.linalg.lstsq(design[row], target[row], rcond=None)[0] for row in rows])
+    planes = np.zeros((len(rows), model.weight_size))
+    for k, row in enumerate(rows):
+        planes[k] = np.linalg.lstsq(design[row], target[row], rcond=None)[0]
     # a nearly singular sample of x makes a huge plane
-    weights = np.clip(planes.reshape(starts, atoms, -1), -5.0, 5.0)
+    weights = np.clip(planes.reshape(starts, atoms, model.weight_size), -5.0, 5.0)
     return np.concatenate([weights, np.full((starts, atoms, 1), np.var(y) / atoms)], axis=-1)

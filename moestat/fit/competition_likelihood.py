@@ -100,6 +100,18 @@ def slopes(model: Competition, free: Array, features: Array, y: Array, temperatu
     return Slopes(log_density, through if bend is None else through * bend, 0.5 * r * (residual * pull - 1.0))
 
 
+def hard_log_density(model: Competition, free: Array, features: Array, y: Array) -> Array:
+    """Return log p(y | x) alone, at temperature 0; arguments as in :func:`slopes`."""
+    xp = namespace(free, features, y)
+    theta = xp.reshape(free, (*free.shape[:-1], -1, model.atom_size))
+    g, _ = model.outputs(theta[..., model.w], features)
+    log_variance = theta[..., model.variance]
+    logits, _ = model.logits(g, 0.0)
+    residual = y[..., None, :] - g
+    joint = logits - 0.5 * (residual * residual * xp.exp(-log_variance) + log_variance + LOG_2PI)
+    return log_sum_exp(joint) - log_sum_exp(logits)
+
+
 def scores(at: Slopes, features: Array) -> Array:
     """Return the derivatives in every free coordinate, sample by sample, (..., k P, n)."""
     xp = namespace(features)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from moestat.arrays import Array, namespace
-from moestat.fit.competition_likelihood import Data, likelihood_problem, scores, slopes
+from moestat.fit.competition_likelihood import Data, hard_log_density, likelihood_problem, scores, slopes
 from moestat.fit.gram import Gram
 from moestat.models.blocks import member_blocks
 from moestat.models.competition import Competition
@@ -136,7 +136,7 @@ def _best_move(
         some = xp.asarray([_NEWTON[i % len(_NEWTON)] if i % 4 == 3 else 0.0 for i in range(noise.shape[0])])
         moves = xp.concat([*steps, noise[None, :, :] + some[None, :, None] * newton[:, None, :]], axis=1)
         smooth = xp.matmul(moves, slope[..., None])[..., 0] - 0.5 * xp.sum(moves * xp.matmul(moves, curve), axis=-1)
-        moved = slopes(model, at[:, None, :] + moves, features[:, None, :, :], y[:, None, :], 0.0).log_density
+        moved = hard_log_density(model, at[:, None, :] + moves, features[:, None, :, :], y[:, None, :])
         promise = smooth + xp.sum(moved - here.log_density[:, None, :], axis=-1)
         promise = xp.where(xp.isfinite(promise), promise, xp.full_like(promise, -xp.inf))
         chosen = xp.argmax(promise, axis=1)[:, None, None]
