@@ -112,11 +112,18 @@ def stage_lengths(
         "steps_to_attention": (second, out["self_attention"] >= attention_level),
         "steps_to_quarter": (second, loss <= loss[:, begin : begin + 1] / 4),
     }
+    about = {
+        "steps_to_gap": f"stage I: specialisation gap of {gap_level:g}",
+        "steps_to_loss": f"stage I: test loss of {loss_level:g}",
+        "steps_to_attention": f"stage II: $p(v_n, v_n)$ of {attention_level:g}",
+        "steps_to_quarter": "stage II: a quarter of the test loss",
+    }
     variables: Variables = {}
     for name, (inside, done) in passages.items():
         steps = epochs[inside] - (0 if inside is first else ends[0])
         hit = done[:, inside]
         reached = np.any(hit, axis=1)
-        variables[name] = "replicate", np.where(reached, steps[np.argmax(hit, axis=1)], np.nan)
+        first_hit = np.where(reached, steps[np.argmax(hit, axis=1)], np.nan)
+        variables[name] = "replicate", first_hit, {"long_name": about[name]}
         variables[f"{name}_reached"] = "replicate", reached
     return variables

@@ -12,6 +12,7 @@ import xarray as xr
 
 from moestat import rates, streams
 from moestat.rates.estimate import replicate_slopes
+from moestat.study.claim_estimates import proportion_interval
 from moestat.study.claims import Estimate
 from moestat.study.outcomes import is_at
 from moestat.study.spec import Claim, Scalar
@@ -32,6 +33,17 @@ def smallest(ds: xr.Dataset, claim: Claim, *, over: Sequence[str]) -> Estimate:
         raise NoAnswerError(f"{claim.variable} has no value there.")
     value = float(values.min())
     return Estimate(value, value, value, f"smallest of {values.size} values")
+
+
+def share(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Estimate the share of replicates in which ``claim.variable`` (0 or 1) is true, with its exact interval."""
+    array = _cut(ds, claim.variable, claim.arm, claim.at)
+    left = [str(d) for d in array.dims if d != "replicate"]
+    if left:
+        raise NoAnswerError(f"{claim.variable} also runs over {', '.join(left)}: fix it in 'at'.")
+    known = array.values[np.isfinite(array.values)]
+    low, high = proportion_interval(int(known.sum()), known.size, claim.level)
+    return Estimate(float(known.mean()), low, high, f"{int(known.sum())} of {known.size} replicates")
 
 
 def median_slope(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: float = 0.0) -> Estimate:
