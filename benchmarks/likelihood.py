@@ -1,7 +1,8 @@
 """Maximum likelihood of softmax-gated Gaussian mixtures of experts: this package, a NumPy EM loop, R's flexmix.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py             # about 3 CPU minutes
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --starts random --replicates 8
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --starts random
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --study     # a whole study, estimated
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --r         # and flexmix, if R has it
 
 The job is one fit of the one-dimensional two-component model of arXiv 2305.03288: five starts, the best counts. The
@@ -22,6 +23,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +37,9 @@ from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])
 MODEL = SoftmaxGaussian(1)
-RESULTS = Path(__file__).parent / "results" / "likelihood.json"
+RESULTS = Path(__file__).parent / "results"
+STUDY_SIZES = np.round(np.geomspace(100, 100_000, 40)).astype(int)
+STUDY_REPLICATES = 40
 FLEXMIX = """
 suppressMessages(library(flexmix))
 folder <- commandArgs(TRUE)[1]
@@ -133,14 +137,38 @@ def has_flexmix() -> bool:
     return subprocess.run(["Rscript", "-e", "library(flexmix)"], capture_output=True, check=False).returncode == 0
 
 
-def case(experts: int, n: int, replicates: int, policy: str, tolerance: float, with_r: bool) -> dict[str, object]:
-    rng = np.random.default_rng([experts, n])
+def job(
+    rng: np.random.Generator, experts: int, n: int, replicates: int, policy: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Data and five starts of each replicate."""
     x = rng.uniform(0, 1, (replicates, n, 1))
     y = np.stack([gaussian.sample(MODEL, TRUTH, points, rng) for points in x])
     if policy == "near":
-        starts = np.stack([near_starts(TRUTH, experts, 5, 0.1, rng) for _ in range(replicates)])
-    else:
-        starts = np.stack([random_starts(x[b], y[b], experts, 5, rng) for b in range(replicates)])
+        return x, y, np.stack([near_starts(TRUTH, experts, 5, 0.1, rng) for _ in range(replicates)])
+    return x, y, np.stack([random_starts(x[b], y[b], experts, 5, rng) for b in range(replicates)])
+
+
+def study(experts: int, replicates: int, policy: str) -> dict[str, float | int | str]:
+    """CPU seconds of 40 sizes from 1e2 to 1e5, 40 replicates, five starts, estimated from a few replicates of each."""
+    seconds, smallest = 0.0, np.inf
+    for n in STUDY_SIZES:
+        x, y, starts = job(np.random.default_rng([experts, int(n)]), experts, int(n), replicates, policy)
+        begin = time.process_time()
+        fit = maximum_likelihood(x, y, starts, truth=TRUTH)
+        seconds += time.process_time() - begin
+        smallest = min(smallest, float(fit.gain.min()))
+    return {
+        "K": experts,
+        "starts": policy,
+        "measured_fits": replicates * len(STUDY_SIZES),
+        "seconds_per_fit": seconds / replicates / len(STUDY_SIZES),
+        "study_cpu_seconds": seconds / replicates * STUDY_REPLICATES,
+        "smallest_gain": smallest,
+    }
+
+
+def case(experts: int, n: int, replicates: int, policy: str, tolerance: float, with_r: bool) -> dict[str, object]:
+    x, y, starts = job(np.random.default_rng([experts, n]), experts, n, replicates, policy)
     truth = gaussian.log_likelihood(MODEL, np.broadcast_to(TRUTH, (replicates, *TRUTH.shape)), x, y)
 
     begin = time.process_time()
@@ -184,23 +212,33 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=None, help="default: 6 at n <= 20000, 2 above")
     parser.add_argument("--starts", choices=["near", "random"], default="near")
     parser.add_argument("--tolerance", type=float, default=1e-6, help="of the loop")
+    parser.add_argument(
+        "--study", action="store_true", help="estimate the cost of 40 sizes x 40 replicates, ours alone"
+    )
     parser.add_argument("--r", action="store_true", help="also run flexmix, from the first start")
     args = parser.parse_args()
     if args.r and not has_flexmix():
         parser.error("R with the package flexmix is not installed")
     print(f"{platform.processor() or platform.machine()}, NumPy {np.__version__}, one thread; CPU seconds per fit")
-    rows = []
+    rows: list[dict] = []
     with threadpool_limits(1):
         for experts in args.experts:
-            for n in args.sizes:
-                replicates = args.replicates or (6 if n <= 20_000 else 2)
-                row = case(experts, n, replicates, args.starts, args.tolerance, args.r)
+            if args.study:
+                cases: Iterable[dict] = [study(experts, args.replicates or 2, args.starts)]
+            else:
+                cases = (
+                    case(experts, n, args.replicates or (6 if n <= 20_000 else 2), args.starts, args.tolerance, args.r)
+                    for n in args.sizes
+                )
+            for row in cases:
                 rows.append(row)
-                print("  ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()))
+                text = (f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
+                print("  ".join(text), flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {peak:.0f} MiB")
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+    name = "likelihood" + ("-study" if args.study else "") + ("-random" if args.starts == "random" else "")
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

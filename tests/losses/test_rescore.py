@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,13 @@ def test_the_layout_of_the_published_scripts_is_read():
     # two input dimensions: b and a have two coordinates each
     wide = from_blocks(rng.normal(size=(1, 1, 3, 1)), rng.normal(size=(1, 1, 3, 2)), np.ones((1, 1, 1, 2)))
     assert wide.shape == (1, 1, 2, SoftmaxGaussian(2).atom_size)
+
+
+def test_the_example_of_the_documentation_runs(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "howto-rescore.md").read_text(encoding="utf-8")
+    exec(page.split("```python\n")[1].split("```")[0], {})
+    printed = capsys.readouterr().out
+    assert printed.startswith("slope -0.") and "NOT TRUSTED" not in printed
 
 
 def test_bad_input_gets_one_clear_sentence():
