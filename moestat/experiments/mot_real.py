@@ -94,6 +94,8 @@ class Problem:
         How the router reads the inputs.
     features : int
         Numbers of a token, or number of ids.
+    centre : ndarray, shape (features,), optional
+        What the router subtracts from the counts of the ids.
     """
 
     inputs: tuple[np.ndarray, np.ndarray]
@@ -104,6 +106,7 @@ class Problem:
     encoder: Callable[[Shape], Encoder]
     reads: Reads
     features: int
+    centre: np.ndarray | None = None
 
 
 def measure(
@@ -182,7 +185,8 @@ def _replicate(cell: Cell, settings: MixtureSettings, replicate: int, posed: Pro
     start = cell.generator(replicate, "start", model=settings.model, experts=experts, features=posed.features, **sizes)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(start.integers(2**63)))
-        router = SampleRouter(posed.reads, posed.inputs[0].shape[1], posed.features, experts)
+        centre = None if posed.centre is None else torch.from_numpy(posed.centre.astype(np.float32))
+        router = SampleRouter(posed.reads, posed.inputs[0].shape[1], posed.features, experts, centre)
         model = Model(settings.model, experts, posed.encoder, Shape(outputs=posed.outputs, **sizes), router)
     where = torch.device(device)
     training, test = (

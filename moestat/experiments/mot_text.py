@@ -14,7 +14,7 @@ from moestat.experiments.cell import Cell
 from moestat.experiments.mot_real import MixtureSettings, Problem, measure
 from moestat.neural import reviews
 from moestat.neural.labelled_text import LabelledText, holdout, read_csv
-from moestat.neural.text_ids import ByteIds, WordIds
+from moestat.neural.text_ids import ByteIds, WordIds, mean_counts
 
 TEST_SHARE = 0.2
 """Share of a user's texts that is held out."""
@@ -31,6 +31,9 @@ class Settings(MixtureSettings):
     label: str = Field("polarity", description="column of the classes; of the reviews also 'topic'")
     number: str = Field("score", description="column of the numbers of a regression")
     ids: Literal["words", "bytes"] = "words"
+    router: Literal["centred", "counts"] = Field(
+        "centred", description="ours: the router reads counts of words less their means; 'counts' is sum_l Theta' X_l"
+    )
     length: int = Field(20, ge=1, description="tokens of a text; longer ones are cut")
     vocabulary: int = Field(10_000, ge=3, description="ids of words at most, the most frequent ones first")
     train: int = Field(2000, ge=2, description="training texts; of a file, at most so many")
@@ -55,8 +58,9 @@ def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
     if not training.classes:
         mean, scale = training.target.mean(), training.target.std() or 1.0
         target = [((t - mean) / scale).astype(np.float32) for t in target]
+    inputs = ids(training.texts, settings.length), ids(test.texts, settings.length)
     return Problem(
-        inputs=(ids(training.texts, settings.length), ids(test.texts, settings.length)),
+        inputs=inputs,
         target=(target[0], target[1]),
         outputs=len(training.classes) or 1,
         group=group,
@@ -64,6 +68,7 @@ def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
         encoder=functools.partial(text_transformer, settings.length, ids.size),
         reads="words",
         features=ids.size,
+        centre=mean_counts(inputs[0], ids.size) if settings.router == "centred" else None,
     )
 
 

@@ -23,18 +23,27 @@ class SampleRouter(torch.nn.Module):
         Tokens of a sample, numbers of a token (``"words"``: number of ids).
     experts : int
         M.
+    centre : Tensor, shape (features,), optional
+        ``"words"``: what is subtracted from the counts, their mean say. Words that every text has move all scores of an
+        expert together, so without it the first expert that is a little better takes every text.
     """
 
-    def __init__(self, reads: Reads, length: int, features: int, experts: int) -> None:
+    centre: torch.Tensor | None
+
+    def __init__(
+        self, reads: Reads, length: int, features: int, experts: int, centre: torch.Tensor | None = None
+    ) -> None:
         super().__init__()
         rows = length * features if reads == "positions" else features
         self.reads = reads
+        self.register_buffer("centre", centre)
         self.theta = torch.nn.Parameter(torch.zeros(rows, experts))
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return scores (B, M) of samples (B, L, features), or ids (B, L)."""
         if self.reads == "words":
-            return torch.nn.functional.embedding_bag(inputs, self.theta, mode="sum", padding_idx=0)
+            scores = torch.nn.functional.embedding_bag(inputs, self.theta, mode="sum", padding_idx=0)
+            return scores if self.centre is None else scores - self.centre @ self.theta
         return (inputs.sum(dim=1) if self.reads == "sum" else inputs.flatten(1)) @ self.theta
 
 

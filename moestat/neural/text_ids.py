@@ -54,6 +54,13 @@ class ByteIds:
         return _padded([[byte + 1 for byte in text.encode()[:length]] for text in texts], length)
 
 
+def mean_counts(ids: np.ndarray, size: int) -> np.ndarray:
+    """Return how often every id occurs in a text on average, (size,); 0 for the padding."""
+    counts = np.bincount(ids.ravel(), minlength=size).astype(float)
+    counts[PAD] = 0.0
+    return counts / len(ids)
+
+
 def _padded(rows: list[list[int]], length: int) -> np.ndarray:
     out = np.full((len(rows), length), PAD, dtype=np.int64)
     for i, row in enumerate(rows):

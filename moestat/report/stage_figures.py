@@ -132,7 +132,7 @@ def _ends(axes: Axes, ends: xr.DataArray) -> None:
         axes.axvline(float(end) + 0.5, color=style.REFERENCE, linestyle=":", linewidth=1.0)
     edges = [0.5, *(ends.values + 0.5)]
     for name, left, right in zip(ends["stage"].values, edges, edges[1:], strict=False):
-        axes.text((left + right) / 2, 1.0, str(name), transform=axes.get_xaxis_transform(), ha="center", va="bottom",
+        axes.text((left + right) / 2, 0.98, str(name), transform=axes.get_xaxis_transform(), ha="center", va="top",
                   fontsize=6.5, color=style.REFERENCE)  # fmt: skip
 
 

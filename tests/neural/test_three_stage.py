@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch")
 from moestat.neural.encoder import Shape  # noqa: E402
 from moestat.neural.mixture_of_transformers import Model  # noqa: E402
 from moestat.neural.sample_routing import SampleRouter, choose, dispatch  # noqa: E402
+from moestat.neural.text_ids import mean_counts  # noqa: E402
 from moestat.neural.text_transformer import text_transformer  # noqa: E402
 from moestat.neural.three_stage import Plan, Samples, evaluate, train  # noqa: E402
 from moestat.neural.vision_transformer import vision_transformer  # noqa: E402
@@ -57,6 +58,19 @@ def test_the_router_of_words_counts_them_and_leaves_the_padding_out():
     found = router(torch.tensor([[3, 3, 5, 0], [2, 0, 0, 0]]))
     torch.testing.assert_close(found[0], 2 * router.theta[3] + router.theta[5])
     torch.testing.assert_close(found[1], router.theta[2])
+
+
+def test_a_centred_router_scores_the_mean_text_zero():
+    ids = np.array([[3, 3, 5, 0], [2, 0, 0, 0], [3, 5, 5, 5]])
+    centre = mean_counts(ids, 6)
+    np.testing.assert_allclose(centre, [0, 0, 1 / 3, 1, 0, 4 / 3])
+    router = SampleRouter("words", 4, 6, 2, torch.from_numpy(centre.astype(np.float32)))
+    torch.nn.init.normal_(router.theta)
+    scores = router(torch.from_numpy(ids))
+    torch.testing.assert_close(scores.mean(dim=0), torch.zeros(2), atol=1e-6, rtol=0)
+    plain = SampleRouter("words", 4, 6, 2)
+    plain.load_state_dict({"theta": router.theta})
+    torch.testing.assert_close(scores - scores[0], plain(torch.from_numpy(ids)) - plain(torch.from_numpy(ids))[0])
 
 
 def test_dispatch_gives_every_sample_its_expert_and_calls_no_idle_one():
