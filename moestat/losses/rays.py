@@ -35,14 +35,17 @@ def merge_cost(vectors: np.ndarray, price: np.ndarray, used: np.ndarray, target:
     array (...)
     """
     if kind == "linear":
-        return np.min(np.where(used, price, np.inf), axis=-1) * norm(np.sum(vectors, axis=-2) - target)
+        cost: np.ndarray = np.min(np.where(used, price, np.inf), axis=-1) * norm(np.sum(vectors, axis=-2) - target)
+        return cost
     length = float(norm(target))
     if length == 0.0:
-        return np.sum(price * norm(vectors) * used, axis=-1)
+        cost = np.sum(price * norm(vectors) * used, axis=-1)
+        return cost
     u = np.sum(vectors * (target / length), axis=-1)
     v = norm(vectors - u[..., None] * (target / length))
     tau = _ray_lengths(u, v, price, used, length)
-    return np.sum(np.where(used, price, 0.0) * np.hypot(tau - u, v), axis=-1)
+    cost = np.sum(np.where(used, price, 0.0) * np.hypot(tau - u, v), axis=-1)
+    return cost
 
 
 def _ray_lengths(u: np.ndarray, v: np.ndarray, price: np.ndarray, used: np.ndarray, total: float) -> np.ndarray:
@@ -75,10 +78,13 @@ def _ray_lengths(u: np.ndarray, v: np.ndarray, price: np.ndarray, used: np.ndarr
     gap = sum_b - sum_a
     share = np.clip(np.where(gap > 0, (total - sum_a) / np.where(gap > 0, gap, 1.0), 0.0), 0.0, 1.0)
     tau = a + share * (b - a)
-    # what is missing (vectors that lie on the ray have no slope) goes to the cheapest
+    # vectors that lie on the ray have no slope: what they have too much is taken from all that are left, which are the
+    # dearest and cost the same; what is missing goes to the cheapest
+    tau = tau * (total / np.maximum(np.sum(tau, axis=-1, keepdims=True), total))
     missing = total - np.sum(tau, axis=-1, keepdims=True)
     cheapest = np.arange(u.shape[-1]) == np.argmin(np.where(used, price, np.inf), axis=-1)[..., None]
-    return np.maximum(tau + missing * cheapest, 0.0)
+    used_lengths: np.ndarray = np.maximum(tau + missing * cheapest, 0.0)
+    return used_lengths
 
 
 def null_distance(eta: np.ndarray, kind: str) -> np.ndarray:
@@ -102,7 +108,8 @@ def null_distance(eta: np.ndarray, kind: str) -> np.ndarray:
     root = np.maximum(root, 0.0)
     projected = np.maximum(a - root[..., None], 0.0)
     top = np.maximum(height + root, 0.0)
-    return np.sqrt(np.sum((a - projected) ** 2, axis=-1) + (height - top) ** 2)
+    distance: np.ndarray = np.sqrt(np.sum((a - projected) ** 2, axis=-1) + (height - top) ** 2)
+    return distance
 
 
 def ray_distance(eta: np.ndarray, true_eta: np.ndarray) -> np.ndarray:
@@ -115,7 +122,8 @@ def ray_distance(eta: np.ndarray, true_eta: np.ndarray) -> np.ndarray:
 
 def norm(x: np.ndarray) -> np.ndarray:
     """Return the Euclidean norms along the last axis."""
-    return np.sqrt(np.sum(x * x, axis=-1))
+    length: np.ndarray = np.sqrt(np.sum(x * x, axis=-1))
+    return length
 
 
 def merging(model: Model) -> str:

@@ -6,9 +6,9 @@ from itertools import product
 import array_api_strict
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
 from moestat.losses import rays, voronoi
 from moestat.losses.quotient import quotient
@@ -191,17 +191,9 @@ def vanish(eta, expert):
     if expert != "relu":
         return np.linalg.norm(eta)
     d = len(eta) - 1
-    # split a = p - q, p, q >= 0: the cone ||a||_1 <= -beta becomes linear
-    start = np.r_[np.zeros(2 * d), -1.0]
-    result = minimize(
-        lambda z: np.sum((z[:d] - z[d : 2 * d] - eta[:-1]) ** 2) + (z[-1] - eta[-1]) ** 2,
-        start,
-        method="SLSQP",
-        bounds=[(0, None)] * (2 * d) + [(None, None)],
-        constraints={"type": "ineq", "fun": lambda z: -z[-1] - z[: 2 * d].sum()},
-        options={"ftol": 1e-14, "maxiter": 500},
-    )
-    return np.sqrt(result.fun)
+    # the cone ||a||_1 <= -beta is spanned by (e_k, -1), (-e_k, -1) and (0, -1) with weights >= 0
+    sides = np.concatenate([np.eye(d), -np.eye(d), np.zeros((1, d))])
+    return nnls(np.concatenate([sides, -np.ones((2 * d + 1, 1))], axis=1).T, eta)[1]
 
 
 def along_ray(eta, target):
@@ -220,6 +212,7 @@ def along_ray(eta, target):
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 3), flat=st.booleans())
+@example(seed=362881, k=2, flat=True)  # on the ray, one vector too long and the other against it
 def test_merging_along_a_ray_is_a_minimum(seed, k, flat):
     """Against random feasible points (never below) and SLSQP (never above), with unequal prices."""
     rng = np.random.default_rng(seed)
