@@ -90,11 +90,11 @@ def per_atom(blocks: Mapping[str, np.ndarray], n_fitted: int) -> dict[str, np.nd
     exact_count = blocks["cells_exact"]
     counts = {"over": n_fitted - exact_count, "exact": exact_count}
     parts = {"over": ("A", "b", "eta"), "exact": ("A", "b", "c", "eta")}
-    out = {}
+    out: dict[str, np.ndarray] = {}
     for kind, count in counts.items():
         sums = {part: blocks[f"{part}_{kind}"] for part in voronoi.BLOCKS if f"{part}_{kind}" in blocks}
         sums = {f"{part}_{kind}": total for part, total in sums.items()} | {
-            kind: sum(total for part, total in sums.items() if part in parts[kind])
+            kind: np.asarray(sum(total for part, total in sums.items() if part in parts[kind]))
         }
         out |= {
             f"{name}_atom": np.where(count > 0, total / np.maximum(count, 1), np.nan) for name, total in sums.items()

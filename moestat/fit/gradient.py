@@ -46,7 +46,7 @@ class RadiusRule:
 
     def radius(self, n: int) -> float:
         """Return the standard deviation per coordinate at sample size n."""
-        return self.scale * float(n) ** self.exponent
+        return float(self.scale * float(n) ** self.exponent)
 
     def __str__(self) -> str:
         """Return the rule as a formula, e.g. ``0.005 n^-0.083``."""

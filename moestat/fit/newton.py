@@ -221,4 +221,4 @@ def _group(model: Model, x: Array, n_atoms: int, precision: str, batch_bytes: in
         batch_bytes = CUDA_BATCH_BYTES if array_api_compat.is_cupy_array(x) else BATCH_BYTES
     n, p = x.shape[1], n_atoms * model.atom_size
     member = 8 * (n * (2 * model.atom_size + 15 * n_atoms) + 6 * p * p)
-    return max(1, batch_bytes // member)
+    return max(1, int(batch_bytes // member))

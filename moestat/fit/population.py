@@ -77,7 +77,8 @@ def sobol(d: int, log2: int, seed: int, purpose: str) -> np.ndarray:
         Different purposes are scrambled independently.
     """
     rng = streams.generator(seed, streams.key(points="sobol", d=d, log2=log2), 0, purpose)
-    return 2.0 * qmc.Sobol(d, scramble=True, seed=rng).random_base2(log2) - 1.0
+    points: np.ndarray = 2.0 * qmc.Sobol(d, scramble=True, seed=rng).random_base2(log2) - 1.0
+    return points
 
 
 def pseudo_truths(
@@ -178,7 +179,9 @@ def pseudo_truths(
     )
 
 
-def _function(target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray]) -> Callable:
+def _function(
+    target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
+) -> Callable[[np.ndarray], np.ndarray]:
     if callable(target):
         return target
     model, theta = target

@@ -63,7 +63,7 @@ class Data:
     @property
     def features(self) -> int:
         """Number D of features."""
-        return self.z[0].shape[1]
+        return int(self.z[0].shape[1])
 
     def blocks(self, members: int, rows: int) -> Iterator[slice]:
         """Cut a batch of fits so that temporaries of ``rows`` numbers per sample stay in the cache."""

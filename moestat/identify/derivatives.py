@@ -137,7 +137,10 @@ def _takes_complex(function: Function, x: np.ndarray, eta: np.ndarray) -> bool:
     return np.iscomplexobj(value) and bool(np.any(np.imag(value) != 0))
 
 
-def _jet(function: Function, rule: Callable, x: np.ndarray, eta: np.ndarray, step: float) -> Jet:
+Rule = Callable[[Function, np.ndarray, np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
+
+
+def _jet(function: Function, rule: Rule, x: np.ndarray, eta: np.ndarray, step: float) -> Jet:
     """Return the jet from second-order expansions along the axes and along sums of two axes."""
     size = eta.size
     axes = np.eye(size)

@@ -82,7 +82,8 @@ class Evaluator:
         return Family(structure, relations, harm, harm_but)
 
     def _points(self, rng: np.random.Generator) -> np.ndarray:
-        return RANGE * (2.0 * qmc.Sobol(self.d, rng=rng).random_base2(POINTS_LOG2) - 1.0)
+        points: np.ndarray = RANGE * (2.0 * qmc.Sobol(self.d, rng=rng).random_base2(POINTS_LOG2) - 1.0)
+        return points
 
     def _atom(self, rng: np.random.Generator) -> Atom:
         size = gate_monomials(np.zeros((1, self.d)), self.score).shape[1]
@@ -122,7 +123,8 @@ class Evaluator:
 def _arbitrary(x: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
     """Return smooth functions of no particular form at points, (m, count)."""
     frequency, phase = rng.standard_normal((8, count, x.shape[1])), rng.uniform(0, 2 * np.pi, (8, count))
-    return sum(np.cos(x @ f.T + p) for f, p in zip(frequency, phase, strict=True))
+    total: np.ndarray = sum(np.cos(x @ f.T + p) for f, p in zip(frequency, phase, strict=True))
+    return total
 
 
 def _null_vectors(structure: Decomposition, labels: list[Label]) -> np.ndarray:

@@ -79,7 +79,8 @@ def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.nda
         zero = np.zeros(part.shape[:2])
         problem = Problem(model, theta.shape[0], part, zero, precision="double")
         total += problem.hessian(theta[None], 0.0, 0.0)[2][0] * part.shape[1]
-    return 0.5 * (total + total.T) / m
+    mean: np.ndarray = 0.5 * (total + total.T) / m
+    return mean
 
 
 def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_variance: float) -> FisherLine:

@@ -247,7 +247,8 @@ def _over_scales(xp: Any, weight: Array, true: Array, member: Array, rest: Array
 
 
 def _distances(atoms: np.ndarray, target: np.ndarray, part: slice) -> np.ndarray:
-    return np.linalg.norm(atoms[:, None, part] - target[None, :, part], axis=-1)
+    distance: np.ndarray = np.linalg.norm(atoms[:, None, part] - target[None, :, part], axis=-1)
+    return distance
 
 
 def _align(fitted: Array, truth: Array, model: SoftmaxGaussian) -> tuple[Array, Array]:

@@ -61,12 +61,12 @@ class AttentionLayer:
     @property
     def heads(self) -> int:
         """Number H of heads."""
-        return self.query.shape[0]
+        return int(self.query.shape[0])
 
     @property
     def width(self) -> int:
         """Number d of coordinates of a token."""
-        return self.query.shape[1]
+        return int(self.query.shape[1])
 
     def __call__(self, tokens: ArrayLike, mask: ArrayLike | None = None) -> np.ndarray:
         """Return the layer's output (n, d_o) as attention computes it: queries, keys, scores, values.
@@ -88,7 +88,8 @@ class AttentionLayer:
         )
         scores = self.scale * (q @ np.swapaxes(k, 1, 2)) + (0.0 if mask is None else np.asarray(mask))
         weights = np.swapaxes(gate_values(self.gate, np.swapaxes(scores, 1, 2)), 1, 2)
-        return np.sum((weights @ v) @ self.output, axis=0) + self.output_bias
+        out: np.ndarray = np.sum((weights @ v) @ self.output, axis=0) + self.output_bias
+        return out
 
     def atoms(self, tokens: int, row: int, mask: ArrayLike | None = None) -> AttentionAtoms:
         """Read one row of the layer's output as a mixture of experts.
@@ -189,7 +190,8 @@ class AttentionAtoms:
         x = np.asarray(x, dtype=np.float64)
         score = np.einsum("ma,hnab,mb->hnm", x, self.a_matrix, x, optimize=True) + self.b @ x.T + self.c[..., None]
         experts = np.einsum("ma,hnao->hnmo", x, self.a, optimize=True) + self.beta[:, None, None, :]
-        return np.einsum("hnm,hnmo->mo", gate_values(self.gate, score), experts) + self.offset
+        out: np.ndarray = np.einsum("hnm,hnmo->mo", gate_values(self.gate, score), experts) + self.offset
+        return out
 
 
 def head(

@@ -184,7 +184,8 @@ def antisymmetric(model: Model, truth: np.ndarray, matrices: np.ndarray, t: np.n
         To be used with :func:`predict_full`; the storage of :class:`Model` has no place for them.
     """
     skew = 0.5 * (matrices - np.swapaxes(matrices, 1, 2))
-    return gates.unpack_symmetric(truth[:, model.a_matrix], model.d) + t[:, None, None, None] * skew
+    moved: np.ndarray = gates.unpack_symmetric(truth[:, model.a_matrix], model.d) + t[:, None, None, None] * skew
+    return moved
 
 
 def predict_full(model: Model, truth: np.ndarray, matrices: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -193,7 +194,8 @@ def predict_full(model: Model, truth: np.ndarray, matrices: np.ndarray, x: np.nd
     score = quadratic + (truth[:, model.b] @ x.T if model.score != "partial" else 0.0) + truth[:, :1]
     h = truth[:, model.eta] @ experts.expert_features(x)
     phi = experts.activation(model.expert, h, power=model.power)[0]
-    return np.sum(gates.gate_values(model.gate, score) * phi, axis=-2)
+    values: np.ndarray = np.sum(gates.gate_values(model.gate, score) * phi, axis=-2)
+    return values
 
 
 def jacobian(model: Model, theta: np.ndarray, x: np.ndarray) -> np.ndarray:

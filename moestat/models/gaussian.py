@@ -102,7 +102,8 @@ def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.ran
     edges = np.concatenate([np.cumsum(weight, axis=0)[:-1], np.ones((1, len(x)))])
     expert = np.argmax(rng.random(len(x)) < edges, axis=0)
     mean = np.take_along_axis(at.mean, expert[None, :], axis=0)[0]
-    return mean + np.sqrt(at.variance[:, 0])[expert] * rng.standard_normal(len(x))
+    drawn: np.ndarray = mean + np.sqrt(at.variance[:, 0])[expert] * rng.standard_normal(len(x))
+    return drawn
 
 
 def check_atoms(theta: Array, atom_size: int, *, name: str = "theta") -> None:

@@ -105,6 +105,6 @@ def _line(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return slope and residual sum of squares of a line through y (..., S) over x (S,)."""
     u = x - x.mean()
     centred = y - y.mean(axis=-1, keepdims=True)
-    slope = centred @ u / (u @ u)
+    slope = np.sum(centred * u, axis=-1) / np.sum(u * u)  # a matrix product would depend on the leading shape
     residual = centred - slope[..., None] * u
     return slope, np.sum(residual**2, axis=-1)

@@ -43,7 +43,8 @@ def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     spread = np.sum(centred**2)
     if spread == 0:
         return np.full(logs.shape[:-2] + logs.shape[-1:], np.nan)
-    return np.einsum("s,...sr->...r", centred / spread, logs)
+    slopes: np.ndarray = np.einsum("s,...sr->...r", centred / spread, logs)
+    return slopes
 
 
 def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

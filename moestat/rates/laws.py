@@ -154,4 +154,5 @@ def _residual(u: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the residual sums of squares of lines in ``u`` through the columns of ``y``."""
     centred = u - np.mean(u)
     deviation = y - np.mean(y, axis=0)
-    return np.sum(deviation**2, axis=0) - (centred @ deviation) ** 2 / (centred @ centred)
+    left: np.ndarray = np.sum(deviation**2, axis=0) - (centred @ deviation) ** 2 / (centred @ centred)
+    return left

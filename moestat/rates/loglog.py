@@ -220,4 +220,5 @@ def _bend(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     u = x - np.mean(x)
     lower = np.stack([np.ones_like(u), u], axis=1)
     square = u**2 - lower @ np.linalg.lstsq(lower, u**2, rcond=None)[0]
-    return 2 * np.log(10) * (square @ logs) / (square @ square)
+    bend: np.ndarray = 2 * np.log(10) * (square @ logs) / (square @ square)
+    return bend

@@ -40,12 +40,14 @@ class Series:
     @property
     def x(self) -> np.ndarray:
         """Logarithms of the sizes, (S,)."""
-        return np.log(self.sizes)
+        x: np.ndarray = np.log(self.sizes)
+        return x
 
     @property
     def logs(self) -> np.ndarray:
         """Logarithms of the losses, (S, R')."""
-        return np.log(self.values)
+        logs: np.ndarray = np.log(self.values)
+        return logs
 
 
 def series(values: Any, over: Any, window: tuple[float, float] | None = None) -> Series:

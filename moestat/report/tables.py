@@ -68,7 +68,7 @@ def parameters(ds: xr.Dataset, study: Study, preset: str, *, level: float = 0.95
     """
     rows = []
     for entry in study.parameters:
-        rate = Rate(loss=entry.loss, over=entry.over, arms=entry.arms, window=entry.window)
+        rate = Rate(loss=entry.loss, over=entry.over, arms=entry.arms, window=entry.window, bound=None)
         head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
         for arm in chosen(ds, entry.arms):
             if not _has_atoms(ds, study, entry.loss, arm):
