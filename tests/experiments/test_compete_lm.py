@@ -1,0 +1,193 @@
+"""Language models with sparse mixtures: pairing, competition, measures, fine-tuning."""
+
+import hashlib
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+torch = pytest.importorskip("torch")
+
+from moestat.experiments import compete_finetune, compete_lm  # noqa: E402
+from moestat.experiments.cell import Cell  # noqa: E402
+from moestat.neural import corpus as corpora  # noqa: E402
+from moestat.neural.classifier import Classifier, as_symbols  # noqa: E402
+from moestat.neural.expert_bank import ExpertBank  # noqa: E402
+from moestat.neural.labelled_text import LabelledTextError  # noqa: E402
+from moestat.neural.smoe import SMoE  # noqa: E402
+from moestat.neural.smoe_measures import routing  # noqa: E402
+from moestat.status import Status  # noqa: E402
+from moestat.study import load  # noqa: E402
+
+SMALL = {"experts": 4, "length": 16, "batch": 4, "steps": 6, "every": 3, "validation": 256, "test": 512}
+STUDIES = ["lm", "topk", "schedule", "balance", "significance", "distillation", "finetune"]
+
+
+def cell(module=compete_lm, **settings):
+    resolved = module.Settings(**{**SMALL, **settings}).model_dump(mode="json")
+    return Cell(module.__name__, 3, "arm", {}, resolved)
+
+
+def numbers(ds):
+    """Return what does not measure the machine."""
+    return ds.drop_vars([name for name in ds.data_vars if ds[name].attrs.get("measurement")])
+
+
+def test_variables_and_ranges():
+    found = compete_lm.run(cell(router="compete_smoe", probability=0.5, architecture="glam"), [0, 3])
+    assert (found["status"] == Status.CONVERGED).all()
+    assert found["valid_bpc"].dims == ("replicate", "step")
+    assert found["step"].values.tolist() == [0, 3, 6]
+    assert found["entropy_by_layer"].sizes == {"replicate": 2, "layer": 3}
+    np.testing.assert_allclose(found["entropy"], found["entropy_by_layer"].mean("layer"))
+    np.testing.assert_allclose(2 ** found["bpc"], found["perplexity"])
+    np.testing.assert_allclose(found["best_valid_bpc"], found["valid_bpc"].min("step"))
+    assert ((found["entropy"] > 0) & (found["entropy"] <= math.log(4))).all()
+    assert ((found["entropy_top_k"] > 0) & (found["entropy_top_k"] <= math.log(2) + 1e-6)).all()
+    for name in ("overlap", "overlap_chance", "competitions"):
+        assert ((found[name] > 0) & (found[name] <= 1)).all()
+    assert (found["seconds_per_step"] > 0).all()
+    assert {name for name in found.data_vars if found[name].attrs.get("measurement")} == {
+        "seconds_per_step",
+        "tokens_per_second",
+    }
+
+
+def test_replicates_do_not_depend_on_the_block():
+    together = compete_lm.run(cell(router="compete_smoe", probability=0.5), [0, 1])
+    alone = compete_lm.run(cell(router="compete_smoe", probability=0.5), [1])
+    assert numbers(alone).identical(numbers(together.sel(replicate=[1])))
+
+
+def test_lambda_0_is_smoe_bit_for_bit_and_competition_is_not():
+    smoe = numbers(compete_lm.run(cell(), [0]))
+    assert numbers(compete_lm.run(cell(router="compete_smoe", probability=0.0), [0])).identical(smoe)
+    competing = compete_lm.run(cell(router="compete_smoe", probability=1.0), [0])
+    assert competing["competitions"].item() == 1.0
+    assert competing["bpc"].item() != smoe["bpc"].item()
+    # the same first weights: the untrained models agree
+    assert competing["valid_bpc"][0, 0].item() == smoe["valid_bpc"][0, 0].item()
+
+
+def test_arms_start_from_the_same_weights():
+    plain, cosine = (
+        compete_lm.model_of(cell(), compete_lm.Settings(**SMALL, router=r), 0, 30) for r in ("smoe", "xmoe")
+    )
+    ours, theirs = plain.state_dict(), cosine.state_dict()
+    shared = set(ours) & set(theirs)
+    assert {name for name in ours if "router" not in name} == shared
+    assert all(torch.equal(ours[name], theirs[name]) for name in shared)
+    other = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL), 1, 30).state_dict()
+    assert not torch.equal(ours["embedding"], other["embedding"])
+
+
+@pytest.mark.parametrize("frozen", ["smoe_fixed", "stable_moe"])
+def test_frozen_routers_stay(frozen):
+    settings = compete_lm.Settings(**SMALL, router=frozen, stage_one=0.3)
+    before = compete_lm.model_of(cell(), settings, 0, corpora.load().vocabulary).state_dict()
+    after = compete_lm.trained(cell(), settings, 0, "cpu", "")[0].state_dict()
+    moved = [not torch.equal(before[name], after[name]) for name in before if "router" in name]
+    assert moved == [frozen == "stable_moe"] * 3
+    assert all(not torch.equal(before[name], after[name]) for name in before if "experts.first" in name)
+
+
+def test_routing_against_a_layer_of_known_routing():
+    """One layer whose router is made to know the competition, and then to avoid it."""
+    model = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL, top_k=1), 0, 30)
+    layers = [module for module in model.modules() if isinstance(module, SMoE)]
+    text = np.random.default_rng(0).integers(0, 30, 400)
+
+    class Oracle(torch.nn.Module):
+        def __init__(self, bank, sign):
+            super().__init__()
+            self.bank, self.sign = [bank], sign
+
+        def forward(self, z):
+            return self.sign * 1e3 * self.bank[0].norms(z)
+
+    layers[0].router, layers[1].router = Oracle(layers[0].experts, 1.0), Oracle(layers[1].experts, -1.0)
+    found = routing(model, text, 16)
+    np.testing.assert_allclose(found.overlap[:2], [1.0, 0.0])
+    assert found.overlap_chance[0] >= 0.25  # of two equal choices: the sum of the squared shares
+    assert (found.entropy[:2] < 0.1).all() and (found.entropy_top_k == 0).all()
+    assert ((found.usage_entropy >= 0) & (found.usage_entropy <= math.log(4) + 1e-9)).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"top_k": 5}, "at most experts"), ({"router": "best"}, "smoe"), ({"probability": 1.5}, "probability")],
+)
+def test_settings_refuse(settings, message):
+    with pytest.raises(ValidationError, match=message):
+        compete_lm.Settings(**{**SMALL, **settings})
+
+
+@pytest.mark.parametrize("name", [*(f"compete_{name}" for name in STUDIES), "router_entropy"])
+def test_studies_judge_arms_that_exist(name):
+    study = load.read(Path(__file__).parents[2] / "studies" / f"{name}.toml").study
+    arms = {arm.name for arm in study.arms}
+    for claim in study.claims:
+        assert claim.arm in arms
+        assert not claim.versus or claim.versus in arms
+        assert set(claim.options.get("others", [])) <= arms
+
+
+# --- fine-tuning ------------------------------------------------------------------------------------------------------
+TUNING = {"reviews": 60, "tune_steps": 12, "reviews_label": "topic"}
+
+
+def test_fine_tuning_is_paired_and_reproducible():
+    found = compete_finetune.run(cell(compete_finetune, **TUNING), [0, 1])
+    assert (found["status"] == Status.CONVERGED).all()
+    assert found["tune_loss"].sizes == {"replicate": 2, "tune_step": 10}
+    assert ((found["accuracy"] >= 0) & (found["accuracy"] <= 1)).all()
+    alone = compete_finetune.run(cell(compete_finetune, **TUNING), [1])
+    assert alone.identical(found.sel(replicate=[1]))
+    other = compete_finetune.run(cell(compete_finetune, **TUNING, router="smoe_fixed"), [0])
+    assert other["majority"].item() == found["majority"][0].item()
+
+
+def test_only_experts_and_new_layers_learn():
+    model = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL), 0, 30)
+    classifier = Classifier(model, 3, np.random.default_rng(0))
+    learn = {name for name, p in classifier.named_parameters() if p.requires_grad}
+    banks = {name for name, m in classifier.named_modules() if isinstance(m, ExpertBank)}
+    assert {name for name in learn if name.startswith("decoder.")} == {
+        f"{bank}.{part}" for bank in banks for part in ("first", "first_bias", "second", "second_bias")
+    }
+    assert len(learn) == len(banks) * 4 + 4
+
+
+def test_padding_does_not_change_a_text():
+    model = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL), 0, 30)
+    classifier = Classifier(model, 3, np.random.default_rng(0))
+    ids = torch.randint(30, (2, 16), generator=torch.Generator().manual_seed(0))
+    alone = classifier(ids[:1, :5], torch.tensor([5]))
+    padded = classifier(ids, torch.tensor([5, 16]))
+    torch.testing.assert_close(padded[:1], alone)
+
+
+def test_texts_in_the_symbols_of_a_corpus(tmp_path):
+    path = tmp_path / "abc.txt"
+    path.write_text("ab ba " * 200)
+    corpus = corpora.load(path)
+    found = as_symbols(["ab", "aXb", "a" * 9], corpus, 4)
+    assert found.lengths.tolist() == [2, 3, 4]
+    written = ["".join(corpus.symbols[i] for i in row[:n]) for row, n in zip(found.ids, found.lengths, strict=True)]
+    assert written == ["ab", "a b", "aaaa"]
+    path.write_text("ab" * 500)
+    with pytest.raises(LabelledTextError, match="neither a blank"):
+        as_symbols(["ab"], corpora.load(path), 4)
+
+
+def test_the_users_csv(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("text,label\n" + "".join(f"{'good' if i % 2 else 'awful'} {i},{i % 2}\n" for i in range(40)))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    settings = TUNING | {"csv": str(path), "csv_sha256": digest}
+    found = compete_finetune.run(cell(compete_finetune, **settings), [0])
+    assert found["status"].item() == Status.CONVERGED
+    with pytest.raises(LabelledTextError, match="csv_sha256"):
+        compete_finetune.run(cell(compete_finetune, **(settings | {"csv_sha256": ""})), [0])
