@@ -35,7 +35,7 @@ class Settings(SettingsModel):
     heads: int = Field(4, ge=1, description="ours; must divide width")
     hidden: int = Field(172, ge=1, description="ours: 8/3 of the width, as in Llama 2")
     length: int = Field(128, ge=2, description="ours: symbols per window")
-    batch: int = Field(8, ge=1, description="ours: windows per step")
+    batch: int = Field(0, ge=0, description="ours: windows per step; if 0, as many as make 1024 symbols")
     steps: int = Field(1000, ge=1, description="ours")
     rate: float = Field(1e-2, gt=0, description="peak of the cosine")
     warmup: float = Field(0.2, gt=0, le=1, description="share of the steps: 5000 of 100e9 / 4e6")
@@ -115,12 +115,17 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     return xr.Dataset(variables, coords=coords)
 
 
+def windows_of(settings: Settings) -> int:
+    """Return the windows of a step."""
+    return settings.batch or max(1, 1024 // settings.length)
+
+
 def _plan(settings: Settings) -> Any:
     from moestat.neural.lm_training import Plan
 
     return Plan(
         steps=settings.steps,
-        batch=settings.batch,
+        batch=windows_of(settings),
         length=settings.length,
         rate=settings.rate,
         warmup=settings.warmup,
@@ -170,7 +175,7 @@ def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dic
         checkpoints=checkpoints,
         title=f"{settings.attention} attention, replicate {replicate}",
     )
-    test = evaluate(model, corpus.test, settings.length, batch=settings.batch) if found.finite else np.nan
+    test = evaluate(model, corpus.test, settings.length, batch=windows_of(settings)) if found.finite else np.nan
     checkpoints.remove()
     status = Status.CONVERGED if np.isfinite(test) else Status.NOT_FINITE
     return {

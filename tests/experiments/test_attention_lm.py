@@ -154,18 +154,26 @@ def test_settings_refuse(settings, message):
         attention_lm.Settings(**settings)
 
 
-def test_every_claim_of_the_study_has_its_arm_and_its_window():
-    study = load.read(STUDY).study
-    for name, preset in study.presets.items():
+@pytest.mark.parametrize("name", ["sigmoid_attention_lm", "sigmoid_attention_window"])
+def test_every_claim_of_a_study_has_its_arms_and_its_places(name):
+    study = load.read(STUDY.with_name(f"{name}.toml")).study
+    for preset_name, preset in study.presets.items():
         settings = attention_lm.Settings(**(study.settings | preset.settings))
+        grid = study.grid | preset.grid
+        places = grid | {"window": settings.windows, "kernel": attention_lm.KERNELS, "hardware": attention_lm.HARDWARE}
         arms = [arm.name for arm in study.arms if any(fnmatch.fnmatchcase(arm.name, p) for p in preset.arms)]
-        claims = judged(study, name)
-        assert {"comparable", "training-short"} <= {claim.id for claim in claims}
+        claims = judged(study, preset_name)
+        assert claims
         for claim in claims:
             assert claim.arm in arms and claim.versus in ("", *arms)
-            for at in (claim.at, claim.versus_at or {}):
-                assert at.get("window", settings.windows[0]) in settings.windows, f"{name}, {claim.id}"
-                assert at.get("kernel", "softmax") in attention_lm.KERNELS
+            for axis, value in [*claim.at.items(), *(claim.versus_at or {}).items()]:
+                assert value in places[axis], f"{preset_name}, {claim.id}"
+
+
+def test_a_step_has_1024_symbols_unless_its_windows_are_counted():
+    for length, windows in ((32, 32), (128, 8), (2048, 1)):
+        assert attention_lm.windows_of(attention_lm.Settings(length=length)) == windows
+    assert attention_lm.windows_of(attention_lm.Settings(length=32, batch=5)) == 5
 
 
 def command(*words) -> tuple[int, str]:
