@@ -251,7 +251,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)
     batches = [list(replicates)] if resolved == "cuda" else [[r] for r in replicates]
-    parts = [_train(cell, s, batch, arrays.backend(resolved)) for batch in batches]
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is recorded as such
+        parts = [_train(cell, s, batch, arrays.backend(resolved)) for batch in batches]
     out = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     epochs = np.asarray(s.recorded)

@@ -120,6 +120,42 @@ def routing_maps(
     return canvas
 
 
+def noise_grid(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str]) -> Canvas:
+    """Draw the losses of stage III, a column of panels per ``token_noise``, a row per ``tokens``.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        Results with ``tuning_train_loss`` and ``tuning_test_loss`` over ``tuning``.
+    arms : sequence of str
+        One colour each; arms that were not run are left out.
+    """
+    shown = [arm for arm in arms if arm in ds["arm"].values]
+    noises, tokens = ds["token_noise"].values, ds["tokens"].values
+    canvas = style.new_figure(style.TWO_COLUMNS, 0.7 + 1.7 * len(tokens))
+    grid = canvas.subplots(len(tokens), len(noises), squeeze=False, sharex=True, sharey=True)
+    t = ds["tuning"].values
+    for row, length in zip(grid, tokens, strict=True):
+        for axes, noise in zip(row, noises, strict=True):
+            for index, arm in enumerate(shown):
+                here = ds.sel(arm=arm, token_noise=noise, tokens=length)
+                for part, line in (("train", "-"), ("test", "--")):
+                    losses = here[f"tuning_{part}_loss"].transpose("tuning", "replicate").values
+                    mean = np.exp(np.mean(np.log(losses), axis=1))
+                    text = f"{label(ds, arm)}, {'training' if part == 'train' else part}"
+                    axes.plot(t, mean, line, color=style.COLOURS[index], label=text)
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.set_title(f"$\\sigma_\\xi$ = {number(noise)}, L = {number(length)}", loc="left")
+        row[0].set_ylabel("loss")
+    for axes in grid[-1]:
+        axes.set_xlabel("steps of stage III")
+    handles, texts = grid[0, 0].get_legend_handles_labels()
+    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts))
+    canvas.suptitle(figure.title, weight="bold")
+    return canvas
+
+
 def stage_lengths(ds: xr.Dataset, figure: Figure, *, arm: str, variables: Sequence[str]) -> Canvas:
     """Draw waiting times against M: every run, the median where half of the runs got there, and how many did not.
 
