@@ -105,7 +105,8 @@ def routing_maps(
         for axes in column:
             axes.grid(False)
             axes.tick_params(length=0)
-            axes.set_xticks(range(share.shape[1]), [str(i + 1) for i in range(share.shape[1])])
+            every = -(-share.shape[1] // 10)
+            axes.set_xticks(range(0, share.shape[1], every), [str(i + 1) for i in range(0, share.shape[1], every)])
             axes.set_yticks(range(share.shape[0]), [str(i + 1) for i in range(share.shape[0])])
         for expert, best in enumerate(signal.argmax(axis=0)):
             for axes, ink in ((column[0], "#ffffff"), (column[1], style.INK)):
