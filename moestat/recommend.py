@@ -314,20 +314,28 @@ def _legend(canvas: Figure) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run :func:`expert_count_range` from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m moestat.recommend", description="How many experts?")
+    parser = argparse.ArgumentParser(
+        prog="python -m moestat.recommend",
+        description=(
+            "How many experts? Train a top-1 mixture for each candidate M on the same simulated data and print the "
+            "range of M that cannot be told from the best one."
+        ),
+    )
     for name, default, about in (
-        ("clusters", 4, "K"),
-        ("dimension", 50, "d"),
-        ("samples", 8000, "n"),
-        ("steps", 400, "T"),
-        ("patches", 4, "P"),
+        ("clusters", 4, "clusters K of the problem"),
+        ("dimension", 50, "dimension d of a patch"),
+        ("samples", 8000, "training samples n"),
+        ("steps", 400, "full-batch steps T"),
+        ("patches", 4, "patches P per sample"),
         ("replicates", 10, "independent data sets and starts"),
         ("seed", 0, "seed of the simulation"),
         ("jobs", 1, "processes"),
     ):
         parser.add_argument(f"--{name}", type=int, default=default, help=f"{about} (default {default})")
-    parser.add_argument("--candidates", type=int, nargs="+", default=[4, 8, 16, 32, 64], metavar="M")
-    parser.add_argument("--expert", choices=("mlp", "cnn"), default="mlp")
+    parser.add_argument(
+        "--candidates", type=int, nargs="+", default=[4, 8, 16, 32, 64], metavar="M", help="M to compare"
+    )
+    parser.add_argument("--expert", choices=("mlp", "cnn"), default="mlp", help="cnn: weights shared by the patches")
     parser.add_argument("--stop", choices=("last", "best"), default="last", help="accuracy after the last or best step")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--figure", metavar="FILE", help="write the figure to FILE (png, svg or pdf)")

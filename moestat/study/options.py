@@ -78,7 +78,9 @@ def parser(command: str) -> argparse.ArgumentParser:
             "place", nargs="+", metavar="PLACE", help="arm, one value for each axis (1000 or n=1000), replicate"
         )
     what = parser.add_argument_group("what is computed")
-    what.add_argument("--preset", default="quick", metavar="NAME", help="size of the study (default: quick)")
+    what.add_argument(
+        "--preset", default="quick", metavar="NAME", help="size of the study: quick, paper, ... (default: quick)"
+    )
     what.add_argument("--replicates", type=_count(1), metavar="R", help="replicates per cell, instead of the preset's")
     what.add_argument("--seed", type=_count(0), metavar="S", help="seed of the study, instead of the file's")
     what.add_argument(
@@ -86,7 +88,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="change a setting of every arm, or an axis: n=[100,200]",
+        help="change a setting of every arm, or an axis: n=[100,200]; give it again for another KEY",
     )
     what.add_argument(
         "--block", type=_count(1), metavar="B", help="replicates per shard; the numbers do not depend on it"
@@ -103,6 +105,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         where.add_argument(
             "--device", choices=("auto", "cpu", "cuda"), default="auto", help="what computes (default: auto)"
         )
+    old: argparse._ArgumentGroup = parser.add_argument_group("results that are there already")
     if command == "run":
         where.add_argument("--jobs", type=_count(1), metavar="J", help="processes (default: one per processor)")
         where.add_argument(
@@ -112,7 +115,6 @@ def parser(command: str) -> argparse.ArgumentParser:
             "--scheduler", default="", metavar="ADDRESS", help="address of the dask scheduler, tcp://host:port"
         )
         where.add_argument("--part", type=_part, metavar="I/K", help="compute the I-th of K parts; then use: collect")
-        old = parser.add_argument_group("results that are there already")
         old.add_argument("--fresh", action="store_true", help="set every shard aside and compute everything again")
         old.add_argument(
             "--replace-stale", action="store_true", help="set aside what is out of date and compute it again"
@@ -120,7 +122,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         old.add_argument(
             "--retry-failed", action="store_true", help="compute again, on the same data, what raised or died"
         )
-        more = parser.add_argument_group("more")
+        more = parser.add_argument_group("instead of running one study")
         more.add_argument(
             "--dry-run", action="store_true", help="check the study file and print the plan; write nothing"
         )
@@ -136,7 +138,7 @@ def parser(command: str) -> argparse.ArgumentParser:
     if command != "replay":
         parser.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
         parser.add_argument("--quiet", action="store_true", help="print no progress")
-    parser.add_argument(
+    old.add_argument(
         "--accept-stale",
         action="store_true",
         help="use results of other settings or code as they are; the report says so",

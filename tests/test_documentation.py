@@ -1,0 +1,104 @@
+"""The pages: links that lead somewhere, code that is Python, options that exist; slow: the build and the types."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moestat.study import load, options
+from moestat.study.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/findings/*.md")]
+)
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+COMMAND = re.compile(r"^\s*(?:exec )?python -m moestat\.study\s+([^\n#`|&]*)", re.MULTILINE)
+
+
+def _blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_lead_to_files(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    links = re.findall(r"\]\(([^)\s#]+)(?:#[\w-]*)?\)", text)
+    missing = []
+    for link in links:
+        # notebooks are copied into docs/notebooks when the documentation is built
+        target = re.sub(r"^notebooks/", "../studies/notebooks/", link)
+        if "://" not in link and not (page.parent / target).exists():
+            missing.append(link)
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_python_on_the_page_is_python(page):
+    for block in _blocks(page, "python"):
+        ast.parse(block)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "ledger.md"], ids=lambda p: p.name)
+def test_commands_name_options_and_studies_that_exist(page):
+    known = load.known_studies()
+    for block in _blocks(page, "bash"):
+        for line in COMMAND.findall(block.replace("\\\n", " ")):
+            words = [re.sub(r"\$\{?\w+\}?", "1", word) for word in line.split()]
+            verb = words.pop(0) if words and words[0] in options.COMMANDS else "run"
+            try:
+                arguments = options.parser(verb).parse_args(words)
+            except (InputError, SystemExit) as problem:
+                assert words == ["--help"], (line, problem)
+                continue
+            named = arguments.study
+            assert named is None or named.endswith(".toml") or named in known or named == "NAME", line
+
+
+@pytest.mark.slow
+def test_the_documentation_builds_without_warnings(tmp_path):
+    for needed in ("sphinx", "numpydoc", "myst_nb", "pydata_sphinx_theme"):
+        pytest.importorskip(needed)
+    words = ["-W", "--keep-going", "-q", "-b", "html", "-d", str(tmp_path / "doctrees"), "docs", str(tmp_path / "html")]
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *words], cwd=ROOT, capture_output=True, text=True, timeout=900
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "html" / "api" / "moestat.rates.html").is_file()
+
+
+USER = """\
+import numpy as np
+from xarray import Dataset
+
+import moestat
+from moestat import figures, rates
+from moestat.identify import identify
+from moestat.losses import voronoi
+from moestat.models.regression import Model
+
+results: Dataset = moestat.load("sigmoid_vs_softmax", preset="quick")
+designs: list[rates.Design] = rates.power(0.05, 0.6)
+verdict: str = identify("relu").verdict
+model = Model("sigmoid", "full", "relu", d=2)
+loss = voronoi.L3(np.zeros((1, 2, model.atom_size)), np.zeros((2, model.atom_size)), model)
+rates.power("wide", 0.6)  # the only mistake here
+"""
+
+
+@pytest.mark.slow
+def test_types_hold_inside_and_for_a_user(tmp_path):
+    pytest.importorskip("mypy")
+    inside = subprocess.run([sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True, timeout=900)
+    assert inside.returncode == 0, inside.stdout
+    (tmp_path / "user.py").write_text(USER)
+    words = ["--strict", "--follow-imports=silent", "--config-file", str(ROOT / "pyproject.toml"), "user.py"]
+    environment = {"MYPYPATH": str(ROOT), "PATH": ""}
+    command = [sys.executable, "-m", "mypy", *words]
+    outside = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900)
+    assert re.findall(r"user\.py:(\d+): error: (.*)", outside.stdout) == [
+        ("15", 'Argument 1 to "power" has incompatible type "str"; expected "float"  [arg-type]')
+    ], outside.stdout
