@@ -31,6 +31,8 @@ class Settings(SettingsModel):
     router: Literal["smoe", "smoe_fixed", "xmoe", "stable_moe", "compete_smoe"] = Field("smoe", description="method")
     architecture: Literal["switch", "glam"] = Field("switch", description="GLaM: a dense block after each SMoE block")
     size: Literal["micro", "tiny", "small", "medium"] = Field("micro", description="micro is ours")
+    blocks: int = Field(0, ge=0, description="SMoE blocks; 0: those of the size")
+    width: int = Field(0, ge=0, description="of the model and of an expert's hidden layer; 0: that of the size")
     length: int = Field(0, ge=0, description="symbols per window; 0: that of the size (512 in the paper)")
     experts: int = Field(16, ge=2, description="N")
     top_k: int = Field(2, ge=1, description="K")
@@ -57,6 +59,8 @@ class Settings(SettingsModel):
         """Refuse what does not go together."""
         if self.top_k > self.experts:
             raise ValueError(f"top_k is {self.top_k}; it must be at most experts, which is {self.experts}")
+        if self.width % 8:
+            raise ValueError(f"width is {self.width}; it must be a multiple of 8, so that the heads divide it")
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
@@ -133,14 +137,17 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
     from moestat.neural.expert_bank import ExpertBank
     from moestat.neural.smoe import Competition, SMoE, schedule
 
-    shape = replace(shape_of(settings.architecture, settings.size, vocabulary), length=length_of(settings))
+    shape = shape_of(settings.architecture, settings.size, vocabulary)
+    own = settings.width or shape.width
+    blocks = settings.blocks * (2 if settings.architecture == "glam" else 1) or shape.blocks
+    shape = replace(shape, length=length_of(settings), width=own, hidden=own, blocks=blocks)
     width, experts = shape.width, settings.experts
 
     def rng(purpose: str, **identity: Any) -> np.random.Generator:
         return cell.generator(replicate, purpose, width=width, **identity)
 
     def sparse(block: int) -> SMoE:
-        own = {"block": block, "experts": experts}
+        place = {"block": block, "experts": experts}
         competition = None
         if settings.router == "compete_smoe":
             competition = Competition(
@@ -151,8 +158,8 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
                 output=settings.competition_output,
             )
         return SMoE(
-            ExpertBank(width, shape.hidden, experts, rng("experts", **own)),
-            routers.make(settings.router, width, experts, rng("router", **own), stage_one=settings.stage_one),
+            ExpertBank(width, shape.hidden, experts, rng("experts", **place)),
+            routers.make(settings.router, width, experts, rng("router", **place), stage_one=settings.stage_one),
             top_k=settings.top_k,
             competition=competition,
             balance=settings.balance,
