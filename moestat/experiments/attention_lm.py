@@ -121,7 +121,7 @@ def windows_of(settings: Settings) -> int:
 
 
 def _plan(settings: Settings) -> Any:
-    from moestat.neural.lm_training import Plan
+    from moestat.neural.lm_plan import Plan
 
     return Plan(
         steps=settings.steps,

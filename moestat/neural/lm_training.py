@@ -1,8 +1,5 @@
 """Train a language model: AdamW, a schedule of the rate, clipped gradients, the validation loss at fixed steps.
 
-Sources: the sigmoid-attention paper, Table 3 (AdamW, warm-up, cosine to a tenth); CompeteSMoE, section 6.1 (Adam, the
-rate falls as 1/sqrt(step), the weights with the lowest validation loss are tested).
-
 What a module may do. It adds a loss of its own by leaving a scalar in ``auxiliary`` in its forward pass in training,
 and is told of every step by ``begin_step(step, steps)``, step = 0..steps-1, before the forward pass. It must be a
 function of the step, or keep what it draws from in its state (``get_extra_state`` of PyTorch), for a run that was
@@ -13,12 +10,11 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,71 +22,8 @@ import torch
 from moestat.neural.checkpoint import Checkpoints
 from moestat.neural.corpus import Corpus
 from moestat.neural.decoder import Decoder
-
-Schedule = Literal["cosine", "inverse_sqrt"]
-
-LINE_EVERY = 60.0
-"""Seconds between two lines about the progress."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a model is trained.
-
-    Attributes
-    ----------
-    steps, batch, length : int
-        Steps, windows per step, symbols per window.
-    rate : float
-        The largest rate.
-    schedule : {"cosine", "inverse_sqrt"}
-        After the warm-up, from ``rate``: half a cosine to ``final`` times it, or ``rate`` sqrt(warm-up / step).
-    warmup : float
-        Share of the steps in which the rate rises linearly.
-    final : float
-        Last rate of the cosine, as a share of ``rate``.
-    betas : (float, float)
-        Of AdamW.
-    decay : float
-        Weight decay of AdamW, of matrices only; 0 is Adam.
-    clip : float
-        Largest norm of the gradient.
-    every : int
-        Steps between two validations; there is one before the first and one after the last step too.
-    validation : int
-        Symbols of the validation part that are used, from its start; 0 for all.
-    keep_best : bool
-        End with the weights of the lowest validation loss, not the last ones.
-    """
-
-    steps: int
-    batch: int
-    length: int
-    rate: float
-    schedule: Schedule = "cosine"
-    warmup: float = 0.2
-    final: float = 0.1
-    betas: tuple[float, float] = (0.9, 0.95)
-    decay: float = 1e-4
-    clip: float = 1.0
-    every: int = 100
-    validation: int = 0
-    keep_best: bool = False
-
-    def rate_at(self, step: int) -> float:
-        """Return the rate of step 0..steps-1."""
-        warm = max(1, round(self.warmup * self.steps))
-        if step < warm:
-            return self.rate * (step + 1) / warm
-        if self.schedule == "inverse_sqrt":
-            return self.rate * math.sqrt(warm / (step + 1))
-        done = (step + 1 - warm) / max(1, self.steps - warm)
-        return self.rate * (self.final + (1 - self.final) * 0.5 * (1 + math.cos(math.pi * done)))
-
-    @property
-    def checks(self) -> np.ndarray:
-        """The numbers of steps after which the model is validated."""
-        return np.unique(np.append(np.arange(0, self.steps + 1, self.every), self.steps))
+from moestat.neural.lm_plan import Plan
+from moestat.neural.lm_progress import Meter
 
 
 @dataclass
@@ -288,46 +221,6 @@ def deterministic(device: str) -> Iterator[None]:
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(before, warn_only=warn_only)
-
-
-class Meter:
-    """Says now and then how far a training run is; nothing of it enters the results.
-
-    Parameters
-    ----------
-    title : str
-        Names the run; nothing is said without it.
-    plan : Plan
-        What is to be done.
-    done : int
-        Steps that were done before.
-    """
-
-    def __init__(
-        self, title: str, plan: Plan, done: int = 0, *, clock: Callable[[], float] = time.monotonic, stream: Any = None
-    ) -> None:
-        self.title, self.plan, self.done, self.clock, self.stream = title, plan, done, clock, stream
-        self.began = self.last = clock()
-
-    def tick(self, step: int, valid: np.ndarray) -> None:
-        """Print a line if a minute has passed since the last one."""
-        now = self.clock()
-        if self.title and now - self.last >= LINE_EVERY and step < self.plan.steps:
-            self.last = now
-            print(self.line(step, valid), file=self.stream or sys.stderr, flush=True)
-
-    def line(self, step: int, valid: np.ndarray) -> str:
-        """Return step, symbols per second, time left and last validation loss in one line."""
-        elapsed = max(self.clock() - self.began, 1e-9)
-        speed = (step - self.done) * self.plan.batch * self.plan.length / elapsed
-        left = elapsed / max(1, step - self.done) * (self.plan.steps - step)
-        known = valid[np.isfinite(valid)]
-        loss = f", validation {known[-1]:.3f} nats" if known.size else ""
-        minutes, seconds = divmod(round(left), 60)
-        return (
-            f"{self.title}: step {step} of {self.plan.steps}, {speed:,.0f} tokens/s, "
-            f"about {minutes} min {seconds:02d} s left{loss}"
-        )
 
 
 def _optimiser(model: Decoder, plan: Plan) -> torch.optim.Optimizer:

@@ -24,7 +24,8 @@ def training(folder: Path, every: float) -> dict:
     """Train a small model; return what must not depend on interruptions, in a form that shows every bit."""
     from moestat.neural.corpus import Corpus
     from moestat.neural.decoder import Decoder, Shape
-    from moestat.neural.lm_training import Plan, deterministic, train
+    from moestat.neural.lm_plan import Plan
+    from moestat.neural.lm_training import deterministic, train
 
     text = np.random.default_rng(0).integers(0, 4, 4000).cumsum() % 11
     corpus = Corpus("walk", "character", tuple("abcdefghijk"), *np.split(text.astype(np.uint8), [3000, 3500]))

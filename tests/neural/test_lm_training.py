@@ -9,10 +9,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from moestat.neural import lm_training  # noqa: E402  needs torch
+from moestat.neural import lm_progress  # noqa: E402  needs torch
 from moestat.neural.corpus import Corpus, CorpusError  # noqa: E402
 from moestat.neural.decoder import Decoder, Dense, Shape  # noqa: E402
-from moestat.neural.lm_training import Meter, Plan, bits, deterministic, evaluate, train  # noqa: E402
+from moestat.neural.lm_plan import Plan  # noqa: E402
+from moestat.neural.lm_progress import Meter  # noqa: E402
+from moestat.neural.lm_training import bits, deterministic, evaluate, train  # noqa: E402
 
 SHAPE = Shape(vocabulary=8, length=16, blocks=1, width=16, heads=2, hidden=16)
 PLAN = Plan(steps=60, batch=8, length=16, rate=1e-2, every=25)
@@ -175,6 +177,6 @@ def test_progress_says_speed_and_time_left(monkeypatch):
 
 
 def test_nothing_is_said_without_a_title(monkeypatch, capsys):
-    monkeypatch.setattr(lm_training, "LINE_EVERY", 0.0)
+    monkeypatch.setattr(lm_progress, "LINE_EVERY", 0.0)
     trained()
     assert capsys.readouterr().err == ""
