@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas
 from moestat.rates.estimate import mean_interval
 from moestat.report import style
 from moestat.report.tables import label
-from moestat.study.numbers import number
+from moestat.study.numbers import number, rounded
 from moestat.study.outcomes import is_at
 from moestat.study.spec import Figure
 
@@ -99,7 +99,7 @@ def pairs(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], panels: Sequen
     arms : (str, str)
     panels : sequence of (variable, label of the axis, factor)
     """
-    canvas = style.new_figure(style.TWO_COLUMNS * 0.8, 2.9)
+    canvas = style.new_figure(style.TWO_COLUMNS, 2.9)
     grid = canvas.subplots(1, len(panels), squeeze=False)[0]
     for index, (axes, (variable, ylabel, factor)) in enumerate(zip(grid, panels, strict=True)):
         ends = factor * np.stack([_values(ds[variable].sel(arm=arm)) for arm in arms])
@@ -111,7 +111,8 @@ def pairs(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], panels: Sequen
         axes.grid(axis="x", visible=False)
         axes.set_ylabel(ylabel)
         mean, _, low, high = (float(v) for v in mean_interval(ends[1] - ends[0]))
-        axes.set_title(f"({chr(97 + index)}) difference {mean:+.3g} [{low:.3g}, {high:.3g}]", loc="left")
+        value, interval = rounded(mean, low, high)
+        axes.set_title(f"({chr(97 + index)}) difference {value} {interval}", loc="left")
     canvas.suptitle(figure.title, weight="bold")
     return canvas
 

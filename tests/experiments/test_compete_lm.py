@@ -21,7 +21,8 @@ from moestat.neural.smoe_measures import routing  # noqa: E402
 from moestat.status import Status  # noqa: E402
 from moestat.study import load  # noqa: E402
 
-SMALL = {"experts": 4, "length": 16, "batch": 4, "steps": 6, "every": 3, "validation": 256, "test": 512}
+SIZES = {"blocks": 2, "width": 16, "length": 16, "experts": 4}
+SMALL = SIZES | {"batch": 4, "steps": 6, "every": 3, "validation": 256, "test": 512}
 STUDIES = ["lm", "topk", "schedule", "balance", "significance", "distillation", "finetune"]
 
 
@@ -40,7 +41,7 @@ def test_variables_and_ranges():
     assert (found["status"] == Status.CONVERGED).all()
     assert found["valid_bpc"].dims == ("replicate", "step")
     assert found["step"].values.tolist() == [0, 3, 6]
-    assert found["entropy_by_layer"].sizes == {"replicate": 2, "layer": 3}
+    assert found["entropy_by_layer"].sizes == {"replicate": 2, "layer": 2}
     np.testing.assert_allclose(found["entropy"], found["entropy_by_layer"].mean("layer"))
     np.testing.assert_allclose(2 ** found["bpc"], found["perplexity"])
     np.testing.assert_allclose(found["best_valid_bpc"], found["valid_bpc"].min("step"))
@@ -89,7 +90,7 @@ def test_frozen_routers_stay(frozen):
     before = compete_lm.model_of(cell(), settings, 0, corpora.load().vocabulary).state_dict()
     after = compete_lm.trained(cell(), settings, 0, "cpu", "")[0].state_dict()
     moved = [not torch.equal(before[name], after[name]) for name in before if "router" in name]
-    assert moved == [frozen == "stable_moe"] * 3
+    assert moved == [frozen == "stable_moe"] * 2
     assert all(not torch.equal(before[name], after[name]) for name in before if "experts.first" in name)
 
 
@@ -115,9 +116,30 @@ def test_routing_against_a_layer_of_known_routing():
     assert ((found.usage_entropy >= 0) & (found.usage_entropy <= math.log(4) + 1e-9)).all()
 
 
+def test_sizes():
+    """GLaM has a dense block after each SMoE block; a size's numbers hold unless others are given."""
+    shapes = {
+        (style, size): compete_lm.model_of(cell(), compete_lm.Settings(architecture=style, **own), 0, 30).shape
+        for style in ("switch", "glam")
+        for size, own in {"micro": {}, "own": SIZES}.items()
+    }
+    found = {key: (shape.blocks, shape.width, shape.hidden, shape.length) for key, shape in shapes.items()}
+    assert found == {
+        ("switch", "micro"): (3, 64, 64, 64),
+        ("glam", "micro"): (6, 64, 64, 64),
+        ("switch", "own"): (2, 16, 16, 16),
+        ("glam", "own"): (4, 16, 16, 16),
+    }
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"top_k": 5}, "at most experts"), ({"router": "best"}, "smoe"), ({"probability": 1.5}, "probability")],
+    [
+        ({"top_k": 5}, "at most experts"),
+        ({"router": "best"}, "smoe"),
+        ({"probability": 1.5}, "probability"),
+        ({"width": 20}, "multiple of 8"),
+    ],
 )
 def test_settings_refuse(settings, message):
     with pytest.raises(ValidationError, match=message):
