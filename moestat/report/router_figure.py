@@ -13,8 +13,8 @@ from matplotlib.figure import Figure as Canvas
 from moestat.rates.estimate import mean_interval
 from moestat.report import style
 from moestat.report.tables import label
+from moestat.study.numbers import estimate as rounded
 from moestat.study.numbers import number
-from  import rounded
 from moestat.study.outcomes import is_at
 from moestat.study.spec import Figure
 
