@@ -101,22 +101,22 @@ def stage_lengths(
     dict
         ``steps_to_gap`` and ``steps_to_loss``, steps of stage I until the mean specialisation gap and the test loss
         reach their level; ``steps_to_attention`` and ``steps_to_quarter``, steps of stage II until p(v_n, v_n) reaches
-        its level and the test loss a quarter of what it was; and ``..._reached`` with the truth of each.
+        its level and the training loss a quarter of what it was; and ``..._reached`` with the truth of each.
     """
     first, second = epochs <= ends[0], (epochs >= ends[0]) & (epochs <= ends[1])
     begin = int(np.argmax(epochs == ends[0]))
-    loss = out["test_loss"]
+    train_loss, test_loss = out["train_loss"], out["test_loss"]
     passages = {
         "steps_to_gap": (first, out["gap"] >= gap_level),
-        "steps_to_loss": (first, loss <= loss_level),
+        "steps_to_loss": (first, test_loss <= loss_level),
         "steps_to_attention": (second, out["self_attention"] >= attention_level),
-        "steps_to_quarter": (second, loss <= loss[:, begin : begin + 1] / 4),
+        "steps_to_quarter": (second, train_loss <= train_loss[:, begin : begin + 1] / 4),
     }
     about = {
         "steps_to_gap": f"stage I: specialisation gap of {gap_level:g}",
         "steps_to_loss": f"stage I: test loss of {loss_level:g}",
         "steps_to_attention": f"stage II: $p(v_n, v_n)$ of {attention_level:g}",
-        "steps_to_quarter": "stage II: a quarter of the test loss",
+        "steps_to_quarter": "stage II: a quarter of the training loss",
     }
     variables: Variables = {}
     for name, (inside, done) in passages.items():
