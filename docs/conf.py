@@ -70,6 +70,9 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+# pages without pages below them have nothing to show beside them, and the ledger needs the width
+ALONE = ("ledger", "tutorial", "mathematics", "architecture", "reliability", "benchmarks", "contributing", "study-file")
+html_sidebars = {name: [] for name in ALONE}
 html_show_sourcelink = False
 html_static_path = []
 
