@@ -7,6 +7,9 @@ Forward and backward pass of one layer, 16 experts, top-2, float32, one thread, 
 take turns. *dense einsum*: every expert for every token, outputs times gates that are mostly zero. *gated*: the same in
 two products, with the gates on the hidden units. *loop*: sort, a loop over the experts, autograd. *padded*: the form
 that a GPU runs. *competes*: this package's layer in a step with a competition (eq. 3, all experts without gradient).
+
+Training step: the micro decoder (3 such layers, 16 windows of 64), without competition and with one layer that
+competes; the relative difference, times 3 layers and lambda = 0.05, is the overhead of CompeteSMoE.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import numpy as np
 import torch
 
 from moestat.neural import routers
+from moestat.neural.decoder import Decoder, shape_of
 from moestat.neural.expert_bank import ExpertBank
 from moestat.neural.smoe import Competition, SMoE, schedule
 
@@ -94,6 +98,40 @@ def measure(tokens: int, width: int, hidden: int, rounds: int) -> dict[str, floa
     return row | {"ratio": row["dense einsum_ms"] / row["moestat_ms"]}
 
 
+def training(rounds: int) -> dict[str, float]:
+    shape = shape_of("switch", "micro", 71)
+    competition = Competition(schedule(1.0), key=0)
+
+    def sparse(block: int) -> SMoE:
+        experts = ExpertBank(shape.width, shape.hidden, EXPERTS, np.random.default_rng(block))
+        return SMoE(
+            experts,
+            routers.make("smoe", shape.width, EXPERTS, np.random.default_rng(9 + block)),
+            competition=competition,
+        )
+
+    model = Decoder(shape, feed_forward=sparse, generator=np.random.default_rng(0))
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+    windows = torch.randint(71, (16, shape.length + 1), generator=torch.Generator().manual_seed(0))
+    blocks: list[SMoE] = [module for module in model.modules() if isinstance(module, SMoE)]
+    seconds: dict[bool, list[float]] = {False: [], True: []}
+    for i in range(rounds):
+        for competes in seconds:
+            for place, block in enumerate(blocks):
+                block.competes = competes and place == i % len(blocks)
+            begin = time.process_time()
+            loss = model.loss(windows[:, :-1], windows[:, 1:])
+            loss = loss + sum(block.auxiliary for block in blocks if block.auxiliary is not None)
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            seconds[competes].append(time.process_time() - begin)
+    plain, competing = (float(np.median(values[3:])) * 1e3 for values in seconds.values())
+    extra = competing / plain - 1
+    return {"plain_ms": plain, "competes_ms": competing, "extra": extra, "overhead": len(blocks) * 0.05 * extra}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--large", action="store_true")
@@ -105,6 +143,8 @@ def main() -> None:
         name = "tokens {}, width {}, hidden {}".format(*size)
         result[name] = row = measure(*size, rounds=60 if size[0] == 1024 else 12)
         print(name, {k: round(v, 2) for k, v in row.items()}, flush=True)
+    result["training step"] = row = training(rounds=60)
+    print("training step", {k: round(v, 3) for k, v in row.items()}, flush=True)
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
     print(f"written to {RESULTS}")
