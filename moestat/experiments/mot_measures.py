@@ -153,7 +153,7 @@ def measure(train: View, test: View, labels: Array, centres: Array, noise: Array
         margin = view.sample.y * view.forward()
         out[f"{name}_loss"] = xp.mean(logistic_loss(margin), axis=-1)
         # a margin of 0 has no sign: half an error
-        out[f"{name}_error"] = xp.mean(xp.astype(margin < 0, xp.float64) + 0.5 * (margin == 0), axis=-1)
+        out[f"{name}_error"] = xp.mean((1 - xp.sign(margin)) / 2, axis=-1)
     own = test.own
     if isinstance(own, Mixture):
         out |= _of_mixture(own, test.sample, labels, centres, noise)
