@@ -84,11 +84,11 @@ def differences(
         for arm, place, values in found
         if values is not base[0]
     ]
-    canvas = style.new_figure(style.ONE_COLUMN * 1.4, 1.1 + 0.3 * len(rows))
+    canvas = style.new_figure(style.ONE_COLUMN * 1.8, 1.1 + 0.3 * len(rows))
     axes = canvas.subplots()
     _differences(axes, rows, base[0], first=0)
     axes.set_xlabel(ylabel or variable)
-    canvas.suptitle(_wrapped(figure.title, 52), weight="bold")
+    canvas.suptitle(_wrapped(figure.title, 66), weight="bold")
     return canvas
 
 
