@@ -88,7 +88,10 @@ def differences(
     axes = canvas.subplots()
     _differences(axes, rows, base[0], first=0)
     axes.set_xlabel(ylabel or variable)
-    canvas.suptitle(_wrapped(figure.title, 66), weight="bold")
+    engine = canvas.get_layout_engine()
+    assert engine is not None
+    engine.set(rect=(0.03, 0, 0.97, 1))  # type: ignore[call-arg]  # the longest label is measured a little short
+    canvas.suptitle(_wrapped(figure.title, 60), weight="bold")
     return canvas
 
 
