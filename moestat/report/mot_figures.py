@@ -197,14 +197,13 @@ def _waiting_times(axes: Axes, experts: np.ndarray, times: np.ndarray) -> None:
     axes.plot(experts[known], median[known], "o-", color=style.COLOURS[0], label="median")
     axes.set_yscale("log")
     axes.set_xlim(experts[0] / 1.35, experts[-1] * 1.35)
-    reached = np.nanmedian(times[np.isfinite(times)]) if np.isfinite(times).any() else 1.0
-    ends = (known.argmax() if known.any() else 0, len(experts) - 1)
-    if known.sum() > 1 and median[ends[0]] > 0:
-        line = median[ends[0]] * experts / experts[ends[0]]
+    if known.sum() > 1:
+        first = int(known.argmax())
+        line = median[first] * experts / experts[first]
         axes.plot(experts, line, "--", color=style.INK, linewidth=0.9, label="proportional to M")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * (high / low) ** 0.12)  # room for the counts
     for m, row in zip(experts, times, strict=True):
         lost = int(np.sum(~np.isfinite(row)))
-        if lost:
-            axes.annotate(f"{lost} not", (m, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", size=6)
-    if not np.isfinite(times).any():
-        axes.text(experts[0], reached, "never reached")
+        text, at = f"not: {lost} of {len(row)}", ("data", "axes fraction")
+        axes.annotate(text, (m, 0.985), xycoords=at, ha="center", va="top", size=6)
