@@ -1,9 +1,10 @@
 """How much the probabilities of noisy top-1 routing move when the scores move.
 
 Lemma 1 of "On the Impact of Expert Count in Mixture of Experts": for scores h and h' of M experts under Unif[0, 1]
-noise, ``max |p - p'| <= M^2 max |h - h'|``; Lemma 9 of "Mixture-of-Transformers Learn Faster" has ``(kappa M)^2`` for noise
-with a density of at most kappa, here Unif[0, width]. A replicate is a pair of score vectors. The probabilities are simulated, as
-a router would produce them, and computed exactly by quadrature, see :mod:`moestat.models.routing_noise`.
+noise, ``max |p - p'| <= M^2 max |h - h'|``; Lemma 9 of "Mixture-of-Transformers Learn Faster" has ``(kappa M)^2``
+for noise with a density of at most kappa, here Unif[0, width]. A replicate is a pair of score vectors. The
+probabilities are simulated, as a router would produce them, and computed exactly by quadrature, see
+:mod:`moestat.models.routing_noise`.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     -------
     xarray.Dataset
         Per replicate ``change``, max |p - p'|; ``ratio``, the change over max |h - h'|; ``share_of_bound``, the ratio
-        over (M / width)^2; each also ``..._simulated``; ``simulation_error``, the largest difference between simulated and exact
-        probabilities in binomial standard errors. ``bound`` is (M / width)^2.
+        over (M / width)^2; each also ``..._simulated``; ``simulation_error``, the largest difference between simulated
+        and exact probabilities in binomial standard errors. ``bound`` is (M / width)^2.
     """
     s = Settings.model_validate(dict(cell.settings))
     rows = []
