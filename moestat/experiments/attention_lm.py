@@ -15,7 +15,8 @@ from pydantic import Field, field_validator, model_validator
 
 from moestat import fingerprint
 from moestat.experiments.cell import Cell, SettingsModel
-from moestat.neural.corpus import load_checked, with_digest
+from moestat.neural.corpus import load_checked
+from moestat.neural.data_file import with_digest
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
@@ -57,7 +58,7 @@ class Settings(SettingsModel):
     @model_validator(mode="before")
     @classmethod
     def _file(cls, given: Any) -> Any:
-        return with_digest(given) if isinstance(given, dict) else given
+        return with_digest(given)
 
     @field_validator("heads")
     @classmethod

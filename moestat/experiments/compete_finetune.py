@@ -7,18 +7,18 @@ layers and the batches; the arms share all of them.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from moestat import fingerprint
 from moestat.experiments import compete_lm
 from moestat.experiments.cell import Cell
+from moestat.neural import data_file
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
@@ -28,7 +28,7 @@ class Settings(compete_lm.Settings):
     """Settings of a cell: those of the pretraining, and of the fine-tuning; *ours* where the paper has another one."""
 
     csv: str = Field("", description="own texts with classes; reviews of a grammar if empty")
-    csv_sha256: str = Field("", description="SHA-256 of the CSV file")
+    csv_sha256: str = Field("", description="SHA-256 of the CSV file; found when empty, else it must be this")
     text_column: str = Field("text", description="column of the texts")
     label_column: str = Field("label", description="column of the classes")
     reviews: int = Field(1500, ge=20, description="ours: reviews that are drawn")
@@ -37,6 +37,11 @@ class Settings(compete_lm.Settings):
     tune_steps: int = Field(500, ge=1, description="5000 in the paper")
     tune_batch: int = Field(16, ge=1, description="16, of IMDB 4, in the paper")
     tune_rate: float = Field(1e-3, gt=0, description="1e-4 in the paper")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _csv(cls, given: Any) -> Any:
+        return data_file.with_digest(given, "csv")
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
@@ -74,19 +79,14 @@ def _tenths(steps: int) -> list[np.ndarray]:
 def _texts(cell: Cell, settings: Settings, replicate: int) -> Any:
     """Return the texts with their classes."""
     from moestat.neural import reviews
-    from moestat.neural.labelled_text import LabelledTextError, read_csv
+    from moestat.neural.labelled_text import read_csv
 
     if not settings.csv:
         drawn = reviews.draw(settings.reviews, cell.generator(replicate, "reviews", count=settings.reviews))
         return drawn.target(settings.reviews_label)
     path = Path(settings.csv).expanduser()
     data = read_csv(path, text=settings.text_column, target=settings.label_column, task="classification")
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != settings.csv_sha256:
-        raise LabelledTextError(
-            f"{path}: csv_sha256 is {settings.csv_sha256!r}, but the file's is '{found}'; write the right one into the "
-            "study file, so that results always say which data they are of"
-        )
+    data_file.check(path, settings.csv_sha256, "csv")
     return data
 
 

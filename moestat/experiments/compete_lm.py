@@ -14,10 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from moestat import fingerprint
 from moestat.experiments.cell import Cell, SettingsModel
+from moestat.neural.data_file import with_digest
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
@@ -53,7 +54,12 @@ class Settings(SettingsModel):
     validation: int = Field(32768, ge=0, description="ours: symbols of a validation; 0: the whole part")
     test: int = Field(0, ge=0, description="ours: symbols of the test; 0: the whole part")
     file: str = Field("", description="own text, enwik8, text8 or a folder of WikiText; shipped plays if empty")
-    file_sha256: str = Field("", description="SHA-256 of the file")
+    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _file(cls, given: Any) -> Any:
+        return with_digest(given)
 
     def model_post_init(self, _context: Any) -> None:
         """Refuse what does not go together."""

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from moestat.experiments.cell import Cell, SettingsModel
 from moestat.neural import routing_measures
-from moestat.neural.data_file import digest
+from moestat.neural.data_file import with_digest
 from moestat.status import Status
 
 if TYPE_CHECKING:
@@ -55,12 +55,7 @@ class MixtureSettings(SettingsModel):
     @classmethod
     def _digest(cls, given: Any) -> Any:
         """Put the checksum of the data among the settings: other data are another cell."""
-        if not isinstance(given, dict) or not isinstance(given.get("data"), str) or not given["data"]:
-            return given
-        found, stated = digest(given["data"]), given.get("data_sha256")
-        if stated and stated != found:
-            raise ValueError(f"{given['data']}: data_sha256 is {stated!r}, but the data's is {found!r}")
-        return {**given, "data_sha256": found}
+        return with_digest(given, "data")
 
     @model_validator(mode="after")
     def _fit(self) -> MixtureSettings:

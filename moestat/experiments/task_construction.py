@@ -19,6 +19,7 @@ from moestat.neural.construction import model
 from moestat.neural.construction.build import build
 from moestat.neural.construction.check import Check, check
 from moestat.neural.construction.forward import cast
+from moestat.neural.data_file import with_digest
 from moestat.neural.knowledge import Knowledge
 from moestat.neural.knowledge_sources import Source
 from moestat.status import Status
@@ -38,7 +39,12 @@ class Settings(SettingsModel):
     subject_first: float = Field(0.6, ge=0, le=1, description="share of templates that start with the subject")
     shared_templates: int = Field(0, ge=0, description="templates of each task that all tasks have in common")
     file: str = Field("", description="the user's own JSON lines; synthetic knowledge when empty")
-    file_sha256: str = Field("", description="SHA-256 of the file")
+    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _file(cls, given: Any) -> Any:
+        return with_digest(given)
 
     @field_validator("size")
     @classmethod

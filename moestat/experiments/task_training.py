@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from moestat.experiments.cell import Cell, SettingsModel
 from moestat.neural import routing_measures
+from moestat.neural.data_file import with_digest
 from moestat.neural.knowledge import Knowledge
 from moestat.neural.knowledge_sources import Source
 from moestat.neural.template import END
@@ -48,7 +49,12 @@ class Settings(SettingsModel):
     shared_subjects: float = Field(0.1, ge=0, le=1, description="ours: share of subjects from a pool of all tasks")
     subject_first: float = Field(0.6, ge=0, le=1, description="ours: share of templates that start with the subject")
     file: str = Field("", description="the user's own JSON lines; synthetic knowledge when empty")
-    file_sha256: str = Field("", description="SHA-256 of the file")
+    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _file(cls, given: Any) -> Any:
+        return with_digest(given)
 
     @field_validator("heads")
     @classmethod

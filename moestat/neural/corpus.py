@@ -10,14 +10,15 @@ import hashlib
 import lzma
 import math
 from array import array
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+
+from moestat.neural import data_file
 
 Unit = Literal["character", "byte", "word"]
 
@@ -111,68 +112,18 @@ def load(path: str | Path = "") -> Corpus:
         raise CorpusError(f"{error.filename or path}: cannot be read ({error.strerror or error})") from None
 
 
-def digest(path: str | Path) -> str:
-    """Return the SHA-256, in hexadecimal, of a file, or of the three files of a folder of WikiText in their order.
-
-    A file that has not changed since is not read again.
-
-    Raises
-    ------
-    CorpusError
-        If a file cannot be read.
-    """
-    path = Path(path).expanduser()
-    try:
-        files = [path / f"wiki.{part}.tokens" for part in PARTS] if path.is_dir() else [path]
-        stats = [file.stat() for file in files]
-        return _digest(tuple(files), tuple((stat.st_size, stat.st_mtime_ns) for stat in stats))
-    except OSError as error:
-        raise CorpusError(f"{error.filename or path}: cannot be read ({error.strerror or error})") from None
-
-
-@lru_cache(maxsize=8)
-def _digest(files: tuple[Path, ...], _stamps: tuple[tuple[int, int], ...]) -> str:
-    total = hashlib.sha256()
-    for file in files:
-        with open(file, "rb") as stream:
-            while block := stream.read(1 << 22):
-                total.update(block)
-    return total.hexdigest()
-
-
-def with_digest(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete an experiment's settings: ``file_sha256`` becomes part of what identifies results.
-
-    Raises
-    ------
-    CorpusError
-        If the file that ``file`` names cannot be read, or ``file_sha256`` is given and another one.
-    """
-    path, stated = settings.get("file", ""), settings.get("file_sha256", "")
-    if not path:
-        return {**settings, "file_sha256": ""}
-    found = digest(path)
-    if stated and stated != found:
-        raise CorpusError(
-            f"{path}: file_sha256 is {stated!r}, but the file's is '{found}': it is another file, a changed or a "
-            "truncated one"
-        )
-    return {**settings, "file_sha256": found}
-
-
 def load_checked(path: str, sha256: str) -> Corpus:
     """Read the text that a cell names together with its checksum, so that results say which data they are of.
 
     Raises
     ------
     CorpusError
-        As :func:`load`; and if the checksum of a named file is another one.
+        As :func:`load`.
+    DataFileError
+        If the checksum of a named file is another one.
     """
-    if path and (found := digest(path)) != sha256:
-        raise CorpusError(
-            f"{path}: file_sha256 is {sha256!r}, but the file's is '{found}': it is another file, a changed or a "
-            "truncated one"
-        )
+    if path:
+        data_file.check(path, sha256)
     return load(path)
 
 

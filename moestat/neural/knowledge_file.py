@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -60,8 +59,3 @@ def _task(record: Any) -> Task:
             raise KnowledgeError(f"pairs[{i}] is {pair!r}; it must be [subject, object], two texts")
     table = tuple((str(subject).strip(), str(obj).strip()) for subject, obj in pairs)
     return Task(name, tuple(Template.parse(text) for text in templates), table)
-
-
-def digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from moestat.neural import data_file
 from moestat.neural.knowledge import Knowledge, Task
-from moestat.neural.knowledge_file import digest, load
+from moestat.neural.knowledge_file import load
 from moestat.neural.knowledge_synthetic import synthetic
 from moestat.neural.template import KnowledgeError, Template
 
@@ -93,6 +94,8 @@ class Source:
         Raises
         ------
         KnowledgeError
+            If the file cannot be used, or is too small.
+        DataFileError
             If the file's checksum is not the one in the settings: results must say which data they are of.
         """
         if self.size == "example":
@@ -108,10 +111,5 @@ class Source:
                 shared_templates=self.shared_templates,
             )
         knowledge = load(self.file)
-        found = digest(self.file)
-        if found != self.file_sha256:
-            raise KnowledgeError(
-                f"{self.file}: file_sha256 is {self.file_sha256!r}, but the file's is '{found}'; write that into the "
-                "study file, so that results always say which data they are of"
-            )
+        data_file.check(self.file, self.file_sha256)
         return sample(knowledge, rng, self.tasks, self.templates, self.pairs)

@@ -113,12 +113,8 @@ class Lock:
         owner = _read(path)
         if not path.exists():
             return
-        here = files.KNOWS_PROCESSES and owner.get("host") == socket.gethostname()
-        if here and isinstance(owner.get("pid"), int):
-            pid = owner["pid"]
-            dead = not files.alive(pid) or files.started(pid) != owner.get("process_started", files.started(pid))
-            how = "has ended"
-        else:
+        dead, how = ended(owner), "has ended"
+        if dead is None:
             dead = not self._touched(path)
             how = f"gave no sign of life for {self.patience:.0f} s"
         if not dead:
@@ -165,6 +161,14 @@ class Lock:
             with contextlib.suppress(OSError):  # some network file systems have no flock; os.link still decides
                 fcntl.flock(stream, fcntl.LOCK_EX)
             yield
+
+
+def ended(owner: dict[str, Any]) -> bool | None:
+    """Say whether the process of a lock has ended; None if this machine cannot know."""
+    pid = owner.get("pid")
+    if not files.KNOWS_PROCESSES or owner.get("host") != socket.gethostname() or not isinstance(pid, int):
+        return None
+    return not files.alive(pid) or files.started(pid) != owner.get("process_started", files.started(pid))
 
 
 def _read(path: Path) -> dict[str, Any]:

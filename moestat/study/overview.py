@@ -10,7 +10,7 @@ from typing import Any
 
 from moestat import fingerprint
 from moestat.status import Status
-from moestat.study import manifest, store
+from moestat.study import lock, manifest, store
 from moestat.study.plan import Plan
 from moestat.study.request import Request
 from moestat.study.run import folder_of, make_plan
@@ -87,6 +87,8 @@ def running(root: Path) -> list[str]:
         try:
             owner = json.loads(path.read_text())
         except (OSError, ValueError):  # it has just ended, or is just beginning
+            continue
+        if lock.ended(owner):  # killed; the next run takes its lock over
             continue
         lines.append(f"{path.stem}: process {owner.get('pid')} on {owner.get('host')}, since {owner.get('since')}")
     return lines

@@ -139,7 +139,7 @@ def test_the_users_file_is_checked(text, tmp_path):
     changed.write_text("abc" * 1000)
     planned = cell({"file": str(changed)})
     changed.write_text("abcd" * 1000)
-    with pytest.raises(ValidationError, match="a changed or a truncated one"):
+    with pytest.raises(ValidationError, match="other, changed or truncated data"):
         attention_lm.run(planned, [0])
     with pytest.raises(CorpusError, match="windows of 5001 are asked for"):
         attention_lm.run(cell(text, measure="throughput", windows=(8, 5000)), [0])

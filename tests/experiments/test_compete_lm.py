@@ -211,5 +211,7 @@ def test_the_users_csv(tmp_path):
     settings = TUNING | {"csv": str(path), "csv_sha256": digest}
     found = compete_finetune.run(cell(compete_finetune, **settings), [0])
     assert found["status"].item() == Status.CONVERGED
-    with pytest.raises(LabelledTextError, match="csv_sha256"):
-        compete_finetune.run(cell(compete_finetune, **(settings | {"csv_sha256": ""})), [0])
+    assert compete_finetune.Settings(csv=str(path)).csv_sha256 == digest
+    with pytest.raises(ValueError, match="csv_sha256 is 'x'"):
+        compete_finetune.Settings(csv=str(path), csv_sha256="x")
+    assert compete_lm.Settings(file=str(path)).file_sha256 == digest

@@ -134,7 +134,7 @@ def test_other_data_are_another_cell(tmp_path):
     assert mot_text.Settings(**before.model_dump()) == before
     reviews_csv(path, rows=50)
     assert mot_text.Settings(data=str(path)).data_sha256 != before.data_sha256
-    with pytest.raises(ValidationError, match="data_sha256 is '[0-9a-f]{64}', but the data's is"):
+    with pytest.raises(ValidationError, match="data_sha256 is '[0-9a-f]{64}', but the checksum of the data is"):
         mot_text.Settings(**before.model_dump())
 
 

@@ -8,8 +8,7 @@ from pydantic import ValidationError
 
 from moestat.experiments import task_training
 from moestat.experiments.cell import Cell
-from moestat.neural.knowledge_file import digest
-from moestat.neural.template import KnowledgeError
+from moestat.neural.data_file import digest
 from moestat.status import Status
 
 pytest.importorskip("torch")
@@ -68,8 +67,8 @@ def test_the_users_file(tmp_path):
     path.write_text("\n".join(map(json.dumps, records)))
     found = task_training.run(cell(file=str(path), file_sha256=digest(path), epochs=1), [0])
     assert found["status"].item() == Status.CONVERGED
-    with pytest.raises(KnowledgeError, match="file_sha256"):
-        task_training.run(cell(file=str(path), epochs=1), [0])
+    with pytest.raises(ValueError, match="file_sha256 is 'x'"):
+        task_training.run(cell(file=str(path), file_sha256="x", epochs=1), [0])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from moestat.neural import image_cifar
-from moestat.neural.data_file import DataFileError, digest
 from moestat.neural.image_data import ImageDataError, digits
 from moestat.neural.image_files import load
 
@@ -266,17 +265,6 @@ def test_npz_that_is_cut_off_and_paths_that_are_nothing(tmp_path):
 
 
 # --- what is common ---------------------------------------------------------------------------------------------------
-
-
-def test_the_digest_tells_contents_apart(tmp_path):
-    cifar10(tmp_path / "a")
-    before = digest(tmp_path / "a")
-    assert digest(tmp_path / "a") == before
-    (tmp_path / "a" / "test_batch").write_bytes(b"other")
-    assert digest(tmp_path / "a") != before
-    assert digest(tmp_path / "a" / "test_batch") != before
-    with pytest.raises(DataFileError, match="no such file"):
-        digest(tmp_path / "b")
 
 
 def test_digits_and_standardisation():

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moestat.neural.data_file import DataFileError, digest
 from moestat.neural.knowledge import Knowledge, Task
-from moestat.neural.knowledge_file import digest, load
+from moestat.neural.knowledge_file import load
 from moestat.neural.knowledge_sources import Source, paper_example, sample
 from moestat.neural.knowledge_synthetic import synthetic
 from moestat.neural.template import END, OBJECT, SUBJECT, KnowledgeError, Template, tokenize
@@ -211,7 +212,7 @@ def test_source_ties_results_to_the_file(tmp_path):
     knowledge = source.draw(np.random.default_rng(0))
     assert len(knowledge.tasks) == 3
     assert all(len(task.templates) == 2 and len(task.table) == 10 for task in knowledge.tasks)
-    with pytest.raises(KnowledgeError, match=digest(path)):
+    with pytest.raises(DataFileError, match=digest(path)):
         Source.parse("3x2x10", file=str(path)).draw(np.random.default_rng(0))
     with pytest.raises(KnowledgeError, match="5 tasks are asked for"):
         sample(load(path), np.random.default_rng(0), 5, 2, 10)

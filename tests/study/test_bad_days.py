@@ -166,6 +166,8 @@ def test_a_second_run_on_a_folder_is_refused_and_names_the_first(tmp_path):
     finally:
         first.kill()
         first.wait()
+    _, out, _ = inside("status", study, "--out", tmp_path)
+    assert "at work" not in out, "a killed run is not at work"
     code, _, err = run(study, tmp_path, "--set", "seconds=0.0", "--fresh")
     assert code == 0 and f"took over the lock of process {first.pid}" in err and "which has ended" in err
 
