@@ -43,7 +43,13 @@ def problem(experts: int, n: int) -> dict[str, np.ndarray]:
 
 def schedule(stage: str, steps: int) -> Schedule:
     ends = {"I": (steps, steps, steps), "II": (0, steps, steps), "III": (0, 0, steps)}[stage]
-    return Schedule(*ends, **RATES)
+    return Schedule(
+        *ends,
+        specialise_rate=RATES["specialise_rate"],
+        attention_rate=RATES["attention_rate"],
+        router_rate=RATES["router_rate"],
+        tuning_rate=RATES["tuning_rate"],
+    )
 
 
 def ours(data: dict[str, np.ndarray], noise: np.ndarray, stage: str) -> tuple[float, list[np.ndarray]]:
@@ -51,7 +57,7 @@ def ours(data: dict[str, np.ndarray], noise: np.ndarray, stage: str) -> tuple[fl
     begin = time.process_time()
     train(model, data["y"][None], schedule(stage, len(noise)), iter(noise[:, None]), lambda t: None, ())
     taken = (time.process_time() - begin) / len(noise) * 1e3
-    return taken, [model.weights[0], model.kq[0], model.theta[0]]
+    return taken, [p[0] for p in (model.weights, model.kq, model.theta) if p is not None]
 
 
 def torch_steps(data: dict[str, np.ndarray], noise: np.ndarray, stage: str) -> tuple[float, list[np.ndarray]]:
@@ -78,15 +84,14 @@ def torch_steps(data: dict[str, np.ndarray], noise: np.ndarray, stage: str) -> t
         pi = torch.softmax(scores, dim=-1).gather(1, expert[:, None])[:, 0]
         expert_loss = -torch.nn.functional.logsigmoid(y * f).mean()
         router_loss = -torch.nn.functional.logsigmoid(y * f.detach() * pi).mean()
-        (expert_loss + router_loss).backward()
+        gradient, by_theta = torch.autograd.grad(expert_loss + router_loss, [trained, theta])
         with torch.no_grad():
             if stage == "I":
-                norm = weights.grad.norm(dim=1, keepdim=True)
-                weights -= RATES["specialise_rate"] * weights.grad / torch.where(norm > 0, norm, 1.0)
+                norm = gradient.norm(dim=1, keepdim=True)
+                trained -= RATES["specialise_rate"] * gradient / torch.where(norm > 0, norm, 1.0)
             else:
-                trained -= RATES["attention_rate" if stage == "II" else "tuning_rate"] * trained.grad
-            theta -= RATES["router_rate"] * theta.grad
-        trained.grad = theta.grad = None
+                trained -= RATES["attention_rate" if stage == "II" else "tuning_rate"] * gradient
+            theta -= RATES["router_rate"] * by_theta
     taken = (time.process_time() - begin) / len(draws) * 1e3
     return taken, [p.detach().numpy() for p in (weights, kq, theta)]
 
