@@ -108,10 +108,15 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     """
     from moestat.study import load as studies
     from moestat.study import results
+    from moestat.study.request import Request
 
     path = Path(study).expanduser()
     if path.suffix == ".nc":
         return results.read(path)
     if path.is_dir() and (path / results.NAME).is_file():
         return results.read(path / results.NAME)
-    return results.read(Path(out).expanduser() / studies.find(study).stem / preset / results.NAME)
+    file, root = studies.find(study), Path(out).expanduser()
+    found = root / file.stem / preset / results.NAME
+    if not found.is_file():
+        studies.need_preset(studies.read(file), preset)
+    return results.read(found, made_by=Request(study=str(study), preset=preset, out=root).command())

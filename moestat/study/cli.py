@@ -284,10 +284,9 @@ def _report(arguments: argparse.Namespace) -> int:
 
     request = options.request(arguments)
     study_file = load.read(request.study)
-    if request.preset not in study_file.study.presets:
-        raise InputError(f"there is no preset {request.preset!r}; allowed are {', '.join(study_file.study.presets)}")
+    load.need_preset(study_file, request.preset)
     root = folder_of(request, study_file.name)
-    dataset = results.read(root / results.NAME)
+    dataset = results.read(root / results.NAME, made_by=request.command())
     provenance = results.provenance(dataset)
     _print_report(write_outputs(dataset, study_file.study, request.preset, root, provenance=provenance))
     return 0

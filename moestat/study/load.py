@@ -113,6 +113,22 @@ def find(name: str | Path) -> Path:
     raise InputError(f"there is no study {text!r}{nearest(text, known) or '.'} The known studies are:{lines}")
 
 
+def need_preset(study_file: StudyFile, preset: str) -> None:
+    """Refuse a preset that the study does not have.
+
+    Raises
+    ------
+    InputError
+        The message lists the presets.
+    """
+    from moestat.study.words import listed, nearest
+
+    presets = study_file.study.presets
+    if preset not in presets:
+        hint = nearest(preset, presets) or ";"
+        raise InputError(f"{study_file.shown}: there is no preset {preset!r}{hint} allowed are {listed(presets)}")
+
+
 def parse(path: Path) -> tuple[str, dict[str, Any]]:
     """Return the text and the raw content of a TOML file."""
     where = shown_path(path)

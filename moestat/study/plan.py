@@ -20,10 +20,10 @@ from pydantic import ValidationError
 from moestat.experiments.cell import Cell
 from moestat.study import experiment as experiments
 from moestat.study.errors import InputError
-from moestat.study.load import StudyFile, axis_problems
+from moestat.study.load import StudyFile, axis_problems, need_preset
 from moestat.study.located import path_text, problems
 from moestat.study.spec import Arm, Preset
-from moestat.study.words import listed, nearest, show
+from moestat.study.words import listed, show
 
 MOST_REPLICATES = 2**32
 MOST_ROWS = 10**8
@@ -136,9 +136,7 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
     """
     overrides = overrides or Overrides()
     study, where = study_file.study, study_file.shown
-    if preset_name not in study.presets:
-        hint = nearest(preset_name, study.presets) or ";"
-        raise InputError(f"{where}: there is no preset {preset_name!r}{hint} allowed are {listed(study.presets)}")
+    need_preset(study_file, preset_name)
     preset = study.presets[preset_name]
     replicates = preset.replicates if overrides.replicates is None else overrides.replicates
     if replicates > MOST_REPLICATES:

@@ -36,8 +36,14 @@ def provenance(dataset: xr.Dataset) -> dict[str, Any]:
     return found
 
 
-def read(path: Path) -> xr.Dataset:
+def read(path: Path, *, made_by: str = "") -> xr.Dataset:
     """Read a results file into memory.
+
+    Parameters
+    ----------
+    path : Path
+    made_by : str
+        The command that makes it, for the message where it is missing.
 
     Raises
     ------
@@ -47,7 +53,7 @@ def read(path: Path) -> xr.Dataset:
         If it is not a dataset.
     """
     if not path.is_file():
-        raise InputError(f"there is no {path}")
+        raise InputError(f"there is no {path}" + (f"; run the study with: {made_by}" if made_by else ""))
     try:
         with xr.open_dataset(path, engine="h5netcdf") as dataset:
             return dataset.load()

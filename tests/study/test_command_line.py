@@ -81,8 +81,12 @@ def test_the_same_from_python(toy, tmp_path, monkeypatch):
     assert other["error"].shape == (2, 1, 2) and (other["error"] > 1).all()
     with pytest.raises(StaleError, match="setting shift 1.0 -> 2.0"):
         moestat.run("toy", replicates=2, jobs=1, out=tmp_path / "x", report=False, quiet=True, n=[5], shift=2.0)
-    with pytest.raises(InputError, match="there is no"):
-        moestat.load("toy", preset="tiny")
+    with pytest.raises(InputError, match="there is no preset 'tinny'; did you mean 'tiny'"):
+        moestat.load("toy", preset="tinny")
+    with pytest.raises(
+        InputError, match="results.nc; run the study with: python -m moestat.study toy --preset quick --out"
+    ):
+        moestat.load("toy", out=tmp_path / "nowhere")
     assert "MOESTAT_CACHE" not in os.environ
 
 
