@@ -134,7 +134,8 @@ def text(view: View, width: int = 160) -> str:
 
     from rich.console import Console
 
-    console = Console(file=StringIO(), width=width, force_terminal=False, color_system=None)
+    # in a notebook rich would display the table there, and leave the text empty
+    console = Console(file=StringIO(), width=width, force_terminal=False, force_jupyter=False, color_system=None)
     console.print(rich(view))
     return console.file.getvalue()  # type: ignore[attr-defined]
 

@@ -129,3 +129,9 @@ def test_verdicts_are_words_with_signs_not_colours_alone(shown):
     html = str(render.html(shown[4]))
     assert '<span class="verdict supported"><span aria-hidden="true">✓</span> supported</span>' in html
     assert '<span class="verdict inconclusive">' in html
+
+
+def test_the_text_of_a_table_is_returned_inside_a_notebook_too(monkeypatch):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    shown = views.View("Slopes", ("arm", "slope"), [("one", "-0.5")], [""])
+    assert "-0.5" in render.text(shown)
