@@ -186,7 +186,7 @@ def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dic
         "parameters": sum(p.numel() for p in model.parameters()),
         "status": int(status),
         "message": f"The training ran its {settings.steps} steps." if found.finite else status.sentence,
-        "iterations": settings.steps,
+        "iterations": found.done,
     }
 
 

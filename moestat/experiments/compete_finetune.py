@@ -99,7 +99,8 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
     code = fingerprint.digest(fingerprint.fingerprint(__name__))
     model, corpus, found, checkpoints = compete_lm.trained(cell, settings, replicate, device, code)
     length = compete_lm.length_of(settings)
-    bpc = bits(evaluate(model, corpus.test, length, batch=settings.batch, limit=settings.test))
+    how = {"batch": settings.batch, "limit": settings.test}
+    bpc = bits(evaluate(model, corpus.test, length, **how) if found.finite else np.nan)
     identity = {"csv": settings.csv_sha256, "reviews": settings.reviews, "label": settings.reviews_label}
     train, test = holdout(len(data.texts), settings.test_share, cell.generator(replicate, "holdout", **identity))
     texts = [as_symbols([data.texts[i] for i in rows], corpus, length) for rows in (train, test)]
@@ -110,13 +111,14 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         classifier,
         texts[0],
         target[0],
-        steps=settings.tune_steps,
+        steps=settings.tune_steps if found.finite else 0,
         batch=settings.tune_batch,
         rate=settings.tune_rate,
         rng=cell.generator(replicate, "tuning", **identity),
     )
     checkpoints.remove()
-    finite = found.finite and bool(np.isfinite(losses).all())
+    losses = np.append(losses, np.full(settings.tune_steps - losses.size, np.nan))
+    finite = bool(np.isfinite(losses).all())
     shares = [accuracy(classifier, *part) if finite else np.nan for part in zip(texts, target, strict=True)]
     status = Status.CONVERGED if finite else Status.NOT_FINITE
     return {
@@ -129,5 +131,5 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         "message": f"Both trainings ran, of {settings.steps} and {settings.tune_steps} steps."
         if finite
         else status.sentence,
-        "iterations": settings.steps + settings.tune_steps,
+        "iterations": found.done + int(np.isfinite(losses).sum()),
     }

@@ -67,6 +67,11 @@ class Settings(SettingsModel):
             raise ValueError(f"top_k is {self.top_k}; it must be at most experts, which is {self.experts}")
         if self.width % 8:
             raise ValueError(f"width is {self.width}; it must be a multiple of 8, so that the heads divide it")
+        if self.form != "constant" and self.probability > 0.5:
+            raise ValueError(
+                f"probability is {self.probability}; with form {self.form!r} it must be at most 0.5, since lambda(t) "
+                "reaches twice its mean"
+            )
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
@@ -217,7 +222,6 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
     coins = [rival.heads(step, settings.steps) for rival in rivals for step in range(settings.steps)]
     checkpoints.remove()
     status = Status.CONVERGED if np.isfinite(test) else Status.NOT_FINITE
-    per_step = found.seconds / settings.steps
     return {
         "bpc": bits(test),
         "perplexity": perplexity(test),
@@ -229,9 +233,9 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         **{f"{name}_by_layer": values for name, values in by_layer.items()},
         "competitions": float(np.mean(coins)) if coins else 0.0,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "seconds_per_step": per_step,
-        "tokens_per_second": settings.batch * length / per_step,
+        "seconds_per_step": found.seconds_per_step,
+        "tokens_per_second": settings.batch * length / found.seconds_per_step,
         "status": int(status),
         "message": f"The training ran its {settings.steps} steps." if found.finite else status.sentence,
-        "iterations": settings.steps,
+        "iterations": found.done,
     }

@@ -12,12 +12,13 @@ import math
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from moestat.neural.checkpoint import Checkpoints
 from moestat.neural.corpus import Corpus
@@ -47,6 +48,8 @@ class Trained:
         a GPU.
     resumed_at : int
         Steps that a killed run had done before; 0 if there was none.
+    done : int
+        Steps that were done, of all attempts together; fewer than planned if the loss was not finite.
     """
 
     steps: np.ndarray
@@ -56,6 +59,12 @@ class Trained:
     finite: bool = True
     seconds: float = 0.0
     resumed_at: int = 0
+    done: int = 0
+
+    @property
+    def seconds_per_step(self) -> float:
+        """Seconds of a step that was done; NaN if none was."""
+        return self.seconds / self.done if self.done else math.nan
 
 
 @dataclass
@@ -165,6 +174,7 @@ def train(
             run.result.seconds += clock() - begin
             checkpoints.save(run.step, run.state())
             begin = clock()
+    run.result.done = run.step
     if plan.keep_best and run.best:
         model.load_state_dict(run.best)
     return run.result
@@ -209,7 +219,11 @@ def bits(nats: np.ndarray | float) -> Any:
 
 @contextmanager
 def deterministic(device: str) -> Iterator[None]:
-    """Compute the same bits each time inside the block: one thread on the CPU, deterministic kernels on a GPU."""
+    """Compute the same bits each time inside the block: one thread on the CPU, deterministic kernels on a GPU.
+
+    The gradient of PyTorch's fused attention is not deterministic on a GPU while ``warn_only`` is set, so attention is
+    computed by matrix products there.
+    """
     threads, before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.set_num_threads(1)
@@ -217,7 +231,8 @@ def deterministic(device: str) -> Iterator[None]:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True, warn_only=True)
     try:
-        yield
+        with sdpa_kernel(SDPBackend.MATH) if device != "cpu" else nullcontext():
+            yield
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(before, warn_only=warn_only)

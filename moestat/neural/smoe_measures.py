@@ -108,5 +108,5 @@ def _entropy(scores: torch.Tensor) -> torch.Tensor:
 
 
 def perplexity(nats: float) -> float:
-    """Return exp of a cross-entropy, as word-level results are reported; infinite where it is too large."""
-    return math.exp(nats) if nats < 700 else math.inf
+    """Return exp of a cross-entropy, as word-level results are reported; infinite where it is too large, NaN of NaN."""
+    return math.inf if nats >= 700 else math.exp(nats)

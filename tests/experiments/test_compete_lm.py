@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from moestat.experiments import compete_finetune, compete_lm  # noqa: E402
 from moestat.experiments.cell import Cell  # noqa: E402
+from moestat.neural import checkpoint, lm_training  # noqa: E402
 from moestat.neural import corpus as corpora  # noqa: E402
 from moestat.neural.classifier import Classifier, as_symbols  # noqa: E402
 from moestat.neural.expert_bank import ExpertBank  # noqa: E402
@@ -60,6 +61,59 @@ def test_replicates_do_not_depend_on_the_block():
     together = compete_lm.run(cell(router="compete_smoe", probability=0.5), [0, 1])
     alone = compete_lm.run(cell(router="compete_smoe", probability=0.5), [1])
     assert numbers(alone).identical(numbers(together.sel(replicate=[1])))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"router": "compete_smoe", "probability": 0.5, "architecture": "glam"},
+        {"router": "stable_moe", "stage_one": 0.5},
+        {"router": "xmoe", "balance": 0.01},
+    ],
+)
+def test_an_interrupted_replicate_continues_to_the_same_bits(settings, tmp_path, monkeypatch):
+    """Coins, frozen routers and the best weights are those of a run that nobody disturbed."""
+    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
+    whole = numbers(compete_lm.run(cell(**settings), [0]))
+    real, steps = lm_training._step, []
+
+    def killed(run, *rest):
+        if run.step == 4:
+            raise KeyboardInterrupt
+        return real(run, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint.Checkpoints, "due", lambda self: True)
+        patch.setattr(lm_training, "_step", killed)
+        with pytest.raises(KeyboardInterrupt):
+            compete_lm.run(cell(**settings), [0])
+    monkeypatch.setattr(lm_training, "_step", lambda run, *rest: steps.append(run.step) or real(run, *rest))
+    assert numbers(compete_lm.run(cell(**settings), [0])).identical(whole)
+    assert steps == [4, 5], "only what was left should have been computed"
+
+
+def test_the_form_of_a_gpu_trains_to_the_same_losses(monkeypatch):
+    """In float64: padded slices and the norms of one batch, beside sorted slices and one expert after the other."""
+    settings = compete_lm.Settings(**SMALL | {"steps": 20, "every": 5}, router="compete_smoe", probability=0.5)
+    corpus, found = corpora.load(), []
+    for padded in (False, True):
+        if padded:
+            monkeypatch.setattr(ExpertBank, "forward", ExpertBank.padded)
+            norms = torch.no_grad()(lambda self, z: torch.linalg.vector_norm(self.every(z), dim=-1).t())
+            monkeypatch.setattr(ExpertBank, "norms", norms)
+        model = compete_lm.model_of(cell(), settings, 0, corpus.vocabulary).double()
+        plan = compete_lm.plan_of(settings)
+        found.append(lm_training.train(model, corpus, plan, batches=np.random.default_rng(0)).valid)
+    np.testing.assert_allclose(*found, rtol=1e-10)
+
+
+def test_a_training_that_diverges_is_data():
+    found = compete_lm.run(cell(rate=1e9, router="compete_smoe", probability=1.0), [0]).isel(replicate=0)
+    assert found["status"].item() == Status.NOT_FINITE and found["iterations"].item() == 3
+    assert all(np.isnan(found[name].item()) for name in ("bpc", "perplexity", "best_valid_bpc", "entropy", "overlap"))
+    tuned = compete_finetune.run(cell(compete_finetune, rate=1e9, **TUNING), [0]).isel(replicate=0)
+    assert tuned["status"].item() == Status.NOT_FINITE and tuned["iterations"].item() == 3
+    assert np.isnan(tuned["bpc"].item()) and np.isnan(tuned["accuracy"].item()) and tuned["tune_loss"].isnull().all()
 
 
 def test_lambda_0_is_smoe_bit_for_bit_and_competition_is_not():
@@ -139,6 +193,7 @@ def test_sizes():
         ({"router": "best"}, "smoe"),
         ({"probability": 1.5}, "probability"),
         ({"width": 20}, "multiple of 8"),
+        ({"form": "falling", "probability": 0.8}, "form 'falling' it must be at most 0.5"),
     ],
 )
 def test_settings_refuse(settings, message):

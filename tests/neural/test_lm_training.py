@@ -58,6 +58,17 @@ def test_the_same_seeds_give_the_same_bits():
         assert (train(other, cycle(), PLAN, batches=rng(5)).train[1:] != first[1].train[1:]).all()
 
 
+def test_on_a_gpu_attention_has_a_deterministic_gradient():
+    """The fused kernels, which are not deterministic there unless errors are raised, are off inside, and on again."""
+    kernels = [getattr(torch.backends.cuda, f"{name}_sdp_enabled") for name in ("flash", "mem_efficient", "cudnn")]
+    before = [enabled() for enabled in kernels]
+    with deterministic("cuda"):
+        assert torch.are_deterministic_algorithms_enabled()
+        assert [enabled() for enabled in kernels] == [False] * 3 and torch.backends.cuda.math_sdp_enabled()
+    assert [enabled() for enabled in kernels] == before and any(before)
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
 def test_the_loss_is_that_of_every_symbol_given_those_before_it():
     model = Decoder(SHAPE, generator=rng(1))
     text = cycle(0.5).valid
@@ -157,6 +168,10 @@ def test_a_loss_that_is_not_finite_stops_the_training():
     with deterministic("cpu"):
         found = train(model, cycle(), PLAN, batches=rng(2))
     assert not found.finite and np.isnan(found.valid).all()
+    assert found.done == 0 and math.isnan(found.seconds_per_step)
+    _, late = trained(replace(PLAN, rate=1e30, clip=1e30, warmup=1e-9))
+    assert not late.finite and late.done == 25, "it should have stopped at the first check"
+    assert late.seconds_per_step == late.seconds / 25
 
 
 def test_a_text_that_does_not_hold_a_window_is_refused():
