@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import xarray as xr
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from moestat.experiments.cell import Cell
 from moestat.experiments.mot_real import MixtureSettings, Problem, measure
@@ -20,11 +20,19 @@ class Settings(MixtureSettings):
     patch: int = Field(4, ge=1, description="side of a patch in pixels; must divide height and width")
     foreign: float = Field(image_patches.FOREIGN, ge=0, le=1, description="share of patches of another class")
     corrupted: float = Field(image_patches.NOISE, ge=0, le=1, description="share of patches that are Gaussian noise")
-    train: int = Field(0, ge=0, description="training images that are used; 0: all")
-    test: int = Field(0, ge=0, description="test images that are used; 0: all")
+    train: int = Field(0, ge=0, description="training images that are used, at most; 0: all")
+    test: int = Field(0, ge=0, description="test images that are used, at most; 0: all")
     router: Literal["positions", "sum"] = Field(
         "positions", description="ours: a Theta for every position of a patch; 'sum' is the paper's sum_l Theta' X_l"
     )
+
+    @model_validator(mode="after")
+    def _shares(self) -> Settings:
+        if self.foreign + self.corrupted > 1:
+            raise ValueError(
+                f"foreign and corrupted are {self.foreign:g} and {self.corrupted:g}; together they must be at most 1"
+            )
+        return self
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from moestat.neural.image_data import ImageDataError
+from moestat.neural.image_data import ImageDataError, one_line
 
 SIDE = 32
 """Height and width of a CIFAR image in pixels; there are three channels."""
 
-TEN = tuple(f"data_batch_{i}" for i in range(1, 6))
 PARTS = {
     "cifar-10": (
         tuple(f"data_batch_{i}" for i in range(1, 6)),
@@ -81,11 +80,13 @@ def safe_load(path: Path) -> Any:
         raise ImageDataError(f"{path}: cannot be read ({error.strerror})") from None
     except _RefusedError as error:
         raise ImageDataError(
-            f"{path}: the file asks for {error}, which a file of images has no use for; it is refused, and nothing of "
-            "it was run"
+            f"{path}: the file asks for {one_line(error)}, which a file of images has no use for; it is refused, and "
+            "nothing of it was run"
         ) from None
     except Exception as error:  # a broken pickle raises whatever its bytes happen to mean
-        raise ImageDataError(f"{path}: it is cut off or not a pickle ({type(error).__name__}: {error})") from None
+        raise ImageDataError(
+            f"{path}: it is cut off or not a pickle ({type(error).__name__}: {one_line(error)})"
+        ) from None
 
 
 class _RefusedError(Exception):

@@ -125,5 +125,10 @@ def checked(
     )
 
 
+def one_line(error: Exception) -> str:
+    """Return what an error of a library says, without the line breaks that the bytes of a broken file may bring."""
+    return " ".join(str(error).split())
+
+
 def _size(images: np.ndarray) -> str:
     return " x ".join(map(str, images.shape[1:]))

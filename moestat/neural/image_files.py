@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from moestat.neural import image_cifar, image_idx
-from moestat.neural.image_data import ImageDataError, Images, checked
+from moestat.neural.image_data import ImageDataError, Images, checked, one_line
 
 
 def load(path: str | Path) -> Images:
@@ -54,12 +54,16 @@ def _npz(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
             if missing:
                 raise ImageDataError(
                     f"{path}: there is no array {missing[0]!r}; needed are {', '.join(keys)}, found "
-                    f"{', '.join(archive.files) or 'none'}"
+                    f"{', '.join(map(repr, archive.files)) or 'none'}"
                 )
-            return archive[keys[0]], archive[keys[1]], archive[keys[2]], archive[keys[3]]
-    except (OSError, EOFError, zipfile.BadZipFile, ValueError) as error:
-        if isinstance(error, ImageDataError):
-            raise
+            found = [archive[key] for key in keys]
+    except ImageDataError:
+        raise
+    except Exception as error:  # a broken archive raises whatever its bytes happen to mean
         if "allow_pickle" in str(error):
             raise ImageDataError(f"{path}: it holds pickled objects and is refused; arrays must be numbers") from None
-        raise ImageDataError(f"{path}: it is not a whole .npz file ({error})") from None
+        raise ImageDataError(f"{path}: it is not a whole .npz file ({one_line(error)})") from None
+    for key, array in zip(keys, found, strict=True):
+        if not isinstance(array, np.ndarray):  # NumPy hands out the bytes of a part that is no array
+            raise ImageDataError(f"{path}: {key!r} is not an array of NumPy")
+    return found[0], found[1], found[2], found[3]

@@ -36,13 +36,23 @@ def corrupt(
     cut : ndarray, shape (n, L, f)
         Patches of standardised images.
     label : ndarray, shape (n,)
-        Classes; at least two occur.
+        Classes.
 
     Returns
     -------
     ndarray
         A new array.
+
+    Raises
+    ------
+    ValueError
+        If all images are of one class, so that there is no patch of another, and ``foreign`` is above 0.
     """
+    if foreign > 0 and np.all(label == label[:1]):
+        raise ValueError(
+            f"foreign is {foreign:g}, but all {len(label)} training or test images are of one class, so that there is "
+            "no patch of another; take more images, or foreign = 0"
+        )
     out = cut.copy()
     draw = rng.random(cut.shape[:2])
     image, place = np.nonzero(draw < foreign)

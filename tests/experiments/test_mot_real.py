@@ -159,6 +159,7 @@ def test_images_of_the_users(tmp_path):
         ({"stage_two": 20}, "stage_one, stage_two and epochs are 50, 20 and 600; they must grow"),
         ({"data": "nowhere.npz"}, "nowhere.npz: there is no such file or folder"),
         ({"model": "perceptron"}, "no_attention"),
+        ({"foreign": 0.7, "corrupted": 0.4}, "foreign and corrupted are 0.7 and 0.4; together they must be at most 1"),
     ],
 )
 def test_settings_refuse(settings, message):

@@ -4,6 +4,7 @@ import gzip
 import os
 import pickle
 import struct
+import zipfile
 
 import numpy as np
 import pytest
@@ -250,6 +251,52 @@ def test_bad_npz(tmp_path, changes, message):
     np.savez(path, **arrays(**changes))
     with pytest.raises(ImageDataError, match=f"own.npz: .*{message}"):
         load(path)
+
+
+def test_npz_with_damaged_parts_is_refused_in_one_sentence(tmp_path):
+    path = tmp_path / "own.npz"
+    np.savez_compressed(path, **arrays())
+    whole = path.read_bytes()
+    place = whole.index(b"PK\x01\x02")  # of the first part in the directory at the end
+    damaged = {
+        "decompressing": whole[:200] + bytes(b ^ 255 for b in whole[200:600]) + whole[600:],
+        "compression method": whole[: place + 10] + b"\x63\x00" + whole[place + 12 :],
+        "encrypted": whole[: place + 8] + bytes([whole[place + 8] | 1]) + whole[place + 9 :],
+    }
+    for why, raw in damaged.items():
+        path.write_bytes(raw)
+        with pytest.raises(ImageDataError, match=f"own.npz: it is not a whole .npz file .*{why}"):
+            load(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        for key in arrays():
+            archive.writestr(key, "no array")
+    with pytest.raises(ImageDataError, match="own.npz: 'x_train' is not an array"):
+        load(path)
+
+
+@pytest.mark.parametrize("kind", ["npz", "cifar"])
+def test_damaged_files_never_raise_anything_but_a_sentence(tmp_path, kind):
+    """Random bytes of a good file are changed; most of it is refused, and never by another exception."""
+    rng = np.random.default_rng(5)
+    if kind == "npz":
+        path = place = tmp_path / "own.npz"
+        np.savez_compressed(path, **arrays())
+    else:
+        place = tmp_path / "cifar"
+        cifar10(place, lambda entries: pickle.dumps(entries, protocol=2))
+        path = place / "data_batch_1"
+    whole, refused = np.frombuffer(path.read_bytes(), np.uint8), 0
+    ends = np.concatenate([np.arange(150), np.arange(-150, 0)])  # where pickles say what they are made of
+    for _ in range(150):
+        raw = whole.copy()
+        raw[rng.choice(ends if kind == "cifar" else whole.size, 3)] = rng.integers(0, 256, 3)
+        path.write_bytes(raw.tobytes())
+        try:
+            load(place)
+        except ImageDataError as error:
+            refused += 1
+            assert str(path) in str(error) and "\n" not in str(error)
+    assert refused > 50
 
 
 def test_npz_that_is_cut_off_and_paths_that_are_nothing(tmp_path):
