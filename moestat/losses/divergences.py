@@ -18,7 +18,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.models.blocks import member_blocks, row_blocks
-from moestat.models.gaussian import LOG_2PI, Components, GaussianMixture
+from moestat.models.gaussian import LOG_2PI, Components, GaussianMixture, check_atoms, check_inputs
 
 REACH = 9.0
 """Standard deviations beyond the outermost means."""
@@ -53,7 +53,19 @@ def squared_hellinger(
     -------
     array (..., m)
         NaN for a measure whose smallest standard deviation is so small that it would take more than 8192 points.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, numbers are not finite or variances are not positive.
     """
+    check_atoms(fitted, model.atom_size, name="fitted")
+    check_atoms(truth, model.atom_size, name="truth")
+    if truth.ndim != 2:
+        raise ValueError(f"truth has shape {tuple(truth.shape)}; it must be (atoms, {model.atom_size})")
+    check_inputs(x, model.d)
+    if x.ndim != 2:
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (inputs, {model.d})")
     xp = namespace(fitted, truth, x)
     flat = xp.reshape(fitted, (-1, *fitted.shape[-2:]))
     count = _points(model, flat, truth, x) if points is None else np.full(flat.shape[0], points)

@@ -62,7 +62,7 @@ def rescore(
     Raises
     ------
     ValueError
-        If shapes do not fit each other or the model, or no fit is usable.
+        If shapes do not fit each other or the model, ``x`` or ``truth`` holds what it must not, or no fit is usable.
 
     Examples
     --------
@@ -113,6 +113,8 @@ def score(
         points = np.asarray(x, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != model.d:
             raise ValueError(f"x has shape {points.shape}; it must be (points, {model.d})")
+        if not len(points) or not np.isfinite(points).all():
+            raise ValueError("x must hold at least one point, and only finite numbers")
         losses |= _function_errors(good, truth, model, points)
     for name in losses:
         for kind in KINDS:

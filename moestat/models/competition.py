@@ -21,7 +21,7 @@ from typing import Literal, get_args
 
 from moestat.arrays import Array, namespace
 from moestat.models.gates import samples_last
-from moestat.models.gaussian import Components, log_joint, log_sum_exp
+from moestat.models.gaussian import Components, check_arguments, log_joint, log_sum_exp
 
 Expert = Literal["linear", "affine", "tanh"]
 EXPERTS: tuple[Expert, ...] = get_args(Expert)
@@ -187,7 +187,13 @@ class Competition:
         Returns
         -------
         array (..., k, P, n)
+
+        Raises
+        ------
+        ValueError
+            See :func:`moestat.models.gaussian.check_arguments`; also if more experts are to be active than there are.
         """
+        check_arguments(self, theta, x, y)
         xp = namespace(theta, x, y)
         self._check_count(theta)
         features = self.features(x)

@@ -80,22 +80,42 @@ def log_density(model: GaussianMixture, theta: Array, x: Array, y: Array) -> Arr
     Returns
     -------
     array (..., n)
+
+    Raises
+    ------
+    ValueError
+        See :func:`check_arguments`.
     """
+    check_arguments(model, theta, x, y)
     return log_sum_exp(log_joint(model.components(theta, x), y))
 
 
 def log_likelihood(model: GaussianMixture, theta: Array, x: Array, y: Array) -> Array:
     """Return the sum of log p(y | x) over the samples, (...); arguments as in :func:`log_density`."""
+    check_arguments(model, theta, x, y)
     xp = namespace(theta, x, y)
     total = xp.zeros(theta.shape[:-2], dtype=theta.dtype)
     for rows in row_blocks(x.shape[-2]):
-        total = total + xp.sum(log_density(model, theta, x[..., rows, :], y[..., rows]), axis=-1)
+        joint = log_joint(model.components(theta, x[..., rows, :]), y[..., rows])
+        total = total + xp.sum(log_sum_exp(joint), axis=-1)
     return total
 
 
 def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw responses y (n,) at inputs x (n, d) from one measure theta (N, P)."""
+    """Draw responses y (n,) at inputs x (n, d) from one measure theta (N, P).
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, numbers are not finite or variances are not positive.
+    """
     check_atoms(theta, model.atom_size)
+    check_inputs(x, model.d)
+    if theta.ndim != 2 or x.ndim != 2:
+        raise ValueError(
+            f"theta and x have shapes {theta.shape} and {x.shape}; sample draws from one measure (atoms, "
+            f"{model.atom_size}) at inputs (samples, {model.d})"
+        )
     at = model.components(theta, x)
     weight = np.exp(at.log_weight)
     # the last edge is set to 1, so that rounding cannot leave a sample without an expert
@@ -107,7 +127,7 @@ def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.ran
 
 
 def check_atoms(theta: Array, atom_size: int, *, name: str = "theta") -> None:
-    """Refuse atoms of a wrong shape, with non-finite numbers or a variance that is not positive.
+    """Refuse atoms of a wrong shape, with integer or non-finite numbers or a variance that is not positive.
 
     Raises
     ------
@@ -120,11 +140,28 @@ def check_atoms(theta: Array, atom_size: int, *, name: str = "theta") -> None:
             "being its variance"
         )
     xp = namespace(theta)
+    if not xp.isdtype(theta.dtype, "real floating"):
+        raise ValueError(f"{name} holds numbers of type {theta.dtype}; they must be floating-point numbers")
     if not bool(xp.all(xp.isfinite(theta))):
         raise ValueError(f"{name} holds numbers that are not finite")
     smallest = float(xp.min(theta[..., -1])) if theta.shape[-2] else 1.0
     if not smallest > 0:
         raise ValueError(f"{name} holds the variance {smallest:g}; variances must be positive")
+
+
+def check_inputs(x: Array, d: int) -> None:
+    """Refuse inputs (..., samples, d) of a wrong shape, without samples or with non-finite numbers.
+
+    Raises
+    ------
+    ValueError
+        With one sentence that says what is wrong.
+    """
+    if x.ndim < 2 or x.shape[-1] != d:
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (..., samples, {d})")
+    if x.shape[-2] == 0:
+        raise ValueError("x holds no samples")
+    _check_finite("x", x)
 
 
 def check_data(x: Array, y: Array, d: int) -> None:
@@ -135,13 +172,28 @@ def check_data(x: Array, y: Array, d: int) -> None:
     ValueError
         With one sentence that names the array and what is wrong with it.
     """
-    if x.ndim < 2 or x.shape[-1] != d:
-        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (..., samples, {d})")
+    check_inputs(x, d)
     if tuple(y.shape) != tuple(x.shape[:-1]):
         raise ValueError(f"y has shape {tuple(y.shape)}; it must be {tuple(x.shape[:-1])}, one number per sample of x")
-    if x.shape[-2] == 0:
-        raise ValueError("x holds no samples")
-    for name, data in (("x", x), ("y", y)):
-        bad = int(np.sum(~np.isfinite(to_numpy(data))))
-        if bad:
-            raise ValueError(f"{name} holds {bad} number(s) that are not finite")
+    _check_finite("y", y)
+
+
+def check_arguments(model: GaussianMixture, theta: Array, x: Array, y: Array) -> None:
+    """Refuse atoms (..., N, P), inputs (..., n, d) or responses (..., n) that have no density; batches may broadcast.
+
+    Raises
+    ------
+    ValueError
+        With one sentence that names the array and what is wrong with it.
+    """
+    check_atoms(theta, model.atom_size)
+    check_inputs(x, model.d)
+    if y.ndim < 1 or y.shape[-1] != x.shape[-2]:
+        raise ValueError(f"y has shape {tuple(y.shape)}; it must be (..., {x.shape[-2]}), one number per sample of x")
+    _check_finite("y", y)
+
+
+def _check_finite(name: str, data: Array) -> None:
+    bad = int(np.sum(~np.isfinite(to_numpy(data))))
+    if bad:
+        raise ValueError(f"{name} holds {bad} number(s) that are not finite")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from moestat.arrays import Array, namespace
 from moestat.models.experts import expert_features
 from moestat.models.gates import score_features
-from moestat.models.gaussian import Components, log_joint, log_sum_exp
+from moestat.models.gaussian import Components, check_arguments, log_joint, log_sum_exp
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,13 @@ class SoftmaxGaussian:
         Returns
         -------
         array (..., N, P, n)
+
+        Raises
+        ------
+        ValueError
+            See :func:`moestat.models.gaussian.check_arguments`.
         """
+        check_arguments(self, theta, x, y)
         xp = namespace(theta, x, y)
         at = self.components(theta, x)
         joint = log_joint(at, y)

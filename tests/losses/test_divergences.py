@@ -49,7 +49,11 @@ def test_relative_error_is_below_1e_6(model, truth, size):
     x = rng.uniform(0, 1, (4, model.d))
     ours = squared_hellinger(model, fitted, truth, x)
     reference = [adaptive(model, fitted, truth, point) for point in x]
-    np.testing.assert_allclose(np.sqrt(ours), np.sqrt(reference), rtol=1e-6)
+    np.testing.assert_allclose(ours, reference, rtol=1e-6)
+    h, h2 = expected_hellinger(model, fitted, truth, x)
+    assert h == pytest.approx(np.mean(np.sqrt(reference)), rel=1e-6) and h2 == pytest.approx(
+        np.mean(reference), rel=1e-6
+    )
 
 
 def test_narrow_experts_get_a_finer_grid_or_a_nan():
@@ -60,7 +64,7 @@ def test_narrow_experts_get_a_finer_grid_or_a_nan():
     ours = squared_hellinger(model, fitted, LINE, x)
     for k in range(2):
         reference = [adaptive(model, fitted[k], LINE, point) for point in x]
-        np.testing.assert_allclose(np.sqrt(ours[k]), np.sqrt(reference), rtol=1e-6)
+        np.testing.assert_allclose(ours[k], reference, rtol=1e-6)
     assert np.all(np.isnan(ours[2]))
     assert np.all(np.isfinite(squared_hellinger(model, fitted[2], LINE, x, points=MOST)))
 
@@ -105,3 +109,23 @@ def test_batches_chunks_and_strict_arrays_agree():
     np.testing.assert_allclose(h2, together.mean(-1), rtol=1e-13)
     same = squared_hellinger(model, *map(strict.asarray, (fitted[:, :2], PLANES, x[:20])))
     np.testing.assert_allclose(np.asarray(same), together[:, :2, :20], rtol=1e-10)
+
+
+def test_bad_input_gets_one_clear_sentence():
+    model, x = SoftmaxGaussian(1), np.array([[0.2], [0.6]])
+    for arguments, words in (
+        ((LINE * [1, 1, 1, 1, -1], LINE, x), "fitted holds the variance -0.16; variances must be positive"),
+        ((LINE, LINE * [1, 1, 1, 1, 0], x), "truth holds the variance 0"),
+        # on a grid of integers every distance would be 0
+        ((np.ones((2, 5), dtype=np.int64), LINE, x), "fitted holds numbers of type int64"),
+        ((LINE[:, :4], LINE, x), r"fitted has shape \(2, 4\); it must be \(..., atoms, 5\)"),
+        ((LINE, LINE[None], x), r"truth has shape \(1, 2, 5\); it must be \(atoms, 5\)"),
+        ((LINE, LINE, x[:, 0]), r"x has shape \(2,\); it must be \(..., samples, 1\)"),
+        ((LINE, LINE, x[None]), r"x has shape \(1, 2, 1\); it must be \(inputs, 1\)"),
+        ((LINE, LINE, x * np.nan), r"x holds 2 number\(s\) that are not finite"),
+    ):
+        for call in (squared_hellinger, expected_hellinger):
+            with pytest.raises(ValueError, match=words):
+                call(model, *arguments)
+    with pytest.raises(ValueError, match="active is 5, but theta holds only 4 experts"):
+        squared_hellinger(Competition(2, "affine", 5), PLANES, PLANES, np.zeros((3, 2)))

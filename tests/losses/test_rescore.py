@@ -140,6 +140,13 @@ def test_bad_input_gets_one_clear_sentence():
         (lambda: rescore(good, LINE, n=SIZES[:3], model=SOFTMAX), "parameters holds fits at 4 sizes"),
         (lambda: rescore(good * np.nan, LINE, n=SIZES, model=SOFTMAX), "no usable fit"),
         (lambda: rescore(good, LINE, n=SIZES, model=SOFTMAX, x=[0.1, 0.2]), r"x has shape \(2,\)"),
+        (lambda: rescore(good, LINE, n=SIZES, model=SOFTMAX, x=[[np.nan]]), "only finite numbers"),
+        (lambda: rescore(good, LINE, n=SIZES, model=SOFTMAX, x=np.zeros((0, 1))), "at least one point"),
+        (lambda: rescore(good, LINE * [1, 1, 1, 1, -1], n=SIZES, model=SOFTMAX), "truth holds the variance -0.16"),
+        (
+            lambda: rescore(saved(PLANES, 2), PLANES, n=SIZES, model=Competition(2, "affine", 5)),
+            r"K <= k\*, but K is 5",
+        ),
         (lambda: rescore(good, LINE[:, :4], n=SIZES, model=SOFTMAX), "truth has shape"),
         (lambda: from_blocks(gate[:, :, :1], mean, variance), r"gate has shape \(4, 2, 1, 1\)"),
         (lambda: from_blocks(gate, mean[0], variance), "mean has shape"),

@@ -152,8 +152,27 @@ def test_bad_input_gets_one_clear_sentence():
             sample(model, wrong, x, rng)
     with pytest.raises(ValueError, match=r"must be \(..., atoms, 5\)"):
         sample(model, theta[:, :4], x, rng)
+    negative, holed = theta.copy(), x.copy()
+    negative[1, -1], holed[:3] = -1.0, np.nan
+    for call in (log_density, log_likelihood, SoftmaxGaussian.score):
+        for arguments, words in (
+            ((negative, x, y), "theta holds the variance -1; variances must be positive"),
+            ((np.ones((2, 5), dtype=np.int64), x, y), "theta holds numbers of type int64"),
+            ((theta, holed, y), r"x holds 3 number\(s\) that are not finite"),
+            ((theta, x[:, 0], y), r"x has shape \(40,\); it must be \(..., samples, 1\)"),
+            ((theta, x, y[1:]), r"y has shape \(39,\); it must be \(..., 40\)"),
+            ((theta, x[:0], y[:0]), "x holds no samples"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                call(model, *arguments)
+    with pytest.raises(ValueError, match=r"x holds 3 number\(s\) that are not finite"):
+        sample(model, theta, holed, rng)
+    with pytest.raises(ValueError, match=r"theta and x have shapes \(1, 4, 5\) and \(40, 1\)"):
+        sample(model, theta[None], x, rng)
+    with pytest.raises(ValueError, match="theta holds the variance -1"):
+        Competition(1, "affine", 2).score(negative[:, 2:], x, y)
     with pytest.raises(ValueError, match="active is 5, but theta holds only 4 experts"):
-        log_density(Competition(1, "affine", 5), theta[:, :3], x, y)
+        log_density(Competition(1, "affine", 5), np.abs(theta[:, :3]), x, y)
     with pytest.raises(ValueError, match="y has shape"):
         check_data(x, y[1:], 1)
     with pytest.raises(ValueError, match="x has shape"):
