@@ -123,7 +123,7 @@ def _starts(
 def _diagnostics(fit: LikelihoodFit, s: Settings) -> dict[str, Any]:
     names = ("status", "iterations", "log_likelihood", "gain", "gradient", "decrement", "box_hits", "start")
     out: dict[str, Any] = {name: arrays.to_numpy(getattr(fit, name)) for name in names}
-    # starts that fell behind were not continued and have no number; they did not reach the best point
+    # NaN: a start that fell behind and was not continued; it did not reach the best point
     behind = out["log_likelihood"][:, None] - arrays.to_numpy(fit.start_log_likelihood)
     reached = behind <= REACHED
     out["failed_fit"] = (out["gain"] < 0).astype(float)

@@ -22,7 +22,8 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, unpack
-from moestat.fit.likelihood import LikelihoodFit, check_problem, gain_over_truth, judge
+from moestat.fit.contest import distinct
+from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.local_search import left_to_gain, local_search
 from moestat.fit.trust_region import trust_region
 from moestat.models.competition import Competition
@@ -31,7 +32,6 @@ from moestat.models.gaussian import LOG_2PI
 KEPT = 2
 """Most points per replicate that go on to all samples, and to the local search."""
 
-_SAME = 0.2  # log-likelihood units within which two starts count as having come to the same point
 _REHEATED = (0.02, 0.007, 0.0025, 0.0008)  # temperatures on all samples, before the last one and the hard choice
 _STEPS = 15  # of Gauss-Newton at most, at each temperature
 
@@ -64,19 +64,6 @@ class _Pool:
         xp = namespace(self.free)
         free = xp.take(self.free, xp.asarray(rows), axis=0)
         return _Pool(free, self.owner[rows], self.start[rows], self.iterations[rows], self.loss[rows])
-
-    def distinct(self, n: int, most: int) -> _Pool:
-        """Return the best distinct points of each replicate, ``most`` of them at most."""
-        keep: list[int] = []
-        for b in np.unique(self.owner):
-            rows = np.nonzero(self.owner == b)[0]
-            chosen: list[int] = []
-            for row in rows[np.argsort(self.loss[rows], kind="stable")]:
-                apart = all(n * (self.loss[row] - self.loss[other]) > _SAME for other in chosen)
-                if not chosen or (apart and np.isfinite(self.loss[row]) and len(chosen) < most):
-                    chosen.append(int(row))
-            keep.extend(chosen)
-        return self.take(np.array(keep))
 
 
 def maximum_likelihood(
@@ -142,16 +129,17 @@ def maximum_likelihood(
     free = _anneal(few, space, xp.asarray(owner), free, (temperature, coldest), adam_steps, rate)
     pool = _Pool(free, owner, start, np.full(len(owner), adam_steps), np.full(len(owner), np.inf))
     pool = _gauss_newton(few, space, pool, 0.0)
+    led = np.tile(np.arange(count), (replicates, 1))
     if data.n > few.n:
-        pool = pool.distinct(few.n, KEPT)
+        pool = _continued(pool, few.n, led)
         coldest = 20.0 / n  # a few dozen samples are then between two experts
         for t in (*(t for t in _REHEATED if t > 2.0 * coldest), coldest):
             pool = _gauss_newton(data, space, pool, t)
         pool = _gauss_newton(data, space, pool, 0.0)
     reached = np.full((replicates, count), np.nan)
     reached[pool.owner, pool.start] = pool.loss
-    pool = pool.distinct(n, KEPT)
-    return _finish(data, space, pool, reached, truth, x, search_rounds)
+    pool = _continued(pool, n, led)
+    return _finish(data, space, pool, reached, led, truth, x, search_rounds)
 
 
 def _check(
@@ -167,8 +155,7 @@ def _check(
 ) -> None:
     if model.active > atoms:
         raise ValueError(f"active is {model.active}, but starts holds only {atoms} experts")
-    if not 0 < variances[0] < variances[1]:
-        raise ValueError(f"variances is {variances}; it must be (lower, upper) with 0 < lower < upper")
+    check_variances(variances)
     for name, value in (("box", box), ("temperature", temperature), ("rate", rate), ("coarsest", coarsest)):
         if not value > 0:
             raise ValueError(f"{name} is {value}; it must be positive")
@@ -223,8 +210,28 @@ def _gauss_newton(data: Data, space: _Space, pool: _Pool, temperature: float) ->
     return replace(pool, free=result.theta, iterations=steps, loss=np.where(np.isfinite(loss), loss, np.inf))
 
 
+def _continued(pool: _Pool, n: int, led: np.ndarray) -> _Pool:
+    """Return the best distinct points of each replicate.
+
+    ``led`` (B, S) holds, for each start, the start that has gone on in its place (-1 when it fell behind), and is
+    brought up to date.
+    """
+    rows, twin = distinct(pool.owner, pool.loss, n, KEPT)
+    for row, other in enumerate(twin):
+        starts = led[pool.owner[row]]
+        starts[starts == pool.start[row]] = pool.start[other] if other >= 0 else -1
+    return pool.take(rows)
+
+
 def _finish(
-    data: Data, space: _Space, pool: _Pool, reached: np.ndarray, truth: Array | None, x: Array, rounds: int
+    data: Data,
+    space: _Space,
+    pool: _Pool,
+    reached: np.ndarray,
+    led: np.ndarray,
+    truth: Array | None,
+    x: Array,
+    rounds: int,
 ) -> LikelihoodFit:
     """Search around the points that are left, and report the best of each replicate."""
     xp = namespace(pool.free)
@@ -246,6 +253,7 @@ def _finish(
         iterations=pool.iterations + to_numpy(found.rounds),
     )
     reached[pool.owner, pool.start] = np.fmin(reached[pool.owner, pool.start], pool.loss)
+    reached = np.where(led >= 0, np.take_along_axis(reached, np.maximum(led, 0), axis=1), reached)
     bound = 0.5 * (math.log(space.least_variance) + LOG_2PI)
     rows = np.array([row[np.argmin(pool.loss[row])] for row in _rows(pool.owner)])
     index = xp.asarray(rows)

@@ -38,8 +38,9 @@ class LikelihoodFit:
     start : array (B,) int
         Which start won.
     start_log_likelihood : array (B, S)
-        What each start reached; NaN for a start that had come to the same point as another, or had fallen behind,
-        and was not continued.
+        What each start reached; NaN for a start that had fallen behind and was not continued. A start that had come
+        to the same point as another was not continued either: with competition gates it has the other's number, with
+        softmax gates NaN.
     status : array (B,) int
         A :class:`moestat.status.Status`.
     """
@@ -94,6 +95,18 @@ def check_problem(
                 "a start is exactly the truth, where a discontinuous likelihood holds the optimiser: move it away"
             )
     return replicates, n, starts.shape[1], starts.shape[2]
+
+
+def check_variances(variances: tuple[float, float]) -> None:
+    """Refuse bounds of the variances that are not 0 < lower < upper.
+
+    Raises
+    ------
+    ValueError
+        With one sentence that says what is wrong.
+    """
+    if not 0 < variances[0] < variances[1]:
+        raise ValueError(f"variances is {variances}; it must be (lower, upper) with 0 < lower < upper")
 
 
 def gain_over_truth(model: GaussianMixture, truth: Array | None, x: Array, y: Array, reached: Array) -> Array:

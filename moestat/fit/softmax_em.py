@@ -12,7 +12,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.fit.em import em
-from moestat.fit.likelihood import LikelihoodFit, check_problem, gain_over_truth, judge
+from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.softmax_likelihood import negative_log_likelihood, pack, prepare, unpack
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.status import Status
@@ -50,10 +50,15 @@ def expectation_maximisation(
     Raises
     ------
     ValueError
-        See :func:`moestat.fit.likelihood.check_problem`.
+        See :func:`moestat.fit.likelihood.check_problem`; also if the bounds of the variances are not
+        0 < lower < upper, or ``tolerance`` or ``max_iterations`` is negative.
     """
     model = SoftmaxGaussian(x.shape[-1])
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
+    check_variances(variances)
+    for name, value in (("tolerance", tolerance), ("max_iterations", max_iterations)):
+        if not value >= 0:
+            raise ValueError(f"{name} is {value}; it must not be negative")
     xp = namespace(x, y, starts)
     free = xp.reshape(pack(starts), (replicates * count, -1))
     owner = xp.asarray(np.repeat(np.arange(replicates), count))

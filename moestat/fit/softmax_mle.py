@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.contest import distinct
 from moestat.fit.em import em
-from moestat.fit.likelihood import LikelihoodFit, check_problem, gain_over_truth, judge
+from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
 from moestat.fit.split_moves import split_moves
 from moestat.fit.trust_region import TrustRegionResult, trust_region
@@ -36,7 +37,6 @@ KEPT = 2
 
 _ROUGH = 0.05  # log-likelihood units to which the lower rungs are solved
 _ROUGH_STEPS = 100
-_SAME = 0.2  # log-likelihood units within which two starts count as having come to the same point
 
 
 @dataclass(frozen=True)
@@ -85,18 +85,9 @@ class _Pool:
         rows = [np.nonzero(self.owner == b)[0] for b in range(replicates)]
         return np.array([row[np.argmin(self.loss[row])] for row in rows])
 
-    def distinct(self, replicates: int, n: int) -> _Pool:
+    def distinct(self, n: int) -> _Pool:
         """Return the best distinct points of each replicate."""
-        keep: list[int] = []
-        for b in range(replicates):
-            rows = np.nonzero(self.owner == b)[0]
-            chosen: list[int] = []
-            for row in rows[np.argsort(self.loss[rows], kind="stable")]:
-                apart = all(n * (self.loss[row] - self.loss[other]) > _SAME for other in chosen)
-                if not chosen or (apart and np.isfinite(self.loss[row]) and len(chosen) < KEPT):
-                    chosen.append(int(row))
-            keep.extend(chosen)
-        return self.take(np.array(keep))
+        return self.take(distinct(self.owner, self.loss, n, KEPT)[0])
 
 
 def maximum_likelihood(
@@ -152,8 +143,7 @@ def maximum_likelihood(
     """
     model = SoftmaxGaussian(x.shape[-1])
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
-    if not 0 < variances[0] < variances[1]:
-        raise ValueError(f"variances is {variances}; it must be (lower, upper) with 0 < lower < upper")
+    check_variances(variances)
     if not em_steps or min(em_steps) < 0:
         raise ValueError(f"em_steps is {tuple(em_steps)}; it must hold at least one number, none below 0")
     xp = namespace(x, y, starts)
@@ -164,10 +154,10 @@ def maximum_likelihood(
     pool = _after_em(data, space.clip(free), replicates, count, em_steps, space)
     for _ in range(split_rounds if atoms > 2 else 0):
         pool = _rough(data, pool, space)
-        pool = pool.distinct(replicates, data.n).join(_split(pool, x, space))
+        pool = pool.distinct(data.n).join(_split(pool, x, space))
     for thin in ladder[:-1]:
         data = data if thin == ladder[0] else prepare(x, y, thin=thin, single=True)
-        pool = _rough(data, pool, space).distinct(replicates, data.n)
+        pool = _rough(data, pool, space).distinct(data.n)
     data = data if len(ladder) == 1 else prepare(x, y, single=True)
     pool = _rough(data, pool, space)
     best = _newton(prepare(x, y), pool.take(pool.best(replicates)), space, tolerance)

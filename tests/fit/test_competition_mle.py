@@ -119,7 +119,17 @@ def test_beats_the_truth_in_every_design_and_says_by_how_much(design):
     assert np.all(fit.gain > 0) and 5 < np.mean(fit.gain) < 20
     assert np.all(fit.status == Status.CONVERGED) and np.all(np.isfinite(fit.gradient) & np.isfinite(fit.decrement))
     np.testing.assert_allclose(np.nanmax(fit.start_log_likelihood, axis=1), fit.log_likelihood, rtol=1e-13)
-    np.testing.assert_array_equal(np.nanargmax(fit.start_log_likelihood, axis=1), fit.start)
+    np.testing.assert_array_equal(fit.start_log_likelihood[np.arange(4), fit.start], fit.log_likelihood)
+
+
+def test_a_start_that_joined_another_one_has_reached_what_that_one_reached():
+    model, truth, x, y, starts = problem("continuous", 1200, replicates=2)
+    # every start twice, moved by so little that both come to the same point and one of them is not continued
+    twice = np.concatenate([starts, starts * (1 + 1e-9)], axis=1)
+    fit = maximum_likelihood(model, x, y, twice, truth=truth, coarsest=300, **BOX)
+    first, again = fit.start_log_likelihood[:, :2], fit.start_log_likelihood[:, 2:]
+    assert np.all(np.isfinite(first))  # two starts, two points that may go on
+    np.testing.assert_array_equal(first, again)
 
 
 def test_local_search_gains_where_derivatives_end():

@@ -1,5 +1,6 @@
 import array_api_strict as strict
 import numpy as np
+import pytest
 
 from moestat.experiments.gaussian_starts import near_starts
 from moestat.fit.softmax_em import expectation_maximisation
@@ -45,3 +46,15 @@ def test_em_runs_on_strict_arrays_and_reports_failures():
     starts[0, :, :, 3] += 50.0
     far = expectation_maximisation(x, y, starts, truth=TRUTH, max_iterations=0)
     assert far.status[0] == Status.WORSE_THAN_TRUTH and far.gain[0] < 0
+
+
+def test_settings_out_of_range_get_one_clear_sentence():
+    x, y, starts = sample(80, starts=1)
+    for options, words in (
+        ({"variances": (1.0, 0.5)}, "variances is"),
+        ({"variances": (-1.0, 0.5)}, "variances is"),
+        ({"tolerance": -1.0}, "tolerance is -1.0; it must not be negative"),
+        ({"max_iterations": -1}, "max_iterations is -1; it must not be negative"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            expectation_maximisation(x, y, starts, **options)
