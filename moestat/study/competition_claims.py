@@ -7,6 +7,7 @@ import xarray as xr
 
 from moestat.study.claim_estimates import proportion_interval
 from moestat.study.claims import Estimate
+from moestat.study.outcomes import NOT_COMPUTED
 from moestat.study.spec import Claim
 from moestat.study.values import NoAnswerError
 
@@ -14,7 +15,7 @@ from moestat.study.values import NoAnswerError
 def share(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate the share of runs, over all arms and the whole grid, in which ``claim.variable`` is 1.
 
-    The interval is exact for independent runs with one probability; the note says where the share is largest.
+    A run that was computed and has no value, because it raised an error, counts as one in which it is 1. The interval is exact for independent runs with one probability; the note says where the share is largest.
 
     Raises
     ------
@@ -24,6 +25,8 @@ def share(ds: xr.Dataset, claim: Claim) -> Estimate:
     if claim.variable not in ds.data_vars:
         raise NoAnswerError(f"The results hold no variable {claim.variable!r}.")
     array = ds[claim.variable].astype(float)
+    if "status" in ds:
+        array = array.where(array.notnull() | (ds["status"] == NOT_COMPUTED), 1.0)
     kept = array.values[np.isfinite(array.values)]
     if not kept.size:
         raise NoAnswerError(f"{claim.variable} has no value.")

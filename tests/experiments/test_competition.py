@@ -99,6 +99,12 @@ def test_share_of_failed_fits():
     # Clopper-Pearson for 2 of 100
     assert (found.value, found.low, found.high) == pytest.approx((0.02, 0.00243, 0.07038), abs=1e-5)
     assert found.counts_failures and found.note == "2 of 100 runs; most at arm b, n 100: 8%"
+    # a run that raised has no value and failed; one that was not computed is nothing
+    failed[0, 0, 0], failed[0, 0, 1] = np.nan, np.nan
+    status = np.zeros(failed.shape, dtype=int)
+    status[0, 0, :2] = Status.RAISED, -1
+    crashed = ds.assign(failed_fit=(dims, failed), status=(dims, status))
+    assert share(crashed, claim).note.startswith("3 of 99 runs")
     with pytest.raises(NoAnswerError, match="no variable 'failed_fit'"):
         share(ds.drop_vars("failed_fit"), claim)
 
