@@ -43,8 +43,8 @@ class LinearRouter(torch.nn.Module):
 class StableRouter(LinearRouter):
     """StableMoE (Dai et al. 2022): in stage 1 router and experts are trained, in stage 2 the router is frozen.
 
-    The original distils its router into a smaller one in stage 1 and balances its load; neither is done here, as in
-    the description of the compete-smoe paper.
+    The original distils its router into a smaller one in stage 1 and balances its load; neither is done here. The
+    compete-smoe paper (section 6.1) describes a stage 1 of the router alone, which its source does not have.
 
     Parameters
     ----------
