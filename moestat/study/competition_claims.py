@@ -15,7 +15,8 @@ from moestat.study.values import NoAnswerError
 def share(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate the share of runs, over all arms and the whole grid, in which ``claim.variable`` is 1.
 
-    A run that was computed and has no value, because it raised an error, counts as one in which it is 1. The interval is exact for independent runs with one probability; the note says where the share is largest.
+    A run that was computed and has no value, because it raised an error, counts as one in which it is 1. The interval
+    is exact for independent runs with one probability; the note says where the share is largest.
 
     Raises
     ------
