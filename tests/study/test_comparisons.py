@@ -138,3 +138,19 @@ def test_widest_is_the_largest_paired_difference():
     assert noise.low == 0 < noise.value < noise.high
     with pytest.raises(NoAnswerError, match="two values"):
         comparisons.widest(ds, claim(), over="experts", values=[4])
+
+
+def test_several_comparisons_share_the_level():
+    """Bonferroni: the bounds are those of paired t-intervals at 1 - 0.05 / (number of comparisons)."""
+    values = gaussian([0.5, 0.9, 0.7], 9, 11, sd=0.3)
+    runs = dataset(np.repeat(values[:, None], len(EXPERTS), axis=1), arms=("a", "b", "c")).isel(experts=0)
+    found = comparisons.lead(runs, claim(arm="b"), others=["a", "c"])
+    tests = [stats.ttest_rel(values[1], values[i]).confidence_interval(1 - 0.05 / 2) for i in (0, 2)]
+    assert (found.low, found.high) == pytest.approx((min(t.low for t in tests), min(t.high for t in tests)))
+    widest = comparisons.widest(dataset(values), claim(), over="experts", values=EXPERTS)
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    tests = [stats.ttest_rel(values[i], values[j]).confidence_interval(1 - 0.05 / 3) for i, j in pairs]
+    bounds = [(abs(t.low), abs(t.high)) for t in tests]
+    assert widest.high == pytest.approx(max(max(b) for b in bounds))
+    apart = [min(b) for t, b in zip(tests, bounds, strict=True) if t.low * t.high > 0]
+    assert widest.low == pytest.approx(max(apart, default=0.0)) and apart
