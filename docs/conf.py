@@ -28,9 +28,9 @@ release = version = moestat.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_nb",
+    "mathml",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "jupyter_execute"]
@@ -61,6 +61,7 @@ autodoc_mock_imports = ["cupy", "cupyx"]
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "moestat"
 html_theme_options = {
@@ -74,7 +75,8 @@ html_theme_options = {
 ALONE = ("ledger", "tutorial", "mathematics", "architecture", "reliability", "benchmarks", "contributing", "study-file")
 html_sidebars = {name: [] for name in ALONE}
 html_show_sourcelink = False
-html_static_path = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 
 def _escaped(lines: list[str]) -> Iterator[str]:

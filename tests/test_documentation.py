@@ -60,7 +60,7 @@ def test_commands_name_options_and_studies_that_exist(page):
 
 @pytest.mark.slow
 def test_the_documentation_builds_without_warnings(tmp_path):
-    for needed in ("sphinx", "numpydoc", "myst_nb", "pydata_sphinx_theme"):
+    for needed in ("sphinx", "numpydoc", "myst_nb", "pydata_sphinx_theme", "latex2mathml"):
         pytest.importorskip(needed)
     words = ["-W", "--keep-going", "-q", "-b", "html", "-d", str(tmp_path / "doctrees"), "docs", str(tmp_path / "html")]
     done = subprocess.run(
@@ -68,6 +68,8 @@ def test_the_documentation_builds_without_warnings(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "html" / "api" / "moestat.rates.html").is_file()
+    formulas = (tmp_path / "html" / "mathematics.html").read_text(encoding="utf-8")
+    assert "<math" in formulas and "cdn.jsdelivr" not in formulas
 
 
 USER = """\
