@@ -24,6 +24,7 @@ from moestat.study.claim_estimates import resolve
 from moestat.study.outcomes import chosen
 from moestat.study.spec import Figure, Panel, Study
 from moestat.study.values import NoAnswerError
+from moestat.study.words import listed, nearest
 
 PANELS = {"rates": rate_panel.draw, "lines": line_panel.draw, "heatmap": heatmap_panel.draw}
 
@@ -203,6 +204,8 @@ def _function(ds: xr.Dataset, figure: Figure) -> Canvas:
     function = resolve(figure.function)
     try:
         canvas = function(ds, figure, **figure.options)
+    except NoAnswerError:  # a sentence of its own
+        raise
     except Exception as error:  # a user's function: told in the report, the run is kept
         raise FigureError(f"{figure.function} raised {type(error).__name__}: {error}") from error
     if not isinstance(canvas, Canvas):
@@ -248,6 +251,14 @@ def heatmap(ds: xr.Dataset, variable: str, *, x: str, y: str, arms: Sequence[str
 
 
 def _alone(ds: xr.Dataset, kind: str, variable: str, x: str, arms: Sequence[str], options: dict[str, Any]) -> Canvas:
+    known = [*Panel.model_fields, *Figure.model_fields]
+    for key in options:
+        if key not in known:
+            raise FigureError(f"There is no option {key!r}{nearest(key, known)}")
+    if variable not in ds:
+        raise FigureError(f"The results hold no variable {variable!r}{nearest(variable, map(str, ds.data_vars))}")
+    if not chosen(ds, list(arms)):
+        raise FigureError(f"None of the arms {listed(arms)} is in the results, which have {listed(ds['arm'].values)}.")
     own = {key: value for key, value in options.items() if key in Panel.model_fields}
     rest = {key: value for key, value in options.items() if key not in own}
     panel = Panel.model_validate({"variable": variable, "arms": list(arms)} | own)

@@ -1,5 +1,6 @@
 """Figures: what is drawn is what was computed, nothing overlaps or is cut off, and odd results are drawn or refused."""
 
+import re
 from pathlib import Path
 
 import matplotlib as mpl
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.colors import to_rgb
+from matplotlib.image import imread
 from report_example import SLOPES, N, results, study_of
 
 from moestat import rates as log_log
@@ -378,3 +380,24 @@ def test_a_panel_can_be_made_from_the_dataset_alone(ds):
     canvas = figures.rates(ds, "L3", arms=["softmax*"], predicted={"softmax-relu": -0.24}, xlabel="sample size n")
     assert canvas.axes[0].get_xlabel() == "sample size n" and len(canvas.axes[0].get_legend().get_texts()) == 2
     assert isinstance(Panel.model_validate({}), Panel)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"variable": "L33"}, "no variable 'L33'; did you mean 'L3'"),
+        ({"variable": "L3", "arms": ["nobody"]}, "None of the arms nobody is in the results, which have softmax"),
+        ({"variable": "L3", "refrence": "fisher_L3"}, "no option 'refrence'; did you mean 'reference'"),
+    ],
+)
+def test_a_mistake_in_a_notebook_is_one_sentence(asked, told):
+    with pytest.raises(figures.FigureError, match=re.escape(told)):
+        figures.rates(results(), **asked)
+
+
+def test_a_figure_saved_in_a_notebook_has_fonts_that_journals_take_and_enough_dots(tmp_path):
+    canvas = figures.rates(results(), "L3")
+    canvas.savefig(tmp_path / "figure.pdf")
+    canvas.savefig(tmp_path / "figure.png")
+    assert b"/Type3" not in (tmp_path / "figure.pdf").read_bytes()
+    assert imread(tmp_path / "figure.png").shape[1] == pytest.approx(style.ONE_COLUMN * 300, abs=1)
