@@ -104,6 +104,8 @@ class _Run:
             files.clean(self.root)
             self._look()
             tasks = self._tasks()
+            if tasks:
+                self._check_libraries()
             self._save_manifest("running")
             cache = os.environ.get("MOESTAT_CACHE")
             try:
@@ -116,6 +118,14 @@ class _Run:
                 for task in tasks:
                     task.marker.unlink(missing_ok=True)
             return self._finish()
+
+    def _check_libraries(self) -> None:
+        """Refuse to compute with what is not installed: every replicate would be recorded as failed."""
+        ours = self.plan.module_name.startswith("moestat.")  # a user's own may do without, for some settings
+        if ours and self.code.get("torch") == "absent" and self.request.backend != "dask":
+            raise InputError(
+                f'the study {self.plan.study_file.name} needs PyTorch; install it: pip install "moestat[neural]"'
+            )
 
     # -- before -------------------------------------------------------------------------------------------------
 

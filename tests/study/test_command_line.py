@@ -334,3 +334,10 @@ def test_all_runs_what_others_read_before_them(tmp_path):
     (tmp_path / "studies" / "d.toml").write_text("needs = ['a']\n" + text)
     done = everything()
     assert done.returncode == 2 and "circle" in done.stderr
+
+
+def test_a_neural_study_without_torch_is_refused_before_anything_is_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module.fingerprint, "fingerprint", lambda name: {name: "code", "torch": "absent"})
+    with pytest.raises(InputError, match=r'the study task_routing needs PyTorch; install it: pip install "moestat\['):
+        moestat.run("task_routing", out=tmp_path, jobs=1, quiet=True)
+    assert not list(tmp_path.rglob("*.shard"))
