@@ -17,6 +17,7 @@ from moestat.study.numbers import estimate as rounded
 from moestat.study.numbers import number
 from moestat.study.outcomes import is_at
 from moestat.study.spec import Figure
+from moestat.study.values import NoAnswerError
 
 
 def training(
@@ -33,6 +34,11 @@ def training(
     groups : sequence of (title, arms)
         A row each; the first arm is the baseline.
     variable : str
+
+    Raises
+    ------
+    NoAnswerError
+        If a variable is not in the results.
     """
     groups = [(title, [arm for arm in arms if arm in ds["arm"].values]) for title, arms in groups]
     groups = [(title, arms) for title, arms in groups if arms]
@@ -41,10 +47,10 @@ def training(
     for row, (title, arms) in enumerate(groups):
         left, right = grid[row]
         for index, arm in enumerate(arms):
-            _curve(left, ds["valid_bpc"].sel(arm=arm), index, label(ds, arm))
+            _curve(left, _of(ds, "valid_bpc", arm), index, label(ds, arm))
         left.set_title(f"({chr(97 + 2 * row)}) {title}: validation", loc="left")
         left.set_ylabel("bits per symbol")
-        rows = [(label(ds, arm), _values(ds[variable].sel(arm=arm))) for arm in arms]
+        rows = [(label(ds, arm), _values(_of(ds, variable, arm))) for arm in arms]
         _differences(right, rows[1:], rows[0][1], first=1)
         right.set_title(f"({chr(98 + 2 * row)}) {title}: test", loc="left")
     grid[-1, 0].set_xlabel("step")
@@ -73,11 +79,16 @@ def differences(
         An axis of the grid; points that were not computed are left out.
     ylabel : str
         Says what the differences are of.
+
+    Raises
+    ------
+    NoAnswerError
+        If the variable or the baseline is not in the results.
     """
     found = [(str(arm), place, values) for arm, place, values in _points(ds, variable, over)]
     base = [values for arm, place, values in found if arm == baseline[0] and (not over or place == baseline[1])]
     if len(base) != 1:
-        raise ValueError(f"the baseline {list(baseline)} is not in the results")
+        raise NoAnswerError(f"The baseline {list(baseline)} is not in the results.")
     places = {arm: sum(a == arm for a, _, _ in found) for arm, _, _ in found}
     rows = [
         (label(ds, arm) + (f", {over} = {number(place)}" if places[arm] > 1 else ""), values)
@@ -102,11 +113,16 @@ def pairs(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], panels: Sequen
     ----------
     arms : (str, str)
     panels : sequence of (variable, label of the axis, factor)
+
+    Raises
+    ------
+    NoAnswerError
+        If a variable or an arm is not in the results.
     """
     canvas = style.new_figure(style.TWO_COLUMNS, 2.9)
     grid = canvas.subplots(1, len(panels), squeeze=False)[0]
     for index, (axes, (variable, ylabel, factor)) in enumerate(zip(grid, panels, strict=True)):
-        ends = factor * np.stack([_values(ds[variable].sel(arm=arm)) for arm in arms])
+        ends = factor * np.stack([_values(_of(ds, variable, arm)) for arm in arms])
         ends = ends[:, np.isfinite(ends).all(axis=0)]
         axes.plot((0, 1), ends, color=style.REFERENCE, linewidth=0.8, marker="o", markersize=2.5)
         axes.plot((0, 1), ends.mean(axis=1), color=style.colour(0), **style.marker(0))
@@ -121,11 +137,20 @@ def pairs(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], panels: Sequen
     return canvas
 
 
+def _of(ds: xr.Dataset, variable: str, arm: str) -> xr.DataArray:
+    """Return a variable of an arm."""
+    if variable not in ds.data_vars:
+        raise NoAnswerError(f"The results hold no variable {variable!r}.")
+    if arm not in ds["arm"].values:
+        raise NoAnswerError(f"The results hold no arm {arm!r}.")
+    return ds[variable].sel(arm=arm)
+
+
 def _points(ds: xr.Dataset, variable: str, over: str) -> list[tuple[str, float, np.ndarray]]:
     """Return (arm, place, values) of what was computed."""
     out = []
     for arm in ds["arm"].values.tolist():
-        array = ds[variable].sel(arm=arm)
+        array = _of(ds, variable, arm)
         for place in array[over].values.tolist() if over else [0.0]:
             part = array.isel({over: int(np.flatnonzero(is_at(array[over], place).values)[0])}) if over else array
             values = _values(part)

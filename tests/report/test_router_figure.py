@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from moestat.report import router_figure, style
+from moestat.report import figures, router_figure, style
 from moestat.study.spec import Figure
+from moestat.study.values import NoAnswerError
 
 FIGURE = Figure.model_validate({"kind": "function", "function": "a:b", "title": "title"})
 
@@ -42,7 +43,7 @@ def test_differences_are_paired_and_skip_what_was_not_computed(results):
         canvas = router_figure.differences(
             results, FIGURE, variable="bpc", baseline=["smoe", 5.0], over="alpha", ylabel="d"
         )
-        with pytest.raises(ValueError, match="baseline"):
+        with pytest.raises(NoAnswerError, match="baseline"):
             router_figure.differences(results, FIGURE, variable="bpc", baseline=["smoe", 1.0], over="alpha")
     (axes,) = canvas.axes
     texts = [text.get_text() for text in axes.get_yticklabels()]
@@ -70,3 +71,27 @@ def test_pairs_draw_a_line_per_seed(results):
     (axes,) = canvas.axes
     assert len(axes.lines) == 6
     assert "-2" in axes.get_title(loc="left").replace("\N{MINUS SIGN}", "-")
+
+
+def test_results_that_are_missing_are_told(results):
+    """As after a run in which every replicate failed."""
+    nothing = results.drop_vars(["bpc", "valid_bpc"])
+    with style.look():
+        with pytest.raises(NoAnswerError, match="no variable 'valid_bpc'"):
+            router_figure.training(nothing, FIGURE, groups=[["Switch", ["smoe", "compete"]]])
+        with pytest.raises(NoAnswerError, match="no variable 'bpc'"):
+            router_figure.differences(nothing, FIGURE, variable="bpc", baseline=["smoe"])
+        with pytest.raises(NoAnswerError, match="no arm 'xmoe'"):
+            router_figure.pairs(results.isel(alpha=[1]), FIGURE, arms=["smoe", "xmoe"], panels=[["bpc", "loss", 1.0]])
+
+
+def test_a_figure_that_has_nothing_to_draw_says_so_in_one_sentence(results):
+    figure = Figure.model_validate(
+        {
+            "kind": "function",
+            "function": "moestat.report.router_figure:differences",
+            "options": {"variable": "accuracy", "baseline": ["smoe"]},
+        }
+    )
+    with pytest.raises(figures.FigureError, match=r"^The results hold no variable 'accuracy'\.$"):
+        figures.draw(results, None, "quick", figure)
