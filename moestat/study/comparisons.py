@@ -125,8 +125,14 @@ def largest(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",))
     return Estimate(value, value, value, f"largest of {np.sum(np.isfinite(rows))} values")
 
 
-def _rows(ds: xr.Dataset, variable: str, arm: str, at: Mapping[str, Scalar], over: Sequence[str]) -> np.ndarray:
-    """Return a variable as rows (replicates, points), points running over ``over``."""
+def at_point(ds: xr.Dataset, variable: str, arm: str, at: Mapping[str, Scalar]) -> xr.DataArray:
+    """Return a variable of one arm at a point of the grid, as floats over the axes that are left.
+
+    Raises
+    ------
+    NoAnswerError
+        If the results have no such variable, axis or value.
+    """
     if variable not in ds.data_vars:
         raise NoAnswerError(f"The results hold no variable {variable!r}.")
     array = ds[variable].astype(float)
@@ -137,6 +143,12 @@ def _rows(ds: xr.Dataset, variable: str, arm: str, at: Mapping[str, Scalar], ove
         if here.size == 0:
             raise NoAnswerError(f"{axis} = {value!r} is not in the results, which have {ds[axis].values.tolist()}.")
         array = array.isel({axis: int(here[0])})
+    return array
+
+
+def _rows(ds: xr.Dataset, variable: str, arm: str, at: Mapping[str, Scalar], over: Sequence[str]) -> np.ndarray:
+    """Return a variable as rows (replicates, points), points running over ``over``."""
+    array = at_point(ds, variable, arm, at)
     left = [str(axis) for axis in array.dims if axis != "replicate" and axis not in over]
     if left:
         raise NoAnswerError(f"{variable} also runs over {', '.join(left)}: fix it in 'at' or name it in 'over'.")

@@ -5,7 +5,7 @@ Each function serves a claim of kind ``function``: ``f(ds, claim, **options) -> 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -14,8 +14,8 @@ from moestat import rates, streams
 from moestat.rates.estimate import replicate_slopes
 from moestat.study.claim_estimates import proportion_interval
 from moestat.study.claims import Estimate
-from moestat.study.outcomes import is_at
-from moestat.study.spec import Claim, Scalar
+from moestat.study.comparisons import at_point
+from moestat.study.spec import Claim
 from moestat.study.values import NoAnswerError
 
 DRAWS = 2000
@@ -24,7 +24,7 @@ DRAWS = 2000
 
 def smallest(ds: xr.Dataset, claim: Claim, *, over: Sequence[str]) -> Estimate:
     """Return the smallest value of ``claim.variable`` over the axes ``over``; it has no sampling error."""
-    array = _cut(ds, claim.variable, claim.arm, claim.at)
+    array = at_point(ds, claim.variable, claim.arm, claim.at)
     left = [str(d) for d in array.dims if d not in (*over, "replicate")]
     if left:
         raise NoAnswerError(f"{claim.variable} also runs over {', '.join(left)}: fix it in 'at' or name it in 'over'.")
@@ -37,7 +37,7 @@ def smallest(ds: xr.Dataset, claim: Claim, *, over: Sequence[str]) -> Estimate:
 
 def share(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate the share of replicates in which ``claim.variable`` (0 or 1) is true, with its exact interval."""
-    array = _cut(ds, claim.variable, claim.arm, claim.at)
+    array = at_point(ds, claim.variable, claim.arm, claim.at)
     left = [str(d) for d in array.dims if d != "replicate"]
     if left:
         raise NoAnswerError(f"{claim.variable} also runs over {', '.join(left)}: fix it in 'at'.")
@@ -61,7 +61,7 @@ def median_slope(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: 
     least : float
         Points of the axis below it are left out (too few experts to cover the classes, say).
     """
-    array = _cut(ds, claim.variable, claim.arm, claim.at).transpose(over, "replicate")
+    array = at_point(ds, claim.variable, claim.arm, claim.at).transpose(over, "replicate")
     array = array.isel({over: np.flatnonzero(array[over].values >= least)})
     times = np.where(np.isfinite(array.values), np.maximum(array.values, 1.0), np.inf)
     x = np.log(array[over].values.astype(np.float64))
@@ -97,7 +97,9 @@ def joint_slope(ds: xr.Dataset, claim: Claim, *, over: str = "tuning", decades: 
 
     One regression per replicate, over the last ``decades`` decades of ``over``; their mean with a t-interval.
     """
-    both = [_cut(ds, claim.variable, arm, claim.at).transpose("replicate", over) for arm in (claim.arm, claim.versus)]
+    both = [
+        at_point(ds, claim.variable, arm, claim.at).transpose("replicate", over) for arm in (claim.arm, claim.versus)
+    ]
     t = both[0][over].values.astype(np.float64)
     known = np.all([np.any(np.isfinite(a.values), axis=0) for a in both], axis=0)
     inside = known & (t >= t[known][-1] / 10**decades)
@@ -107,17 +109,3 @@ def joint_slope(ds: xr.Dataset, claim: Claim, *, over: str = "tuning", decades: 
     mean, _, low, high = rates.mean_interval(slopes, claim.level)
     note = f"{slopes.size} of {whole.size} replicates, {over} from {t[inside][0]:g} to {t[inside][-1]:g}"
     return Estimate(float(mean), float(low), float(high), note)
-
-
-def _cut(ds: xr.Dataset, variable: str, arm: str, at: Mapping[str, Scalar]) -> xr.DataArray:
-    if variable not in ds.data_vars:
-        raise NoAnswerError(f"The results hold no variable {variable!r}.")
-    array = ds[variable].astype(float)
-    for axis, value in {"arm": arm, **at}.items():
-        if axis not in array.dims:
-            raise NoAnswerError(f"{variable} has no axis {axis!r}; it has {', '.join(map(str, array.dims))}.")
-        here = np.flatnonzero(is_at(ds[axis], value).values)
-        if here.size == 0:
-            raise NoAnswerError(f"{axis} = {value!r} is not in the results, which have {ds[axis].values.tolist()}.")
-        array = array.isel({axis: int(here[0])})
-    return array
