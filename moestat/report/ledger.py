@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 from moestat.fingerprint import digest
 from moestat.report import render, views
@@ -182,18 +182,23 @@ def _float(text: str) -> float:
         return math.nan
 
 
-def view(table: pd.DataFrame, *, brief: bool = False) -> views.View:
-    """Show the ledger, one group of rows per paper and study; ``brief`` keeps what fits a terminal."""
+def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -> views.View:
+    """Show the ledger, one group of rows per paper and study.
+
+    ``brief`` keeps what fits a terminal, with the run in the heading of its group; without ``statements`` a claim is
+    told by its id, which fits a narrow one.
+    """
     rows, groups = [], []
     for row in table.to_dict("records"):
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
         if value and row["ci_low"] == row["ci_high"]:
             interval = "(exact)"
         shown = f"{value} {interval}".strip()
-        first = [row["statement"], row["source"]] if not brief else [row["claim"]]
+        first = [row["statement"], row["source"]] if not brief else [row["statement" if statements else "claim"]]
         rest = [] if brief else [row["command"], row["date"], row["version"]]
         rows.append((*map(str, first), number(row["predicted"]), shown, row["verdict"], *map(str, rest)))
-        groups.append(f"{row['paper']}: {row['study']}" + (f" ({row['preset']})" if row["date"] and brief else ""))
+        run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] and brief else ""
+        groups.append(f"{row['paper']}: {row['study']}{run}")
     columns = ("claim", "predicted", "estimate", "verdict")
     if not brief:
         columns = ("claim", "source", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
@@ -202,9 +207,19 @@ def view(table: pd.DataFrame, *, brief: bool = False) -> views.View:
     return views.View(f"{len(table)} claims: {told}", columns, rows, groups)
 
 
-def rich(table: pd.DataFrame) -> Group:
-    """Return the ledger for the terminal."""
-    return render.rich(view(table, brief=True))
+@dataclass(frozen=True)
+class _Terminal:
+    """The ledger in a terminal of any width."""
+
+    table: pd.DataFrame
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield render.rich(view(self.table, brief=True, statements=options.max_width >= 110))
+
+
+def rich(table: pd.DataFrame) -> RenderableType:
+    """Return the ledger for the terminal: statements where there is room, ids where there is not."""
+    return _Terminal(table)
 
 
 def html(table: pd.DataFrame) -> Markup:

@@ -196,6 +196,7 @@ def _claims(arguments: argparse.Namespace) -> int:
     if arguments.write:
         return _write_claims(arguments.out, arguments.write, _known(arguments))
     _print_all_claims(arguments.out, _known(arguments))
+    print("With sources, commands and provenance, as a page: python -m moestat.study --claims --write FILE.md")
     return 0
 
 

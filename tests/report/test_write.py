@@ -280,9 +280,12 @@ def test_the_ledger_tells_what_was_run(written):
     assert "6 claims: 1 supported, 1 not supported, 1 inconclusive, 3 not run" in ledger.view(table).title
     assert "not run" in str(ledger.html(table)) and "| Faster." in ledger.markdown(table)
     Outline(str(ledger.html(table)))
-    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(ledger.rich(table))
-    assert "not run" in console.export_text()
+    for width in (80, 140):
+        console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+        console.print(ledger.rich(table))
+        told = console.export_text()
+        assert "not run" in told and "2026-01-05" in told
+        assert (study.claims[0].statement in told) == (width == 140) and (study.claims[0].id in told) == (width == 80)
 
 
 def test_the_ledger_prefers_the_paper_and_knows_changed_claims(written, tmp_path):
