@@ -68,7 +68,7 @@ class Settings(SettingsModel):
         "uniform", description="law of r: Unif[0, 1], N(0, 1) or Gumbel, times perturbation_scale (ours)"
     )
     perturbation_scale: float = Field(1.0, gt=0, description="ours")
-    records_per_decade: int = Field(12, ge=1, description="log-spaced steps of each stage at which all is measured")
+    records_per_decade: int = Field(12, ge=2, description="log-spaced steps of each stage at which all is measured")
     gap_level: float = Field(1.0, gt=0, description="ours: mean specialisation gap that ends stage I")
     loss_level: float = Field(0.1, gt=0, description="ours: test loss that ends stage I by another rule")
     attention_level: float = Field(0.4, gt=0, lt=1, description="ours: p(v_n, v_n) that ends stage II")

@@ -63,7 +63,7 @@ def test_a_batch_gives_the_same_numbers_as_its_members():
 
 @pytest.mark.parametrize("model", ["mot", "shared-attention", "multi-head"])
 def test_training_and_measures_need_the_array_api_standard_alone(model):
-    settings = STAGES | {"model": model, "records_per_decade": 1}
+    settings = STAGES | {"model": model, "records_per_decade": 2}
     s, c = Settings(**SMALL | settings), cell(**settings)
     ours, strict = mot._train(c, s, [0], anp), mot._train(c, s, [0], array_api_strict)
     for name in ours:
