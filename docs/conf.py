@@ -36,6 +36,7 @@ templates_path = ["_templates"]
 exclude_patterns = ["_build", "jupyter_execute"]
 root_doc = "index"
 language = "en-GB"
+smartquotes_action = "qe"  # options such as --all keep their dashes
 
 # Pages that live elsewhere or are made: copied here before Sphinx looks for its sources, and ignored by git.
 notebooks = HERE / "notebooks"
