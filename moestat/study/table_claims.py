@@ -19,9 +19,11 @@ def measured_slope(ds: xr.Dataset, claim: Claim) -> Estimate:
     rest = tuple(float(row[f"converged_{end}"]) for end in ("low", "high"))
     if _place(claim, rest) != _place(claim, (low, high)):
         reasons.append("The verdict hangs on replicates of the source that did not converge.")
+    # the folder of all results belongs to one machine, and a claim is read on others
+    source = "/".join(str(row["source_file"].values).split("/")[-3:])
     note = (
         f"{float(row['halving']):.3g} times the samples halve the error; {int(row['source_replicates'])} replicates, "
-        f"{row['source_file'].values} of {row['source_date'].values}, sha256 {str(row['source_sha256'].values)[:12]}"
+        f"{source} of {str(row['source_date'].values)[:10]}, sha256 {str(row['source_sha256'].values)[:12]}"
     )
     return Estimate(slope, low, high, note, tuple(reasons))
 

@@ -285,6 +285,7 @@ def test_the_verdict_of_a_row_names_its_source(tmp_path):
     )
     found = judge_one(ds, study, rule, "quick")
     assert found.verdict == "supported" and "sha256" in found.why and "times the samples" in found.why
+    assert "/quick/results.nc of" in found.why and str(tmp_path) not in found.why, "no path of one machine"
     with pytest.raises(NoAnswerError):
         table_claims.measured_slope(ds, rule.model_copy(update={"arm": "b"}))
 
