@@ -139,13 +139,20 @@ def maximum_likelihood(
     ------
     ValueError
         See :func:`moestat.fit.likelihood.check_problem`; also if the bounds of the variances are not
-        0 < lower < upper, or ``em_steps`` is empty or negative.
+        0 < lower < upper, ``em_steps`` is empty or negative, or another setting is out of range.
     """
     model = SoftmaxGaussian(x.shape[-1])
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
     check_variances(variances)
     if not em_steps or min(em_steps) < 0:
         raise ValueError(f"em_steps is {tuple(em_steps)}; it must hold at least one number, none below 0")
+    for name, value, least in (
+        ("split_rounds", split_rounds, 0),
+        ("coarsest", coarsest, 1),
+        ("max_iterations", max_iterations, 1),
+    ):
+        if value < least:
+            raise ValueError(f"{name} is {value}; it must be at least {least}")
     xp = namespace(x, y, starts)
     free = xp.reshape(pack(starts), (replicates * count, -1))
     space = _space(free, atoms, box, variances, max_iterations)

@@ -54,8 +54,8 @@ class Competition:
         if self.expert not in EXPERTS:
             raise ValueError(f"expert is {self.expert!r}; allowed are {', '.join(EXPERTS)}")
         for name, value in (("d", self.d), ("active", self.active)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}; it must be at least 1")
+            if value != int(value) or value < 1:
+                raise ValueError(f"{name} is {value}; it must be a whole number, at least 1")
 
     @property
     def weight_size(self) -> int:

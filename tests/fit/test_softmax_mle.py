@@ -116,6 +116,9 @@ def test_bad_input_gets_one_clear_sentence():
         maximum_likelihood(x, y, np.broadcast_to(TRUTH[::-1], starts.shape), truth=TRUTH)
     with pytest.raises(ValueError, match="variances is"):
         maximum_likelihood(x, y, starts, variances=(1.0, 0.5))
+    for name, value in (("split_rounds", -1), ("coarsest", 0), ("max_iterations", 0)):
+        with pytest.raises(ValueError, match=f"{name} is {value}; it must be at least {value + 1}"):
+            maximum_likelihood(x, y, starts, **{name: value})
     bad = x.copy()
     bad[0, 0, 0] = np.nan
     with pytest.raises(ValueError, match=r"x holds 1 number\(s\) that are not finite"):

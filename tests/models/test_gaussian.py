@@ -180,7 +180,7 @@ def test_bad_input_gets_one_clear_sentence():
     y[4] = np.inf
     with pytest.raises(ValueError, match="1 number"):
         check_data(x, y, 1)
-    for wrong in ({"expert": "relu"}, {"d": 0}, {"active": 0}):
+    for wrong in ({"expert": "relu"}, {"d": 0}, {"active": 0}, {"active": 2.5}):
         with pytest.raises(ValueError, match="|".join(wrong)):
             Competition(**{"d": 1, "expert": "linear", "active": 1, **wrong})
     with pytest.raises(ValueError, match="d is 0"):
