@@ -9,7 +9,7 @@ from report_example import N, results, study_of
 from moestat import rates as log_log
 from moestat.report import render, tables, views
 from moestat.status import Status
-from moestat.study import claims
+from moestat.study import claims, load
 
 
 def test_rates_are_those_of_the_rate_fit(ds, study):
@@ -177,3 +177,10 @@ def test_parameter_rates_are_shown_arm_by_arm_in_every_format(ds):
 
 def test_a_study_without_blocks_has_no_table_of_parameter_rates(ds, study):
     assert tables.parameters(ds, study, "quick").empty
+
+
+@pytest.mark.parametrize("name", sorted(load.known_studies()))
+def test_parameter_rates_are_fitted_over_the_sizes_of_the_other_rates(name):
+    study = load.read(name).study
+    windows = {rate.window for rate in study.rates}
+    assert all(entry.window in windows for entry in study.parameters)
