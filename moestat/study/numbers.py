@@ -45,11 +45,16 @@ def estimate(value: float, low: float = math.nan, high: float = math.nan) -> tup
     ('-0.502', '[-0.531, -0.473]')
     >>> estimate(12345.6, 12000.1, 12700.9)
     ('12346', '[12000, 12701]')
+    >>> estimate(2.5e-5, 2.4985e-5, 2.5015e-5)
+    ('2.5e-05', '[2.4985e-05, 2.5015e-05]')
     """
     largest = max((abs(n) for n in (value, low, high) if math.isfinite(n)), default=0.0)
     places = decimals(value, low, high, width=(high - low) / 2)
     if largest >= 1e6 or 0 < largest < 1e-4:
-        shown = [f"{n:.3g}" if math.isfinite(n) else _odd(n) for n in (value, low, high)]
+        digits = 3
+        if 0 < (half := (high - low) / 2) < math.inf:
+            digits = min(max(math.floor(math.log10(largest)) - math.floor(math.log10(half)) + 2, 3), 5)
+        shown = [f"{n:.{digits}g}" if math.isfinite(n) else _odd(n) for n in (value, low, high)]
     else:
         shown = [f"{n:.{places}f}" if math.isfinite(n) else _odd(n) for n in (value, low, high)]
     shown = [s.removeprefix("-") if s.startswith("-") and not s.strip("-0.") else s for s in shown]

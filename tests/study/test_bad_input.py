@@ -72,13 +72,18 @@ def document(study: dict) -> str:
     return "".join(f"{quoted(key)} = {toml(value)}\n" for key, value in study.items())
 
 
+def listing(folder) -> list[str]:
+    """Return what a folder holds, but for the bytecode that Python puts beside a module it imports."""
+    return sorted(set(os.listdir(folder)) - {"__pycache__"})
+
+
 def attempt(folder, text: str | bytes, *words: str) -> tuple[int, str, str]:
     """Check a study file on the command line and see that nothing was written."""
     path = folder / "mutant.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode(errors="surrogatepass"))
-    before = sorted(os.listdir(folder))
+    before = listing(folder)
     code, out, err = inside(path, "--dry-run", "--out", folder / "out", *words)
-    assert sorted(os.listdir(folder)) == before, "something was written"
+    assert listing(folder) == before, "something was written"
     assert "Traceback" not in err
     assert code in (0, 2), err
     assert (code == 2) == err.startswith("error: "), err
@@ -243,9 +248,9 @@ WORDS += ["experts=99999999999999999999", "shift=nan", "n=[10,10]", "n=[]", "n={
 
 
 def check_command_line(folder, study, words: list[str]) -> None:
-    before = sorted(os.listdir(folder))
+    before = listing(folder)
     code, out, err = inside(*words, study, "--out", folder / "out", "--dry-run")
-    assert "Traceback" not in err and sorted(os.listdir(folder)) == before
+    assert "Traceback" not in err and listing(folder) == before
     assert code in (0, 2) and (code == 2) == err.startswith("error: "), err
 
 

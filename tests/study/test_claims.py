@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from moestat.status import Status
@@ -348,6 +348,7 @@ def test_claims_of_other_presets_are_not_judged():
 
 @settings(deadline=None)
 @given(st.floats(-1e3, 1e3), st.floats(1e-9, 10))
+@example(1e-5, 1e-9)
 def test_rounded_intervals_stay_true(value, half):
     shown, interval = numbers.estimate(value, value - half, value + half)
     texts = [shown, *interval.strip("[]").split(", ")]
