@@ -21,6 +21,9 @@ from moestat.models.blocks import member_blocks, row_blocks
 from moestat.models.competition import Competition
 from moestat.models.gaussian import LOG_2PI, log_sum_exp
 
+_LARGEST = 500.0
+"""Of the logarithm of a precision: exp of it, times the square of a residual, is still a number."""
+
 
 def pack(theta: Array) -> Array:
     """Return free coordinates (..., k P) of atoms (..., k, P)."""
@@ -108,7 +111,9 @@ def hard_log_density(model: Competition, free: Array, features: Array, y: Array)
     log_variance = theta[..., model.variance]
     logits, _ = model.logits(g, 0.0)
     residual = y[..., None, :] - g
-    joint = logits - 0.5 * (residual * residual * xp.exp(-log_variance) + log_variance + LOG_2PI)
+    # a proposal of the local search may leave the box by far: it must lose, not overflow
+    precision = xp.exp(xp.minimum(-log_variance, xp.full_like(log_variance, _LARGEST)))
+    joint = logits - 0.5 * (residual * residual * precision + log_variance + LOG_2PI)
     return log_sum_exp(joint) - log_sum_exp(logits)
 
 

@@ -4,7 +4,16 @@ import pytest
 import scipy.optimize
 
 from moestat.experiments.competition_starts import near_starts, random_starts
-from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, scores, slopes, unpack
+from moestat.fit.competition_likelihood import (
+    Data,
+    gradients,
+    hard_log_density,
+    likelihood_problem,
+    pack,
+    scores,
+    slopes,
+    unpack,
+)
 from moestat.fit.competition_mle import maximum_likelihood
 from moestat.fit.local_search import local_search
 from moestat.models import gaussian
@@ -241,3 +250,13 @@ def test_bad_input_gets_one_clear_sentence():
             maximum_likelihood(model, x, y, starts, **options)
     with pytest.raises(ValueError, match="design is 'none'; allowed are continuous, variance, sign, mean"):
         true_mixture("none")
+
+
+def test_a_point_far_outside_of_the_box_loses_without_an_overflow():
+    model = Competition(1, "linear", 1)
+    x = np.linspace(-1, 1, 7)[None, :, None]
+    y = np.full((1, 7), 0.3)
+    inside, outside = np.array([[1.0, 0.0]]), np.array([[1.0, -800.0]])
+    with np.errstate(over="raise", invalid="raise"):
+        near, far = (hard_log_density(model, free, model.features(x), y) for free in (inside, outside))
+    assert np.isfinite(near).all() and (far < -1e100).all()
