@@ -43,8 +43,7 @@ def families(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], near: Seque
         axes.remove()
     if moving:
         _near(grid.flat[len(shown)], ds, moving)
-    handles, texts = grid.flat[0].get_legend_handles_labels()
-    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts))
+    style.legend_below(canvas, grid.flat[0])
     canvas.suptitle(figure.title, weight="bold")
     return canvas
 

@@ -51,7 +51,6 @@ def draw(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], experts: Sequen
         row[0].set_ylabel("share of the samples")
     for axes in panels[-1]:
         axes.set_xlabel("expert (by load)")
-    handles, texts = panels[0, 0].get_legend_handles_labels()
-    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts))
+    style.legend_below(canvas, panels[0, 0])
     canvas.suptitle(figure.title, weight="bold")
     return canvas

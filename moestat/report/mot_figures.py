@@ -151,8 +151,7 @@ def noise_grid(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str]) -> Canvas
         row[0].set_ylabel("loss")
     for axes in grid[-1]:
         axes.set_xlabel("steps of stage III")
-    handles, texts = grid[0, 0].get_legend_handles_labels()
-    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts))
+    style.legend_below(canvas, grid[0, 0])
     canvas.suptitle(figure.title, weight="bold")
     return canvas
 
@@ -180,8 +179,7 @@ def stage_lengths(ds: xr.Dataset, figure: Figure, *, arm: str, variables: Sequen
         axes.set_xticks([], minor=True)
     for axes in grid[-1]:
         axes.set_xlabel("number of experts M")
-    handles, texts = grid.flat[0].get_legend_handles_labels()
-    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts))
+    style.legend_below(canvas, grid.flat[0])
     canvas.suptitle(figure.title, weight="bold")
     return canvas
 

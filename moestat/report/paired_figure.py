@@ -14,9 +14,8 @@ from moestat.rates.estimate import mean_interval
 from moestat.report import style
 from moestat.report.tables import label
 from moestat.study.numbers import number
-from moestat.study.outcomes import is_at
 from moestat.study.spec import Figure, Scalar
-from moestat.study.values import NoAnswerError
+from moestat.study.values import NoAnswerError, at_point
 
 
 def paired(
@@ -84,24 +83,14 @@ def paired(
             _scales(axes, figure, ds[figure.x].values.astype(float), logy=figure.logy and column == 0)
     for axes in grid[-1]:
         axes.set_xlabel(figure.xlabel or figure.x)
-    handles, texts = grid[0, 0].get_legend_handles_labels()
-    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts))
+    style.legend_below(canvas, grid[0, 0])
     canvas.suptitle(figure.title, weight="bold")
     return canvas
 
 
 def _rows(ds: xr.Dataset, variable: str, x: str, at: Mapping[str, Any]) -> np.ndarray:
     """Return a variable as (points of x, replicates)."""
-    if variable not in ds.data_vars:
-        raise NoAnswerError(f"The results hold no variable {variable!r}.")
-    array = ds[variable].astype(float)
-    for axis, value in at.items():
-        if axis not in array.dims:
-            raise NoAnswerError(f"{variable} has no axis {axis!r}.")
-        here = np.flatnonzero(is_at(ds[axis], value).values)
-        if here.size == 0:
-            raise NoAnswerError(f"{axis} = {value!r} is not in the results.")
-        array = array.isel({axis: int(here[0])})
+    array = at_point(ds, variable, at)
     array = array.squeeze([d for d in array.dims if d not in (x, "replicate") and array.sizes[d] == 1], drop=True)
     if set(array.dims) != {x, "replicate"}:
         raise NoAnswerError(

@@ -52,8 +52,7 @@ def slopes(
         axes.set_xlabel("slope at the start")
     for row in grid:
         row[0].set_ylabel("slope after 10 epochs" if _epochs(ds) == 10 else "slope at the end")
-    handles, texts = grid[0, 0].get_legend_handles_labels()
-    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts))
+    style.legend_below(canvas, grid[0, 0])
     canvas.suptitle(figure.title, weight="bold")
     return canvas
 

@@ -55,8 +55,7 @@ def training(
         right.set_title(f"({chr(98 + 2 * row)}) {title}: test", loc="left")
     grid[-1, 0].set_xlabel("step")
     grid[-1, 1].set_xlabel(f"test loss minus {label(ds, groups[0][1][0])}'s, bits per symbol")
-    handles, texts = grid[0, 0].get_legend_handles_labels()
-    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts))
+    style.legend_below(canvas, grid[0, 0])
     canvas.suptitle(figure.title, weight="bold")
     return canvas
 

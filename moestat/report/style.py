@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -134,6 +135,12 @@ def new_figure(width: float, height: float) -> Figure:
     figure = _Canvas(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
+
+
+def legend_below(figure: Figure, axes: Axes) -> None:
+    """Put one legend, that of one panel, below all panels."""
+    handles, texts = axes.get_legend_handles_labels()
+    figure.legend(handles, texts, loc="outside lower center", ncols=len(texts))
 
 
 def save(figure: Figure, *, title: str = "", description: str = "") -> dict[str, bytes]:

@@ -20,7 +20,7 @@ from moestat.rates.estimate import mean_interval
 from moestat.study.claims import Estimate
 from moestat.study.outcomes import is_at
 from moestat.study.spec import Claim, Scalar
-from moestat.study.values import NoAnswerError
+from moestat.study.values import NoAnswerError, at_point
 
 
 def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, over: str = "experts") -> Estimate:
@@ -125,30 +125,9 @@ def largest(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",))
     return Estimate(value, value, value, f"largest of {np.sum(np.isfinite(rows))} values")
 
 
-def at_point(ds: xr.Dataset, variable: str, arm: str, at: Mapping[str, Scalar]) -> xr.DataArray:
-    """Return a variable of one arm at a point of the grid, as floats over the axes that are left.
-
-    Raises
-    ------
-    NoAnswerError
-        If the results have no such variable, axis or value.
-    """
-    if variable not in ds.data_vars:
-        raise NoAnswerError(f"The results hold no variable {variable!r}.")
-    array = ds[variable].astype(float)
-    for axis, value in {"arm": arm, **at}.items():
-        if axis not in array.dims:
-            raise NoAnswerError(f"{variable} has no axis {axis!r}; it has {', '.join(map(str, array.dims))}.")
-        here = np.flatnonzero(is_at(ds[axis], value).values)
-        if here.size == 0:
-            raise NoAnswerError(f"{axis} = {value!r} is not in the results, which have {ds[axis].values.tolist()}.")
-        array = array.isel({axis: int(here[0])})
-    return array
-
-
 def _rows(ds: xr.Dataset, variable: str, arm: str, at: Mapping[str, Scalar], over: Sequence[str]) -> np.ndarray:
     """Return a variable as rows (replicates, points), points running over ``over``."""
-    array = at_point(ds, variable, arm, at)
+    array = at_point(ds, variable, {"arm": arm, **at})
     left = [str(axis) for axis in array.dims if axis != "replicate" and axis not in over]
     if left:
         raise NoAnswerError(f"{variable} also runs over {', '.join(left)}: fix it in 'at' or name it in 'over'.")

@@ -14,9 +14,8 @@ from moestat import rates, streams
 from moestat.rates.estimate import replicate_slopes
 from moestat.study.claim_estimates import proportion_interval
 from moestat.study.claims import Estimate
-from moestat.study.comparisons import at_point
 from moestat.study.spec import Claim
-from moestat.study.values import NoAnswerError
+from moestat.study.values import NoAnswerError, at_point
 
 DRAWS = 2000
 """Bootstrap draws behind the interval of a slope of medians."""
@@ -24,7 +23,7 @@ DRAWS = 2000
 
 def smallest(ds: xr.Dataset, claim: Claim, *, over: Sequence[str]) -> Estimate:
     """Return the smallest value of ``claim.variable`` over the axes ``over``; it has no sampling error."""
-    array = at_point(ds, claim.variable, claim.arm, claim.at)
+    array = at_point(ds, claim.variable, {"arm": claim.arm, **claim.at})
     left = [str(d) for d in array.dims if d not in (*over, "replicate")]
     if left:
         raise NoAnswerError(f"{claim.variable} also runs over {', '.join(left)}: fix it in 'at' or name it in 'over'.")
@@ -37,7 +36,7 @@ def smallest(ds: xr.Dataset, claim: Claim, *, over: Sequence[str]) -> Estimate:
 
 def share(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate the share of replicates in which ``claim.variable`` (0 or 1) is true, with its exact interval."""
-    array = at_point(ds, claim.variable, claim.arm, claim.at)
+    array = at_point(ds, claim.variable, {"arm": claim.arm, **claim.at})
     left = [str(d) for d in array.dims if d != "replicate"]
     if left:
         raise NoAnswerError(f"{claim.variable} also runs over {', '.join(left)}: fix it in 'at'.")
@@ -61,7 +60,7 @@ def median_slope(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: 
     least : float
         Points of the axis below it are left out (too few experts to cover the classes, say).
     """
-    array = at_point(ds, claim.variable, claim.arm, claim.at).transpose(over, "replicate")
+    array = at_point(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose(over, "replicate")
     array = array.isel({over: np.flatnonzero(array[over].values >= least)})
     times = np.where(np.isfinite(array.values), np.maximum(array.values, 1.0), np.inf)
     x = np.log(array[over].values.astype(np.float64))
@@ -98,7 +97,8 @@ def joint_slope(ds: xr.Dataset, claim: Claim, *, over: str = "tuning", decades: 
     One regression per replicate, over the last ``decades`` decades of ``over``; their mean with a t-interval.
     """
     both = [
-        at_point(ds, claim.variable, arm, claim.at).transpose("replicate", over) for arm in (claim.arm, claim.versus)
+        at_point(ds, claim.variable, {"arm": arm, **claim.at}).transpose("replicate", over)
+        for arm in (claim.arm, claim.versus)
     ]
     t = both[0][over].values.astype(np.float64)
     known = np.all([np.any(np.isfinite(a.values), axis=0) for a in both], axis=0)

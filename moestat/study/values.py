@@ -70,6 +70,27 @@ def values(
     return array
 
 
+def at_point(ds: xr.Dataset, variable: str, at: Mapping[str, Any]) -> xr.DataArray:
+    """Return a variable at a point of the grid (and of an arm), as floats over the axes that are left.
+
+    Raises
+    ------
+    NoAnswerError
+        If the results have no such variable, axis or value.
+    """
+    if variable not in ds.data_vars:
+        raise NoAnswerError(f"The results hold no variable {variable!r}.")
+    array = ds[variable].astype(float)
+    for axis, value in at.items():
+        if axis not in array.dims:
+            raise NoAnswerError(f"{variable} has no axis {axis!r}; it has {', '.join(map(str, array.dims))}.")
+        here = np.flatnonzero(is_at(ds[axis], value).values)
+        if here.size == 0:
+            raise NoAnswerError(f"{axis} = {value!r} is not in the results, which have {ds[axis].values.tolist()}.")
+        array = array.isel({axis: int(here[0])})
+    return array
+
+
 def usable(ds: xr.Dataset, *, converged_only: bool = False) -> xr.Dataset:
     """Return the results with NaN in every number of a replicate that has no values (or did not converge)."""
     mask = _counted(ds, converged_only)
