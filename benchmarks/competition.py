@@ -21,12 +21,12 @@ import scipy
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
-from moestat.experiments.competition_starts import near_starts, random_starts
 from moestat.fit.competition_likelihood import pack, scores, slopes
 from moestat.fit.competition_mle import maximum_likelihood
 from moestat.models import gaussian
 from moestat.models.competition import Competition
-from moestat.models.competition_designs import DESIGNS, true_mixture
+from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
+from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
 
 RESULTS = Path(__file__).parent / "results" / "competition.json"
 BOX, VARIANCES = 10.0, (0.05, 10.0)

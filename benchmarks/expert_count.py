@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from moestat.experiments import expert_count
-from moestat.experiments.cell import Cell
-from moestat.fit.top_one import train
+from moestat.experiment import Cell
 from moestat.models import cubic_experts, patches
+from moestat.papers.expert_count import expert_count
+from moestat.papers.expert_count.top_one import train
 
 CASES = [("mlp", 2000, 4, 8), ("mlp", 2000, 4, 64), ("mlp", 8000, 4, 64), ("mlp", 8000, 8, 64), ("cnn", 8000, 4, 64)]
 DIMENSION, NEURONS, CLUSTERS, ETA, ETA_R = 50, 8, 4, 1e-3, 0.1

@@ -24,10 +24,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from moestat.neural import routers
-from moestat.neural.decoder import Decoder, shape_of
-from moestat.neural.expert_bank import ExpertBank
-from moestat.neural.smoe import Competition, SMoE, schedule
+from moestat.papers.compete_smoe import routers
+from moestat.papers.compete_smoe.expert_bank import ExpertBank
+from moestat.papers.compete_smoe.smoe import Competition, SMoE, schedule
+from moestat.training.decoder import Decoder, shape_of
 
 RESULTS = Path(__file__).parent / "results" / "smoe.json"
 EXPERTS, TOP_K = 16, 2

@@ -21,14 +21,14 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from moestat.neural.construction.build import build
-from moestat.neural.construction.check import check
-from moestat.neural.construction.full import full_weights
-from moestat.neural.construction.model import Construction
-from moestat.neural.knowledge import Knowledge
-from moestat.neural.knowledge_synthetic import synthetic
-from moestat.neural.task_training import Training, train
-from moestat.neural.task_transformer import Shape, TaskTransformer
+from moestat.papers.task_routing.construction.build import build
+from moestat.papers.task_routing.construction.check import check
+from moestat.papers.task_routing.construction.full import full_weights
+from moestat.papers.task_routing.construction.model import Construction
+from moestat.papers.task_routing.knowledge import Knowledge
+from moestat.papers.task_routing.knowledge_synthetic import synthetic
+from moestat.papers.task_routing.task_transformer import Shape, TaskTransformer
+from moestat.papers.task_routing.transformer_training import Training, train
 
 RESULTS = Path(__file__).parent / "results" / "task_routing.json"
 

@@ -10,7 +10,7 @@ Importing the package is cheap: it loads neither torch nor CuPy, and what comput
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from moestat.study.api import load, run
+    from moestat.api import load, run
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load", "run"]
@@ -19,7 +19,7 @@ __all__ = ["__version__", "load", "run"]
 def __getattr__(name: str) -> Any:
     """Import ``run`` and ``load`` when they are first used."""
     if name in ("load", "run"):
-        from moestat.study import api
+        from moestat import api
 
         return getattr(api, name)
     raise AttributeError(f"module 'moestat' has no attribute {name!r}")

@@ -4,7 +4,7 @@
     >>> print(expert_count_range(clusters=4, dimension=50, samples=2000, steps=300, replicates=5))  # doctest: +SKIP
 
 or ``python -m moestat.recommend --clusters 4 --dimension 50 --samples 2000 --steps 300 --figure range.png``. A top-1
-mixture is trained by :mod:`moestat.experiments.expert_count` for each candidate, on the same data.
+mixture is trained by :mod:`moestat.papers.expert_count.expert_count` for each candidate, on the same data.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import joblib
 import numpy as np
 import xarray as xr
 
-from moestat.experiments import expert_count
-from moestat.experiments.cell import Cell
+from moestat.experiment import Cell
+from moestat.papers.expert_count import expert_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -240,7 +240,7 @@ def expert_count_range(
         Processes; the numbers do not depend on it.
     device : {"auto", "cpu", "cuda"}
     settings : mapping, optional
-        Further settings of :class:`moestat.experiments.expert_count.Settings`.
+        Further settings of :class:`moestat.papers.expert_count.expert_count.Settings`.
 
     Returns
     -------
@@ -279,7 +279,7 @@ def expert_count_range(
 
 def _cell(settings: Mapping[str, Any], seed: int) -> Cell:
     resolved = expert_count.Settings(**settings).model_dump(mode="json")
-    return Cell("moestat.experiments.expert_count", seed, "recommendation", {"experts": resolved["experts"]}, resolved)
+    return Cell(expert_count.__name__, seed, "recommendation", {"experts": resolved["experts"]}, resolved)
 
 
 def of_study(ds: xr.Dataset, arm: str, *, variable: str = "last_accuracy", clusters: int = 4) -> Recommendation:

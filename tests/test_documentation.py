@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from moestat.study import load, options
-from moestat.study.errors import InputError
+from moestat import cli_options
+from moestat.errors import InputError
+from moestat.study import load
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -48,9 +49,9 @@ def test_commands_name_options_and_studies_that_exist(page):
     for block in _blocks(page, "bash"):
         for line in COMMAND.findall(block.replace("\\\n", " ")):
             words = [re.sub(r"\$\{?\w+\}?", "1", word) for word in line.split()]
-            verb = words.pop(0) if words and words[0] in options.COMMANDS else "run"
+            verb = words.pop(0) if words and words[0] in cli_options.COMMANDS else "run"
             try:
-                arguments = options.parser(verb).parse_args(words)
+                arguments = cli_options.parser(verb).parse_args(words)
             except (InputError, SystemExit) as problem:
                 assert words == ["--help"], (line, problem)
                 continue

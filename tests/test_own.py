@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from moestat import own
-from moestat.experiments import regression
 from moestat.fit.moments import Problem
 from moestat.identify import identify
 from moestat.losses import quotient, voronoi
 from moestat.models import truths
 from moestat.models.regression import Model
+from moestat.papers.sigmoid_attention import regression
 
 FUNCTIONS = Path(__file__).parent / "fit" / "own_functions.py"
 

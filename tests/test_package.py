@@ -47,7 +47,7 @@ def test_an_installed_wheel_runs_studies(wheel, tmp_path):
     install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(target), str(wheel)]
     subprocess.run(install, check=True, capture_output=True, text=True, timeout=300)
     program = (
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); import moestat; from moestat.study.cli import main; "
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); import moestat; from moestat.cli import main; "
         "assert moestat.__file__.startswith(sys.path[0]), moestat.__file__; raise SystemExit(main(sys.argv[1:]))"
     )
 

@@ -1,1 +1,1 @@
-"""One module per kind of experiment: its settings and its computation."""
+"""The import paths that older experiments of users name; what stands here now lives in :mod:`moestat.experiment`."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
+from moestat.claims.counts import count
 from moestat.report.tables import label
-from moestat.study.outcomes import count
 from moestat.study.spec import Figure, Study
 
 if TYPE_CHECKING:

@@ -16,15 +16,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
+from moestat.claims.counts import chosen
+from moestat.claims.estimates import resolve
+from moestat.claims.selection import NoAnswerError
 from moestat.report import captions, heatmap_panel, line_panel, rate_panel, style
 from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
 from moestat.report.typography import mathtext
-from moestat.study.claim_estimates import resolve
-from moestat.study.outcomes import chosen
+from moestat.sentences import listed, nearest
 from moestat.study.spec import Figure, Panel, Study
-from moestat.study.values import NoAnswerError
-from moestat.study.words import listed, nearest
 
 PANELS = {"rates": rate_panel.draw, "lines": line_panel.draw, "heatmap": heatmap_panel.draw}
 

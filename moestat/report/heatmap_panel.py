@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 
 from moestat import rates
+from moestat.claims.counts import chosen
+from moestat.claims.selection import NoAnswerError, values, without_lengths_of_one
 from moestat.report import style
 from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
 from moestat.report.typography import mathtext, minus
-from moestat.study.numbers import number
-from moestat.study.outcomes import chosen
+from moestat.rounding import number
 from moestat.study.spec import Figure, Panel, Study
-from moestat.study.values import NoAnswerError, values, without_lengths_of_one
 
 ROOM = 64
 """Up to so many cells carry their numbers."""

@@ -14,10 +14,10 @@ import pandas as pd
 import xarray as xr
 from markupsafe import Markup
 
+from moestat.claims.counts import count
+from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule
 from moestat.report import captions, ledger, render, svg, typography, views
-from moestat.study.claims import VERDICTS, Verdict, judged, rule
-from moestat.study.numbers import estimate, number
-from moestat.study.outcomes import count
+from moestat.rounding import estimate, number
 from moestat.study.spec import Study
 
 MOST_ROWS = 200

@@ -17,10 +17,10 @@ import pandas as pd
 from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
+from moestat.claims.verdicts import COLUMNS, VERDICTS, judged
 from moestat.fingerprint import digest
 from moestat.report import render, views
-from moestat.study.claims import COLUMNS, VERDICTS, judged
-from moestat.study.numbers import estimate, number
+from moestat.rounding import estimate, number
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"

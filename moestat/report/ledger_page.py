@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from moestat.claims.verdicts import VERDICTS
 from moestat.report import ledger, typography
-from moestat.study.claims import VERDICTS
-from moestat.study.numbers import estimate, number
+from moestat.rounding import estimate, number
 from moestat.study.spec import Study
 
 COMMAND = "python -m moestat.study --claims --write docs/ledger.md"

@@ -9,15 +9,15 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from moestat import rates
+from moestat.claims.counts import chosen
+from moestat.claims.estimates import proportion_interval
+from moestat.claims.selection import BINARY, NoAnswerError, values, without_lengths_of_one
 from moestat.report import style
 from moestat.report.rate_panel import Facts, wrapped
 from moestat.report.tables import label
 from moestat.report.typography import mathtext
-from moestat.study.claim_estimates import proportion_interval
-from moestat.study.numbers import number
-from moestat.study.outcomes import chosen
+from moestat.rounding import number
 from moestat.study.spec import Figure, Panel, Study
-from moestat.study.values import BINARY, NoAnswerError, values, without_lengths_of_one
 
 FEW = 12
 """Up to so many points carry markers and bars; more become a line with a band."""

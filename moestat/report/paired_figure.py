@@ -10,12 +10,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from moestat.claims.selection import NoAnswerError, at_point
 from moestat.rates.estimate import mean_interval
 from moestat.report import style
 from moestat.report.tables import label
-from moestat.study.numbers import number
+from moestat.rounding import number
 from moestat.study.spec import Figure, Scalar
-from moestat.study.values import NoAnswerError, at_point
 
 
 def paired(

@@ -14,13 +14,13 @@ from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from moestat import rates
+from moestat.claims.counts import chosen
+from moestat.claims.estimates import with_replicates
+from moestat.claims.selection import NoAnswerError, values, without_lengths_of_one
 from moestat.report import style
 from moestat.report.tables import label, rate_window
 from moestat.report.typography import mathtext
-from moestat.study.claim_estimates import with_replicates
-from moestat.study.outcomes import chosen
 from moestat.study.spec import Figure, Panel, Study
-from moestat.study.values import NoAnswerError, values, without_lengths_of_one
 
 NARROW = 40
 """Panels of fewer characters in width label the decades of a logarithmic axis only: three or more panels in a row."""

@@ -12,13 +12,13 @@ import xarray as xr
 from scipy import stats
 
 from moestat import rates as log_log
+from moestat.claims.counts import chosen, count
+from moestat.claims.estimates import proportion_interval, with_replicates
+from moestat.claims.selection import BINARY, NoAnswerError, values
+from moestat.claims.verdicts import COLUMNS, Verdict, judged
+from moestat.rounding import number
 from moestat.status import Status
-from moestat.study.claim_estimates import proportion_interval, with_replicates
-from moestat.study.claims import COLUMNS, Verdict, judged
-from moestat.study.numbers import number
-from moestat.study.outcomes import chosen, count
 from moestat.study.spec import Rate, Study
-from moestat.study.values import BINARY, NoAnswerError, values
 
 DIAGNOSTICS = {
     "iterations": "iterations",

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from moestat.claims.verdicts import VERDICTS
+from moestat.rounding import estimate, number
 from moestat.status import Status
-from moestat.study.claims import VERDICTS
-from moestat.study.numbers import estimate, number
 
 CLAIM_COLUMNS = ("claim", "source", "statement", "predicted", "estimate", "verdict", "why")
 

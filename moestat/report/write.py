@@ -12,10 +12,11 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.text import Text
 
+from moestat import files
+from moestat.claims import verdicts
+from moestat.claims.counts import count
 from moestat.report import captions, figures, html, render, style, tables, views
 from moestat.report.html import Drawn, Tables
-from moestat.study import claims, files
-from moestat.study.outcomes import count
 from moestat.study.spec import Figure, Study
 
 
@@ -72,7 +73,7 @@ class ClaimsTable:
             columns = ("claim", "statement", "predicted", "estimate", "verdict")  # type: ignore[assignment]
         yield render.rich(views.claims(self.claims, columns=columns))
         for row in self.claims.to_dict("records"):
-            if row["verdict"] == "inconclusive" and claims.ACROSS not in row["why"]:
+            if row["verdict"] == "inconclusive" and verdicts.ACROSS not in row["why"]:
                 yield Text.assemble((f"{row['claim']}: ", "bold"), str(row["why"]))
 
 
@@ -99,7 +100,7 @@ def write_outputs(
         What made the results: shown in the report under its keys. ``study``, ``date``, ``command``,
         ``moestat_version``, ``accepted_stale`` and ``notes`` have their own places.
     """
-    verdicts = claims.judge(dataset, study, preset)
+    judgements = verdicts.judge(dataset, study, preset)
     found = Tables(
         rates=tables.rates(dataset, study, preset),
         parameters=tables.parameters(dataset, study, preset),
@@ -108,7 +109,7 @@ def write_outputs(
         failures=tables.failures(dataset, study),
         diagnostics=tables.diagnostics(dataset, study),
     )
-    judged = tables.claims(verdicts)
+    judged = tables.claims(judgements)
     _write(folder, "claims.csv", judged.to_csv(index=False))
     _write(
         folder, "claims.tex", render.latex(views.claims(judged, columns=views.CLAIM_COLUMNS[:-1]), label="tab:claims")
@@ -128,7 +129,7 @@ def write_outputs(
         _draw(dataset, study, preset, figure, "figure" if position == 0 else figure.name, folder)
         for position, figure in enumerate(study.figures)
     ]
-    page = html.report(dataset, study, preset, found, verdicts, drawn, provenance)
+    page = html.report(dataset, study, preset, found, judgements, drawn, provenance)
     _write(folder, "report.html", page)
     if (folder.parent.name, folder.name) == (provenance.get("study"), preset):
         _write(folder.parent.parent, "index.html", html.index(folder.parent.parent))

@@ -1,6 +1,6 @@
-"""``python -m moestat.study``: see :mod:`moestat.study.cli`."""
+"""``python -m moestat.study``: see :mod:`moestat.cli`."""
 
-from moestat.study.cli import main
+from moestat.cli import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

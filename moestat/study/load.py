@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moestat.study.errors import InputError
+from moestat.errors import InputError
 
 if TYPE_CHECKING:
     from moestat.study.spec import Study
@@ -78,7 +78,7 @@ def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
     InputError
         If there is none; the message lists the papers.
     """
-    from moestat.study.words import listed, nearest
+    from moestat.sentences import listed, nearest
 
     papers: dict[str, list[str]] = {}
     for name, path in known.items():
@@ -107,7 +107,7 @@ def find(name: str | Path) -> Path:
     known = known_studies()
     if text in known:
         return known[text]
-    from moestat.study.words import nearest
+    from moestat.sentences import nearest
 
     lines = "".join(f"\n  {key}  {title(path)}" for key, path in known.items()) or "\n  (none here)"
     raise InputError(f"there is no study {text!r}{nearest(text, known) or '.'} The known studies are:{lines}")
@@ -121,7 +121,7 @@ def need_preset(study_file: StudyFile, preset: str) -> None:
     InputError
         The message lists the presets.
     """
-    from moestat.study.words import listed, nearest
+    from moestat.sentences import listed, nearest
 
     presets = study_file.study.presets
     if preset not in presets:
@@ -157,7 +157,7 @@ def read(name: str | Path) -> StudyFile:
     text, raw = parse(path)
     from pydantic import ValidationError
 
-    from moestat.study.located import path_text, problems
+    from moestat.study.problems import path_text, problems
     from moestat.study.spec import Study
 
     where = shown_path(path)
@@ -193,7 +193,7 @@ def _few(lines: list[str], limit: int = 8) -> str:
 
 def _cross_checks(study: Study) -> list[str]:
     """What one table says about another: arms, axes and presets that do not exist."""
-    from moestat.study.words import listed, nearest
+    from moestat.sentences import listed, nearest
 
     arms = [arm.name for arm in study.arms]
     presets = list(study.presets)
@@ -231,7 +231,7 @@ def axis_problems(axis: str, values: list[Any]) -> list[str]:
     """Say what is wrong with one axis of a grid."""
     import math
 
-    from moestat.study.words import show
+    from moestat.sentences import show
 
     found = []
     if axis in RESERVED or not axis.isidentifier():

@@ -165,7 +165,7 @@ class Study(Strict):
     source: str = Field(description="where in the paper")
     question: str = Field("", description="what the study asks")
     about: str = Field("", description="design, what to expect and how to read the figure; goes into the report")
-    experiment: str = Field(description="a module of moestat.experiments, or an import path")
+    experiment: str = Field(description="an experiment of moestat.papers by its name, or an import path")
     seed: int = Field(ge=0, lt=2**63, description="every random number follows from it")
     needs: list[str] = Field([], description="studies whose results this one reads; --all runs them first")
     settings: dict[str, Any] = Field({}, description="settings of every arm")

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from moestat.experiments.competition_starts import near_starts, random_starts
 from moestat.fit.competition_likelihood import (
     Data,
     gradients,
@@ -18,7 +17,8 @@ from moestat.fit.competition_mle import maximum_likelihood
 from moestat.fit.local_search import local_search
 from moestat.models import gaussian
 from moestat.models.competition import EXPERTS, Competition
-from moestat.models.competition_designs import DESIGNS, true_mixture
+from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
+from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
 from moestat.status import Status
 
 BOX = {"box": 10.0, "variances": (0.05, 10.0)}

@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from moestat.experiments.gaussian_starts import near_starts
 from moestat.fit.em import em
 from moestat.fit.softmax_likelihood import log_likelihood, pack, prepare, unpack
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
+from moestat.papers.demystifying_softmax.gaussian_starts import near_starts
 from moestat.status import Status
 
 TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])

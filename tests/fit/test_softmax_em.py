@@ -2,10 +2,10 @@ import array_api_strict as strict
 import numpy as np
 import pytest
 
-from moestat.experiments.gaussian_starts import near_starts
 from moestat.fit.softmax_em import expectation_maximisation
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
+from moestat.papers.demystifying_softmax.gaussian_starts import near_starts
 from moestat.status import Status
 
 TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.09], [0.0, 0.0, 20.0, -5.0, 0.16]])

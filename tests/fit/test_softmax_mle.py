@@ -3,12 +3,12 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from moestat.experiments.gaussian_starts import near_starts, published_starts, random_starts
 from moestat.fit.em import em
 from moestat.fit.softmax_likelihood import log_likelihood, pack, prepare, unpack
 from moestat.fit.softmax_mle import maximum_likelihood
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
+from moestat.papers.demystifying_softmax.gaussian_starts import near_starts, published_starts, random_starts
 from moestat.status import Status
 
 MODEL = SoftmaxGaussian(1)

@@ -4,8 +4,8 @@ import pytest
 
 from moestat.losses.competition_errors import Routing, paired_with_truth, scale_and_shape
 from moestat.losses.divergences import squared_hellinger
-from moestat.models.competition_designs import DESIGNS, true_mixture
 from moestat.models.gaussian import log_density
+from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
 
 
 def moved(design, size, seed=0):

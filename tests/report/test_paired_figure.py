@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from moestat.claims.selection import NoAnswerError
 from moestat.report.paired_figure import paired
 from moestat.study.spec import Figure
-from moestat.study.values import NoAnswerError
 
 FIGURE = Figure(kind="function", title="t", x="step", xlabel="step", logx=False, logy=False)
 OPTIONS = {"variables": {"loss": "bits"}, "baseline": "a", "others": ["b"]}

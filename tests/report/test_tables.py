@@ -7,9 +7,10 @@ import xarray as xr
 from report_example import N, results, study_of
 
 from moestat import rates as log_log
+from moestat.claims import verdicts
 from moestat.report import render, tables, views
 from moestat.status import Status
-from moestat.study import claims, load
+from moestat.study import load
 
 
 def test_rates_are_those_of_the_rate_fit(ds, study):
@@ -129,7 +130,7 @@ def test_a_study_without_rates_or_claims(ds):
     study = study_of(ds, rates=[], claims=[], summaries=[])
     assert list(tables.rates(ds, study, "quick").columns)[:5] == ["arm", "label", "loss", "over", "slope"]
     assert not len(tables.summaries(ds, study))
-    assert tuple(tables.claims(claims.judge(ds, study, "quick")).columns) == claims.COLUMNS
+    assert tuple(tables.claims(verdicts.judge(ds, study, "quick")).columns) == verdicts.COLUMNS
     assert views.tally(tables.claims([])) == "0 supported, 0 not supported, 0 inconclusive"
 
 

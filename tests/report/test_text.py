@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moestat.claims import verdicts
 from moestat.report import render, tables, typography, views
-from moestat.study import claims
 
 SPECIAL = st.text(alphabet="aN1^()-_$\\{}%&#*.<>=~ ", max_size=20)
 EXPONENTS = st.text(alphabet="aN1-_$\\{}%*. ", max_size=4).map(lambda s: f"x^({s}) y^{s}")
@@ -75,13 +75,13 @@ def test_prose_keeps_the_stars_of_mathematics():
 @pytest.fixture
 def shown(ds, study):
     ds["status"][1, 2, 3] = 8
-    verdicts = tables.claims(claims.judge(ds, study, "quick"))
+    judged = tables.claims(verdicts.judge(ds, study, "quick"))
     table = tables.rates(ds, study, "quick")
     return [
         views.rates(table),
         views.rates(table, brief=True),
         *views.rates_by_loss(table),
-        views.claims(verdicts),
+        views.claims(judged),
         views.summaries(tables.summaries(ds, study)),
         views.statuses(tables.statuses(ds, study)),
         views.failures(tables.failures(ds, study)),

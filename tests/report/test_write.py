@@ -11,10 +11,10 @@ import xarray as xr
 from report_example import results, study_of
 from rich.console import Console
 
+from moestat.claims import verdicts
 from moestat.report import ledger, style
 from moestat.report.html import stylesheet
 from moestat.report.write import write_outputs
-from moestat.study import claims
 
 PROVENANCE = {
     "study": "example",
@@ -113,7 +113,7 @@ def test_claims_csv_has_its_columns_in_order_and_its_numbers_in_full(written):
     folder, report, _ = written
     with open(folder / "claims.csv", newline="") as stream:
         rows = list(csv.reader(stream))
-    assert tuple(rows[0]) == claims.COLUMNS
+    assert tuple(rows[0]) == verdicts.COLUMNS
     assert [row[0] for row in rows[1:]] == ["slope", "faster", "absent"]
     assert [row[7] for row in rows[1:]] == ["supported", "not supported", "inconclusive"]
     assert float(rows[1][4]) == report.claims["estimate"][0]

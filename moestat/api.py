@@ -1,0 +1,122 @@
+"""From Python: ``moestat.run`` and ``moestat.load``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def run(
+    study: str | Path,
+    preset: str = "quick",
+    *,
+    replicates: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    device: str = "auto",
+    out: str | Path = "outputs",
+    fresh: bool = False,
+    replace_stale: bool = False,
+    accept_stale: bool = False,
+    report: bool = True,
+    quiet: bool = False,
+    **settings: Any,
+) -> xr.Dataset:
+    """Run a study and return its results; what was computed before is kept and used.
+
+    Parameters
+    ----------
+    study : str or Path
+        Name of a known study, or path of a study file.
+    preset : str
+        Size of the study.
+    replicates, seed
+        Instead of the preset's and the study's.
+    jobs : int, optional
+        Processes; one per processor by default.
+    device : {"auto", "cpu", "cuda"}
+    out : path
+        Folder of all results.
+    fresh, replace_stale, accept_stale : bool
+        What to do with shards that are there already, as on the command line.
+    report : bool
+        Write tables, figures and ``report.html`` too.
+    quiet : bool
+        Print no progress.
+    **settings
+        Settings of every arm, or the values of an axis, that replace the study's: ``n=[100, 200]``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions (arm, axes of the grid, replicate, the experiment's own); ``status`` is -1 where nothing was
+        computed.
+
+    Raises
+    ------
+    moestat.errors.UserError
+        If the study file, the folder or the disk stands in the way; see its subclasses.
+
+    Examples
+    --------
+    >>> results = moestat.run("sigmoid_vs_softmax", replicates=20)  # doctest: +SKIP
+    >>> results["L3"].mean("replicate")  # doctest: +SKIP
+    """
+    from moestat.runner.request import Request
+    from moestat.runner.run import run as run_request
+
+    result = run_request(
+        Request(
+            study=str(study),
+            preset=preset,
+            replicates=replicates,
+            seed=seed,
+            settings=settings,
+            out=Path(out).expanduser(),
+            jobs=jobs,
+            device=device,
+            fresh=fresh,
+            replace_stale=replace_stale,
+            accept_stale=accept_stale,
+            report=report,
+            quiet=quiet,
+        )
+    )
+    assert result.dataset is not None
+    return result.dataset
+
+
+def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs") -> xr.Dataset:
+    """Read the results of a study that was run, into memory.
+
+    Parameters
+    ----------
+    study : str or Path
+        Name of a study, path of a study file, of a ``results.nc``, or of the folder that holds one.
+    preset : str
+        Size of the study, where ``study`` is a name or a study file.
+    out : path
+        Folder of all results.
+
+    Raises
+    ------
+    moestat.errors.InputError
+        If there is no such result.
+    """
+    from moestat.runner import results
+    from moestat.runner.request import Request
+    from moestat.study import load as studies
+
+    path = Path(study).expanduser()
+    if path.suffix == ".nc":
+        return results.read(path)
+    if path.is_dir() and (path / results.NAME).is_file():
+        return results.read(path / results.NAME)
+    file, root = studies.find(study), Path(out).expanduser()
+    found = root / file.stem / preset / results.NAME
+    if not found.is_file():
+        studies.need_preset(studies.read(file), preset)
+    return results.read(found, made_by=Request(study=str(study), preset=preset, out=root).command())

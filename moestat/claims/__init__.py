@@ -1,0 +1,1 @@
+"""What a study claims: reading results, estimates, rules and verdicts."""

@@ -1,0 +1,346 @@
+"""The command line. Heavy libraries are imported only when something is computed or collected."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from moestat import cli_options
+from moestat.errors import InputError, UserError
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; a user's mistake is one sentence on stderr."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for name in THREADS:  # before NumPy is imported: its BLAS reads them once
+        os.environ.setdefault(name, "1")
+    try:
+        with _terminate_like_interrupt():
+            return _dispatch(words)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt as error:
+        print("interrupted; what is done is kept, and the same command goes on", file=sys.stderr)
+        return getattr(error, "exit_code", 130)
+    except BrokenPipeError:  # the reader of our output has left, e.g. `| head`
+        sys.stderr.close()
+        return 1
+    except OSError as error:
+        from moestat.files import disk_problem
+
+        print(f"error: {disk_problem(error, Path(error.filename or '.'))}", file=sys.stderr)
+        return 1
+
+
+def _dispatch(words: list[str]) -> int:
+    if words and words[0] in cli_options.COMMANDS:
+        command, words = words[0], words[1:]
+    else:
+        command = "run"
+    arguments = cli_options.parser(command).parse_args(words)
+    if command == "run" and arguments.list:
+        return _list(arguments)
+    if command == "run" and arguments.claims:
+        return _claims(arguments)
+    if command == "run" and arguments.write:
+        raise InputError("--write belongs to --claims")
+    if command == "run" and arguments.all:
+        return _run_all(arguments)
+    if not arguments.study:
+        raise InputError("name a study, or see the list with: python -m moestat.study --list")
+    action = {"run": _run, "status": _status, "collect": _collect, "report": _report, "replay": _replay}[command]
+    return action(arguments)
+
+
+# -- commands ---------------------------------------------------------------------------------------------------
+
+
+def _known(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Return the known studies, or those of the paper that was asked for."""
+    from moestat.study import load
+
+    known = load.known_studies()
+    return load.of_paper(known, arguments.paper) if arguments.paper else known
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from moestat.study import load
+
+    known = _known(arguments)
+    width = max((len(name) for name in known), default=0)
+    for name, path in known.items():
+        print(f"{name:{width}}  {load.title(path)}")
+    if not known:
+        print("no studies: there is no folder 'studies' here, and none in the package")
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    request = cli_options.request(arguments)
+    if arguments.dry_run:
+        return _dry_run(request)
+    from moestat.runner.run import run
+
+    result = run(request)
+    return _tell(result)
+
+
+def _dry_run(request: Any) -> int:
+    from moestat.runner.run import folder_of, make_plan
+
+    made = make_plan(request)
+    study = made.study_file.study
+    print(f"{study.title}\n{made.study_file.shown}, preset {made.preset_name}: {made.preset.about}".rstrip(": "))
+    grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in made.axes.items())
+    print(f"experiment {made.module_name}, seed {made.seed}; grid: {grid or 'one point'}")
+    print(f"{len(made.arms)} arms: {', '.join(arm.name for arm in made.arms)}")
+    print(f"{len(made.by_digest)} cells x {made.replicates} replicates in blocks of {made.block}")
+    if made.preset.expected:
+        print(f"expected: {made.preset.expected}")
+    print(f"results would go to {folder_of(request, made.study_file.name)}; nothing was written")
+    return 0
+
+
+def _tell(result: Any) -> int:
+    """Print the tables and one closing line; return the exit code."""
+    tally, quiet = result.tally, result.request.quiet
+    if result.dataset is None:
+        return 0
+    counted = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} failed"
+    if result.report is not None:
+        _print_report(result.report)
+    elif not quiet:
+        print(f"{result.plan.study_file.name}/{result.request.preset}: {counted}; results in {result.folder}")
+    if tally["missing"]:
+        raise UserError(f"{tally['missing']} replicates are missing; complete them with: {result.request.command()}")
+    if tally["converged"] == 0 and tally["failed"] == tally["replicates"]:
+        raise UserError(f"all {tally['failed']} replicates failed; the most frequent message: {_most_frequent(result)}")
+    return 0
+
+
+def _most_frequent(result: Any) -> str:
+    if "message" not in result.dataset:
+        return "(none)"
+    texts = [str(text) for text in result.dataset["message"].values.ravel() if text]
+    return max(texts, key=texts.count) if texts else "(none)"
+
+
+def _print_report(report: Any) -> None:
+    from rich.console import Console
+
+    console = Console()
+    for part in (report.rates_table(), report.claims_table(), report.summary):
+        console.print(part)
+
+
+def _run_all(arguments: argparse.Namespace) -> int:
+    from moestat.runner.run import run
+
+    if arguments.study:
+        raise InputError("--all runs every study; it takes no name")
+    known = _needed_first(_known(arguments))
+    if not known:
+        raise InputError("there are no studies to run")
+    problems: list[str] = []
+    for name in known:
+        request = cli_options.request(arguments, name)
+        try:
+            if arguments.dry_run:
+                _dry_run(request)
+            else:
+                _tell(run(request))
+        except UserError as error:
+            if error.exit_code >= 128:
+                raise
+            problems.append(name)
+            print(f"error: {name}: {error}", file=sys.stderr)
+    if not arguments.dry_run and not arguments.no_report:
+        _print_all_claims(arguments.out, known, arguments.preset)
+    if problems:
+        raise UserError(f"{len(problems)} of {len(known)} studies did not complete: {', '.join(problems)}")
+    return 0
+
+
+def _needed_first(known: Mapping[str, Path]) -> dict[str, Path]:
+    """Order the studies so that those whose results others read come before them; else by name."""
+    from graphlib import CycleError, TopologicalSorter
+
+    from moestat.study import load
+
+    needs: dict[str, list[str]] = {}
+    for name, path in known.items():
+        needs[name] = []
+        with contextlib.suppress(InputError):  # it is told when the study is run
+            needs[name] = [other for other in load.read(path).study.needs if other in known]
+    try:
+        order = list(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        raise InputError(f"studies need each other in a circle: {' -> '.join(error.args[1])}") from None
+    late = {name for name in known if needs[name]}
+    ordered = [name for name in known if name not in late] + [name for name in order if name in late]
+    return {name: known[name] for name in ordered}
+
+
+def _claims(arguments: argparse.Namespace) -> int:
+    if arguments.study:
+        raise InputError("--claims shows every study; it takes no name")
+    if arguments.write:
+        return _write_claims(arguments.out, arguments.write, _known(arguments))
+    _print_all_claims(arguments.out, _known(arguments))
+    print("With sources, commands and provenance, as a page: python -m moestat.study --claims --write FILE.md")
+    return 0
+
+
+def _write_claims(out: Path, file: Path, known: Mapping[str, Path]) -> int:
+    """Write the ledger as a page; a study file that cannot be read is an error here, as its claims would be lost."""
+    from moestat import files
+    from moestat.report import ledger, ledger_page
+    from moestat.study import load
+
+    studies = {name: load.read(path).study for name, path in known.items()}
+    table = ledger.ledger(out, studies)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    files.write(file, ledger_page.page(table, studies).encode())
+    print(f"{ledger.view(table).title}; written to {file}")
+    return 0
+
+
+def _print_all_claims(out: Path, known: Mapping[str, Path], *presets: str) -> None:
+    """Print the ledger of what was run with ``presets``, or with any, the largest first."""
+    from rich.console import Console
+
+    from moestat.report import ledger
+    from moestat.study import load
+
+    studies = {}
+    for name, path in known.items():
+        with contextlib.suppress(InputError):  # it was told when the study was to be run
+            studies[name] = load.read(path).study
+    chosen = {"presets": presets} if presets else {}
+    Console().print(ledger.rich(ledger.ledger(out, studies, **chosen)))
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from moestat.runner import overview, store
+
+    request, made, root, scan, _ = overview.look(cli_options.request(arguments))
+    if scan.stale and request.accept_stale:
+        store.accept_stale(scan)
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    rows = overview.overview(made, scan)
+    columns = ["arm", *made.axes, "done", "missing", "failed", "stale", "how"]
+    table = Table(title=f"{made.study_file.name}/{request.preset} in {root}")
+    for column in columns:
+        table.add_column(column, justify="left" if column in ("arm", "how") else "right")
+    for row in rows:
+        table.add_row(*(str(row[column]) for column in columns))
+    console.print(table)
+    tally = scan.tally()
+    print(
+        f"{tally['replicates']} replicates: {tally['done']} done, {tally['missing']} missing, "
+        f"{tally['failed']} failed, {sum(row['stale'] for row in rows)} stale"
+    )
+    if scan.unused:
+        print(f"{len(scan.unused)} shards belong to cells outside this plan and are left alone")
+    for line in scan.quarantined:
+        print(f"set aside a damaged shard: {line}")
+    for line in overview.running(root):
+        print(f"at work: {line}")
+    print(overview.advice(request, made, root, scan))
+    return 0
+
+
+def _collect(arguments: argparse.Namespace) -> int:
+    from moestat.runner import overview, store
+    from moestat.runner.finish import Result, finish
+
+    request, made, root, scan, code = overview.look(cli_options.request(arguments))
+    if not root.is_dir():
+        raise InputError(f"there is nothing to collect in {root}; run the study with: {request.command()}")
+    for line in scan.quarantined:
+        print(f"set aside a damaged shard: {line}", file=sys.stderr)
+    if request.accept_stale:
+        store.accept_stale(scan)
+    store.refuse_stale(scan, root)
+    result = Result(request, made, root, scan.tally(), notes=[f"set aside: {q}" for q in scan.quarantined])
+    finish(result, scan, code)
+    return _tell(result)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from moestat.report.write import write_outputs
+    from moestat.runner import results
+    from moestat.runner.run import folder_of
+    from moestat.study import load
+
+    request = cli_options.request(arguments)
+    study_file = load.read(request.study)
+    load.need_preset(study_file, request.preset)
+    root = folder_of(request, study_file.name)
+    dataset = results.read(root / results.NAME, made_by=request.command())
+    provenance = results.provenance(dataset)
+    _print_report(write_outputs(dataset, study_file.study, request.preset, root, provenance=provenance))
+    return 0
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from moestat.runner import overview, replay
+    from moestat.status import Status
+
+    request, made, _, scan, _ = overview.look(cli_options.request(arguments))
+    planned, replicate = replay.parse_place(made, arguments.place)
+    again = replay.replay(made, scan, request.out, planned, replicate, request.device)
+    status = Status(int(again.variables["status"].values[0]))
+    print(f"{planned.label}, replicate {replicate} (seed {made.seed}, cell {planned.digest[:12]})")
+    print(f"status: {status.name}. {status.sentence}")
+    for name, variable in again.variables.items():
+        if variable.values.size == 1 and name != "status":
+            value = variable.values.ravel()[0]
+            mark = f"   <- {again.differences[name]}" if again.differences and name in again.differences else ""
+            print(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
+    for name, value in again.attrs.items():
+        print(f"  {name:24} {value}")
+    for remark in again.remarks:
+        print(f"note: {remark}")
+    if again.differences is None:
+        print("no stored replicate to compare with")
+    elif again.equal:
+        print("equal to the stored replicate, bit for bit")
+    else:
+        told = "; ".join(f"{name} {text}" for name, text in again.differences.items())
+        raise UserError(f"the replicate is not equal to the stored one: {told}")
+    return 0
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, as a batch system sends it before it kills."""
+
+    exit_code = 143
+
+
+@contextlib.contextmanager
+def _terminate_like_interrupt() -> Iterator[None]:
+    def stop(number: int, frame: object) -> NoReturn:
+        raise _Terminated
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,214 @@
+"""The options of the command line, and the texts that teach it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from moestat.errors import InputError
+from moestat.runner.request import Request
+
+COMMANDS = ("run", "status", "collect", "report", "replay")
+
+ABOUT = """\
+Run a simulation study, and judge the claims it was written for.
+
+A run can be killed at any moment: the same command again computes only what is missing. The numbers depend on the
+study file alone, not on the number of processes, the order of the work or the size of its blocks.
+"""
+
+EXAMPLES = """\
+examples:
+  python -m moestat.study --list                                  the studies, with their titles
+  python -m moestat.study --claims                                every claim, with its verdict or 'not run'
+  python -m moestat.study sigmoid_vs_softmax                      run one, at the preset 'quick'
+  python -m moestat.study sigmoid_vs_softmax --preset paper       at the size of the paper
+  python -m moestat.study sigmoid_vs_softmax --replicates 40      more replicates; those that exist are kept
+  python -m moestat.study sigmoid_vs_softmax --set d=4 --out try  with another setting, in another folder
+  python -m moestat.study my_study.toml --dry-run                 check a study file of your own; compute nothing
+  python -m moestat.study --all --preset quick                    every study, and one table of all claims
+  python -m moestat.study --all --paper sigmoid-attention         every study of one paper
+
+other subcommands (each has its own --help):
+  status STUDY                        what is done, missing, failed, stale, and the command that completes it
+  collect STUDY                       gather the shards (of an array job, say) into results.nc, and report
+  report STUDY                        tables, figures and report.html again, from results.nc
+  replay STUDY ARM N REPLICATE        compute one replicate again and compare it with the stored one
+
+exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 stale results, 130 interrupted
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong as a sentence, with the option that may have been meant."""
+        known = [option for action in self._actions for option in action.option_strings]
+        if message.startswith("unrecognized arguments: "):
+            from moestat.sentences import nearest
+
+            word = message.removeprefix("unrecognized arguments: ").split(" ")[0]
+            message = f"unknown argument {word!r}{nearest(word, known)}"
+        raise InputError(f"{message}{'' if message.endswith('?') else '.'} See: {self.prog} --help")
+
+
+def parser(command: str) -> argparse.ArgumentParser:
+    """Return the parser of a subcommand."""
+    about = {
+        "run": ABOUT,
+        "status": "Say what is done, missing, failed and stale, and print the command that completes the study.",
+        "collect": "Gather the shards into results.nc, and report; for a study that was computed in parts.",
+        "report": "Make tables, figures and report.html again from results.nc; nothing is computed.",
+        "replay": "Compute one replicate again from its identity alone and compare it with the stored one.",
+    }[command]
+    parser = Parser(
+        prog="python -m moestat.study" + ("" if command == "run" else f" {command}"),
+        description=about,
+        epilog=EXAMPLES if command == "run" else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    optional = "?" if command == "run" else None
+    parser.add_argument("study", nargs=optional, metavar="STUDY", help="name of a study, or path of a study file")
+    if command == "replay":
+        parser.add_argument(
+            "place", nargs="+", metavar="PLACE", help="arm, one value for each axis (1000 or n=1000), replicate"
+        )
+    what = parser.add_argument_group("what is computed")
+    what.add_argument(
+        "--preset", default="quick", metavar="NAME", help="size of the study: quick, paper, ... (default: quick)"
+    )
+    what.add_argument("--replicates", type=_count(1), metavar="R", help="replicates per cell, instead of the preset's")
+    what.add_argument("--seed", type=_count(0), metavar="S", help="seed of the study, instead of the file's")
+    what.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a setting of every arm, or an axis: n=[100,200]; give it again for another KEY",
+    )
+    what.add_argument(
+        "--block", type=_count(1), metavar="B", help="replicates per shard; the numbers do not depend on it"
+    )
+    where = parser.add_argument_group("where")
+    where.add_argument(
+        "--out",
+        type=_folder,
+        default=Path("outputs"),
+        metavar="FOLDER",
+        help="folder of all results (default: outputs)",
+    )
+    if command in ("run", "replay"):
+        where.add_argument(
+            "--device", choices=("auto", "cpu", "cuda"), default="auto", help="what computes (default: auto)"
+        )
+    old: argparse._ArgumentGroup = parser.add_argument_group("results that are there already")
+    if command == "run":
+        where.add_argument("--jobs", type=_count(1), metavar="J", help="processes (default: one per processor)")
+        where.add_argument(
+            "--backend", choices=("loky", "dask"), default="loky", help="loky: this machine; dask: a cluster"
+        )
+        where.add_argument(
+            "--scheduler", default="", metavar="ADDRESS", help="address of the dask scheduler, tcp://host:port"
+        )
+        where.add_argument("--part", type=_part, metavar="I/K", help="compute the I-th of K parts; then use: collect")
+        old.add_argument("--fresh", action="store_true", help="set every shard aside and compute everything again")
+        old.add_argument(
+            "--replace-stale", action="store_true", help="set aside what is out of date and compute it again"
+        )
+        old.add_argument(
+            "--retry-failed", action="store_true", help="compute again, on the same data, what raised or died"
+        )
+        more = parser.add_argument_group("instead of running one study")
+        more.add_argument(
+            "--dry-run", action="store_true", help="check the study file and print the plan; write nothing"
+        )
+        more.add_argument("--list", action="store_true", help="list the known studies with their titles")
+        more.add_argument("--all", action="store_true", help="run every known study in turn")
+        more.add_argument(
+            "--claims", action="store_true", help="every claim of every study, with its verdict or 'not run'"
+        )
+        more.add_argument("--paper", metavar="PAPER", help="with --list, --all, --claims: the studies of one paper")
+        more.add_argument(
+            "--write", type=_file, metavar="FILE.md", help="with --claims: write them as a page, with their provenance"
+        )
+    if command != "replay":
+        parser.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
+        parser.add_argument("--quiet", action="store_true", help="print no progress")
+    old.add_argument(
+        "--accept-stale",
+        action="store_true",
+        help="use results of other settings or code as they are; the report says so",
+    )
+    return parser
+
+
+def _count(least: int) -> Any:
+    def count(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value < 2**63:
+            raise argparse.ArgumentTypeError(
+                f"it is {text[:40]!r}; allowed are whole numbers from {least} to 2**63 - 1"
+            )
+        return value
+
+    return count
+
+
+def _folder(text: str) -> Path:
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError(f"it is {text!r}; allowed is the path of a folder")
+    return Path(text).expanduser()
+
+
+def _file(text: str) -> Path:
+    if not text.endswith(".md") or "\0" in text:
+        raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is the path of a Markdown file, FILE.md")
+    return Path(text).expanduser()
+
+
+def _part(text: str) -> tuple[int, int]:
+    first, slash, second = text.partition("/")
+    if slash and first.isdecimal() and second.isdecimal() and len(text) < 20 and 1 <= int(first) <= int(second):
+        return int(first), int(second)
+    raise argparse.ArgumentTypeError(f"it is {text[:40]!r}; allowed is I/K with 1 <= I <= K, e.g. 3/20")
+
+
+def settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read ``KEY=VALUE``: the value as in a study file, or as plain text."""
+    import tomllib
+
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        key = key.strip()
+        if not equals or not key.isidentifier():
+            raise InputError(f"--set is {pair[:60]!r}; allowed is KEY=VALUE, e.g. --set d=4")
+        try:
+            settings[key] = tomllib.loads(f"value = {text}")["value"] if "\n" not in text else text
+        except (ValueError, RecursionError):
+            settings[key] = text
+    return settings
+
+
+def request(arguments: argparse.Namespace, study: str | None = None) -> Request:
+    """Return what the options ask for; ``study`` replaces the study they name."""
+    given = vars(arguments)
+    if given.get("backend") == "dask" and not given.get("scheduler"):
+        raise InputError("--backend dask needs --scheduler ADDRESS, e.g. tcp://127.0.0.1:8786")
+    if given.get("scheduler") and given.get("backend") != "dask":
+        raise InputError("--scheduler belongs to --backend dask")
+    names = ("preset", "replicates", "seed", "block", "out", "accept_stale")
+    more = ("jobs", "device", "backend", "scheduler", "part", "fresh", "replace_stale", "retry_failed", "quiet")
+    return Request(
+        study=study or arguments.study,
+        settings=settings(arguments.set),
+        report=not given.get("no_report", False),
+        **{name: given[name] for name in (*names, *more) if name in given},
+    )

@@ -1,1 +1,0 @@
-"""The torch bridge; nothing else in the package imports torch."""

@@ -1,0 +1,1 @@
+"""CompeteSMoE: routing by competition, its likelihood theory and its training algorithm."""

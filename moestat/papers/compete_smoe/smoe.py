@@ -1,0 +1,152 @@
+"""The sparse mixture of experts layer, and how competition trains its router (compete-smoe paper, sections 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+
+from moestat.papers.compete_smoe.expert_bank import ExpertBank
+
+Schedule = Callable[[int, int], float]
+"""lambda(t): the probability of a competition in step t of so many steps."""
+Form = Literal["constant", "falling", "rising"]
+
+
+def schedule(probability: float, form: Form = "constant") -> Schedule:
+    """Return lambda(t) with mean ``probability``: constant as in the paper, or linear from twice that to 0, or back."""
+
+    def value(step: int, steps: int) -> float:
+        place = (step + 0.5) / steps
+        return probability * {"constant": 1.0, "falling": 2 * (1 - place), "rising": 2 * place}[form]
+
+    return value
+
+
+@dataclass(frozen=True)
+class Competition:
+    """How a layer competes (section 3.2, equations 3 to 5).
+
+    Attributes
+    ----------
+    schedule : callable
+        lambda(t).
+    key : int
+        Of the layer's coin: whether step t competes is a function of the key and t alone.
+    alpha : float
+        Factor of the task's loss in the router's objective L_R + alpha NLL, equation 5, in a step that competes. The
+        other weights minimise the task's loss as always. Under Adam this is not only a scale: the two parts, and steps
+        with and without competition, are weighed against each other.
+    weight : float
+        Factor of the router loss L_R, 1 in the paper.
+    output : {"router", "competition"}
+        Which routing makes the layer's output in a step that competes. With ``"router"`` the task's loss has a gradient
+        with respect to the router, which equation 5 asks for. With ``"competition"`` the winners' outputs are mixed
+        as in section 3.1, and the router learns from L_R alone. The paper has both readings (section 3.1 and Fig. 1a).
+    """
+
+    schedule: Schedule
+    key: int
+    alpha: float = 5.0
+    weight: float = 1.0
+    output: Literal["router", "competition"] = "router"
+
+    def heads(self, step: int, steps: int) -> bool:
+        """Flip the coin of a step."""
+        coin = np.random.Generator(np.random.Philox(key=self.key, counter=step)).random()
+        return bool(coin < self.schedule(step, steps))
+
+
+class SMoE(torch.nn.Module):
+    """sum over the K best experts of softmax(TopK(s))_i g(z; W_i), equation 2.
+
+    Parameters
+    ----------
+    experts : ExpertBank
+        The N experts.
+    router : Module
+        Scores (T, N) of tokens (T, width), see ``moestat.papers.compete_smoe.routers``.
+    top_k : int
+        K.
+    competition : Competition, optional
+        Trains the router as CompeteSMoE does.
+    balance : float
+        Weight of the load-balancing loss of Fedus et al. (2022); the paper trains without.
+
+    Attributes
+    ----------
+    auxiliary : Tensor or None
+        What the last forward pass in training adds to the task's loss.
+    """
+
+    def __init__(
+        self,
+        experts: ExpertBank,
+        router: torch.nn.Module,
+        *,
+        top_k: int = 2,
+        competition: Competition | None = None,
+        balance: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.experts, self.router = experts, router
+        self.top_k, self.competition, self.balance = top_k, competition, balance
+        self.competes = False
+        self.auxiliary: torch.Tensor | None = None
+
+    def begin_step(self, step: int, steps: int) -> None:
+        """Decide whether the layer competes in step ``step`` (from 0) of ``steps``."""
+        self.competes = self.competition is not None and self.competition.heads(step, steps)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map (..., width) to the same shape."""
+        z = x.reshape(-1, x.shape[-1])
+        scores = self.router(z)
+        self.auxiliary = None
+        if not self.training:
+            return self._mixture(z, scores).view(x.shape)
+        if self.balance:
+            self.auxiliary = self.balance * load_balance(scores, self.top_k)
+        if not self.competes or self.competition is None:
+            return self._mixture(z, scores).view(x.shape)
+        how = self.competition
+        # the router's objective moves the router alone: the tokens it sees are detached
+        own = self.router(z.detach())
+        loss = how.weight * router_loss(own, self.experts.norms(z), self.top_k)
+        self.auxiliary = loss if self.auxiliary is None else self.auxiliary + loss
+        if how.output == "competition":
+            return self._won(z).view(x.shape)
+        # the value of the scores, with alpha times their gradient with respect to the router
+        return self._mixture(z, scores + (how.alpha - 1) * (own - own.detach())).view(x.shape)
+
+    def _mixture(self, z: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        best, index = scores.topk(self.top_k, dim=1)
+        return self.experts(z, best.softmax(dim=1), index)
+
+    def _won(self, z: torch.Tensor) -> torch.Tensor:
+        """Return the mixture of the winners of the competition, with gradients through their norms (section 3.1)."""
+        outputs = self.experts.every(z)
+        best, index = torch.linalg.vector_norm(outputs, dim=-1).t().topk(self.top_k, dim=1)
+        chosen = outputs[index, torch.arange(z.shape[0], device=z.device)[:, None]]
+        return (chosen * best.softmax(dim=1)[..., None]).sum(dim=1)
+
+
+def policy(scores: torch.Tensor, top_k: int) -> torch.Tensor:
+    """Return softmax(TopK(s, K)) as rows (T, N) with N - K zeros, equation 1."""
+    best, index = scores.topk(top_k, dim=1)
+    return torch.zeros_like(scores).scatter(1, index, best.softmax(dim=1))
+
+
+def router_loss(scores: torch.Tensor, competition: torch.Tensor, top_k: int) -> torch.Tensor:
+    """Return L_R, the mean squared difference (over tokens and experts) of the two policies, equation 3."""
+    return torch.nn.functional.mse_loss(policy(scores, top_k), policy(competition, top_k))
+
+
+def load_balance(scores: torch.Tensor, top_k: int) -> torch.Tensor:
+    """Return N sum_i (share of the assignments to i) (mean probability of i), 1 for an even load."""
+    experts = scores.shape[1]
+    sent = torch.bincount(scores.topk(top_k, dim=1).indices.reshape(-1), minlength=experts)
+    return experts * (sent / sent.sum() * scores.softmax(dim=1).mean(dim=0)).sum()

@@ -1,0 +1,112 @@
+"""What the routers of a trained model do: how sure they are, and whether they know who would win a competition."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from moestat.papers.compete_smoe.smoe import SMoE
+from moestat.training.decoder import Decoder
+
+
+@dataclass(frozen=True)
+class Routing:
+    """Means over the symbols of a text; arrays have one entry for each SMoE layer.
+
+    Attributes
+    ----------
+    entropy : ndarray
+        Of the softmax of all N scores, in nats, at most log N. The paper's Table 10 reports up to 2.5, more than the
+        log K that the softmax after TopK allows for K = 2.
+    entropy_top_k : ndarray
+        Of the gate, the softmax of the K largest scores, at most log K.
+    overlap : ndarray
+        Share of the K experts with the largest scores that are among the K with the largest output norms.
+    overlap_chance : ndarray
+        The same if both choices were independent of each other and as frequent as they are; K/N for even loads.
+    usage_entropy : ndarray
+        Entropy of the experts' shares of the load, in nats: 0 if K = 1 and one expert does everything, log N if all do
+        the same.
+    """
+
+    entropy: np.ndarray
+    entropy_top_k: np.ndarray
+    overlap: np.ndarray
+    overlap_chance: np.ndarray
+    usage_entropy: np.ndarray
+
+
+def routing(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> Routing:
+    """Measure the routing of a text that is cut into windows as in the evaluation of the loss.
+
+    Parameters
+    ----------
+    model : Decoder
+        With SMoE layers; put into its evaluation mode.
+    text : ndarray, 1-d
+        Symbols, at least ``length``.
+    length, batch : int
+        Symbols per window, windows per pass.
+    limit : int
+        Symbols that are used, from the start; 0 for all.
+    """
+    layers = [module for module in model.modules() if isinstance(module, SMoE)]
+    sums = [_Sums(layer) for layer in layers]
+    hooks = [layer.register_forward_pre_hook(own) for layer, own in zip(layers, sums, strict=True)]
+    count = max(1, (min(limit, text.size) if limit else text.size) // length)
+    windows = torch.from_numpy(text[: count * length].astype(np.int64)).view(count, length)
+    model.eval()
+    try:
+        with torch.inference_mode():
+            for start in range(0, count, batch):
+                model(windows[start : start + batch].to(model.head.device))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    rows = np.array([own.means() for own in sums]).T
+    return Routing(*rows)
+
+
+class _Sums:
+    """Adds up over the passes what a layer's router does with the layer's inputs."""
+
+    def __init__(self, layer: SMoE) -> None:
+        self.layer = layer
+        experts = layer.experts.first.shape[0]
+        self.tokens = 0
+        self.sums = torch.zeros(3, dtype=torch.float64)
+        self.loads = torch.zeros(2, experts, dtype=torch.float64)
+
+    def __call__(self, _layer: torch.nn.Module, inputs: Any) -> None:
+        layer = self.layer
+        z = inputs[0].reshape(-1, inputs[0].shape[-1])
+        scores = layer.router(z)
+        best, index = scores.topk(layer.top_k, dim=1)
+        winners = layer.experts.norms(z).topk(layer.top_k, dim=1).indices
+        both = (index[:, :, None] == winners[:, None]).any(dim=2)
+        parts = (_entropy(scores), _entropy(best), both.double().mean(dim=1))
+        self.sums += torch.stack([part.double().sum() for part in parts]).cpu()
+        for load, chosen in zip(self.loads, (index, winners), strict=True):
+            load += torch.bincount(chosen.reshape(-1), minlength=load.shape[0]).cpu()
+        self.tokens += z.shape[0]
+
+    def means(self) -> list[float]:
+        entropy, entropy_top_k, overlap = (self.sums / self.tokens).tolist()
+        share = self.loads / self.tokens  # of the tokens that an expert is chosen for
+        chance = float((share[0] * share[1]).sum()) / self.layer.top_k
+        used = share[0][share[0] > 0] / self.layer.top_k
+        return [entropy, entropy_top_k, overlap, chance, -float((used * used.log()).sum())]
+
+
+def _entropy(scores: torch.Tensor) -> torch.Tensor:
+    log_p = scores.log_softmax(dim=1)
+    return -(log_p.exp() * log_p).sum(dim=1)
+
+
+def perplexity(nats: float) -> float:
+    """Return exp of a cross-entropy, as word-level results are reported; infinite where it is too large, NaN of NaN."""
+    return math.inf if nats >= 700 else math.exp(nats)

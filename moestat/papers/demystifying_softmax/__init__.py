@@ -1,0 +1,1 @@
+"""Softmax-gated Gaussian experts: maximum likelihood and its Voronoi losses."""

@@ -1,0 +1,1 @@
+"""Mixtures of transformers: training in three stages, on patches, images and text."""

@@ -1,0 +1,118 @@
+"""A small transformer encoder that reads a sample as a whole: the expert of the experiments with real data (MT, B.2).
+
+Pre-norm blocks of attention and feed-forward network, the mean over the tokens, a linear head. The tokens come from an
+embedding (``embedding.py``), so that images and texts share everything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from moestat.papers.mixture_of_transformers.sample_routing import dispatch
+
+ATTENTION = ".attention."
+"""Part of the name of every parameter of an attention layer; its norm belongs to the rest."""
+
+QUERY_KEY = ".attention.query_key."
+"""Part of the name of every parameter that makes queries and keys, W_KQ in the theory."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of an encoder; the defaults are the paper's for CIFAR.
+
+    Attributes
+    ----------
+    outputs : int
+        Classes, or 1 for a regression.
+    width, depth, heads, hidden : int
+        d, number of blocks, attention heads, neurons of the feed-forward network.
+    attention : bool
+        Whether the blocks have attention; without, tokens meet only in the mean at the end.
+    feed_forwards : int
+        Feed-forward networks per block; of several, a sample uses the one that is chosen for it.
+    """
+
+    outputs: int
+    width: int = 48
+    depth: int = 4
+    heads: int = 4
+    hidden: int = 192
+    attention: bool = True
+    feed_forwards: int = 1
+
+
+class Attention(torch.nn.Module):
+    """Softmax attention with several heads; queries and keys have parameters of their own."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query_key = torch.nn.Linear(width, 2 * width)
+        self.value = torch.nn.Linear(width, width)
+        self.out = torch.nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor, real: torch.Tensor | None) -> torch.Tensor:
+        """Return (B, L, width); keys where ``real`` (B, L) is False are not attended to."""
+        batch, length, width = x.shape
+        query, key = self.query_key(x).view(batch, length, 2, self.heads, -1).permute(2, 0, 3, 1, 4)
+        value = self.value(x).view(batch, length, self.heads, -1).transpose(1, 2)
+        mask = None if real is None else real[:, None, None, :]
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+
+
+class Block(torch.nn.Module):
+    """x + attention(norm(x)), then x + feed-forward(norm(x))."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.attention = Attention(shape.width, shape.heads) if shape.attention else None
+        self.attention_norm = torch.nn.LayerNorm(shape.width) if shape.attention else None
+        self.norm = torch.nn.LayerNorm(shape.width)
+        self.feed_forward = torch.nn.ModuleList(
+            torch.nn.Sequential(
+                torch.nn.Linear(shape.width, shape.hidden), torch.nn.GELU(), torch.nn.Linear(shape.hidden, shape.width)
+            )
+            for _ in range(shape.feed_forwards)
+        )
+
+    def forward(self, x: torch.Tensor, real: torch.Tensor | None, chosen: torch.Tensor | None) -> torch.Tensor:
+        """Return (B, L, width); ``chosen`` (B,) names the feed-forward network of every sample."""
+        if self.attention is not None and self.attention_norm is not None:
+            x = x + self.attention(self.attention_norm(x), real)
+        if chosen is None:
+            return x + self.feed_forward[0](self.norm(x))
+        return x + dispatch(list(self.feed_forward), chosen, self.norm(x))
+
+
+class Encoder(torch.nn.Module):
+    """Embedding, blocks, mean over the real tokens, head.
+
+    Parameters
+    ----------
+    embedding : Module
+        Maps the inputs to (tokens (B, L, width), real (B, L) or None).
+    shape : Shape
+    """
+
+    def __init__(self, embedding: torch.nn.Module, shape: Shape) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.blocks = torch.nn.ModuleList(Block(shape) for _ in range(shape.depth))
+        self.norm = torch.nn.LayerNorm(shape.width)
+        self.head = torch.nn.Linear(shape.width, shape.outputs)
+
+    def forward(self, inputs: torch.Tensor, chosen: torch.Tensor | None = None) -> torch.Tensor:
+        """Return (B, outputs): logits of the classes, or the prediction of the number."""
+        x, real = self.embedding(inputs)
+        for block in self.blocks:
+            x = block(x, real, chosen)
+        x = self.norm(x)
+        if real is None:
+            return self.head(x.mean(dim=1))
+        weight = real.to(x.dtype) / real.sum(dim=1, keepdim=True).clamp(min=1)
+        return self.head((x * weight[..., None]).sum(dim=1))

@@ -1,0 +1,99 @@
+"""What random initial weights give a mixture of transformers: classes with an expert, and how clear its choice is.
+
+Lemmas 7 and 8 of "Mixture-of-Transformers Learn Faster". A replicate is a set of simulated initialisations; the exact
+probabilities stand beside it, see :mod:`moestat.papers.mixture_of_transformers.coverage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from pydantic import Field
+
+from moestat.experiment import Cell, SettingsModel
+from moestat.papers.mixture_of_transformers import specialisation
+from moestat.papers.mixture_of_transformers.coverage import enough_experts, near_tie, occupancy
+from moestat.status import Status
+
+
+class Settings(SettingsModel):
+    """Settings of a cell."""
+
+    classes: int = Field(8, ge=2, le=512, description="N")
+    rule: Literal["N", "N log N", "N log(N/delta)"] = Field(
+        "N log(N/delta)", description="number of experts M, rounded up, before `multiple`"
+    )
+    multiple: float = Field(1.0, gt=0, description="M is so many times what the rule says")
+    delta: float = Field(0.1, gt=0, lt=1, description="the probability that may fail")
+    draws: int = Field(500, ge=1, description="simulated initialisations of a replicate")
+
+    @property
+    def experts(self) -> int:
+        """M, at least 1."""
+        n = self.classes
+        rules = {"N": n, "N log N": n * np.log(n), "N log(N/delta)": n * np.log(n / self.delta)}
+        return max(1, int(np.ceil(self.multiple * rules[self.rule] - 1e-9)))
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+    """Draw initial weights, and count what the lemmas speak of.
+
+    Parameters
+    ----------
+    cell : Cell
+        Its settings are those of :class:`Settings`.
+    replicates : sequence of int
+    device : {"auto", "cpu", "cuda"}
+        Ignored: the work is too small for a GPU.
+
+    Returns
+    -------
+    xarray.Dataset
+        Per replicate, shares of the draws: ``all_covered``, every class has an expert (Lemma 8); ``gap_holds``, for
+        every expert the next largest <W, v_n> is below 1 - delta / (3 M N^2) times the largest (Lemma 7); and
+        ``simulation_error``, the larger of the two distances to the exact probability in binomial standard errors. Of
+        the cell: ``exact_all_covered``, ``exact_gap_holds``; ``printed_all_covered``, the product of Lemma 8's proof,
+        and ``bound_all_covered``, its bound 1 - N exp(-M / N); ``M`` and ``enough``, the smallest M that Lemma 8 needs.
+    """
+    s = Settings.model_validate(dict(cell.settings))
+    n, m = s.classes, s.experts
+    share = s.delta / (3 * m * n**2)
+    exact = np.array([occupancy(n, m)[-1], (1 - near_tie(n, share)) ** m])
+    rows = []
+    for replicate in replicates:
+        rng = cell.generator(replicate, "initial weights", classes=n, experts=m)
+        found = np.zeros(2)
+        for _ in range(s.draws):
+            # only <W_i, v_n> matters, and its scale does not
+            on_labels = rng.standard_normal((m, n))
+            top = np.sort(on_labels, axis=1)[:, -2:]
+            clear = np.all(top[:, 0] <= (1 - share) * top[:, 1])
+            found += specialisation.covered(on_labels) == n, clear
+        rows.append(found / s.draws)
+    shares = np.asarray(rows)
+    error = np.abs(shares - exact) / np.sqrt(np.maximum(exact * (1 - exact), 1 / s.draws) / s.draws)
+    count = len(rows)
+    variables = {
+        "all_covered": ("replicate", shares[:, 0]),
+        "gap_holds": ("replicate", shares[:, 1]),
+        "simulation_error": ("replicate", np.max(error, axis=1)),
+        "status": ("replicate", np.full(count, int(Status.CONVERGED))),
+        "message": ("replicate", np.full(count, "All initialisations were drawn.")),
+        "iterations": ("replicate", np.full(count, s.draws)),
+    }
+    of_cell = {
+        "exact_all_covered": exact[0],
+        "exact_gap_holds": exact[1],
+        "printed_all_covered": (1 - (1 - 1 / n) ** m) ** n,
+        "bound_all_covered": max(0.0, 1 - n * np.exp(-m / n)),
+        "M": float(m),
+        "enough": float(enough_experts(n, s.delta)),
+    }
+    coords = {"replicate": list(replicates)}
+    ds = xr.Dataset(variables | {name: ((), value) for name, value in of_cell.items()}, coords=coords)
+    for name in ("exact_all_covered", "exact_gap_holds"):
+        ds[name].attrs["long_name"] = "exact probability"
+    return ds

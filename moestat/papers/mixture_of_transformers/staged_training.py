@@ -1,0 +1,120 @@
+"""Algorithm 1 of "Mixture-of-Transformers Learn Faster": three stages of the experts, the router all along.
+
+Stage I trains the feed-forward weights by normalised gradient descent with frozen attention, eq. (8); stage II trains
+the attention by gradient descent with frozen weights, eq. (9); stage III trains the weights again, eq. (10). At every
+step the samples are routed by noisy scores and the router takes a gradient step, eq. (6). **Joint** training is the
+rival of Fig. 5: weights, attention and router take a gradient step each, at every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from moestat.arrays import Array, namespace
+from moestat.models.cubic_experts import logistic_slope
+from moestat.papers.mixture_of_transformers.model import Mixture
+from moestat.papers.mixture_of_transformers.multi_head import MultiHead
+from moestat.papers.mixture_of_transformers.step_rules import Descent, Name, rule
+
+LEAST = 1e-200
+"""Samples with a smaller slope than this are left out of a gradient: their products would be denormal numbers."""
+
+Observer = Callable[[int], None]
+"""Called with the number of steps that were taken; it looks at the model itself."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What is trained when, and how fast.
+
+    Attributes
+    ----------
+    specialised, attended, end : int
+        T1, T2 and T: the last step of each stage.
+    specialise_rate, attention_rate, router_rate, tuning_rate : float
+        eta of stage I, eta_a, eta_r, and the rate of stage III (eta again in the paper).
+    tuning_rule : {"gd", "normalised", "adam"}
+        Step rule of stage III; gradient descent in the paper.
+    tuning_router : {"on", "frozen"}
+        Whether the router goes on in stage III (as in the paper), or routes without noise and stays as it is.
+    joint : bool
+        Train all at once, by the rates of stages II and III.
+    """
+
+    specialised: int
+    attended: int
+    end: int
+    specialise_rate: float
+    attention_rate: float
+    router_rate: float
+    tuning_rate: float
+    tuning_rule: Name = "gd"
+    tuning_router: Literal["on", "frozen"] = "on"
+    joint: bool = False
+
+
+def train(
+    model: Mixture | MultiHead,
+    y: Array,
+    schedule: Schedule,
+    noise: Iterator[Array] | None,
+    observe: Observer,
+    at: Collection[int],
+) -> None:
+    """Train a model in place.
+
+    Parameters
+    ----------
+    model : Mixture or MultiHead
+        A mixture without attention trains its weights by the rule of stage III in stage II as well.
+    y : (B, n) array
+        Labels, -1.0 or 1.0.
+    schedule : Schedule
+    noise : iterator of (B, M, n) arrays, or None
+        The perturbation r of each step. None: no router is trained, and the samples stay where they were sent.
+    observe : callable
+        Called as ``observe(t)`` after t steps, for every t in ``at``.
+    at : collection of int
+        Between 0 and T.
+    """
+    xp = namespace(y)
+    wanted = set(at)
+    has_attention = model.kq is not None
+    whole = tuple(range(1, len(model.weights.shape)))
+    # an expert's step is normalised over its own weights, eq. (8); the single network's over all
+    own = (2,) if isinstance(model, Mixture) else whole
+    specialise = rule("normalised", schedule.specialise_rate, own)
+    tune = rule(schedule.tuning_rule, schedule.tuning_rate, own)
+    attention = Descent(schedule.attention_rate)
+    router = model if isinstance(model, Mixture) and noise is not None else None
+    model.freeze()
+    for t in range(schedule.end):
+        if t in wanted:
+            observe(t)
+        moves_attention = has_attention and (schedule.joint or schedule.specialised <= t < schedule.attended)
+        moves_weights = schedule.joint or not moves_attention
+        if moves_attention and model.features is not None:
+            model.thaw()
+        elif not moves_attention and model.features is None:
+            model.freeze()
+        if router is not None and t == schedule.attended and schedule.tuning_router == "frozen" and not schedule.joint:
+            router.route(None)
+            router = None
+        if router is not None and noise is not None:
+            router.route(next(noise))
+        f = model.forward()
+        slope = logistic_slope(y * f) * y / y.shape[1]
+        slope = xp.where(xp.abs(slope) > LEAST, slope, xp.zeros_like(slope))
+        rule_now = specialise if t < schedule.specialised and not schedule.joint else tune
+        new_weights = model.weights - rule_now.step(model.weight_gradient(slope)) if moves_weights else model.weights
+        if moves_attention:
+            model.kq = model.kq - attention.step(model.attention_gradient(slope))
+        if router is not None:
+            router.theta = router.theta - schedule.router_rate * router.router_gradient(f, y)
+        model.weights = new_weights
+    if model.features is None:
+        model.freeze()
+    if schedule.end in wanted:
+        observe(schedule.end)

@@ -1,0 +1,120 @@
+"""Verdicts of identifiability: which experts satisfy Definitions 1 to 4 of "sigmoid-attention", and what breaks them.
+
+A replicate is a seed of the parameters at which :func:`moestat.identify.identify` evaluates the derivatives. The
+partial differential equations are read at d = 1 and one atom, where they are (8); the verdict at d and ``atoms``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from pydantic import Field, model_validator
+
+from moestat.experiment import Cell, SettingsModel
+from moestat.identify import Identification, identify
+from moestat.status import Status
+
+EQUATIONS = ("F_{A c} = F_{b b}", "F_{A beta} = F_{b a}", "F_{b beta} = F_{c a}")
+"""Equation (8) in the notation of :mod:`moestat.identify`."""
+
+CODES = {"neither": 0.0, "weak": 1.0, "strong": 2.0, "undecided": np.nan}
+VALUES = 160
+"""Length of the axis ``index`` of singular values; longer than any family here, the rest is NaN."""
+
+
+class Settings(SettingsModel):
+    """Settings of a cell."""
+
+    expert: Literal["relu", "gelu", "tanh", "linear", "polynomial"] = "relu"
+    power: int = Field(1, ge=1, le=4)
+    outer_scale: bool = Field(False, description="whether the expert is lambda phi(a'x + beta)")
+    score: Literal["full", "partial"] = "full"
+    d: Literal[1, 2] = 2
+    atoms: Literal[1, 2] = 2
+
+    @model_validator(mode="after")
+    def _possible(self) -> Settings:
+        if self.power > 1 and self.expert != "polynomial":
+            raise ValueError(f"power is {self.power}; it goes with expert 'polynomial'")
+        return self
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+    """Check one expert under one score, at one draw of the parameters per replicate.
+
+    Parameters
+    ----------
+    cell : Cell
+        Its settings are those of :class:`Settings`.
+    replicates : sequence of int
+    device : {"auto", "cpu", "cuda"}
+        Ignored.
+
+    Returns
+    -------
+    xarray.Dataset
+        Per replicate ``verdict``: 2 strong, 1 weak, 0 neither (partial- with the partially quadratic score), and
+        ``short_of_strong``, 2 less that; ``short_but_for_gate``: 0 if the expert would be strong without the relations
+        that every expert has, else 1; ``functions`` and ``rank`` of the strong family, ``gap`` between its singular
+        values; ``rate``, the exponent that the theorems give over-specified parameters in the sparse regime (0 for
+        none); ``fails``, the number of special, distinct parameters at which the first derivatives are dependent, and
+        ``opposite``, whether opposite gates are among them; ``missing_8``, the number of equations (8) that do not
+        hold, ``missing_8_gate`` the same for the first one with every expert, ``missing_8_phi`` for the others with
+        every phi(a'x + beta). ``singular_values`` along ``index``. Texts: ``word``, ``equations``, ``relations``,
+        ``fails_at``.
+    """
+    s = Settings.model_validate(dict(cell.settings))
+    rows = [_check(s, int(cell.generator(replicate, "seed").integers(2**31))) for replicate in replicates]
+    ds = xr.Dataset(
+        {name: ("replicate", np.array([row[name] for row in rows])) for name in rows[0] if name != "singular_values"},
+        coords={"replicate": list(replicates)},
+    )
+    ds["singular_values"] = (("replicate", "index"), np.array([row["singular_values"] for row in rows]))
+    undecided = np.isnan(ds["verdict"].values)
+    ds["status"] = ("replicate", np.where(undecided, int(Status.STALLED), int(Status.CONVERGED)))
+    text = np.where(undecided, "The singular values have no clear gap.", "The dependencies were counted.")
+    ds["message"] = ("replicate", text)
+    ds["iterations"] = ("replicate", np.zeros(len(rows), dtype=np.int64))
+    return ds
+
+
+def _check(s: Settings, seed: int) -> dict[str, object]:
+    options = {"score": s.score, "power": s.power, "outer_scale": s.outer_scale, "seed": seed}
+    found = identify(s.expert, d=s.d, atoms=s.atoms, **options)  # type: ignore[arg-type]
+    line = identify(s.expert, d=1, atoms=1, **options)  # type: ignore[arg-type]
+    code = CODES[found.verdict]
+    values = np.full(VALUES, np.nan)
+    spectrum = np.sort(found.strong.structure.singular_values)[::-1][:VALUES]
+    values[: len(spectrum)] = spectrum
+    rate = found.exponents["sparse over"]
+    prefix = "partial-" if s.score == "partial" and found.verdict in ("strong", "weak") else ""
+    return {
+        "verdict": code,
+        "short_of_strong": 2.0 - code,
+        "short_but_for_gate": 0.0 if found.verdict == "strong" or found.strong_but_for_gate else 1.0,
+        "functions": float(found.strong.structure.functions),
+        "rank": float(found.strong.structure.rank),
+        "gap": found.strong.structure.gap,
+        "rate": 0.0 if rate is None else rate,
+        "fails": float(len(found.fails_at)),
+        "opposite": float(any(name.startswith("opposite gates") for name in found.fails_at)),
+        **_equations(line),
+        "singular_values": values,
+        "word": prefix + found.verdict,
+        "equations": "; ".join(f"{e} [{e.holds_for}]" for e in line.equations),
+        "relations": "; ".join(f"{r} [{r.holds_for}]" for r in line.strong.relations),
+        "fails_at": "; ".join(found.fails_at),
+    }
+
+
+def _equations(line: Identification) -> dict[str, float]:
+    """Count which of the equations (8) are not among those found, and for whom they hold."""
+    holds = {str(e): e.holds_for for e in line.equations}
+    return {
+        "missing_8": float(sum(text not in holds for text in EQUATIONS)),
+        "missing_8_gate": float(holds.get(EQUATIONS[0]) != "every expert"),
+        "missing_8_phi": float(sum(holds.get(text) != "every phi(a'x + beta)" for text in EQUATIONS[1:])),
+    }

@@ -1,0 +1,113 @@
+"""The sequences of Lemma 2 of "sigmoid-attention": loss and distance of functions along them, and Le Cam's bound.
+
+A replicate is a truth drawn as in App. E.1 with one atom of constant gate. Nothing is fitted; see
+:mod:`moestat.papers.sigmoid_attention.minimax` for the sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from pydantic import Field
+
+from moestat.claims.extremes import Extreme
+from moestat.experiment import Cell, SettingsModel
+from moestat.losses.voronoi import L2r
+from moestat.models.experts import Expert
+from moestat.models.regression import Model
+from moestat.models.truths import ground_truth
+from moestat.papers.sigmoid_attention import minimax
+from moestat.status import Status
+
+FLOOR = 1e-17
+"""Distances of functions below this, rounding, count as this."""
+
+
+class Settings(SettingsModel):
+    """Settings of a cell."""
+
+    sequence: Literal["printed", "corrected"] = "printed"
+    expert: Expert = "polynomial"
+    power: int = Field(1, ge=1)
+    r: float = Field(1.0, ge=1)
+    flat: bool = Field(True, description="whether the over-specified atom has a* = 0, as in the proof")
+    d: int = Field(3, ge=1)
+    n_true: int = Field(3, ge=2)
+    noise_variance: float = Field(0.01, gt=0)
+    points_log2: int = Field(11, ge=8, description="log2 of the number of points, uniform on the cube")
+
+
+M = 2.0 ** np.arange(3, 13)
+"""The grid of m, from 8 to 4096."""
+
+N = 10.0 ** np.arange(2, 9)
+"""The sample sizes at which Le Cam's bound is evaluated."""
+
+FINE = 2.0 ** np.linspace(3, 24, 169)
+"""The grid of m over which Le Cam's bound is maximised; t^2 is then far above rounding."""
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+    """Follow a sequence for one truth per replicate.
+
+    Parameters
+    ----------
+    cell : Cell
+        Its settings are those of :class:`Settings`.
+    replicates : sequence of int
+    device : {"auto", "cpu", "cuda"}
+        Ignored: the work is too small for a GPU.
+
+    Returns
+    -------
+    xarray.Dataset
+        Per replicate and ``m``: ``L2r``, ``distance`` (root mean squared difference of the functions, at least 1e-17)
+        and ``lemma``, distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m.
+        Per replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m.
+    """
+    s = Settings.model_validate(dict(cell.settings))
+    model = Model("sigmoid", "full", s.expert, s.d, s.power)
+    rows = [_replicate(s, model, cell, replicate) for replicate in replicates]
+    dims = {"L2r": "m", "distance": "m", "lemma": "m", "le_cam": "size"}
+    ds = xr.Dataset(
+        {name: (("replicate", axis), np.array([row[name] for row in rows])) for name, axis in dims.items()},
+        coords={"replicate": list(replicates), "m": M, "size": N},
+    )
+    ds["lone"] = ("replicate", np.array([float(row["lone"]) for row in rows]))
+    ds["status"] = ("replicate", np.full(len(rows), int(Status.CONVERGED)))
+    ds["message"] = ("replicate", np.full(len(rows), "The sequence was followed."))
+    ds["iterations"] = ("replicate", np.full(len(rows), len(M)))
+    return ds
+
+
+def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[str, np.ndarray]:
+    rng = cell.generator(replicate, "truth", d=s.d, n_true=s.n_true)
+    truth = ground_truth(model, s.n_true, "sparse", rng, n_sparse=1)
+    x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
+    # |beta*| = 1 keeps h away from 0, so that the term of order t^2 does not vanish by chance
+    truth[-1, -1] = np.copysign(1.0, truth[-1, -1])
+    if s.flat:
+        truth[-1, model.eta] = np.r_[np.zeros(s.d), truth[-1, -1]]
+    target = model.predict(truth, x)
+
+    def follow(m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        measures = minimax.sequence(model, truth, 1.0 / m, s.sequence)
+        change = np.sqrt(np.mean((model.predict(measures, x) - target) ** 2, axis=1))
+        return measures, L2r(measures, truth, model, s.r), np.maximum(change, FLOOR)
+
+    measures, loss, distance = follow(M)
+    _, fine_loss, fine_distance = follow(FINE)
+    lone = minimax.lone_atom(truth)
+    losses = [float(L2r(lone, other, model, s.r)) for other in (truth, *measures)]
+    le_cam = minimax.le_cam(fine_loss, fine_distance, N, s.noise_variance, s.r)
+    return {"L2r": loss, "distance": distance, "lemma": distance / loss, "le_cam": le_cam, "lone": np.max(losses)}
+
+
+def smallest_lone(ds: xr.Dataset, claim: Any) -> Extreme:
+    """Return the smallest ``lone`` of all arms: 0 refutes the triangle inequality."""
+    values = ds["lone"].values
+    found = float(np.nanmin(values))
+    return Extreme(found, found, found, f"smallest of {np.isfinite(values).sum()} truths")

@@ -1,0 +1,1 @@
+"""Task routing: transformers that store knowledge by construction, and losses that route by task."""

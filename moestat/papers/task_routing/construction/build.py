@@ -1,0 +1,201 @@
+"""Build the transformer of Theorem 4.1 or 4.2: embeddings, heads, router, experts, output layer."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from moestat.papers.task_routing.construction import memoriser
+from moestat.papers.task_routing.construction import router as router_fit
+from moestat.papers.task_routing.construction.forward import pattern_vectors
+from moestat.papers.task_routing.construction.model import Construction, Expert, Layout, Repairs, Theorem
+from moestat.papers.task_routing.knowledge import Knowledge
+from moestat.papers.task_routing.template import OBJECT, SUBJECT, entity
+
+Router = Literal["one_hot", "argmax"]
+KEY_SIZE = 16
+
+
+def build(
+    knowledge: Knowledge,
+    rng: np.random.Generator,
+    *,
+    theorem: Theorem = "moe",
+    repairs: Repairs | None = None,
+    router: Router = "one_hot",
+    epsilon: float = 0.01,
+) -> Construction:
+    """Construct the weights of Theorem 4.1 (``theorem="dense"``) or 4.2 (``"moe"``).
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+        Any dataset.
+    rng : numpy.random.Generator
+        Draws the generic weights: queries, keys, directions.
+    theorem : {"moe", "dense"}
+        Which theorem.
+    repairs : Repairs, optional
+        What is mended; everything by default.
+    router : {"one_hot", "argmax"}
+        ``"one_hot"``: the linear map that comes closest to the one-hot vectors of the proof. ``"argmax"``: with two
+        heads as printed, a linear map whose argmax is right on every pattern, where one exists.
+    epsilon : float
+        Probability that may be lost on invalid tokens.
+
+    Notes
+    -----
+    Block 1 of a prefix depends on its pattern alone, so router and experts are fitted to one vector per pattern.
+    """
+    repairs = repairs or Repairs()
+    n, length, tasks = len(knowledge.vocabulary), knowledge.max_length, len(knowledge.tasks)
+    words = len(knowledge.words)
+    layout = Layout(tasks, repairs.reserved)
+    size = words - 1 + 1 + length - 1
+    token_class = np.minimum(np.arange(n), words)
+    # the end-of-sentence token is never read, so it needs no coordinate; entities share the last one
+    embedding = np.eye(words + 1, size)
+    embedding[words - 1] = 0.0
+    embedding[words] = np.eye(size)[words - 1]
+    positions = np.eye(length - 1, size, k=words)
+    number = np.concatenate((np.zeros(words), np.arange(1, n - words + 1) / (n - words)))
+    member = np.concatenate((np.ones((words, tasks)), np.zeros((n - words, tasks))))
+    for k, task in enumerate(knowledge.tasks):
+        member[knowledge.encode(entity(subject) for subject in task.subjects), k] = 1.0
+
+    patterns = knowledge.prefixes.pattern_tasks
+    block = length * len(knowledge.templates)
+    content, vectors, rank = _independent(
+        knowledge, embedding, positions, block - 2, rng, many=repairs.heads and router == "one_hot"
+    )
+    queries, keys, mixes = content
+
+    if router == "argmax":
+        fit = router_fit.argmax(vectors, patterns)
+        weights, separable, router_error = fit.weights, fit.separable, np.nan
+        scores = vectors @ weights
+        spread = np.where(patterns, scores, -np.inf).max(1) - np.where(patterns, scores, np.inf).min(1)
+        router_member = 1.0 + float(spread.max())
+    else:
+        weights, router_error = router_fit.one_hot(vectors, patterns)
+        separable = router_fit.correct(vectors @ weights, patterns)
+        router_member = 0.5
+
+    basis = memoriser.plane(n)
+    experts = tuple(
+        Expert(
+            _template_block(knowledge, k, vectors[patterns[:, k]], basis, repairs, rng),
+            _dictionary_block(knowledge, k, number, basis, rng),
+        )
+        for k in range(tasks)
+    )
+    used = vectors.shape[1]
+    leak = (np.zeros((used, 2)), np.zeros((layout.size, 2)))
+    if not repairs.reserved:
+        # a generic plane of each block of L|T| coordinates; what the residual stream holds there is read out too
+        generic = [np.linalg.qr(rng.standard_normal((max(block, used, layout.size), 2)))[0] for _ in range(2)]
+        leak = (generic[0][:used], generic[1][: layout.size])
+    return Construction(
+        knowledge=knowledge,
+        theorem=theorem,
+        repairs=repairs,
+        epsilon=epsilon,
+        layout=layout,
+        token_class=token_class,
+        embedding=embedding,
+        positions=positions,
+        entity_number=number,
+        entity_member=member,
+        queries=queries,
+        keys=keys,
+        mixes=mixes,
+        router_template=weights,
+        router_member=router_member if repairs.subject_router else 0.0,
+        gates=np.array([_gate(e, vectors) for e in experts]),
+        experts=experts,
+        output=memoriser.scale(n, epsilon) * basis,
+        leak=leak,
+        rank=rank,
+        rank_bound=words + length - 2,
+        router_error=router_error,
+        separable=separable,
+    )
+
+
+def _independent(
+    knowledge: Knowledge,
+    embedding: np.ndarray,
+    positions: np.ndarray,
+    room: int,
+    rng: np.random.Generator,
+    *,
+    many: bool,
+) -> tuple[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]], np.ndarray, int]:
+    """Draw generic content heads, one or as many as make the template vectors independent.
+
+    A head writes into coordinates of its own while block 1 has ``room`` for them, after that into a generic mixture
+    of all coordinates. Returns (queries, keys, mixes), the vectors of the patterns and their rank.
+    """
+    size, patterns = positions.shape[1], len(knowledge.prefixes.patterns)
+    own = max(room // size, 1)
+    queries, keys = np.zeros((2, 0, size, KEY_SIZE))
+    mixes: tuple[np.ndarray, ...] = ()
+    while True:
+        draw = rng.standard_normal((2, 1, size, KEY_SIZE)) / KEY_SIZE**0.25
+        queries, keys = np.concatenate((queries, draw[0])), np.concatenate((keys, draw[1]))
+        if queries.shape[0] > own:
+            used = max(room, size)
+            mixes = (*mixes, rng.standard_normal((size, used)) / np.sqrt(size))
+        vectors = pattern_vectors(knowledge, embedding, positions, queries, keys, mixes)
+        rank = int(np.linalg.matrix_rank(vectors))
+        if not many or rank == patterns or queries.shape[0] >= own + 4 + patterns // size:
+            return (queries, keys, mixes), vectors, rank
+
+
+def _template_block(
+    knowledge: Knowledge,
+    task: int,
+    vectors: np.ndarray,
+    basis: np.ndarray,
+    repairs: Repairs,
+    rng: np.random.Generator,
+) -> memoriser.Memoriser:
+    """Fit the template vectors of a task to the next word; 0 where the next token is the object."""
+    prefixes = knowledge.prefixes
+    targets = []
+    for row in np.flatnonzero(prefixes.pattern_tasks[:, task]):
+        tokens = _next_words(knowledge, task, prefixes.patterns[row])
+        if repairs.representative and SUBJECT not in prefixes.patterns[row]:
+            others = [_next_words(knowledge, k, prefixes.patterns[row]) for k in range(len(knowledge.tasks))]
+            tokens = np.sort(np.concatenate(others))
+        targets.append(basis[tokens[:1] if repairs.representative else tokens].sum(axis=0))
+    loud = float(basis.shape[0]) if repairs.amplitude else 1.0
+    return memoriser.memorise(vectors, loud * np.array(targets), rng)
+
+
+def _next_words(knowledge: Knowledge, task: int, pattern: tuple[str, ...]) -> np.ndarray:
+    """Return the tokens, objects excepted, that may follow a pattern in a task: words first, then its subjects."""
+    templates = [template.tokens for template in knowledge.tasks[task].templates]
+    follow = {tokens[len(pattern)] for tokens in templates if tokens[: len(pattern)] == pattern}
+    words = knowledge.encode(sorted(follow - {SUBJECT, OBJECT}))
+    if SUBJECT not in follow:
+        return words
+    return np.concatenate((words, knowledge.encode(entity(subject) for subject in knowledge.tasks[task].subjects)))
+
+
+def _dictionary_block(
+    knowledge: Knowledge, task: int, number: np.ndarray, basis: np.ndarray, rng: np.random.Generator
+) -> memoriser.Memoriser:
+    """Fit the numbers of the subjects of a task to their objects (the first one of a subject with several)."""
+    table = dict(reversed(knowledge.tasks[task].table))
+    subjects = knowledge.encode(entity(subject) for subject in table)
+    objects = knowledge.encode(entity(obj) for obj in table.values())
+    return memoriser.memorise(number[subjects][:, None], basis[objects], rng)
+
+
+def _gate(expert: Expert, vectors: np.ndarray) -> float:
+    """Return a factor that shuts off every neuron of a task at a score of -1/2, whatever the template and subject."""
+    template = float(expert.template.project(vectors).max()) - expert.template.knots[0]
+    dictionary = float(expert.dictionary.direction[0]) - expert.dictionary.knots[0]
+    return 2.5 * max(template, dictionary, 1.0)

@@ -1,0 +1,105 @@
+"""Check every bullet of Theorems 4.1 and 4.2 on every prefix of a dataset, or on a stated sample of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from moestat.papers.task_routing.construction.forward import forward, plane_point
+from moestat.papers.task_routing.construction.model import Construction
+from moestat.papers.task_routing.knowledge import Prefixes
+
+ROWS = 512
+"""Prefixes per chunk; bounds the memory, the numbers do not depend on it."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was found, one entry per prefix."""
+
+    prefixes: Prefixes
+    """The prefixes that were checked."""
+    mass: np.ndarray
+    """(W,) probability of the valid next tokens."""
+    expert: np.ndarray
+    """(W,) expert chosen by the router."""
+    said: np.ndarray
+    """(W,) token with the largest logit."""
+    active: np.ndarray
+    """(W,) number of tasks with an active neuron (MoE: 0 or 1, of the chosen expert)."""
+    differs: np.ndarray
+    """(W,) dense model: whether the circuit of some task that generates the prefix gives other bits than the model."""
+    epsilon: float
+
+    @property
+    def single(self) -> np.ndarray:
+        """(W,) whether exactly one task generates the prefix; only then does the theorem say where it goes."""
+        return self.prefixes.compatible.sum(axis=1) == 1
+
+    @property
+    def misrouted(self) -> np.ndarray:
+        """(W,) whether the expert belongs to no task that generates the prefix."""
+        return ~self.prefixes.compatible[np.arange(len(self.prefixes)), self.expert]
+
+    @property
+    def low_mass(self) -> np.ndarray:
+        """(W,) whether the valid next tokens have a probability of 1 - epsilon or less."""
+        return ~(self.mass > 1.0 - self.epsilon)
+
+    def first(self, failed: np.ndarray, construction: Construction) -> str:
+        """Describe the shortest prefix that fails, in words; empty when none does."""
+        rows = np.flatnonzero(failed)
+        if rows.size == 0:
+            return ""
+        row = int(rows[0])
+        knowledge = construction.knowledge
+        names = [task.name for task in knowledge.tasks]
+        mine = " or ".join(names[k] for k in np.flatnonzero(self.prefixes.compatible[row]))
+        what = []
+        if construction.theorem == "moe" and self.misrouted[row]:
+            what.append(f"routed to {names[self.expert[row]]}")
+        if self.low_mass[row]:
+            valid = [knowledge.vocabulary[token] for token in self.prefixes.valid(row)]
+            allowed = " or ".join(valid) if len(valid) < 4 else f"one of {len(valid)} tokens"
+            said = knowledge.vocabulary[self.said[row]]
+            what.append(f"says {said} instead of {allowed} (mass on the valid tokens {self.mass[row]:.2g})")
+        if self.differs[row]:
+            what.append("a circuit alone gives other bits")
+        return f"[{knowledge.decode(self.prefixes.tokens[row])}] of {mine}" + (f": {', '.join(what)}" if what else "")
+
+
+def check(construction: Construction, rng: np.random.Generator, *, most: int = 50_000) -> Check:
+    """Run the constructed transformer on all prefixes, or on a random sample of ``most`` when there are more.
+
+    Routing, probability of the valid next tokens and, for the dense model, equality of circuit and model to the
+    last bit. The circuit of a task keeps its own neurons and sets all others to zero.
+    """
+    prefixes = construction.knowledge.prefixes
+    if len(prefixes) > most:
+        prefixes = prefixes.take(np.sort(rng.choice(len(prefixes), most, replace=False)))
+    total = len(prefixes)
+    mass, said = np.empty(total), np.empty(total, dtype=np.int64)
+    expert, active = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.int64)
+    differs = np.zeros(total, dtype=bool)
+    for start in range(0, total, ROWS):
+        rows = np.arange(start, min(start + ROWS, total))
+        part = prefixes.take(rows)
+        out = forward(construction, part.tokens, part.length)
+        peak = np.argmax(out.logits, axis=1)
+        weight = out.logits - out.logits[np.arange(len(part)), peak][:, None]
+        np.exp(weight, out=weight)
+        counts = np.diff(part.valid_start)
+        owner = np.repeat(np.arange(len(part)), counts)
+        valid = np.bincount(owner, weight[owner, part.valid_token], minlength=len(part))
+        mass[rows] = valid / weight.sum(axis=1)
+        said[rows], expert[rows], active[rows] = peak, out.expert, out.active.sum(axis=1)
+        if construction.theorem == "dense":
+            whole = plane_point(out.outputs, out.residual)
+            for k in range(out.outputs.shape[1]):
+                alone = np.zeros_like(out.outputs)
+                alone[:, k] = out.outputs[:, k]
+                # the logits are a function of these two numbers, entry by entry: same bits here, same bits there
+                equal = np.all(plane_point(alone, out.residual) == whole, axis=1)
+                differs[rows] |= part.compatible[:, k] & ~equal
+    return Check(prefixes, mass, expert, said, active, differs, construction.epsilon)

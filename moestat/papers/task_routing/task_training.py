@@ -1,0 +1,196 @@
+"""Train the one-layer mixture-of-experts transformer of the task-routing paper (section 6, appendix B).
+
+A replicate is a dataset, a split, initial weights, an order of the batches and the cuts of the test sentences; arms
+that share what each of them depends on share the draw, so that losses are compared on paired runs. The network has
+about 10^5 weights and runs on the CPU in one thread whatever the device is: the bits are the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from pydantic import Field, field_validator, model_validator
+
+from moestat.data_file import with_digest
+from moestat.experiment import Cell, SettingsModel
+from moestat.losses import task_routing
+from moestat.papers.task_routing.knowledge import Knowledge
+from moestat.papers.task_routing.knowledge_sources import Source
+from moestat.papers.task_routing.template import END
+from moestat.status import Status
+
+CUTS = ("start", "recall", "rest")
+"""Where a sentence was cut: so many entities were shown (none, the subject, both)."""
+
+
+class Settings(SettingsModel):
+    """Settings of a cell; the defaults are the paper's, *ours* where it does not say."""
+
+    tasks: int = Field(10, ge=1, description="K")
+    templates: int = Field(5, ge=1, description="templates per task")
+    pairs: int = Field(200, ge=2, description="pairs per task")
+    experts: int = Field(5, ge=1, description="E; the expert of task k is k mod E")
+    loss: Literal["ce", "load_balance", "router"] = Field("ce", description="cross-entropy alone, or with one of two")
+    weight: float = Field(0.2, ge=0, description="lambda, weight of the auxiliary loss")
+    gate: bool = Field(True, description="ours: whether the expert's output is multiplied with its probability")
+    split: Literal["sentences", "pairs"] = Field("sentences", description="what is held out")
+    test_share: float = Field(0.2, gt=0, lt=1)
+    epochs: int = Field(50, ge=1)
+    rate: float = Field(0.006, gt=0)
+    decay: float = Field(0.98, gt=0, le=1, description="factor of the rate after an epoch")
+    batch: int = Field(64, ge=1)
+    width: int = Field(30, ge=1)
+    hidden: int = Field(10, ge=1, description="neurons of an expert")
+    heads: int = Field(10, ge=1, description="must divide width")
+    completions: int = Field(1000, ge=1, description="ours: test sentences that are cut and completed (all if fewer)")
+    shared_subjects: float = Field(0.1, ge=0, le=1, description="ours: share of subjects from a pool of all tasks")
+    subject_first: float = Field(0.6, ge=0, le=1, description="ours: share of templates that start with the subject")
+    file: str = Field("", description="the user's own JSON lines; synthetic knowledge when empty")
+    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _file(cls, given: Any) -> Any:
+        return with_digest(given)
+
+    @field_validator("heads")
+    @classmethod
+    def _heads(cls, heads: int, info: Any) -> int:
+        width = info.data.get("width", 0)
+        if width % heads:
+            raise ValueError(f"heads is {heads}; it must divide width, which is {width}")
+        return heads
+
+    def source(self) -> Source:
+        """Return where the knowledge comes from."""
+        return Source.parse(
+            f"{self.tasks}x{self.templates}x{self.pairs}",
+            file=self.file,
+            file_sha256=self.file_sha256,
+            shared_subjects=self.shared_subjects,
+            subject_first=self.subject_first,
+        )
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+    """Train and evaluate one model per replicate.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``accuracy``: share of the completed sentences that are in the dataset; ``accuracy_by_cut`` (cut): the same by
+        where the sentence was cut: before the subject (``start``), with the object still to be recalled (``recall``)
+        or after the object (``rest``). Over the tokens of the test sentences: ``mutual_information`` of task and
+        expert in bits, ``information_limit``: that of the experts the router loss asks for, ``usage_entropy`` of the
+        experts in bits, ``top_share`` of a task's favourite expert, ``routed_as_asked``: share sent to expert k mod E
+        of their task k, among tokens whose prefix one task alone generates, ``ambiguous_share``: the other tokens,
+        ``routing`` (task, expert): share of the task's tokens. ``curve`` (epoch): training cross-entropy in nats per
+        token, ``train_loss``: its last value, ``tokens`` in the vocabulary.
+    """
+    # imported here: torch is optional, and a study file can be checked without it
+    try:
+        from moestat.papers.task_routing.transformer_training import one_thread
+    except ImportError as error:
+        raise ImportError(
+            f'this experiment needs PyTorch ({error}); install it: pip install "moestat[neural]"'
+        ) from error
+
+    settings = Settings.model_validate(dict(cell.settings))
+    with one_thread():
+        rows = [_replicate(cell, settings, replicate) for replicate in replicates]
+    dims = {"routing": ("task", "expert"), "curve": ("epoch",), "accuracy_by_cut": ("cut",)}
+    variables = {name: (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows])) for name in rows[0]}
+    coords = {
+        "replicate": np.asarray(replicates, dtype=np.int64),
+        "cut": np.array(CUTS, dtype=object),
+        "task": np.arange(1, settings.tasks + 1),
+        "expert": np.arange(1, settings.experts + 1),
+        "epoch": np.arange(1, settings.epochs + 1),
+    }
+    return xr.Dataset(variables, coords=coords)
+
+
+def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]:
+    from moestat.papers.task_routing import transformer_training as training
+    from moestat.papers.task_routing.task_transformer import Shape, TaskTransformer
+
+    source = settings.source()
+    data = source.identity
+    knowledge = source.draw(cell.generator(replicate, "knowledge", **data))
+    sentences = knowledge.sentences
+    split = {**data, "split": settings.split, "test_share": settings.test_share}
+    train_rows, test_rows = training.holdout(
+        sentences, settings.split, settings.test_share, cell.generator(replicate, "split", **split)
+    )
+    shape = Shape(
+        vocabulary=len(knowledge.vocabulary),
+        length=knowledge.max_length,
+        experts=settings.experts,
+        width=settings.width,
+        hidden=settings.hidden,
+        heads=settings.heads,
+    )
+    start = cell.generator(replicate, "start", tokens=shape.vocabulary, experts=shape.experts, width=shape.width)
+    model = TaskTransformer(shape, start, gate=settings.gate)
+    plan = training.Training(
+        loss=settings.loss,
+        weight=settings.weight,
+        epochs=settings.epochs,
+        rate=settings.rate,
+        decay=settings.decay,
+        batch=settings.batch,
+    )
+    curve = training.train(model, sentences, train_rows, plan, cell.generator(replicate, "batches", **split))
+    finite = bool(np.isfinite(curve).all())
+    status = Status.CONVERGED if finite else Status.NOT_FINITE
+    return {
+        **_completions(model, knowledge, test_rows, settings, cell.generator(replicate, "cuts", **split)),
+        **_routing(training.experts_chosen(model, sentences, test_rows), knowledge, test_rows, settings),
+        "curve": curve,
+        "train_loss": float(curve[-1]),
+        "tokens": shape.vocabulary,
+        "status": int(status),
+        "message": f"The training ran its {settings.epochs} epochs." if finite else status.sentence,
+        "iterations": settings.epochs * -(-train_rows.shape[0] // settings.batch),
+    }
+
+
+def _routing(expert: np.ndarray, knowledge: Knowledge, rows: np.ndarray, settings: Settings) -> dict[str, Any]:
+    """Measure how the experts of the tokens of some sentences follow the tasks."""
+    real = expert >= 0
+    expert, task = expert[real], np.broadcast_to(knowledge.sentences.task[rows, None], expert.shape)[real]
+    asked = np.arange(settings.tasks) % settings.experts
+    counts, wanted = np.zeros((2, settings.experts, settings.tasks))
+    np.add.at(counts, (expert, task), 1.0)
+    wanted[asked, np.arange(settings.tasks)] = counts.sum(axis=0)
+    single = knowledge.prefixes.compatible[knowledge.prefix_of[rows][real]].sum(axis=1) == 1
+    return {
+        "mutual_information": task_routing.mutual_information(counts),
+        "information_limit": task_routing.mutual_information(wanted),
+        "usage_entropy": task_routing.usage_entropy(counts),
+        "top_share": task_routing.top_share(counts),
+        "routed_as_asked": float(np.mean(expert[single] == asked[task[single]])),
+        "ambiguous_share": float(np.mean(~single)),
+        "routing": (counts / counts.sum(axis=0)).T,
+    }
+
+
+def _completions(
+    model: Any, knowledge: Knowledge, rows: np.ndarray, settings: Settings, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Cut test sentences at random, complete them, and return the shares that are sentences of the dataset."""
+    from moestat.papers.task_routing import transformer_training as training
+
+    sentences = knowledge.sentences
+    chosen = rng.permutation(rows)[: settings.completions]
+    tokens, length = sentences.tokens[chosen], sentences.length[chosen]
+    cut = rng.integers(1, length)
+    right = training.in_dataset(knowledge, training.complete(model, tokens, cut, knowledge.token_id[END]))
+    named = (tokens >= len(knowledge.words)) & (np.arange(tokens.shape[1]) < cut[:, None])
+    shown = named.sum(axis=1)
+    parts = [right[shown == i] for i in range(len(CUTS))]
+    by_cut = np.array([part.mean() if part.size else np.nan for part in parts])
+    return {"accuracy": float(right.mean()), "accuracy_by_cut": by_cut}

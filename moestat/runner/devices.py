@@ -1,0 +1,41 @@
+"""What computes: the device an experiment may use, the GPUs that are visible, the number of processes."""
+
+from __future__ import annotations
+
+import os
+
+from moestat.errors import InputError
+from moestat.runner.plan import Plan
+
+
+def resolve_device(asked: str, made: Plan) -> str:
+    """Return the device to compute on: ``auto`` takes a GPU only for an experiment whose ``DEVICES`` name it."""
+    from moestat.arrays import DeviceError
+    from moestat.arrays import resolve_device as resolve
+
+    able = getattr(made.experiment, "DEVICES", None)
+    if asked == "auto" and "cuda" not in (able or ()):
+        return "cpu"
+    if able is not None and asked not in ("auto", *able):
+        raise InputError(f"--device is {asked}; experiment {made.module_name} computes on {', '.join(able)}")
+    try:
+        return resolve(asked)
+    except (DeviceError, ValueError) as error:
+        raise InputError(f"--device: {error}") from None
+
+
+def default_jobs() -> int:
+    """Return the number of processors that this process may use."""
+    import joblib
+
+    return int(joblib.cpu_count())
+
+
+def visible_gpus() -> tuple[str, ...]:
+    """Return the GPUs that may be used, as ``CUDA_VISIBLE_DEVICES`` names them."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is not None:
+        return tuple(part.strip() for part in named.split(",") if part.strip())
+    import cupy
+
+    return tuple(str(number) for number in range(cupy.cuda.runtime.getDeviceCount()))

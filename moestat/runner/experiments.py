@@ -1,0 +1,105 @@
+"""Find the experiment that a study file names: a module of one paper's folder, or a user's own by import path."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+from moestat.errors import InputError
+from moestat.sentences import listed, nearest
+from moestat.study.load import StudyFile
+
+
+def search_path(study_file: StudyFile) -> list[str]:
+    """Return the folders in which a user's own experiment is looked up: the study's, then the current one."""
+    return [str(study_file.path.resolve().parent), str(Path.cwd().resolve())]
+
+
+def extend_path(folders: Iterable[str]) -> None:
+    """Append ``folders`` to the import path, after everything that is installed."""
+    for folder in folders:
+        if folder not in sys.path:
+            sys.path.append(folder)
+
+
+def resolve(study_file: StudyFile) -> str:
+    """Return the import path of the study's experiment.
+
+    Raises
+    ------
+    InputError
+        If no such module is found.
+    """
+    name = study_file.study.experiment
+    where = f"{study_file.shown}: experiment"
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise InputError(f"{where} is {name!r}; allowed are the name of an experiment or an import path")
+    extend_path(search_path(study_file))
+    built_in = own_experiments()
+    candidates = [built_in.get(name, name)]
+    for candidate in candidates:
+        try:
+            if importlib.util.find_spec(candidate) is not None:
+                return candidate
+        except (ImportError, ValueError):  # a parent package that does not exist, or is no package
+            continue
+    raise InputError(
+        f"{where} is {name!r}, which is not found{nearest(name, built_in) or '.'} "
+        f"Allowed are the experiments of moestat ({listed(built_in)}) and any import path"
+    )
+
+
+def own_experiments() -> dict[str, str]:
+    """Return name -> import path of the experiments that moestat comes with, in the order of their names.
+
+    An experiment is a module of a paper's folder that defines ``Settings`` and ``run``; none is imported for it.
+    """
+    papers = Path(__file__).resolve().parents[1] / "papers"
+    texts = {path: path.read_text(encoding="utf-8") for path in papers.glob("*/*.py")}
+    paths = [path for path, text in texts.items() if "\nclass Settings(" in text and "\ndef run(" in text]
+    return {path.stem: f"moestat.papers.{path.parent.name}.{path.stem}" for path in sorted(paths, key=lambda p: p.stem)}
+
+
+def load(module_name: str, where: str) -> ModuleType:
+    """Import an experiment and check that it keeps the contract of :mod:`moestat.experiment`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be imported, or lacks ``Settings`` or ``run``.
+    """
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # a user's module can fail at import in any way; all of them are told in a sentence
+        extra = ""
+        if isinstance(error, ModuleNotFoundError) and error.name in ("torch", "cupy", "distributed"):
+            names = {"torch": "neural", "cupy": "cuda13", "distributed": "cluster"}
+            extra = f'; install it with: pip install "moestat[{names[error.name]}]"'
+        raise InputError(
+            f"{where}: experiment {module_name!r} cannot be imported: "
+            f"{type(error).__name__}: {error}{place(error)}{extra}"
+        ) from None
+    missing = [name for name in ("Settings", "run") if not hasattr(module, name)]
+    if missing:
+        raise InputError(
+            f"{where}: experiment {module_name!r} has no {' and no '.join(missing)}; "
+            "an experiment is a module with a class Settings and a function run(cell, replicates, *, device)"
+        )
+    return module
+
+
+def place(error: BaseException) -> str:
+    """Return where an exception was raised, as `` (file.py line 12)``, or an empty text."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({os.path.basename(error.filename)} line {error.lineno})"
+    if trace is None or "importlib" in trace.tb_frame.f_code.co_filename:
+        return ""
+    return f" ({os.path.basename(trace.tb_frame.f_code.co_filename)} line {trace.tb_lineno})"

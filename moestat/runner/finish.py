@@ -1,0 +1,85 @@
+"""The end of a run: collect the shards, write ``results.nc`` and the manifest, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moestat import fingerprint
+from moestat.runner import manifest, store
+from moestat.runner.plan import Plan
+from moestat.runner.request import Request
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass
+class Result:
+    """What a run left behind. ``dataset`` and ``report`` are None for one part of a study."""
+
+    request: Request
+    plan: Plan
+    folder: Path
+    tally: dict[str, int]
+    dataset: xr.Dataset | None = None
+    report: Any = None
+    notes: list[str] = field(default_factory=list)
+
+
+def finish(result: Result, scan: store.Scan, code: Mapping[str, str]) -> None:
+    """Collect a scan into ``results.nc``, write the manifest, and report."""
+    from moestat.runner import collect, results
+
+    request, made, root = result.request, result.plan, result.folder
+    dataset, remarks = collect.collect(scan)
+    result.notes.extend(remarks)
+    provenance = describe(request, made, scan, code, result)
+    dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
+    dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}
+    results.write(root, dataset)
+    extra = {"state": "collected", "notes": result.notes, "tally": result.tally, "updated": provenance["date"]}
+    manifest.write(root, manifest.describe(request, made, scan, code, extra))
+    result.dataset = dataset
+    if request.report:
+        result.report = write_report(result, provenance)
+
+
+def describe(request: Request, made: Plan, scan: store.Scan, code: Mapping[str, str], result: Result) -> dict[str, Any]:
+    """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
+    study = made.study_file.study
+    versions = manifest.versions()
+    return {
+        "title": study.title,
+        "study": made.study_file.name,
+        "preset": made.preset_name,
+        "paper": study.paper,
+        "source": study.source,
+        "experiment": made.module_name,
+        "seed": made.seed,
+        "command": request.command(part=False),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
+        "moestat_version": versions["moestat"],
+        "code": fingerprint.digest(code),
+        **{f"count_{key}": value for key, value in result.tally.items()},
+        "accepted_stale": list(scan.accepted),
+        "notes": list(result.notes),
+    }
+
+
+def write_report(result: Result, provenance: Mapping[str, Any]) -> Any:
+    """Write tables, figures and the HTML report; return what prints the tables."""
+    from moestat.report.write import write_outputs
+
+    assert result.dataset is not None
+    return write_outputs(
+        result.dataset,
+        result.plan.study_file.study,
+        result.plan.preset_name,
+        result.folder,
+        provenance=dict(provenance),
+    )

@@ -1,0 +1,83 @@
+"""``manifest.json``: what a folder holds and how it came about. It can be made again from the shards at any time."""
+
+from __future__ import annotations
+
+import functools
+import json
+import platform
+import sys
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from moestat import __version__, files
+from moestat.runner.plan import Plan
+from moestat.runner.request import Request
+from moestat.runner.store import Scan
+
+NAME = "manifest.json"
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Return the versions of what computes."""
+    found = {"moestat": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    for name in ("numpy", "scipy", "statsmodels", "xarray", "torch"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def describe(
+    request: Request, plan: Plan, scan: Scan, code: Mapping[str, str], extra: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the manifest of a folder."""
+    cells = []
+    for planned in plan.cells:
+        entries = scan.usable.get(planned.digest, [])
+        cells.append(
+            {
+                "arm": planned.cell.arm,
+                "coords": dict(planned.cell.coords),
+                "digest": planned.digest,
+                "replicates": sum(scan.done(planned.digest)),
+                "failed": len(scan.failures(planned.digest)),
+                "seconds": round(sum(entry.seconds for entry in entries), 3),
+                "devices": sorted({str(entry.made["device"]) for entry in entries}),
+                "shards": sorted(f"{entry.path.parent.name}/{entry.path.name}" for entry in entries),
+            }
+        )
+    return {
+        "study": plan.study_file.name,
+        "file": plan.study_file.shown,
+        "title": plan.study_file.study.title,
+        "preset": plan.preset_name,
+        "experiment": plan.module_name,
+        "seed": plan.seed,
+        "request": request.recorded,
+        "command": request.command(),
+        "versions": versions(),
+        "executable": sys.executable,
+        "code": dict(code),
+        "accepted_stale": list(scan.accepted),
+        "quarantined": list(scan.quarantined),
+        "cells": cells,
+        **extra,
+    }
+
+
+def write(root: Path, content: Mapping[str, Any]) -> None:
+    """Put the manifest in place."""
+    files.write_json(root / NAME, dict(content))
+
+
+def read(root: Path) -> dict[str, Any]:
+    """Return the manifest of a folder, empty if there is none that can be read (it is only a cache)."""
+    try:
+        content = json.loads((root / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,94 @@
+"""``status STUDY``: what is done, missing, failed and stale in a folder, and the command that completes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from moestat import fingerprint
+from moestat.runner import lock, manifest, store
+from moestat.runner.plan import Plan
+from moestat.runner.request import Request
+from moestat.runner.run import folder_of, make_plan
+from moestat.status import Status
+
+
+def recorded(request: Request, study_name: str) -> Request:
+    """Fill in what the last run of the folder was asked for, where the request does not say otherwise."""
+    kept = manifest.read(folder_of(request, study_name)).get("request", {})
+    changes: dict[str, Any] = {}
+    for key in ("replicates", "seed", "block"):
+        if getattr(request, key) is None and isinstance(kept.get(key), int):
+            changes[key] = kept[key]
+    if not request.settings and isinstance(kept.get("settings"), dict):
+        changes["settings"] = kept["settings"]
+    return replace(request, **changes)
+
+
+def look(request: Request) -> tuple[Request, Plan, Path, store.Scan, dict[str, str]]:
+    """Return the completed request, its plan, the folder, and what is in it."""
+    from moestat.study import load
+
+    path = load.find(request.study)
+    request = recorded(request, path.stem)
+    made = make_plan(request)
+    root = folder_of(request, made.study_file.name)
+    code = fingerprint.fingerprint(made.module_name)
+    return request, made, root, store.scan(root, made, code), code
+
+
+def overview(made: Plan, scan: store.Scan) -> list[dict[str, Any]]:
+    """Return one row for each cell: arm, coordinates, and the number of replicates done, missing, failed, stale."""
+    rows = []
+    for planned in made.cells:
+        done = sum(scan.done(planned.digest))
+        failures = scan.failures(planned.digest)
+        stale = {r for entry in scan.stale.get(planned.digest, []) for r in entry.replicates if r < made.replicates}
+        rows.append(
+            {
+                "arm": planned.cell.arm,
+                **planned.cell.coords,
+                "done": done,
+                "missing": made.replicates - done,
+                "failed": len(failures),
+                "stale": len(stale),
+                "how": ", ".join(_counted(failures)),
+            }
+        )
+    return rows
+
+
+def _counted(failures: Mapping[int, int]) -> list[str]:
+    kinds = [Status(status).name for status in failures.values()]
+    return [f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)]
+
+
+def advice(request: Request, made: Plan, root: Path, scan: store.Scan) -> str:
+    """Return what to do next, as a command."""
+    tally = scan.tally()
+    plain = replace(request, part=None)
+    if scan.stale:
+        told = "; ".join(list(store.reasons(scan))[:3])
+        return f"Stale results ({told}): compute them again with: {plain.command()} --replace-stale"
+    if tally["missing"]:
+        return f"Complete it with: {plain.command()}"
+    if not (root / "results.nc").is_file():
+        return f"All replicates are there; collect them with: {plain.command('collect')}"
+    return f"Complete. Make the report again with: {plain.command('report')}"
+
+
+def running(root: Path) -> list[str]:
+    """Say who works in the folder."""
+    lines = []
+    for path in sorted((root / "locks").glob("*.json")):
+        try:
+            owner = json.loads(path.read_text())
+        except (OSError, ValueError):  # it has just ended, or is just beginning
+            continue
+        if lock.ended(owner):  # killed; the next run takes its lock over
+            continue
+        lines.append(f"{path.stem}: process {owner.get('pid')} on {owner.get('host')}, since {owner.get('since')}")
+    return lines

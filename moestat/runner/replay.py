@@ -1,0 +1,157 @@
+"""``replay STUDY ARM N REPLICATE``: compute a replicate from its identity alone, compare it with the stored one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moestat import fingerprint
+from moestat.errors import InputError
+from moestat.runner import contract, experiments, shard, store, worker
+from moestat.runner.devices import resolve_device
+from moestat.runner.plan import Plan, PlannedCell
+from moestat.runner.run import cache_of
+from moestat.runner.shard import Variable
+from moestat.sentences import listed, nearest, show
+from moestat.status import Status
+
+
+@dataclass
+class Replay:
+    """A replicate computed again. ``differences`` is None when nothing is stored to compare with."""
+
+    planned: PlannedCell
+    replicate: int
+    variables: dict[str, Variable]
+    attrs: dict[str, Any]
+    stored: dict[str, Variable] | None = None
+    differences: dict[str, str] | None = None
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def equal(self) -> bool:
+        """Whether what is stored is the same, bit for bit (True if nothing is)."""
+        return not self.differences
+
+
+def parse_place(made: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
+    """Understand ``ARM VALUE... REPLICATE``, one value (``1000`` or ``n=1000``) for each axis of the grid.
+
+    Raises
+    ------
+    InputError
+        It says which arms, values or replicates there are.
+    """
+    axes = list(made.axes)
+    usage = f"the study needs: replay {made.study_file.name} ARM {' '.join(a.upper() for a in axes)} REPLICATE"
+    if len(words) != len(axes) + 2:
+        raise InputError(f"{usage}; {len(words)} words were given")
+    arm, *values, replicate = words
+    names = [a.name for a in made.arms]
+    if arm not in names:
+        raise InputError(f"there is no arm {arm!r}{nearest(arm, names) or ';'} allowed are {listed(names)}")
+    coords: dict[str, Any] = {}
+    for at, word in enumerate(values):
+        key, equals, rest = word.partition("=")
+        axis, text = (key, rest) if equals else (axes[at], word)
+        if axis not in axes:
+            raise InputError(f"there is no axis {axis!r}; allowed are {listed(axes)}")
+        if axis in coords:
+            raise InputError(f"{usage}; {axis} was given twice")
+        coords[axis] = _coordinate(made, axis, text)
+    planned = made.by_slot.get(_slot(arm, coords))
+    if planned is None:
+        raise InputError(f"arm {arm!r} has no cell at {coords}")
+    if not replicate.isdigit() or int(replicate) >= 2**32:
+        raise InputError(f"the replicate is {replicate!r}; allowed are 0 to 4294967295")
+    return planned, int(replicate)
+
+
+def _slot(arm: str, coords: Mapping[str, Any]) -> str:
+    from moestat.runner.plan import slot_text
+
+    return slot_text(arm, coords)
+
+
+def _coordinate(made: Plan, axis: str, text: str) -> Any:
+    for value in made.axes[axis]:
+        if str(value) == text or str(value).lower() == text:
+            return value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                if float(text) == value:
+                    return value
+            except ValueError:
+                continue
+    raise InputError(f"{axis} is {text!r}; on the grid are {listed(made.axes[axis])}")
+
+
+def replay(made: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replicate: int, device: str) -> Replay:
+    """Compute one replicate alone and compare it with the stored one."""
+    code = fingerprint.fingerprint(made.module_name)
+    context = worker.Context(
+        module_name=made.module_name,
+        search_path=tuple(experiments.search_path(made.study_file)),
+        root="",
+        cache=cache_of(out),
+        device=resolve_device(device, made),
+        parent=os.getpid(),
+    )
+    module = worker.enter_process(context)
+    try:
+        with worker.one_thread():
+            dataset = module.run(planned.cell, [replicate], device=context.device)
+        variables, attrs = contract.check(dataset, planned.cell, [replicate])
+    except (Exception, SystemExit) as error:  # a replicate that raises is a result like any other
+        variables, attrs = contract.failed([replicate], Status.RAISED, worker.describe(error)), {}
+    result = Replay(planned, replicate, variables, attrs)
+    _compare(result, scan, code)
+    return result
+
+
+def _compare(result: Replay, scan: store.Scan, code: Mapping[str, str]) -> None:
+    digest = result.planned.digest
+    entries = store.in_order(scan.usable.get(digest, [])) + store.in_order(scan.stale.get(digest, []))
+    for entry in entries:
+        if result.replicate not in entry.replicates:
+            continue
+        header, stored = shard.read(entry.path)
+        if entry.why:
+            result.remarks.append(f"the stored replicate is stale: {', '.join(entry.why)}")
+        if header.made["device"] != "cpu":
+            result.remarks.append(f"the stored replicate was computed on {header.made['device']}")
+        row = header.replicates.index(result.replicate)
+        result.stored = {
+            name: Variable(v.dims, v.values[row : row + 1] if "replicate" in v.dims else v.values)
+            for name, v in stored.items()
+        }
+        result.differences = {}
+        measured = {name for name, variable in result.variables.items() if variable.measured}
+        if measured:
+            result.remarks.append(f"measurements of the machine, which are not compared: {', '.join(sorted(measured))}")
+        for name in sorted((result.stored.keys() | result.variables.keys()) - measured):
+            told = difference(result.stored.get(name), result.variables.get(name))
+            if told:
+                result.differences[name] = told
+        return
+
+
+def difference(old: Variable | None, new: Variable | None) -> str:
+    """Say how two variables differ, or return an empty text if they are equal bit for bit."""
+    if old is None or new is None:
+        return "is not stored" if old is None else "is not computed any more"
+    a, b = old.values, new.values
+    if a.dtype.kind in "OUT" or b.dtype.kind in "OUT":
+        same = a.shape == b.shape and all(str(x) == str(y) for x, y in zip(a.ravel(), b.ravel(), strict=True))
+        return "" if same else f"stored {show(str(a.ravel()[0]))}, now {show(str(b.ravel()[0]))}"
+    if a.shape != b.shape:
+        return f"has the shape {b.shape}, stored is {a.shape}"
+    if np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
+        return ""
+    gap = np.max(np.abs(np.asarray(a, dtype=float) - np.asarray(b, dtype=float)))
+    return f"differs by at most {gap:.3g}"

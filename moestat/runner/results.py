@@ -1,0 +1,63 @@
+"""``results.nc``: the collected dataset, written whole or not at all, and read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from moestat import files
+from moestat.errors import InputError, UserError
+
+NAME = "results.nc"
+LISTS = ("accepted_stale", "notes")
+
+
+def write(root: Path, dataset: xr.Dataset) -> Path:
+    """Put the dataset in place as netCDF.
+
+    The file is made in memory: HDF5 that meets a full disk leaves half a file and an object that cannot be closed.
+    """
+    path = root / NAME
+    files.write(path, bytes(dataset.to_netcdf(engine="h5netcdf")))
+    return path
+
+
+def provenance(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the attributes of a results file as plain values; texts of several lines that are lists as lists."""
+    found: dict[str, Any] = {}
+    for key, value in dataset.attrs.items():
+        plain = np.asarray(value).ravel().tolist()
+        found[str(key)] = plain[0] if len(plain) == 1 else plain or ""
+    for key in LISTS:
+        found[key] = [line for line in str(found.get(key, "")).split("\n") if line]
+    return found
+
+
+def read(path: Path, *, made_by: str = "") -> xr.Dataset:
+    """Read a results file into memory.
+
+    Parameters
+    ----------
+    path : Path
+    made_by : str
+        The command that makes it, for the message where it is missing.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    UserError
+        If it is not a dataset.
+    """
+    if not path.is_file():
+        raise InputError(f"there is no {path}" + (f"; run the study with: {made_by}" if made_by else ""))
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as dataset:
+            return dataset.load()
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(
+            f"{path} cannot be read as netCDF: {error}; make it again with the subcommand collect"
+        ) from None

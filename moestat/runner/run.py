@@ -1,0 +1,330 @@
+"""Run a study: compute what is missing, collect, report.
+
+The order of events: read the study file, make the plan, take the lock, look at what is there, compute the missing
+blocks (the worker writes each shard as soon as it is done), collect the shards into ``results.nc``, report. It can be
+killed anywhere; the next run computes what is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from moestat import files, fingerprint
+from moestat.errors import InputError, StaleError, UserError
+from moestat.runner import experiments, lock, manifest, plan, pool, store, worker
+from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
+from moestat.runner.finish import Result, finish
+from moestat.runner.progress import Estimate, Progress
+from moestat.runner.request import Request
+from moestat.status import Status
+from moestat.study import load
+
+SHOWN = 3  # exceptions that are shown while a study runs
+
+
+class InterruptedRunError(UserError):
+    """The user (or the batch system) stopped the run."""
+
+    exit_code = 130
+
+
+def folder_of(request: Request, study_name: str) -> Path:
+    """Return the folder of a study's preset."""
+    return request.out / study_name / request.preset
+
+
+def cache_of(out: Path) -> str:
+    """Return the folder of what cells share: the user's, or ``cache`` beside the studies."""
+    return os.environ.get("MOESTAT_CACHE") or str((out / "cache").resolve())
+
+
+def make_plan(request: Request) -> plan.Plan:
+    """Read the study file and make the plan that a request asks for.
+
+    The folder of all results is told to experiments that read other studies' results, by ``MOESTAT_OUTPUTS``.
+    """
+    os.environ["MOESTAT_OUTPUTS"] = str(request.out.resolve())
+    overrides = plan.Overrides(request.replicates, request.seed, request.block, request.settings)
+    return plan.make(load.read(request.study), request.preset, overrides)
+
+
+def run(request: Request) -> Result:
+    """Compute what is missing of a study, collect it and report.
+
+    Raises
+    ------
+    InputError, StaleError, UserError
+        If the study file or the request is wrong, the folder holds stale results, or the disk or the lock stands in
+        the way. What was computed is kept in every case.
+    """
+    if request.fresh and request.part:
+        raise InputError("--fresh sets everything aside, so it cannot be given to one part of a study (--part)")
+    made = make_plan(request)
+    root = folder_of(request, made.study_file.name)
+    device = resolve_device(request.device, made)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        return _Run(request, made, root, device).locked()
+    except OSError as error:
+        raise files.disk_problem(error, root) from None
+
+
+class _Run:
+    def __init__(self, request: Request, made: plan.Plan, root: Path, device: str) -> None:
+        self.request, self.plan, self.root, self.device = request, made, root, device
+        self.code = fingerprint.fingerprint(made.module_name)
+        self.notes: list[str] = []
+        self.shown = 0
+        self.scan = store.Scan(made)
+
+    def say(self, text: str) -> None:
+        """Tell something now."""
+        self.progress.say(text)
+
+    def note(self, text: str) -> None:
+        """Tell something now, and in the report."""
+        self.notes.append(text)
+        self.say(text)
+
+    def locked(self) -> Result:
+        """Run under the lock of the folder."""
+        request = self.request
+        head = {"study": self.plan.study_file.name, "preset": request.preset, "pid": os.getpid()}
+        if request.part:
+            head["part"] = request.part_name
+        self.progress = Progress(None, head, total=0, done=0, failed=0, estimate=Estimate({}, {}), quiet=request.quiet)
+        name = "progress.json" if request.part is None else f"progress-{request.part_name}.json"
+        with lock.Lock(self.root, request.part_name, say=self.say) as held:
+            files.clean(self.root)
+            self._look()
+            tasks = self._tasks()
+            if tasks:
+                self._check_libraries()
+            self._save_manifest("running")
+            cache = os.environ.get("MOESTAT_CACHE")
+            try:
+                self._compute(tasks, held, self.root / name, head)
+            except KeyboardInterrupt as error:
+                files.clean(self.root)
+                raise self._interrupted(error) from None
+            finally:
+                _set_or_drop("MOESTAT_CACHE", cache)
+                for task in tasks:
+                    task.marker.unlink(missing_ok=True)
+            return self._finish()
+
+    def _check_libraries(self) -> None:
+        """Refuse to compute with what is not installed: every replicate would be recorded as failed."""
+        ours = self.plan.module_name.startswith("moestat.")  # a user's own may do without, for some settings
+        if ours and self.code.get("torch") == "absent" and self.request.backend != "dask":
+            raise InputError(
+                f'the study {self.plan.study_file.name} needs PyTorch; install it: pip install "moestat[neural]"'
+            )
+
+    # -- before -------------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """See what is there, and deal with what is stale as the request says."""
+        request, root = self.request, self.root
+        if request.fresh and (paths := list(store.listing(root))):
+            self.note(f"--fresh: {len(paths)} shards were set aside in {store.set_aside(root, paths)}")
+        self.scan = store.scan(root, self.plan, self.code)
+        for line in self.scan.quarantined:
+            self.note(f"set aside a damaged shard, to be computed again: {line}")
+        if self.scan.stale and request.replace_stale:
+            told = "; ".join(store.reasons(self.scan))
+            where = store.set_aside(root, [entry.path for entry in self.scan.stale_entries])
+            self.note(f"--replace-stale: {len(self.scan.stale_entries)} shards were set aside in {where} ({told})")
+            self.scan.stale = {}
+        elif self.scan.stale and request.accept_stale:
+            store.accept_stale(self.scan)
+            for line in self.scan.accepted:
+                self.say(f"--accept-stale: {line}")
+        store.refuse_stale(self.scan, root)
+
+    def _tasks(self) -> list[worker.Task]:
+        """The blocks with missing replicates, cut down to these; of one part, if a part is asked for."""
+        self.context = worker.Context(
+            module_name=self.plan.module_name,
+            search_path=tuple(experiments.search_path(self.plan.study_file)),
+            root=str(self.root.resolve()),
+            cache=cache_of(self.request.out),
+            device=self.device,
+            parent=0 if self.request.backend == "dask" else os.getpid(),
+        )
+        digest, flags, some = "", bytearray(), False
+        tasks = []
+        for number, block in enumerate(self.plan.blocks()):
+            if self.request.part is not None and number % self.request.part[1] != self.request.part[0] - 1:
+                continue
+            if digest != block.planned.digest:  # the blocks of a cell follow each other
+                digest = block.planned.digest
+                flags = self.scan.done(digest, retry=self.request.retry_failed)
+                some = any(flags)
+            missing = [r for r in block.replicates if not flags[r]] if some else block.replicates
+            if len(missing):
+                tasks.append(worker.Task(number, self.context, block.planned.cell, digest, missing))
+        for task in tasks:
+            task.marker.unlink(missing_ok=True)
+        return tasks
+
+    def _place(self, tasks: list[worker.Task]) -> pool.Place:
+        request = self.request
+        if request.backend == "dask":
+            return pool.Place("dask", -1, scheduler=request.scheduler)
+        if self.device == "cuda":
+            devices = visible_gpus()
+            return pool.Place("gpus", len(devices), devices=devices) if len(devices) > 1 else pool.Place("here", 1)
+        jobs = request.jobs or default_jobs()
+        return pool.Place("here" if jobs == 1 or not tasks else "loky", jobs)
+
+    # -- the work -----------------------------------------------------------------------------------------------
+
+    def _compute(self, tasks: list[worker.Task], held: lock.Lock, path: Path, head: Mapping[str, Any]) -> None:
+        with pool.opened(self._place(tasks)) as workers:
+            if not workers.ready:
+                self.say(f"the scheduler {self.request.scheduler} has no workers yet; waiting for the first one")
+            self._prepare(workers, tasks, path, head)
+            left: dict[str, int] = {}
+            for task in tasks:
+                left[task.digest] = left.get(task.digest, 0) + len(task.replicates)
+            tally = self.scan.tally()
+            sizes = {p.digest: p.size or 1.0 for p in self.plan.cells}
+            arms = {p.digest: p.cell.arm for p in self.plan.cells}
+            estimate = Estimate(sizes, left, workers.jobs, arms)
+            for digest, entries in self.scan.usable.items():
+                for entry in entries:
+                    estimate.learn(digest, len(entry.replicates), entry.seconds)
+            mine = sum(left.values())
+            total = tally["replicates"] if self.request.part is None else mine
+            self.progress = Progress(
+                path,
+                head,
+                total=total,
+                done=total - mine,
+                failed=tally["failed"] if self.request.part is None else 0,
+                estimate=estimate,
+                quiet=self.request.quiet,
+            )
+            outcomes = pool.run(workers, tasks, self._already_done, self.note)
+            with self.progress, contextlib.closing(outcomes):
+                for outcome in outcomes:
+                    self._take(outcome, held)
+
+    def _prepare(self, workers: pool.Pool, tasks: list[worker.Task], path: Path, head: Mapping[str, Any]) -> None:
+        """Do once what several cells share. What fails here the cells will meet again, and record."""
+        wanted = getattr(self.plan.experiment, "prerequisites", None)
+        if wanted is None or not tasks:
+            return
+        unique: dict[str, dict[str, Any]] = {}
+        for cell in {task.digest: task.cell for task in tasks}.values():
+            try:
+                found = wanted(cell)
+            except Exception as error:
+                self.note(f"what {cell.arm} shares with other cells cannot be told: {worker.describe(error)}")
+                continue
+            for prerequisite in found:
+                unique.setdefault(json.dumps(prerequisite, sort_keys=True, default=repr), prerequisite)
+        if not unique:
+            return
+        estimate = Estimate({}, {"shared": len(unique)}, workers.jobs)
+        quiet, unit = self.request.quiet, "results that cells share"
+        self.progress = Progress(
+            path, head, total=len(unique), done=0, failed=0, estimate=estimate, quiet=quiet, unit=unit
+        )
+        outcomes = pool.run_prepare(workers, self.context, list(unique.values()), self.note)
+        with self.progress, contextlib.closing(outcomes):
+            for problem, seconds in outcomes:
+                self.progress.add("shared", 1, bool(problem), seconds)
+
+    def _take(self, outcome: worker.Outcome, held: lock.Lock) -> None:
+        if outcome.disk:
+            raise UserError(f"{outcome.disk}. {self._resume()}")
+        failed = sum(s != Status.CONVERGED for s in outcome.status)
+        self._show_raised(outcome)
+        self.progress.add(outcome.digest, len(outcome.replicates), failed, outcome.seconds)
+        if outcome.code and dict(outcome.code) != self.code:
+            told = ", ".join(fingerprint.changes(self.code, outcome.code))
+            raise StaleError(
+                f"the code that computes changed while the study was running, or is another one on a worker ({told}); "
+                "start again in a fresh process"
+            )
+        if held.lost:
+            raise UserError(f"another run took over {self.root}; this one ends, and its shards are kept")
+
+    def _show_raised(self, outcome: worker.Outcome) -> None:
+        """Show the first exceptions at once: a mistake in an experiment should not wait for the end of the study."""
+        for replicate, status in zip(outcome.replicates, outcome.status, strict=True):
+            if status == Status.RAISED and self.shown < SHOWN:
+                self.shown += 1
+                label = self.plan.by_digest[outcome.digest][0].label
+                last = "; further ones are in the results only" if self.shown == SHOWN else ""
+                self.say(f"{label}, replicate {replicate} raised {outcome.messages.get(replicate, '')}{last}")
+
+    def _already_done(self, task: worker.Task) -> worker.Outcome | None:
+        """Find the shards of a task whose outcome was lost with its worker."""
+        from moestat.runner import shard
+
+        status: dict[int, int] = {}
+        for path in sorted(shard.folder(self.root, task.digest).glob(f"*{shard.SUFFIX}")):
+            try:
+                header, _ = shard.verified(path.read_bytes())
+            except shard.DamagedShardError:
+                continue
+            if header.code == self.code:
+                status |= dict(zip(header.replicates, header.status, strict=True))
+        if not all(r in status for r in task.replicates):
+            return None
+        return worker.Outcome(task.number, task.digest, task.replicates, [status[r] for r in task.replicates])
+
+    # -- after --------------------------------------------------------------------------------------------------
+
+    def _finish(self) -> Result:
+        self.scan = store.scan(self.root, self.plan, self.code)
+        if self.request.accept_stale:
+            store.accept_stale(self.scan)
+        tally = self.scan.tally()
+        result = Result(self.request, self.plan, self.root, tally, notes=self.notes)
+        if self.request.part is not None:
+            self._save_manifest("parts")
+            self.say(self._part_line(tally))
+            return result
+        finish(result, self.scan, self.code)
+        return result
+
+    def _part_line(self, tally: Mapping[str, int]) -> str:
+        rest = (
+            f"{tally['missing']} of {tally['replicates']} replicates are still missing"
+            if tally["missing"]
+            else "all are done"
+        )
+        return f"{self.request.part_name} is finished, {rest}; collect with: {self.request.command('collect')}"
+
+    def _save_manifest(self, state: str) -> None:
+        extra = {"state": state, "notes": self.notes, "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
+        manifest.write(self.root, manifest.describe(self.request, self.plan, self.scan, self.code, extra))
+
+    def _resume(self) -> str:
+        return f"What is done is kept; go on with: {self.request.command()}"
+
+    def _interrupted(self, error: KeyboardInterrupt) -> InterruptedRunError:
+        progress = self.progress
+        stopped = InterruptedRunError(
+            f"interrupted: {progress.done} of {progress.total} {progress.unit} are done and kept in {self.root}. "
+            f"Go on with: {self.request.command()}"
+        )
+        stopped.exit_code = getattr(error, "exit_code", 130)
+        return stopped
+
+
+def _set_or_drop(variable: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(variable, None)
+    else:
+        os.environ[variable] = value

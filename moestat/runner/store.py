@@ -1,0 +1,244 @@
+"""What is on the disk: the shards of a preset's folder, sorted into valid, stale, unused and damaged.
+
+The listing is the truth. Which replicates are there is decided by their numbers, not by the blocks that they were
+computed in, so blocks of any size, overlapping ones too, add up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from moestat import files, fingerprint
+from moestat.errors import StaleError, UserError
+from moestat.runner import shard
+from moestat.runner.plan import Plan, PlannedCell, slot_text
+from moestat.status import Status
+
+FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A shard that was read and verified; ``why`` says in what it differs from the plan, if it is stale."""
+
+    path: Path
+    digest: str
+    slot: str
+    replicates: tuple[int, ...]
+    status: tuple[int, ...]
+    code: Mapping[str, str]
+    made: Mapping[str, Any]
+    why: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """The time that the shard took."""
+        return float(self.made["seconds"])
+
+
+@dataclass
+class Scan:
+    """The shards of a folder, seen from a plan. ``usable`` is by the digest of the planned cell."""
+
+    plan: Plan
+    usable: dict[str, list[Entry]] = field(default_factory=dict)
+    stale: dict[str, list[Entry]] = field(default_factory=dict)
+    unused: list[Path] = field(default_factory=list)
+    quarantined: list[str] = field(default_factory=list)
+    accepted: list[str] = field(default_factory=list)
+
+    def done(self, digest: str, *, retry: bool = False) -> bytearray:
+        """Return one byte for each replicate of a cell: 1 where a shard holds it.
+
+        With ``retry`` a replicate that raised, or whose worker died, counts as missing.
+        """
+        flags = bytearray(self.plan.replicates)
+        for entry in self.usable.get(digest, []):
+            for replicate, status in zip(entry.replicates, entry.status, strict=True):
+                if replicate < len(flags) and not (retry and status in FAILED_FOR_GOOD):
+                    flags[replicate] = 1
+        return flags
+
+    def failures(self, digest: str) -> dict[int, int]:
+        """Return the status of each replicate that is there and did not converge."""
+        best: dict[int, int] = {}
+        for entry in reversed(in_order(self.usable.get(digest, []))):
+            for replicate, status in zip(entry.replicates, entry.status, strict=True):
+                if replicate < self.plan.replicates:
+                    best[replicate] = status
+        return {replicate: status for replicate, status in best.items() if status != Status.CONVERGED}
+
+    def tally(self) -> dict[str, int]:
+        """Count the replicates of the plan: all, done, missing, failed, and those of each status."""
+        counts = {"replicates": self.plan.total, "done": 0, "missing": 0, "failed": 0}
+        counts |= {status.name.lower(): 0 for status in Status}
+        for digest in self.plan.by_digest:
+            done, failures = sum(self.done(digest)), self.failures(digest)
+            counts["done"] += done
+            counts["failed"] += len(failures)
+            counts["converged"] += done - len(failures)
+            for status in failures.values():
+                counts[Status(status).name.lower()] += 1
+        counts["missing"] = counts["replicates"] - counts["done"]
+        return counts
+
+    @property
+    def stale_entries(self) -> list[Entry]:
+        """All stale shards."""
+        return [entry for entries in self.stale.values() for entry in entries]
+
+
+def in_order(entries: Sequence[Entry]) -> list[Entry]:
+    """Sort the shards of a cell: where two hold the same replicate, the first one counts.
+
+    Valid ones before accepted stale ones, then those without a failure for good, then by name. The clock has no say.
+    """
+    return sorted(
+        entries,
+        key=lambda e: (bool(e.why), any(s in FAILED_FOR_GOOD for s in e.status), e.path.parent.name, e.path.name),
+    )
+
+
+def listing(root: Path) -> Iterator[Path]:
+    """Yield the shard files below the folder of a preset, in order."""
+    try:
+        folders = sorted(p for p in (root / "shards").iterdir() if p.is_dir())
+    except FileNotFoundError:
+        return
+    for folder in folders:
+        yield from sorted(p for p in folder.iterdir() if p.name.endswith(shard.SUFFIX) and not p.name.startswith("."))
+
+
+def scan(root: Path, plan: Plan, code: Mapping[str, str]) -> Scan:
+    """Read and verify every shard, and sort it by what the plan asks for.
+
+    A shard is *valid* if its cell and code are the plan's. It is *stale* if its cell is the plan's but the code is
+    not, or if the plan has another cell (other settings, another seed) at its arm and coordinates. Otherwise it is
+    unused, and left alone. A damaged file is moved to ``quarantine/``.
+    """
+    result = Scan(plan)
+    for path in listing(root):
+        try:
+            header, _ = shard.verified(path.read_bytes())
+        except FileNotFoundError:  # another process set it aside
+            continue
+        except shard.DamagedShardError as error:
+            result.quarantined.append(f"{_quarantine(root, path)} ({error})")
+            continue
+        except UserError as error:
+            raise UserError(f"{path} {error}; use the version that wrote it, or another --out") from None
+        _sort(result, path, header, code)
+    return result
+
+
+def _sort(result: Scan, path: Path, header: shard.Header, code: Mapping[str, str]) -> None:
+    plan, digest, slot = result.plan, header.digest, slot_text(header.arm, header.coords)
+    why: list[str] = []
+    if digest in plan.by_digest:
+        target = digest
+        why = fingerprint.changes(header.code, code) if header.code != code else []
+    elif slot in plan.by_slot:
+        target = plan.by_slot[slot].digest
+        why = cell_changes(header.cell, plan.by_slot[slot])
+        if header.code != code:
+            why += fingerprint.changes(header.code, code)
+    else:
+        result.unused.append(path)
+        return
+    entry = Entry(path, digest, slot, header.replicates, header.status, header.code, header.made, tuple(why))
+    (result.stale if why else result.usable).setdefault(target, []).append(entry)
+
+
+def cell_changes(old: str, planned: PlannedCell) -> list[str]:
+    """Say in what an old cell's identity differs from the planned one."""
+    before, after = json.loads(old), json.loads(planned.cell.canonical)
+    found = []
+    for key in ("experiment", "seed"):
+        if before[key] != after[key]:
+            found.append(f"{key} {before[key]!r} -> {after[key]!r}")
+    absent = object()
+    for key in sorted(before["settings"].keys() | after["settings"].keys()):
+        a, b = before["settings"].get(key, absent), after["settings"].get(key, absent)
+        if a is absent:
+            found.append(f"setting {key} is new (now {b!r})")
+        elif b is absent:
+            found.append(f"setting {key} is gone (was {a!r})")
+        elif a != b:
+            found.append(f"setting {key} {a!r} -> {b!r}")
+    return found
+
+
+def reasons(result: Scan) -> dict[str, int]:
+    """Return each way in which stale shards differ, with the number of their replicates."""
+    counts: dict[str, int] = {}
+    for entry in result.stale_entries:
+        text = ", ".join(entry.why)
+        counts[text] = counts.get(text, 0) + len(entry.replicates)
+    return counts
+
+
+def refuse_stale(result: Scan, root: Path) -> None:
+    """Refuse to go on when there are stale shards.
+
+    Raises
+    ------
+    StaleError
+        It says what changed, and what the user may type.
+    """
+    if not result.stale:
+        return
+    told = [f"{text} ({count} replicates)" for text, count in sorted(reasons(result).items(), key=lambda i: -i[1])]
+    more = f"; and {len(told) - 4} more differences" if len(told) > 4 else ""
+    raise StaleError(
+        f"{root} holds results of another version of this study: {'; '.join(told[:4])}{more}. "
+        "Nothing was changed. Choose: --out FOLDER (keep both), --replace-stale (set these aside and compute them "
+        "again), --fresh (set everything aside), or --accept-stale (use them as they are; the report will say so)"
+    )
+
+
+def accept_stale(result: Scan) -> None:
+    """Use stale shards as if they were valid, and keep what is to be said about it."""
+    for text, count in reasons(result).items():
+        result.accepted.append(f"{count} replicates were accepted although stale: {text}")
+    for digest, entries in result.stale.items():
+        result.usable.setdefault(digest, []).extend(entries)
+    result.stale = {}
+
+
+def set_aside(root: Path, paths: Sequence[Path]) -> Path:
+    """Move shards to a new folder below ``set-aside/`` and return it; nothing is ever deleted."""
+    number = 1
+    while True:
+        target = root / "set-aside" / f"{number:03d}"
+        try:
+            target.mkdir(parents=True)
+            break
+        except FileExistsError:
+            number += 1
+    for path in paths:
+        place = target / path.parent.name
+        place.mkdir(exist_ok=True)
+        os.replace(path, place / path.name)
+    files.sync_folder(target)
+    return target
+
+
+def _quarantine(root: Path, path: Path) -> Path:
+    """Move a damaged file to ``quarantine/`` under its name and return where it is now."""
+    folder = root / "quarantine"
+    folder.mkdir(exist_ok=True)
+    target = folder / f"{path.parent.name}-{path.name}"
+    number = 1
+    while target.exists():
+        number += 1
+        target = folder / f"{path.parent.name}-{path.name}.{number}"
+    try:
+        os.replace(path, target)
+    except FileNotFoundError:  # another process was faster
+        return target
+    return target

@@ -1,0 +1,258 @@
+"""What a worker does: compute one block of one cell and put it on the disk, whatever happens on the way.
+
+The worker, not the parent, writes the shard, as soon as it is done. An exception in a block of several replicates
+halves the block, so that in the end only the replicates that cannot be computed carry the status ``RAISED``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from moestat import files, fingerprint
+from moestat.experiment import Cell
+from moestat.runner import experiments
+from moestat.status import Status
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all tasks of a run share."""
+
+    module_name: str
+    search_path: tuple[str, ...]
+    root: str
+    cache: str
+    device: str
+    parent: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """One block of one cell."""
+
+    number: int
+    context: Context
+    cell: Cell
+    digest: str
+    replicates: Sequence[int]
+
+    @property
+    def marker(self) -> Path:
+        """The file that exists while the task is computed; it has one line for each attempt."""
+        reps = self.replicates
+        return Path(self.context.root) / "running" / f"{self.digest[:20]}-{reps[0]}-{reps[-1]}-{len(reps)}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of a task: the status of each replicate, and what the parent must know."""
+
+    number: int
+    digest: str
+    replicates: Sequence[int] = ()
+    status: Sequence[int] = ()
+    messages: Mapping[int, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    code: Mapping[str, str] = field(default_factory=dict)
+    disk: str = ""
+    interrupted: bool = False
+
+
+def compute(task: Task) -> Outcome:
+    """Compute a task and write its shards; never raises for a failure of the experiment or of the disk."""
+    try:
+        return _compute(task, enter_process(task.context))
+    except OSError as error:
+        return Outcome(task.number, task.digest, disk=str(files.disk_problem(error, Path(task.context.root))))
+
+
+def prepare(context: Context, prerequisite: dict[str, Any]) -> tuple[str, float]:
+    """Do work that several cells share; return what went wrong, or an empty text, and the seconds it took."""
+    module = enter_process(context)
+    begin, problem = time.perf_counter(), ""
+    try:
+        with one_thread():
+            module.prepare(prerequisite, device=context.device)
+    except Exception as error:  # the cells that need it will meet it again, and record it
+        problem = describe(error)
+    return problem, time.perf_counter() - begin
+
+
+def record_death(task: Task, message: str) -> Outcome:
+    """Write down that the worker died twice while it computed these replicates."""
+    from moestat.runner import contract
+
+    variables = contract.failed(task.replicates, Status.WORKER_DIED, message)
+    code = fingerprint.fingerprint(task.context.module_name)
+    _store(task, task.replicates, variables, {}, code, 0.0)
+    return Outcome(
+        number=task.number,
+        digest=task.digest,
+        replicates=task.replicates,
+        status=[int(Status.WORKER_DIED)] * len(task.replicates),
+        messages=dict.fromkeys(task.replicates, message),
+        code=code,
+    )
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception as a sentence: type, text, and where it was raised."""
+    text = " ".join(str(error).split())[:500]
+    return (
+        f"{type(error).__name__}: {text}{experiments.place(error)}"
+        if text
+        else f"{type(error).__name__}{experiments.place(error)}"
+    )
+
+
+def _compute(task: Task, module: ModuleType) -> Outcome:
+    code = _code_at_import(task.context.module_name)
+    begin = time.perf_counter()
+    status: dict[int, int] = {}
+    messages: dict[int, str] = {}
+    task.marker.parent.mkdir(parents=True, exist_ok=True)
+    with open(task.marker, "a") as stream:
+        stream.write(f"{os.getpid()}\n")
+    for replicates, variables, attrs, seconds in _pieces(module, task.cell, task.replicates, task.context.device):
+        _store(task, replicates, variables, attrs, code, seconds)
+        status |= dict(zip(replicates, [int(s) for s in variables["status"].values], strict=True))
+        if "message" in variables:
+            bad = zip(replicates, variables["message"].values, strict=True)
+            messages |= {r: str(m) for r, m in bad if status[r] != Status.CONVERGED}
+    task.marker.unlink(missing_ok=True)
+    return Outcome(
+        number=task.number,
+        digest=task.digest,
+        replicates=task.replicates,
+        status=[status[r] for r in task.replicates],
+        messages=dict(list(messages.items())[:20]),
+        seconds=time.perf_counter() - begin,
+        code=code,
+    )
+
+
+def _pieces(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> Iterator[tuple[Any, ...]]:
+    """Yield (replicates, variables, attributes, seconds); the union of the pieces is the block."""
+    from moestat.runner import contract
+
+    begin = time.perf_counter()
+    try:
+        with one_thread():
+            dataset = module.run(cell, list(replicates), device=device)
+        variables, attrs = contract.check(dataset, cell, replicates)
+    except (Exception, SystemExit) as error:
+        if len(replicates) > 1:
+            half = len(replicates) // 2
+            yield from _pieces(module, cell, replicates[:half], device)
+            yield from _pieces(module, cell, replicates[half:], device)
+            return
+        variables, attrs = contract.failed(replicates, Status.RAISED, describe(error)), {}
+    yield replicates, variables, attrs, time.perf_counter() - begin
+
+
+def _store(
+    task: Task,
+    replicates: Sequence[int],
+    variables: Mapping[str, Any],
+    attrs: Mapping[str, Any],
+    code: Mapping[str, str],
+    seconds: float,
+) -> None:
+    from moestat.runner import contract, shard
+
+    content = shard.encode(
+        cell=task.cell.canonical,
+        arm=task.cell.arm,
+        coords=task.cell.coords,
+        code=code,
+        replicates=replicates,
+        status=contract.statuses(variables),
+        variables=variables,
+        attrs=attrs,
+        seconds=seconds,
+        created=time.time(),
+        device=task.context.device,
+    )
+    shard.write(Path(task.context.root), task.digest, content, replicates, code)
+
+
+_codes: dict[str, dict[str, str]] = {}
+_entered: set[Context] = set()
+
+
+def _code_at_import(module_name: str) -> dict[str, str]:
+    """Return the code's fingerprint as it was when this process first used it: what is on the disk may be newer."""
+    if module_name not in _codes:
+        _codes[module_name] = fingerprint.fingerprint(module_name)
+    return _codes[module_name]
+
+
+def enter_process(context: Context) -> ModuleType:
+    """Make a process fit to compute, and return the experiment's module. Cheap to repeat.
+
+    A worker process gets one thread for good, ignores Ctrl-C (which reaches the whole group: the parent decides), and
+    ends when its parent ends.
+    """
+    os.environ["MOESTAT_CACHE"] = context.cache
+    experiments.extend_path(context.search_path)
+    module = experiments.load(context.module_name, context.module_name)
+    _code_at_import(context.module_name)
+    if os.getpid() != context.parent and context not in _entered:
+        _entered.add(context)
+        _limit_for_good()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if context.parent:
+            watch_parent(context.parent)
+    return module
+
+
+def _limit_for_good() -> None:
+    import scipy.linalg  # noqa: F401  see one_thread
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+
+
+_watched: set[int] = set()
+
+
+def watch_parent(parent: int) -> None:
+    """End this process when its parent was killed, so that no orphan computes what the next run computes too."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    if parent not in _watched:
+        _watched.add(parent)
+        threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread: the order of BLAS sums, so the last bits, would depend on their number."""
+    import scipy.linalg  # noqa: F401  SciPy's own BLAS must be loaded for the limit to reach it
+    from threadpoolctl import threadpool_limits
+
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch is not None else 1
+    if torch is not None:
+        torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        if torch is not None:
+            torch.set_num_threads(before)

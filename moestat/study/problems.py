@@ -1,0 +1,107 @@
+"""From pydantic's errors to sentences that name the key, what is wrong and what is allowed."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from moestat.sentences import listed, nearest, show
+
+Loc = tuple[int | str, ...]
+
+
+def path_text(loc: Loc) -> str:
+    """Write a location as in the file: ``arms[1].settings.gate``."""
+    text = ""
+    for part in loc:
+        word = str(part) if str(part).isprintable() and part != "" else repr(part)
+        text += f"[{part}]" if isinstance(part, int) else f".{word}" if text else word
+    return text
+
+
+def problems(error: ValidationError, model: type[BaseModel], raw: object) -> list[tuple[Loc, str]]:
+    """Turn a validation error into (location, sentence) pairs, one for each location."""
+    found: dict[Loc, str] = {}
+    for item in error.errors(include_url=False, include_context=True):
+        loc = _in_data(raw, tuple(item["loc"]), item["type"])
+        sentence = _sentence(item, loc, model)
+        if loc in found and item["type"] not in ("extra_forbidden", "missing"):
+            sentence = f"is {show(item.get('input'))}, which is none of the types allowed here"
+        found[loc] = sentence
+    return list(found.items())
+
+
+def allowed_keys(model: type[BaseModel], loc: Loc) -> list[str]:
+    """Return the keys that are allowed in the table that holds the last part of ``loc``."""
+    here: Any = model
+    for part in loc[:-1]:
+        here = _step(here, part)
+    inner = _model_of(here)
+    return [] if inner is None else list(inner.model_fields)
+
+
+def _in_data(raw: object, loc: Loc, kind: str) -> Loc:
+    """Drop the parts of pydantic's location that are no keys of the file (union members, ``[key]``)."""
+    kept: list[int | str] = []
+    here: Any = raw
+    for part in loc:
+        listed_here = isinstance(here, Sequence) and not isinstance(here, str)
+        if isinstance(here, Mapping) and part in here or listed_here and isinstance(part, int) and part < len(here):
+            here = here[part]
+        elif kind == "missing":
+            kept.append(part)
+            break
+        else:
+            continue
+        kept.append(part)
+    return tuple(kept)
+
+
+def _sentence(item: Mapping[str, Any], loc: Loc, model: type[BaseModel]) -> str:
+    kind, value = item["type"], item.get("input")
+    if kind == "extra_forbidden":
+        allowed = allowed_keys(model, loc)
+        return f"is an unknown key{nearest(str(loc[-1]), allowed) or ';'} allowed here are {listed(allowed)}"
+    if kind == "missing":
+        return "is missing"
+    if kind in ("literal_error", "enum"):
+        expected = str(item.get("ctx", {}).get("expected", ""))
+        words = [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
+        hint = nearest(value, words) if isinstance(value, str) else ""
+        return f"is {show(value)}{hint or ';'} allowed are {expected}"
+    message = str(item["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if isinstance(value, Mapping) and kind in ("value_error", "assertion_error"):
+        return message
+    return f"is {show(value)}: {message[:1].lower()}{message[1:]}"
+
+
+def _step(annotation: Any, part: int | str) -> Any:
+    model = _model_of(annotation)
+    if model is not None:
+        field = model.model_fields.get(str(part))
+        return None if field is None else field.annotation
+    for member in _members(annotation):
+        origin, arguments = get_origin(member), get_args(member)
+        if origin is dict:
+            return arguments[1]
+        if origin in (list, tuple, set, frozenset) and arguments:
+            return arguments[0]
+    return None
+
+
+def _members(annotation: Any) -> list[Any]:
+    if get_origin(annotation) is Annotated:
+        return _members(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        return [inner for member in get_args(annotation) for inner in _members(member)]
+    return [] if get_origin(annotation) is Literal else [annotation]
+
+
+def _model_of(annotation: Any) -> type[BaseModel] | None:
+    for member in _members(annotation):
+        if isinstance(member, type) and issubclass(member, BaseModel):
+            return member
+    return None

@@ -1,0 +1,366 @@
+"""Verdicts: every kind of claim on data whose answer is known, and everything that must make a verdict inconclusive.
+
+Where a verdict depends on noise the seed is fixed and the rule is at least eight standard errors away, so that a
+correct program fails with probability below 1e-9 over the choice of seeds.
+"""
+
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from moestat import rounding
+from moestat.claims import verdicts
+from moestat.claims.verdicts import Estimate
+from moestat.status import Status
+from moestat.study.spec import Study
+
+N = [1000, 3000, 10000, 30000, 100000]
+
+
+def dataset(seed=0, slopes=(-0.5, -0.25), sd=0.1, replicates=10, sizes=N):
+    rng = np.random.default_rng(seed)
+    shape = (len(slopes), len(sizes), replicates)
+    common = rng.standard_normal((1, *shape[1:]))
+    n, slope = np.asarray(sizes, dtype=float)[None, :, None], np.asarray(slopes)[:, None, None]
+    loss = 3 * n**slope * np.exp(sd * common + 0.01 * rng.standard_normal(shape))
+    dims = ("arm", "n", "replicate")
+    names = [f"arm{i}" for i in range(len(slopes))]
+    return xr.Dataset(
+        {
+            "L3": (dims, loss),
+            "hit": (dims, rng.random(shape) < 0.5),
+            "fisher_L3": (dims[:2], (2 * n**-0.5 * np.ones((len(slopes), 1, 1)))[..., 0]),
+            "message": (dims, np.full(shape, "fine", dtype=object)),
+            "status": (dims, np.zeros(shape, dtype=np.int64)),
+        },
+        coords={"arm": names, "arm_label": ("arm", [f"arm {n}" for n in names]), "n": list(sizes)}
+        | {"replicate": np.arange(replicates)},
+    )
+
+
+def study(*claim, rates=(), arms=("arm0", "arm1"), **more):
+    return Study.model_validate(
+        {
+            "title": "t",
+            "paper": "p",
+            "source": "s",
+            "experiment": "e",
+            "seed": 1,
+            "arms": [a if isinstance(a, dict) else {"name": a} for a in arms],
+            "presets": {"quick": {"replicates": 10}} | more.pop("presets", {}),
+            "claims": [{"id": f"c{i}", "source": "s", "statement": "x"} | c for i, c in enumerate(claim)],
+            "rates": list(rates),
+        }
+        | more
+    )
+
+
+def judged(ds, preset="quick", rates=(), arms=("arm0", "arm1"), presets=None, **claim):
+    found = verdicts.judge(ds, study(claim, rates=rates, arms=arms, presets=presets or {}), preset)
+    assert len(found) == 1
+    return found[0]
+
+
+SLOPE = {"kind": "slope", "variable": "L3", "arm": "arm0"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "word"),
+    [
+        ({"within": [-0.6, -0.4]}, "supported"),
+        ({"at_most": -0.4}, "supported"),
+        ({"at_least": -0.6}, "supported"),
+        ({"within": [-0.3, -0.2]}, "not supported"),
+        ({"at_most": -0.6}, "not supported"),
+        ({"at_least": -0.4}, "not supported"),
+    ],
+)
+def test_a_slope_is_judged_by_its_interval(rule, word):
+    verdict = judged(dataset(), **SLOPE, **rule, predicted=-0.5)
+    assert verdict.verdict == word
+    assert verdict.ci_low < verdict.estimate < verdict.ci_high
+    assert verdict.estimate == pytest.approx(-0.5, abs=0.1)
+    assert "10 complete replicates at 5 sizes from 1000 to 100000" in verdict.why
+    assert "0 failed, 0 not converged" in verdict.why
+    assert tuple(verdict.row()) == verdicts.COLUMNS
+    assert verdict.predicted == -0.5
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=3), st.lists(st.floats(-5, 5), min_size=2, max_size=2))
+def test_the_rule_of_the_three_verdicts(numbers_, region):
+    low, value, high = sorted(numbers_)
+    a, b = sorted(region)
+    if a == b:
+        return
+    word = judged(
+        dataset(replicates=2, sizes=N[:1]), kind="function", within=[a, b], **fixed(value=value, low=low, high=high)
+    ).verdict
+    grid = np.linspace(low, high, 7)
+    inside = [a <= x <= b for x in (low, high)]
+    if all(inside):
+        assert word == "supported"
+    elif not any(inside) and (high < a or low > b):
+        assert word == "not supported" and not np.any((grid >= a) & (grid <= b))
+    else:
+        assert word == "inconclusive"
+
+
+def constant(ds, claim, **options):
+    return Estimate(**options)
+
+
+def fixed(**options):
+    return {"function": f"{__name__}:constant", "options": options}
+
+
+def test_an_interval_across_the_edge_is_inconclusive():
+    low, high = (getattr(judged(dataset(), **SLOPE, at_most=0), k) for k in ("ci_low", "ci_high"))
+    verdict = judged(dataset(), **SLOPE, at_most=(low + high) / 2)
+    assert verdict.verdict == "inconclusive"
+    assert "only a part of the interval is at most" in verdict.why
+
+
+def test_slopes_are_subtracted_replicate_by_replicate():
+    ds = dataset(sd=0.5)
+    verdict = judged(ds, kind="slope_difference", variable="L3", arm="arm0", versus="arm1", at_most=0)
+    assert verdict.verdict == "supported"
+    # the shared noise cancels: the interval is far narrower than that of one slope
+    alone = judged(ds, **SLOPE, at_most=0)
+    assert verdict.ci_high - verdict.ci_low < 0.1 * (alone.ci_high - alone.ci_low)
+    logs = np.log(ds["L3"].values)
+    x = np.log(N) - np.mean(np.log(N))
+    by_hand = np.einsum("s,asr->ar", x / (x @ x), logs)
+    assert verdict.estimate == pytest.approx(np.mean(by_hand[0] - by_hand[1]))
+
+
+def test_mean_difference_and_log_ratio_against_their_formulas():
+    ds = dataset()
+    at = {"at": {"n": 10000}}
+    a, b = ds["L3"].sel(n=10000).values
+    for claim, samples in [
+        ({"kind": "mean", **at}, a),
+        ({"kind": "difference", "versus": "arm1", **at}, a - b),
+        ({"kind": "log_ratio", "versus": "arm1", **at}, np.log(a / b)),
+        ({"kind": "difference", **at, "versus_at": {"n": 1000}}, a - ds["L3"].sel(n=1000, arm="arm0").values),
+        ({"kind": "log_ratio", **at, "versus_variable": "fisher_L3"}, np.log(a / (2 * 10000**-0.5))),
+    ]:
+        verdict = judged(ds, variable="L3", arm="arm0", at_most=100, **claim)
+        from scipy import stats
+
+        half = stats.t.ppf(0.975, 9) * np.std(samples, ddof=1) / math.sqrt(10)
+        assert verdict.estimate == pytest.approx(np.mean(samples))
+        assert verdict.ci_high - verdict.estimate == pytest.approx(half)
+        assert verdict.verdict == "supported"
+
+
+def test_a_claims_own_level_is_used():
+    widths = []
+    for level in (0.9, 0.99):
+        verdict = judged(dataset(), **SLOPE, at_most=0, level=level)
+        widths.append(verdict.ci_high - verdict.ci_low)
+        assert f"{100 * level:g} % interval" in verdict.why
+    assert widths[1] > 1.5 * widths[0]
+
+
+def test_truth_values_have_an_exact_interval():
+    ds = dataset()
+    ds["hit"] = xr.ones_like(ds["hit"])
+    verdict = judged(ds, kind="mean", variable="hit", arm="arm0", at={"n": 1000}, at_least=0.95)
+    assert (verdict.estimate, verdict.ci_high) == (1.0, 1.0)
+    assert verdict.ci_low == pytest.approx(0.025 ** (1 / 10))  # all of 10: the lower end solves p^10 = 0.025
+    assert verdict.verdict == "inconclusive"
+
+
+def test_a_property_of_the_cell_has_no_monte_carlo_error():
+    verdict = judged(dataset(), kind="slope", variable="fisher_L3", arm="arm0", within=[-0.51, -0.49])
+    assert verdict.verdict == "supported"
+    assert verdict.ci_low == pytest.approx(-0.5) and verdict.ci_high == pytest.approx(-0.5)
+    assert "no Monte Carlo error" in verdict.why
+    mean = judged(dataset(), kind="mean", variable="fisher_L3", arm="arm0", at={"n": 10000}, within=[0.019, 0.021])
+    assert mean.verdict == "supported" and mean.ci_low == mean.ci_high
+
+
+# --- what stands in the way ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        (SLOPE | {"arm": "absent"}, "'absent' is not part of this run"),
+        (SLOPE | {"variable": "nothing"}, "no variable 'nothing'"),
+        (SLOPE | {"variable": "message"}, "is text"),
+        (SLOPE | {"over": "m"}, "also runs over n"),
+        ({"kind": "mean", "variable": "L3", "arm": "arm0"}, "also runs over n"),
+        ({"kind": "mean", "variable": "L3", "arm": "arm0", "at": {"n": 5}}, "n = 5 is not on the grid"),
+        ({"kind": "mean", "variable": "L3", "arm": "arm0", "at": {"n": 1000, "q": 5}}, "has no axis 'q'"),
+        ({"kind": "function", "function": "no.such.module:f"}, "cannot be imported"),
+        ({"kind": "function", "function": "math:pi"}, "is not callable"),
+        ({"kind": "function", "function": "math:floor"}, "raised TypeError"),
+        ({"kind": "function", "function": f"{__name__}:nonsense"}, "returned a str"),
+    ],
+)
+def test_without_a_number_there_is_no_verdict_but_a_reason(claim, told):
+    verdict = judged(dataset(), **claim, at_most=0)
+    assert verdict.verdict == "inconclusive"
+    assert told in verdict.why
+    assert math.isnan(verdict.estimate)
+
+
+def nonsense(ds, claim):
+    return "nonsense"
+
+
+@pytest.mark.parametrize("status", [-1, Status.RAISED, Status.NOT_FINITE, Status.WORKER_DIED])
+def test_a_missing_or_failed_replicate_makes_the_verdict_inconclusive_and_keeps_the_number(status):
+    ds = dataset()
+    ds["status"][0, 2, 3] = int(status)
+    verdict = judged(ds, **SLOPE, at_most=0)
+    assert verdict.verdict == "inconclusive"
+    assert verdict.estimate == pytest.approx(-0.5, abs=0.1)
+    assert "It decides nothing" in verdict.why
+    assert ("1 of 50 runs are missing" if status == -1 else "1 of 50 runs failed") in verdict.why
+    assert judged(ds, **(SLOPE | {"arm": "arm1"}), at_most=0).verdict == "supported"
+    outside = judged(ds, **SLOPE, at_most=0, window=[10001, 1e9])
+    assert "failed" in outside.why and "decides nothing" in outside.why  # two sizes: not trusted, though none failed
+    assert "0 failed" in outside.why
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_failures_of_both_sides_of_a_difference_count(side):
+    ds = dataset()
+    ds["status"][side, 2, 3] = int(Status.RAISED)
+    verdict = judged(ds, kind="slope_difference", variable="L3", arm="arm0", versus="arm1", at_most=0)
+    assert verdict.verdict == "inconclusive" and "1 of 100 runs failed" in verdict.why
+    at = {"at": {"n": 10000}, "versus_at": {"n": 1000}}
+    same_arm = judged(ds, kind="difference", variable="L3", arm=f"arm{side}", at_most=9, **at)
+    assert "1 of 20 runs failed" in same_arm.why
+
+
+def test_a_replicate_that_failed_does_not_enter_the_number():
+    ds = dataset()
+    ds["status"][0, :, 3] = int(Status.NOT_FINITE)
+    clean = judged(ds, **SLOPE, at_most=0).estimate
+    ds["L3"][0, :, 3] = 1e9
+    assert judged(ds, **SLOPE, at_most=0).estimate == clean
+
+
+@pytest.mark.parametrize(("extreme", "word"), [(False, "supported"), (True, "inconclusive")])
+def test_not_converged_replicates_must_not_decide(extreme, word):
+    ds = dataset(sd=0.02)
+    ds["status"][0, 2, 3] = int(Status.LIMIT)
+    if extreme:
+        ds["L3"][0, -1, 3] *= 20
+        ds["status"][0, -1, 3] = int(Status.LIMIT)
+    verdict = judged(ds, **SLOPE, within=[-0.52, -0.48])
+    assert verdict.verdict == word
+    assert ("the verdict is the same without" in verdict.why) is not extreme
+    assert ("hangs on replicates that did not converge" in verdict.why) is extreme
+
+
+def test_with_nothing_converged_there_is_nothing_to_compare_with():
+    ds = dataset()
+    ds["status"][0, 0, :] = int(Status.STALLED)
+    assert "too few are left" in judged(ds, **SLOPE, at_most=0).why
+
+
+def test_a_rate_that_cannot_be_trusted_decides_nothing():
+    verdict = judged(dataset(sizes=N[:3]), **SLOPE, at_most=0)
+    assert verdict.verdict == "inconclusive"
+    assert "needs at least 4" in verdict.why
+    assert verdict.estimate == pytest.approx(-0.5, abs=0.2)
+
+
+def test_one_replicate_gives_no_interval():
+    verdict = judged(dataset(replicates=1), kind="mean", variable="L3", arm="arm0", at={"n": 1000}, at_most=100)
+    assert verdict.verdict == "inconclusive"
+    assert "at least 2 are needed" in verdict.why
+
+
+def test_a_logarithm_of_nothing_is_refused():
+    ds = dataset()
+    ds["L3"][0, 0, 0] = 0.0
+    claim = {"kind": "log_ratio", "variable": "L3", "arm": "arm0", "versus": "arm1", "at": {"n": 1000}}
+    assert "1 values are not positive" in judged(ds, **claim, at_most=9).why
+    assert judged(ds, **SLOPE, at_most=0).verdict == "inconclusive"
+
+
+def test_a_function_that_counts_failures_itself_may_decide():
+    ds = dataset()
+    ds["status"][0, 0, 0] = int(Status.RAISED)
+    number = {"value": 1.0, "low": 0.9, "high": 1.1}
+    assert judged(ds, kind="function", at_least=0, **fixed(**number)).verdict == "inconclusive"
+    assert judged(ds, kind="function", at_least=0, **fixed(**number, counts_failures=True)).verdict == "supported"
+    doubtful = judged(ds, kind="function", at_least=0, **fixed(**number, counts_failures=True, reasons=["Too coarse."]))
+    assert doubtful.verdict == "inconclusive" and "Too coarse." in doubtful.why
+
+
+def smallest(ds, claim):
+    value = float(ds["L3"].min())
+    return Estimate(value, value, value, "smallest of all")
+
+
+def test_a_function_sees_no_value_of_a_failed_replicate():
+    ds = dataset()
+    ds["L3"][0, 0, 0] = -5.0
+    ds["status"][0, 0, 0] = int(Status.NOT_FINITE)
+    verdict = judged(ds, kind="function", function=f"{__name__}:smallest", at_least=0)
+    assert verdict.estimate > 0
+    ds["status"][0, 0, 0] = int(Status.LIMIT)
+    assert "without them it is" in judged(ds, kind="function", function=f"{__name__}:smallest", at_least=0).why
+
+
+def test_an_arm_that_lives_on_a_part_of_the_grid_is_not_missing_elsewhere():
+    ds = dataset()
+    ds["status"][0, :1] = -1
+    ds["L3"][0, :1] = np.nan
+    arms = [{"name": "arm0", "settings": {"n": N[1:]}}, "arm1"]
+    verdict = judged(ds, arms=arms, **SLOPE, at_most=0)
+    assert verdict.verdict == "supported"
+    assert "4 sizes from 3000" in verdict.why
+    assert judged(ds, **SLOPE, at_most=0).verdict == "inconclusive"
+
+
+# --- window, presets -------------------------------------------------------------------------------------------------
+
+
+def test_the_window_is_the_claims_then_the_presets_then_the_rates():
+    def sizes(**more):
+        return judged(dataset(), **SLOPE, at_most=0, **more).why
+
+    rate = {"loss": "L3", "window": [3000, 1e5]}
+    preset = {"quick": {"replicates": 10, "window": [10000, 1e5]}}
+    assert "5 sizes from 1000" in sizes()
+    assert "4 sizes from 3000" in sizes(rates=[rate])
+    assert "3 sizes from 10000" in sizes(rates=[rate], presets=preset)
+    assert "5 sizes from 1000" in sizes(rates=[rate], presets=preset, window=[1, 1e6])
+    assert "5 sizes from 1000" in sizes(rates=[rate | {"arms": ["arm1"]}])
+
+
+def test_claims_of_other_presets_are_not_judged():
+    made = study(SLOPE | {"at_most": 0, "presets": ["paper*"]}, SLOPE | {"at_most": 0})
+    assert [v.claim for v in verdicts.judge(dataset(), made, "quick")] == ["c1"]
+    assert [v.claim for v in verdicts.judge(dataset(), made, "paper-long")] == ["c0", "c1"]
+
+
+@settings(deadline=None)
+@given(st.floats(-1e3, 1e3), st.floats(1e-9, 10))
+@example(1e-5, 1e-9)
+def test_rounded_intervals_stay_true(value, half):
+    shown, interval = rounding.estimate(value, value - half, value + half)
+    texts = [shown, *interval.strip("[]").split(", ")]
+    error = 0.06 * half + 6e-5 * max(abs(value - half), abs(value + half))
+    for text, number in zip(texts, (value, value - half, value + half), strict=True):
+        assert abs(float(text) - number) <= error
+        assert "e" in text or len(text.lstrip("-0.")) <= 8
+
+
+def test_a_number_without_an_error_is_not_drowned_in_digits():
+    assert rounding.estimate(0.0079544, 0.0079544 - 1e-17, 0.0079544 + 1e-17) == (
+        "0.0079544",
+        "[0.0079544, 0.0079544]",
+    )

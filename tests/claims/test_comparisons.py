@@ -1,0 +1,156 @@
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from moestat.claims import rules
+from moestat.claims.selection import NoAnswerError
+from moestat.study.spec import Claim
+
+EXPERTS = [4, 8, 16]
+
+
+def dataset(values, other=None, arms=("a",)):
+    """Accuracies of shape (arm, experts, replicate)."""
+    dims = ("arm", "experts", "replicate")
+    values = np.asarray(values, dtype=float).reshape(len(arms), len(EXPERTS), -1)
+    variables = {"accuracy": (dims, values)}
+    if other is not None:
+        variables["entropy"] = (dims, np.asarray(other, dtype=float).reshape(values.shape))
+    return xr.Dataset(variables, coords={"arm": list(arms), "experts": EXPERTS, "replicate": range(values.shape[2])})
+
+
+def claim(**given):
+    given = {"variable": "accuracy", "arm": "a", "at_least": 0.0} | given
+    return Claim(id="c", source="s", statement="t", kind="function", function="m:f", **given)
+
+
+def gaussian(means, replicates, seed, sd=1.0):
+    rng = np.random.default_rng(seed)
+    return np.asarray(means, dtype=float)[:, None] + sd * rng.standard_normal((len(means), replicates))
+
+
+def test_peak_is_the_lead_over_the_best_other():
+    ds = dataset(gaussian([0.5, 0.9, 0.7], 20, 0, sd=0.05))
+    found = rules.peak(ds, claim(), value=8)
+    assert found.value == pytest.approx(float((ds.accuracy[0, 1] - ds.accuracy[0, 2]).mean()))
+    assert 0 < found.low < found.value < found.high and "experts = 16; 20 of 20 replicates" in found.note
+    assert rules.peak(ds, claim(), value=16).high < 0
+
+
+def test_peak_intervals_cover():
+    # the interval is conservative: of 400, at least 380 - 4 standard deviations must cover the true lead
+    for means, lead in (([0, 0, 0], 0.0), ([0, 0.4, 0], 0.4), ([0, 1, 3], -2.0)):
+        covered = 0
+        for seed in range(400):
+            found = rules.peak(dataset(gaussian(means, 10, seed)), claim(), value=8)
+            covered += found.low <= lead <= found.high
+        assert covered >= 380 - 4 * np.sqrt(400 * 0.05 * 0.95)
+
+
+def test_peak_needs_its_point():
+    with pytest.raises(NoAnswerError, match="experts = 32"):
+        rules.peak(dataset(gaussian([0, 0, 0], 5, 0)), claim(), value=32)
+
+
+def test_gap_averages_paired_differences():
+    shared = gaussian([0, 0, 0], 12, 1)
+    ds = dataset(np.stack([shared + 0.3, shared]), arms=("a", "b"))
+    found = rules.gap(ds, claim(versus="b"))
+    assert (found.value, found.low, found.high) == pytest.approx((0.3, 0.3, 0.3))
+    ds = dataset(gaussian([0, 1, 2, 0, 1, 2], 12, 2), arms=("a", "b"))
+    found = rules.gap(ds, claim(versus="b"))
+    test = stats.ttest_rel(ds.accuracy[0].mean("experts"), ds.accuracy[1].mean("experts")).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((test.low, test.high))
+
+
+def test_rank_correlation_is_the_mean_of_spearmans():
+    first, second = gaussian([0, 1, 2], 15, 3), gaussian([2, 1, 0], 15, 4)
+    second[:, 3] = 1.0  # constant: no correlation
+    found = rules.rank_correlation(dataset(first, second), claim(), other="entropy")
+    each = [stats.spearmanr(first[:, r], second[:, r]).statistic for r in range(15) if r != 3]
+    assert found.value == pytest.approx(np.mean(each))
+    half = stats.t.ppf(0.975, 13) * np.std(each, ddof=1) / np.sqrt(14)
+    assert found.low == pytest.approx(max(found.value - half, -1)) and found.high == pytest.approx(found.value + half)
+    assert "1 of them constant" in found.note
+
+
+def test_spread_tells_scatter_from_position():
+    rng = np.random.default_rng(5)
+    values = np.stack([rng.standard_normal(200), 5 + rng.standard_normal(200), 3 * rng.standard_normal(200)])
+    wide = rules.spread(dataset(values), claim(at={"experts": 16}, versus_at={"experts": 8}))
+    same = rules.spread(dataset(values), claim(at={"experts": 4}, versus_at={"experts": 8}))
+    # E|x - median| is sqrt(2 / pi) standard deviations: the difference is 1.6, within 5 standard errors of 0.13
+    assert wide.low > 0 and wide.value == pytest.approx(2 * np.sqrt(2 / np.pi), abs=0.65)
+    assert same.value == pytest.approx(0, abs=5 * 0.6 * np.sqrt(2 / 200))
+
+
+def test_largest_has_no_sampling_error():
+    ds = dataset(gaussian([0, 1, 2], 6, 6))
+    found = rules.largest(ds, claim())
+    assert found.value == found.low == found.high == float(ds.accuracy.max())
+
+
+def test_replicates_with_holes_are_left_out():
+    values = gaussian([0, 1, 2], 9, 7)
+    values[1, 4] = np.nan
+    found = rules.peak(dataset(values), claim(), value=16)
+    whole = rules.peak(dataset(np.delete(values, 4, axis=1)), claim(), value=16)
+    assert (found.value, found.low) == (whole.value, whole.low) and "8 of 9 replicates" in found.note
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"variable": "loss"}, "no variable 'loss'"),
+        ({"arm": "z"}, "arm = 'z' is not in the results"),
+        ({"at": {"step": 3}}, "has no axis 'step'"),
+    ],
+)
+def test_what_is_not_there_is_named(change, message):
+    with pytest.raises(NoAnswerError, match=message):
+        rules.largest(dataset(gaussian([0, 1, 2], 4, 8)), claim(**change))
+    with pytest.raises(NoAnswerError, match="also runs over experts"):
+        rules.spread(dataset(gaussian([0, 1, 2], 4, 8)), claim())
+
+
+def test_lead_over_other_arms_in_both_directions():
+    runs = np.repeat(gaussian([0.5, 0.9, 0.7], 20, 0, sd=0.05)[:, None], len(EXPERTS), axis=1)
+    ds = dataset(runs, arms=("a", "b", "c")).isel(experts=0)
+    best = rules.lead(ds, claim(arm="b"), others=["a", "b", "c"])
+    assert best.value == pytest.approx(float((ds.accuracy[1] - ds.accuracy[2]).mean()))
+    assert 0 < best.low < best.value and "best other: c; 20 of 20" in best.note
+    lowest = rules.lead(ds, claim(arm="a"), others=["a", "b", "c"], lower=True)
+    assert lowest.value == pytest.approx(float((ds.accuracy[2] - ds.accuracy[0]).mean()))
+    assert rules.lead(ds, claim(arm="c"), others=["b"]).high < 0
+    with pytest.raises(NoAnswerError, match="other arm"):
+        rules.lead(ds, claim(arm="a"), others=["a"])
+
+
+def test_widest_is_the_largest_paired_difference():
+    shared = gaussian([0, 0, 0], 12, 1)[:1]
+    ds = dataset(shared + np.array([[0.0], [0.3], [-0.4]]))
+    found = rules.widest(ds, claim(), over="experts", values=[4, 8, 16])
+    assert (found.value, found.low, found.high) == pytest.approx((0.7, 0.7, 0.7))
+    assert "experts = 8 and 16" in found.note
+    assert rules.widest(ds, claim(), over="experts", values=[4, 8]).value == pytest.approx(0.3)
+    noise = rules.widest(dataset(gaussian([0, 0, 0], 12, 2)), claim(), over="experts", values=[4, 8, 16])
+    assert noise.low == 0 < noise.value < noise.high
+    with pytest.raises(NoAnswerError, match="two values"):
+        rules.widest(ds, claim(), over="experts", values=[4])
+
+
+def test_several_comparisons_share_the_level():
+    """Bonferroni: the bounds are those of paired t-intervals at 1 - 0.05 / (number of comparisons)."""
+    values = gaussian([0.5, 0.9, 0.7], 9, 11, sd=0.3)
+    runs = dataset(np.repeat(values[:, None], len(EXPERTS), axis=1), arms=("a", "b", "c")).isel(experts=0)
+    found = rules.lead(runs, claim(arm="b"), others=["a", "c"])
+    tests = [stats.ttest_rel(values[1], values[i]).confidence_interval(1 - 0.05 / 2) for i in (0, 2)]
+    assert (found.low, found.high) == pytest.approx((min(t.low for t in tests), min(t.high for t in tests)))
+    widest = rules.widest(dataset(values), claim(), over="experts", values=EXPERTS)
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    tests = [stats.ttest_rel(values[i], values[j]).confidence_interval(1 - 0.05 / 3) for i, j in pairs]
+    bounds = [(abs(t.low), abs(t.high)) for t in tests]
+    assert widest.high == pytest.approx(max(max(b) for b in bounds))
+    apart = [min(b) for t, b in zip(tests, bounds, strict=True) if t.low * t.high > 0]
+    assert widest.low == pytest.approx(max(apart, default=0.0)) and apart

@@ -1,0 +1,30 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from moestat.claims.extremes import largest
+
+DS = xr.Dataset(
+    {"loss": (("arm", "t", "replicate"), np.array([[[1.0, np.nan], [5.0, 2.0]], [[9.0, 3.0], [4.0, 7.0]]]))},
+    coords={"arm": ["one", "two"], "t": [0.1, 1.0], "replicate": [0, 1]},
+)
+
+
+def claim(arm="", **at):
+    return SimpleNamespace(variable="loss", arm=arm, at=at)
+
+
+def test_the_largest_value_is_found_with_its_place():
+    found = largest(DS, claim("one"))
+    assert found.value == found.low == found.high == 5
+    assert found.note == "largest of 3 values, at arm one, t 1, replicate 0"
+    assert largest(DS, claim(), arms=["*"]).value == 9
+    assert largest(DS, claim("two", t=1.0)).value == 7
+    assert largest(DS, claim(), arms=["one"], where={"t": 0.5}).value == 1
+
+
+def test_nothing_to_look_at_is_an_error():
+    with pytest.raises(ValueError, match="no value in the arms three"):
+        largest(DS, claim("three"))

@@ -1,0 +1,123 @@
+"""The experiment with softmax-gated Gaussian experts, and its study file."""
+
+import fnmatch
+
+import numpy as np
+import pytest
+import xarray as xr
+from pydantic import ValidationError
+
+from moestat.claims.verdicts import judge
+from moestat.experiment import Cell
+from moestat.losses.measures import softmax_losses
+from moestat.papers.demystifying_softmax import softmax_gaussian
+from moestat.papers.demystifying_softmax.softmax_gaussian import MODEL, TRUTH, Settings
+from moestat.report.figures import draw
+from moestat.runner import plan
+from moestat.status import Status
+from moestat.study import load
+
+NAME = "moestat.papers.demystifying_softmax.softmax_gaussian"
+
+
+def run(replicates=range(3), seed=1, **settings):
+    settings = Settings(**({"n": 300} | settings)).model_dump()
+    return softmax_gaussian.run(Cell(NAME, seed, "arm", {"n": settings["n"]}, settings), list(replicates), device="cpu")
+
+
+# --- the experiment ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("inputs", ["uniform", "grid"])
+@pytest.mark.parametrize("start_policy", ["near", "random"])
+@pytest.mark.parametrize("experts", [2, 3])
+def test_fits_are_converged_better_than_the_truth_and_scored(inputs, start_policy, experts):
+    ds = run(inputs=inputs, start_policy=start_policy, experts=experts)
+    assert (ds["status"] == Status.CONVERGED).all() and (ds["gain"] > 0).all() and (ds["shortfall"] == 0).all()
+    theta = ds["theta"].values
+    assert theta.shape == (3, 4, 5) and np.isnan(theta[:, experts:]).all()
+    losses = softmax_losses(theta[:, :experts], TRUTH, MODEL)
+    for name in ("D1", "D2", "matched", "a_exact", "cells_over"):
+        np.testing.assert_array_equal(ds[name], losses[name])
+    assert (ds["hellinger"] > 0).all() and (ds["hellinger"] < 0.3).all()
+    assert (ds["hellinger_squared"] >= ds["hellinger"] ** 2 - 1e-12).all()  # Jensen
+    assert (ds["start_D1"] != ds["D1"]).all()
+
+
+def test_blocks_per_atom_are_means_over_the_atoms_of_their_kind():
+    ds = run(experts=3)
+    atoms = 3 - ds["cells_exact"]
+    np.testing.assert_allclose(ds["a_over_atom"] * atoms, ds["a_over"])
+    np.testing.assert_allclose(ds["v_exact_atom"] * ds["cells_exact"], ds["v_exact"])
+    assert run()["a_over_atom"].isnull().all()  # two atoms, two cells
+
+
+def test_a_replicate_depends_on_itself_alone_and_arms_share_their_data():
+    whole, part = run(range(4)), run([3, 1])
+    for name in ("theta", "D1", "gain"):
+        np.testing.assert_array_equal(whole[name].sel(replicate=[3, 1]), part[name])
+    # the same likelihood of the truth, that is to say the same data
+    truth = [run(**s)["log_likelihood"] - run(**s)["gain"] for s in ({}, {"experts": 3, "start_policy": "random"})]
+    np.testing.assert_allclose(truth[0], truth[1], rtol=1e-12)
+    assert (run(seed=2)["gain"] != run()["gain"]).all()
+
+
+def test_random_starts_find_the_exact_maximum():
+    near, random = run(), run(start_policy="random")
+    np.testing.assert_allclose(near["log_likelihood"], random["log_likelihood"], atol=1e-6)
+
+
+def test_a_grid_is_even_and_holds_both_ends():
+    cell = Cell(NAME, 1, "arm", {"n": 50}, {})
+    x, _ = softmax_gaussian._draw(cell, Settings(n=50, inputs="grid"), [0, 1])
+    np.testing.assert_allclose(x[..., 0], [np.arange(50) / 49] * 2, atol=1e-15)
+    x, _ = softmax_gaussian._draw(cell, Settings(n=50), [0, 1])
+    assert (x >= 0).all() and (x <= 1).all() and (x[0] != x[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"experts": 1}, "greater than or equal to 2"),
+        ({"experts": 5}, "less than or equal to 4"),
+        ({"n": 10}, "greater than or equal to 50"),
+        ({"start_policy": "far"}, "'near', 'random' or 'published'"),
+        ({"start_policy": "random", "start_radius": 0.2}, "start_radius belongs to start_policy = 'near'"),
+        ({"colour": "red"}, "Extra inputs"),
+    ],
+)
+def test_bad_settings_are_refused(settings, words):
+    with pytest.raises(ValidationError, match=words):
+        Settings(**({"n": 100} | settings))
+
+
+# --- the study --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("preset", ["quick", "paper", "full"])
+def test_every_claim_of_every_preset_is_on_its_grid(preset):
+    study = load.read("softmax_gaussian").study
+    made = plan.make(load.read("softmax_gaussian"), preset)
+    sizes = (study.grid | study.presets[preset].grid)["n"]
+    assert len(made.cells) == len(sizes) * len(study.arms)
+    names = [arm.name for arm in study.arms]
+    for claim in study.claims:
+        assert {claim.arm, claim.versus or claim.arm} <= set(names)
+        assert claim.at.get("n", sizes[0]) in sizes
+    for rate in study.rates:
+        assert all(fnmatch.filter(names, pattern) for pattern in rate.arms)
+
+
+def test_every_claim_finds_its_numbers_and_every_figure_draws():
+    made = plan.make(load.read("softmax_gaussian"), "quick")
+    labels = {arm.name: arm.label for arm in made.study_file.study.arms}
+    cells = []
+    for planned in made.cells:
+        cell = planned.cell
+        settings = dict(cell.settings) | {"n": 60 + cell.coords["n"] // 100, "evaluation_points": 16, "starts": 2}
+        ds = softmax_gaussian.run(
+            Cell(cell.experiment, cell.study_seed, cell.arm, cell.coords, settings), range(2), device="cpu"
+        )
+        cells.append(ds.assign_coords(arm=cell.arm, **cell.coords).expand_dims(["arm", *cell.coords]))
+    whole = xr.combine_by_coords(cells, combine_attrs="drop")
+    whole = whole.assign_coords(arm_label=("arm", [labels[str(a)] for a in whole["arm"].values]))
+    for verdict in judge(whole, made.study_file.study, "quick"):
+        assert not verdict.why.startswith("There is no number"), f"{verdict.claim}: {verdict.why}"
+    for figure in made.study_file.study.figures:
+        assert draw(whole, made.study_file.study, "quick", figure)[0].axes

@@ -1,0 +1,58 @@
+import array_api_compat.numpy as anp
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moestat.papers.expert_count.routing_noise import probabilities
+
+scores = st.lists(st.floats(-1.5, 1.5), min_size=2, max_size=9).map(np.asarray)
+
+
+def test_two_experts_have_a_closed_form():
+    # r_2 - r_1 is triangular: P(h_1 + r_1 > h_2 + r_2) = 1 - (1 - t)^2 / 2 at t = h_1 - h_2 >= 0
+    t = np.linspace(0, 1.2, 13)
+    p = probabilities(np.stack([t, np.zeros(13)], axis=-1))
+    np.testing.assert_allclose(p[:, 0], 1 - np.clip(1 - t, 0, None) ** 2 / 2, atol=1e-14)
+
+
+@pytest.mark.parametrize("experts", [1, 2, 5, 64])
+def test_tied_experts_are_equally_likely(experts):
+    np.testing.assert_allclose(probabilities(np.full(experts, 0.3)), 1 / experts, rtol=1e-12)
+
+
+@settings(deadline=None)
+@given(scores)
+def test_they_are_probabilities_and_the_larger_score_is_the_likelier(h):
+    p = probabilities(h)
+    assert p.min() >= 0 and p.sum() == pytest.approx(1, abs=1e-12)
+    assert np.all(np.diff(p[np.argsort(h)]) >= -1e-12)
+    assert np.all(p[h <= h.max() - 1] == 0)  # Lemma 26 of the paper
+    np.testing.assert_allclose(probabilities(h + 0.7), p, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(scores, st.data())
+def test_probabilities_move_by_at_most_twice_the_scores(h, data):
+    other = h + np.asarray(data.draw(st.lists(st.floats(-0.3, 0.3), min_size=len(h), max_size=len(h))))
+    assert np.abs(probabilities(h) - probabilities(other)).max() <= 2 * np.abs(h - other).max() + 1e-12
+
+
+@pytest.mark.parametrize("experts", [2, 8, 32])
+def test_tied_experts_reach_twice(experts):
+    step = np.where(np.arange(experts) == 0, 1e-6, -1e-6)
+    change = probabilities(step) - probabilities(np.zeros(experts))
+    assert np.abs(change).max() / 1e-6 == pytest.approx(2, abs=1e-3)
+
+
+@pytest.mark.parametrize("xp", [anp, array_api_strict])
+def test_they_are_the_frequencies_of_a_simulation(xp):
+    rng = np.random.default_rng(0)
+    h = 0.4 * rng.standard_normal((3, 6))
+    draws = 200_000
+    chosen = np.argmax(h + rng.random((draws, 3, 6)), axis=-1)
+    frequency = np.mean(chosen[..., None] == np.arange(6), axis=0)
+    p = np.asarray(probabilities(xp.asarray(h)))
+    # 18 binomial frequencies, each within 5 standard errors: false alarm below 2e-5
+    assert np.all(np.abs(frequency - p) <= 5 * np.sqrt(p * (1 - p) / draws) + 1e-12)

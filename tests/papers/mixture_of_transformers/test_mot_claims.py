@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+import xarray as xr
+
+from moestat.claims.selection import NoAnswerError
+from moestat.papers.mixture_of_transformers import rules
+from moestat.study.spec import Claim
+
+
+def claim(variable, **more):
+    rule = {"id": "c", "source": "s", "statement": "t", "kind": "function", "function": "a:b", "at_most": 0.0}
+    return Claim.model_validate(rule | {"variable": variable, "arm": "mot"} | more)
+
+
+def dataset():
+    rng = np.random.default_rng(0)
+    experts, tuning = np.array([4, 8, 16, 32]), np.geomspace(1, 1000, 31)
+    times = 10.0 * experts[:, None] * np.exp(0.2 * rng.standard_normal((4, 21)))
+    times[0, :15] = np.nan  # most runs with M = 4 do not get there
+    times[3, :5] = np.nan  # some with M = 32 do not either
+    losses = np.stack([(1 + 0.01 * r) / tuning for r in range(21)])
+    return xr.Dataset(
+        {
+            "time": (("arm", "experts", "replicate"), np.stack([times, times])),
+            "never": (("arm", "experts", "replicate"), np.full((2, 4, 21), np.nan)),
+            "loss": (("arm", "replicate", "tuning"), np.stack([losses, 3 * losses**0.5])),
+            "held": (("arm", "replicate"), np.tile(np.arange(21) < 20, (2, 1)).astype(float)),
+        },
+        coords={"arm": ["mot", "flat"], "experts": experts, "tuning": tuning, "replicate": np.arange(21)},
+    )
+
+
+def test_censored_times_count_as_longer_than_all_others():
+    found = rules.median_slope(dataset(), claim("time"))
+    # M = 4 has a censored median and drops out; M = 32 keeps its median, moved up by the five that are censored
+    assert "4: not reached by half" in found.note and "20 of 84 times are censored" in found.note
+    assert found.low < 1.05 < found.high and found.low > 0.7 and found.counts_failures
+    ds = dataset()
+    by_hand = [np.median(np.where(np.isnan(row), np.inf, row)) for row in ds.time.sel(arm="mot").values[1:]]
+    assert found.value == pytest.approx(np.polyfit(np.log([8, 16, 32]), np.log(by_hand), 1)[0])
+
+
+def test_too_few_medians_give_no_answer():
+    with pytest.raises(NoAnswerError, match="0 of 4 medians of never are not censored"):
+        rules.median_slope(dataset(), claim("never"))
+    with pytest.raises(NoAnswerError, match="2 of 2 medians"):
+        rules.median_slope(dataset(), claim("time"), least=16)
+
+
+def test_the_exponent_between_two_losses():
+    found = rules.joint_slope(dataset(), claim("loss", arm="flat", versus="mot"), decades=1.0)
+    assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.5, 0.5))
+    assert "21 of 21 replicates, tuning from 100 to 1000" in found.note
+
+
+def test_shares_have_exact_intervals_and_extremes_have_none():
+    found = rules.share(dataset(), claim("held"))
+    assert found.value == pytest.approx(20 / 21) and found.low < 0.8 and found.high < 1
+    least = rules.smallest(dataset(), claim("loss", at={"tuning": 1.0}), over=[])
+    assert least.value == least.low == least.high == 1.0
+    with pytest.raises(NoAnswerError, match="also runs over tuning"):
+        rules.smallest(dataset(), claim("loss"), over=[])

@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+
+from moestat.models.gates import gate_values
+from moestat.models.regression import Model
+from moestat.models.truths import ground_truth
+from moestat.papers.sigmoid_attention import continua
+
+D = 2
+T = np.array([0.0, 0.25, 0.5, 1.0])
+RNG = np.random.default_rng(20260704)
+X = RNG.uniform(-1, 1, (300, D))
+HOMOGENEOUS = [("relu", 1), ("linear", 1), ("polynomial", 2), ("polynomial", 3)]
+
+
+def model(expert="relu", power=1, gate="sigmoid", score="full"):
+    return Model(gate, score, expert, D, power)
+
+
+def moved(m, truth, measures):
+    return np.max(np.abs(m.predict(measures, X) - m.predict(truth, X)))
+
+
+@pytest.mark.parametrize(("expert", "power"), HOMOGENEOUS)
+@pytest.mark.parametrize("score", ["full", "partial", "linear"])
+def test_the_function_stands_still_along_exact_families(expert, power, score):
+    m = model(expert, power, score=score)
+    gate = RNG.standard_normal(m.gate_size)
+    dense, sparse = (ground_truth(m, 3, regime, RNG) for regime in ("dense", "sparse"))
+    for truth, measures in (
+        (dense, continua.split(m, dense, T)),
+        (dense, continua.null_atom(m, dense, gate, T)),
+        (sparse, continua.trade(m, sparse, T)),
+        (sparse, continua.mirror(m, sparse, gate, T)),
+    ):
+        assert moved(m, truth, measures) < 1e-13
+        assert not np.allclose(measures[1], measures[2])  # the parameters do move
+
+
+def test_the_softmax_shift_and_the_antisymmetric_part_change_nothing():
+    m = model("gelu", gate="softmax")
+    truth = ground_truth(m, 3, "dense", RNG)
+    assert moved(m, truth, continua.shift(m, truth, RNG.standard_normal(m.gate_size), T)) < 1e-13
+    full = continua.antisymmetric(m, truth, RNG.standard_normal((3, D, D)), T)
+    assert np.max(np.abs(full - np.swapaxes(full, 2, 3))) > 0.1
+    np.testing.assert_allclose(continua.predict_full(m, truth, full, X), m.predict(truth, X)[None] * np.ones((4, 1)))
+
+
+def test_two_softmax_atoms_are_three_sigmoid_atoms():
+    m = model("linear")
+    softmax = model("linear", gate="softmax")
+    truth = ground_truth(softmax, 2, "dense", RNG)
+    measures = continua.softmax_pair(m, truth, T)
+    assert measures.shape == (4, 3, m.atom_size)
+    np.testing.assert_allclose(m.predict(measures, X), softmax.predict(truth, X)[None] * np.ones((4, 1)), atol=1e-13)
+
+
+@pytest.mark.parametrize("expert", ["gelu", "relu", "linear"])
+def test_opposite_slopes_move_the_function_by_the_fourth_power(expert):
+    m = model(expert)
+    truth = ground_truth(m, 2, "sparse", RNG, n_sparse=1)
+    t = np.array([0.02, 0.04])
+    for family, argument, order in (
+        (continua.opposite_slopes, np.array([0.6, 0.8]), 4),
+        (continua.opposite_matrices, np.eye(D), 2),
+    ):
+        measures = family(m, truth, argument, t)
+        change = np.linalg.norm(m.predict(measures, X) - m.predict(truth, X), axis=1)
+        assert np.log2(change[1] / change[0]) == pytest.approx(order, abs=0.02)
+    pair = continua.opposite_slopes(m, truth, np.array([0.6, 0.8]), t)[:, -2:]
+    np.testing.assert_allclose(np.linalg.norm(pair[..., m.b], axis=-1), t[:, None] * np.ones(2))
+    np.testing.assert_allclose(np.sum(m.weights(pair), axis=1), m.weights(truth)[-1])
+
+
+def test_jacobians_agree_with_differences():
+    m = model("gelu", gate="softmax")
+    theta = ground_truth(m, 3, "dense", RNG)
+    step = 1e-6 * np.eye(theta.size).reshape(-1, *theta.shape)
+    numeric = (m.predict(theta + step, X) - m.predict(theta - step, X)) / 2e-6
+    np.testing.assert_allclose(continua.jacobian(m, theta, X), numeric.T, atol=1e-8)
+    wide = continua.antisymmetric_jacobian(m, theta, X).reshape(len(X), 3, -1)
+    full = continua.antisymmetric(m, theta, np.zeros((3, D, D)), np.zeros(1))[0]
+    for i, column in (((0, 1), m.a_matrix.start + D), ((1, 0), -1)):
+        e = np.zeros((3, D, D))
+        e[1][i] = 1e-6
+        ends = [continua.predict_full(m, theta, (full + sign * e)[None], X)[0] for sign in (1, -1)]
+        np.testing.assert_allclose(wide[:, 1, column], (ends[0] - ends[1]) / 2e-6, atol=1e-8)
+
+
+def test_null_directions_are_counted_and_units_do_not_matter():
+    columns = RNG.standard_normal((50, 4))
+    both = np.concatenate([columns, columns @ RNG.standard_normal((4, 2)), np.zeros((50, 1))], axis=1)
+    for units in (1.0, 10.0 ** np.arange(-3, 4)):
+        count, gap = continua.null_directions(both * units)
+        assert count == 3 and gap > 1e10
+    assert continua.null_directions(columns)[0] == 0
+
+
+def test_families_refuse_models_in_which_they_do_not_exist():
+    gelu, relu = model("gelu"), model("relu")
+    dense = ground_truth(relu, 2, "dense", RNG)
+    with pytest.raises(ValueError, match="homogeneous expert"):
+        continua.split(gelu, dense, T)
+    with pytest.raises(ValueError, match="softmax gate"):
+        continua.shift(relu, dense, np.ones(relu.gate_size), T)
+    with pytest.raises(ValueError, match="constant gate"):
+        continua.mirror(relu, dense, np.ones(relu.gate_size), T)
+    with pytest.raises(ValueError, match="fully quadratic"):
+        continua.opposite_slopes(model(score="partial"), dense, np.ones(D), T)
+    with pytest.raises(ValueError, match="linear experts"):
+        continua.softmax_pair(relu, dense, T)
+
+
+def test_mirror_rests_on_opposite_gates_adding_up_to_one():
+    s = RNG.standard_normal((1, 50))
+    np.testing.assert_allclose(gate_values("sigmoid", s) + gate_values("sigmoid", -s), 1.0)

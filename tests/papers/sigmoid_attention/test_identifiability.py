@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from moestat.experiment import Cell
+from moestat.papers.sigmoid_attention import identifiability
+from moestat.papers.sigmoid_attention.identifiability import EQUATIONS, Settings
+
+
+def run(replicates, **settings):
+    resolved = Settings(**settings).model_dump(mode="json")
+    cell = Cell("moestat.papers.sigmoid_attention.identifiability", 5, "arm", {}, resolved)
+    return identifiability.run(cell, list(replicates), device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict", "gate_alone"),
+    [
+        ({"expert": "gelu", "score": "partial"}, 2, 0),
+        ({"expert": "tanh"}, 1, 0),
+        ({"expert": "polynomial", "power": 2, "score": "partial"}, 1, 1),
+        ({"expert": "relu", "score": "partial", "outer_scale": True}, 0, 1),
+    ],
+)
+def test_verdicts_are_codes(settings, verdict, gate_alone):
+    ds = run([0], **settings)
+    assert ds.verdict.item() == verdict and ds.short_of_strong.item() == 2 - verdict
+    assert ds.short_but_for_gate.item() == gate_alone
+    assert ds.rate.item() == (-0.25 if verdict == 2 else 0)
+    assert ds.opposite.item() == 1  # sigma(s) + sigma(-s) = 1, whatever the expert
+    positive = int(np.sum(ds.singular_values.values > 1e-12))
+    assert positive == ds["rank"].item() < ds.functions.item()
+
+
+def test_equation_8_is_recovered_and_is_not_one_of_linear_experts_alone():
+    for expert in ("linear", "gelu"):
+        ds = run([0], expert=expert, atoms=1)
+        assert ds.missing_8.item() == ds.missing_8_gate.item() == ds.missing_8_phi.item() == 0
+        assert all(text in ds.equations.item() for text in EQUATIONS)
+    without_b = run([0], expert="gelu", score="partial", atoms=1)
+    assert without_b.missing_8.item() == 3
+
+
+def test_numbers_do_not_depend_on_the_block_of_replicates():
+    together, alone = (run(which, expert="linear", score="partial", atoms=1) for which in ([0, 1], [1]))
+    for name in together.data_vars:
+        np.testing.assert_array_equal(together[name].sel(replicate=[1]), alone[name])
+
+
+def test_a_power_without_polynomial_is_refused():
+    with pytest.raises(ValidationError, match="goes with expert 'polynomial'"):
+        Settings(expert="relu", power=2)

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from moestat.losses.voronoi import L2r
+from moestat.models.regression import Model
+from moestat.models.truths import ground_truth
+from moestat.papers.sigmoid_attention import minimax
+
+RNG = np.random.default_rng(20260706)
+X = RNG.uniform(-1, 1, (400, 2))
+T = np.array([0.02, 0.04])
+
+
+def setting(expert, power=1):
+    m = Model("sigmoid", "full", expert, 2, power)
+    truth = ground_truth(m, 3, "sparse", RNG, n_sparse=1)
+    return m, truth
+
+
+def changes(m, truth, version):
+    measures = minimax.sequence(m, truth, T, version)
+    return m.predict(measures, X) - m.predict(truth, X)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_the_printed_sequence_is_exact_for_affine_experts_only(power):
+    m, truth = setting("polynomial", power)
+    change = changes(m, truth, "printed")
+    if power == 1:
+        assert np.max(np.abs(change)) < 1e-15
+    else:  # w* p (p - 1) / 2 t^2 h^(p - 2), exact for p = 2 and 3
+        h = X @ truth[-1, m.eta][:2] + truth[-1, -1]
+        leading = m.weights(truth)[-1] * power * (power - 1) / 2 * T[:, None] ** 2 * h ** (power - 2)
+        np.testing.assert_allclose(change, leading, atol=1e-14)
+
+
+@pytest.mark.parametrize(("expert", "power"), [("polynomial", 1), ("polynomial", 2), ("polynomial", 3), ("relu", 1)])
+def test_the_corrected_sequence_is_exact_and_goes_to_the_truth(expert, power):
+    m, truth = setting(expert, power)
+    assert np.max(np.abs(changes(m, truth, "corrected"))) < 1e-14
+    loss = L2r(minimax.sequence(m, truth, T, "corrected"), truth, m, 2.0)
+    assert loss[1] / loss[0] == pytest.approx(4, abs=0.2) and loss[0] > 0
+
+
+def test_le_cam_is_the_two_point_bound():
+    loss, distance = np.array([1.0, 0.1]), np.array([0.1, 0.001])
+    bound = minimax.le_cam(loss, distance, np.array([1.0, 1e4]), 0.01, 2.0)
+    expected = [np.exp(-0.5) / 8, 0.1 * np.exp(-0.5) / 8]
+    np.testing.assert_allclose(bound, expected)
+
+
+def test_one_atom_has_no_loss_to_either_of_two_different_measures():
+    m, truth = setting("polynomial", 2)
+    other = minimax.sequence(m, truth, T, "corrected")[1]
+    lone = minimax.lone_atom(truth)
+    assert float(L2r(lone, truth, m, 1.0)) == 0 and float(L2r(lone, other, m, 1.0)) == 0
+    assert float(L2r(other, truth, m, 1.0)) > 0.01
+
+
+def test_truths_without_a_constant_gate_are_refused():
+    m, truth = setting("relu")
+    truth[-1, 1] = 0.1
+    with pytest.raises(ValueError, match="constant gate"):
+        minimax.sequence(m, truth, T, "printed")
+    gelu, truth = setting("gelu")
+    with pytest.raises(ValueError, match="homogeneous"):
+        minimax.sequence(gelu, truth, T, "corrected")
+    square, truth = setting("polynomial", 2)
+    with pytest.raises(ValueError, match="at most 2"):
+        minimax.sequence(square, truth, np.ones(1), "corrected")

@@ -1,0 +1,257 @@
+"""The lemmas and the constructed transformer."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moestat.papers.task_routing.construction import memoriser, router
+from moestat.papers.task_routing.construction.build import build
+from moestat.papers.task_routing.construction.check import check
+from moestat.papers.task_routing.construction.forward import cast, forward
+from moestat.papers.task_routing.construction.full import FullWeights, full_weights
+from moestat.papers.task_routing.construction.model import Repairs
+from moestat.papers.task_routing.knowledge import Knowledge, Task
+from moestat.papers.task_routing.knowledge_sources import paper_example
+from moestat.papers.task_routing.knowledge_synthetic import synthetic
+from moestat.papers.task_routing.template import Template
+
+
+def textbook(weights: FullWeights, tokens: np.ndarray, *, dense: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return logits and experts at every position: definitions A.1, A.2 and section 3.2, word for word."""
+    a = weights.embedding[tokens] + weights.positions[: len(tokens)]
+    causal = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
+    heads = 0.0
+    for head in weights.heads:
+        scores = np.where(causal, (a @ head.query) @ (a @ head.key).T, -np.inf)
+        alpha = np.exp(scores - scores.max(axis=1, keepdims=True))
+        heads = heads + alpha / alpha.sum(axis=1, keepdims=True) @ (a @ head.value) @ head.output
+    a = heads + a
+    expert = np.argmax(a @ weights.router, axis=1)
+    network = np.zeros_like(a)
+    for k, part in enumerate(weights.networks):
+        out = np.maximum(a @ part.first + part.bias, 0.0) @ part.second
+        network += out if dense else np.where((expert == k)[:, None], out, 0.0)
+    return (network + a) @ weights.unembedding.T, expert
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 60), st.integers(1, 5), st.integers(0, 2**32))
+def test_memoriser_fits_any_distinct_points_with_one_neuron_each(count, size, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.standard_normal((count, size)), rng.standard_normal((count, 3))
+    fit = memoriser.memorise(x, y, rng)
+    assert fit.width == count
+    np.testing.assert_allclose(fit(x), y, atol=1e-6)
+    assert np.all(fit.hidden(fit.knots[0] - 1.0) == 0.0)
+
+
+def test_memoriser_refuses_equal_points():
+    with pytest.raises(ValueError, match="distinct"):
+        memoriser.memorise(np.ones((2, 3)), np.zeros((2, 1)), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("n", [3, 4, 13, 1000])
+def test_plane_of_logits(n):
+    basis = memoriser.plane(n)
+    logits = memoriser.scale(n, 0.01) * basis @ basis.T
+    assert np.array_equal(np.argmax(logits, axis=0), np.arange(n))
+    weight = np.exp(logits - logits.max(axis=0))
+    assert np.all(np.diag(weight) / weight.sum(axis=0) > 0.99)
+
+
+def test_argmax_router_agrees_with_geometry():
+    # three points on a line: the middle one cannot win alone against a task that owns both ends
+    line = np.array([[-1.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
+    ends = np.array([[True, False], [False, True], [True, False]])
+    assert not router.argmax(line, ends).separable
+    split = np.array([[True, False], [False, True], [False, True]])
+    fit = router.argmax(line, split)
+    assert fit.separable
+    assert router.correct(line @ fit.weights, split)
+    shared = np.array([[True, True], [True, True], [True, True]])
+    assert router.argmax(line, shared).separable
+
+
+@pytest.mark.parametrize("theorem", ["moe", "dense"])
+@pytest.mark.parametrize("which", ["all", "none", "without heads", "without joint_isolation", "without first_entity"])
+@pytest.mark.parametrize("size", [None, (3, 2, 5)])
+def test_forward_is_the_textbook_transformer(theorem, which, size):
+    rng = np.random.default_rng(5)
+    knowledge = synthetic(rng, *size, shared_subjects=0.4) if size else paper_example()
+    names = [field.name for field in fields(Repairs)]
+    off = {"all": [], "none": names}.get(which, [which.removeprefix("without ")])
+    built = build(knowledge, rng, theorem=theorem, repairs=Repairs(**dict.fromkeys(off, False)))
+    weights = full_weights(built)
+    assert weights.embedding.shape[1] == 2 * built.block or built.used[0] > built.block or built.used[1] > built.block
+    sentences = knowledge.sentences
+    for row in range(0, sentences.length.shape[0], 4):
+        tokens = sentences.tokens[row, : sentences.length[row] - 1]
+        logits, expert = textbook(weights, tokens, dense=theorem == "dense")
+        prefixes = np.where(np.tril(np.ones((len(tokens), len(tokens)), dtype=bool)), tokens, -1)
+        got = forward(built, prefixes, np.arange(1, len(tokens) + 1))
+        np.testing.assert_allclose(got.logits, logits, rtol=1e-6, atol=1e-8 * np.abs(built.output).max())
+        if theorem == "moe":
+            assert np.array_equal(got.expert, expert)
+
+
+@pytest.mark.parametrize("size", [None, (5, 3, 20), (4, 5, 30)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_repaired_moe_satisfies_every_bullet(size, seed):
+    rng = np.random.default_rng(seed)
+    knowledge = synthetic(rng, *size) if size else paper_example()
+    built = build(knowledge, rng)
+    found = check(built, rng)
+    assert len(found.prefixes) == len(knowledge.prefixes)
+    assert not found.misrouted.any()
+    assert not found.low_mass.any()
+    assert all(expert.width <= built.width_bound(k) for k, expert in enumerate(built.experts))
+    assert max(built.used) <= built.block
+    assert built.rank == len(knowledge.prefixes.patterns)
+    assert found.first(found.low_mass, built) == ""
+
+
+@pytest.mark.parametrize("size", [None, (5, 3, 20)])
+def test_repaired_dense_circuits_are_bitwise_equal(size):
+    rng = np.random.default_rng(3)
+    knowledge = synthetic(rng, *size, shared_subjects=0.0) if size else paper_example()
+    built = build(knowledge, rng, theorem="dense")
+    found = check(built, rng)
+    assert not found.low_mass.any()
+    assert not (found.differs & found.single).any()
+    assert found.active[found.single].max() == 1
+    neurons = sum(expert.width for expert in built.experts)
+    assert neurons <= built.block + knowledge.max_table * len(knowledge.tasks)
+
+
+def test_paper_example_fails_as_printed_and_names_the_prefix():
+    knowledge = paper_example()
+    rng = np.random.default_rng(0)
+    found = check(built := build(knowledge, rng, repairs=replace(Repairs(), subject_router=False)), rng)
+    # "Paris is" and "English is" look alike to a router that sees the template only
+    assert found.misrouted.sum() == 4
+    routed = found.first(found.misrouted, built)
+    assert routed.startswith(
+        ('["Paris"] of location: routed to language', '["English"] of language: routed to location')
+    )
+    wrong = found.first(found.low_mass, built)
+    assert "says spoken instead of in" in wrong or "says in instead of spoken" in wrong
+    printed = check(build(knowledge, rng, repairs=Repairs.parse("none")), rng)
+    assert printed.low_mass.mean() > 0.5
+
+
+@pytest.mark.parametrize(
+    ("repair", "theorem"),
+    [
+        ("heads", "moe"),
+        ("subject_router", "moe"),
+        ("amplitude", "moe"),
+        ("representative", "moe"),
+        ("first_entity", "moe"),
+        ("reserved", "moe"),
+        ("joint_isolation", "dense"),
+    ],
+)
+def test_every_repair_is_needed(repair, theorem):
+    rng = np.random.default_rng(1)
+    knowledge = synthetic(rng, 10, 5, 20, shared_subjects=0.0)
+    built = build(knowledge, np.random.default_rng(2), theorem=theorem, repairs=replace(Repairs(), **{repair: False}))
+    assert check(built, rng).low_mass.any()
+    mended = build(knowledge, np.random.default_rng(2), theorem=theorem)
+    assert not check(mended, rng).low_mass.any()
+
+
+def test_repairs_are_read_from_words():
+    assert Repairs.parse("all") == Repairs()
+    assert not any(getattr(Repairs.parse("none"), field.name) for field in fields(Repairs))
+    assert Repairs.parse("all but heads + reserved") == replace(Repairs(), heads=False, reserved=False)
+    assert Repairs.parse("heads + reserved") == replace(Repairs.parse("none"), heads=True, reserved=True)
+    for wrong in ("everything", "all but spelling", "heads, amplitude"):
+        with pytest.raises(ValueError, match="allowed are 'all', 'none'"):
+            Repairs.parse(wrong)
+
+
+def test_rank_of_template_vectors_is_bounded_by_the_embeddings():
+    knowledge = synthetic(np.random.default_rng(0), 8, 5, 5)
+    built = build(knowledge, np.random.default_rng(1), repairs=replace(Repairs(), heads=False))
+    assert built.rank <= built.rank_bound < len(knowledge.prefixes.patterns)
+    assert built.router_error > 0.1
+
+
+def test_two_heads_with_an_argmax_router():
+    knowledge = synthetic(np.random.default_rng(0), 5, 3, 20)
+    built = build(knowledge, np.random.default_rng(1), router="argmax")
+    assert built.heads == 2
+    assert built.separable
+    found = check(built, np.random.default_rng(2))
+    assert not found.misrouted.any()
+    assert not found.low_mass.any()
+
+
+def test_a_subject_in_two_tables_with_a_shared_beginning_is_beyond_disjoint_circuits():
+    shared = (("Ada", "London"),)
+    knowledge = Knowledge(
+        (
+            Task("born", (Template.parse("*1 was born in *2."),), (*shared, ("Alan", "London"))),
+            Task("died", (Template.parse("*1 was buried in *2."),), (*shared, ("Kurt", "Princeton"))),
+        )
+    )
+    rng = np.random.default_rng(0)
+    found = check(built := build(knowledge, rng, theorem="dense"), rng)
+    both = found.prefixes.compatible.all(axis=1)
+    assert both.sum() == 2  # "Ada" and "Ada was"
+    assert found.differs[both].all()
+    assert found.first(found.differs, built) == '["Ada"] of born or died: a circuit alone gives other bits'
+    assert not found.differs[~both].any()
+    assert not found.low_mass[~both].any()
+    moe = check(build(knowledge, rng), rng)
+    assert not moe.low_mass.any()
+    assert not moe.misrouted.any()
+
+
+def test_float32_is_not_enough_for_large_vocabularies():
+    knowledge = synthetic(np.random.default_rng(0), 10, 5, 50)
+    built = build(knowledge, np.random.default_rng(1))
+    rng = np.random.default_rng(2)
+    assert not check(built, rng).low_mass.any()
+    assert check(cast(built, np.float32), rng).low_mass.any()
+
+
+def test_sample_of_prefixes_is_of_the_size_asked_for():
+    built = build(paper_example(), np.random.default_rng(0))
+    found = check(built, np.random.default_rng(1), most=7)
+    assert len(found.prefixes) == 7
+    assert not found.low_mass.any()
+
+
+@st.composite
+def datasets(draw):
+    """Small datasets full of collisions: shared templates, subjects in two tables, entities in both roles."""
+    words, names = st.sampled_from(["is", "in", "of"]), st.sampled_from(["A", "B", "C", "D", "E", "F"])
+    part = st.lists(words, max_size=2)
+    template = st.builds(lambda a, b, c: Template((*a, "*1", *b, "*2", *c, ".")), part, part, part)
+    tables = st.lists(st.tuples(names, names), min_size=1, max_size=5, unique=True)
+    templates = st.lists(template, min_size=1, max_size=3, unique=True)
+    count = draw(st.integers(1, 3))
+    return Knowledge(tuple(Task(f"R{k}", tuple(draw(templates)), tuple(draw(tables))) for k in range(count)))
+
+
+@settings(max_examples=120, deadline=None)
+@given(datasets(), st.integers(0, 2**32))
+def test_repaired_moe_wherever_template_and_subject_tell_the_task(knowledge, seed):
+    rng = np.random.default_rng(seed)
+    built = build(knowledge, rng)
+    found = check(built, rng)
+    prefixes = found.prefixes
+    words = len(knowledge.words)
+    for row in range(len(prefixes)):
+        entities = [t for t in prefixes.tokens[row] if t >= words]
+        tasks = prefixes.pattern_tasks[prefixes.pattern[row]]
+        if entities:
+            tasks = tasks & (built.entity_member[entities[0]] > 0)
+        if np.array_equal(tasks, prefixes.compatible[row]):
+            assert not found.misrouted[row]
+            assert not found.low_mass[row]
+    assert all(expert.width <= built.width_bound(k) for k, expert in enumerate(built.experts))

@@ -1,0 +1,93 @@
+"""The figures of the task-routing studies draw what the results hold."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from moestat.papers.task_routing import task_figures
+from moestat.report import style
+from moestat.study.spec import Figure
+
+FIGURE = Figure.model_validate({"kind": "function", "function": "a:b", "title": "title"})
+
+
+def arms(names):
+    return {
+        "arm": np.array(names, dtype=object),
+        "arm_label": ("arm", np.array([n.upper() for n in names], dtype=object)),
+    }
+
+
+def test_gaps_shows_exact_zeros_and_shares():
+    rng = np.random.default_rng(0)
+    repairs = ["none", "a", "a + b", "all", "all but a", "all but b"]
+    shares = rng.random((1, 2, 6, 3))
+    shares[:, :, 3] = 0.0
+    ds = xr.Dataset(
+        {"failing_share": (("arm", "size", "repairs", "replicate"), shares)},
+        coords={**arms(["moe"]), "size": ["x", "y"], "repairs": repairs, "replicate": range(3)},
+    )
+    with style.look():
+        canvas = task_figures.gaps(ds, FIGURE, arms=["moe"])
+    left, right = canvas.axes
+    assert [t.get_text() for t in left.get_yticklabels()] == ["all", "\N{MINUS SIGN} a", "\N{MINUS SIGN} b"]
+    assert [t.get_text() for t in right.get_yticklabels()] == ["none", "+ a", "+ b", "all"]
+    drawn = {tuple(line.get_xdata()) for line in left.lines if line.get_label() in ("x", "y")}
+    mean = shares[0].mean(axis=-1)
+    assert drawn == {tuple(mean[i, [4, 5]]) for i in (0, 1)}
+    zeros = [line for line in left.lines if line.get_fillstyle() == "none"]
+    assert all(np.array_equal(line.get_xdata(), [task_figures.FLOOR]) for line in zeros)
+
+
+@pytest.fixture
+def trained():
+    rng = np.random.default_rng(0)
+    routing = np.full((2, 2, 1, 3, 6, 3), np.nan)
+    routing[:, 0, 0, :, :4] = rng.dirichlet(np.ones(3), (2, 3, 4))
+    routing[:, 1, 0] = rng.dirichlet(np.ones(3), (2, 3, 6))
+    dims = ("arm", "tasks", "experts", "replicate")
+    return xr.Dataset(
+        {
+            "routing": ((*dims, "task", "expert"), routing),
+            "mutual_information": (dims, rng.random((2, 2, 1, 3))),
+            "top_share": (dims, rng.random((2, 2, 1, 3))),
+            "accuracy": (dims, rng.random((2, 2, 1, 3))),
+        },
+        coords={
+            **arms(["ce", "router"]),
+            "tasks": [4, 6],
+            "experts": [3],
+            "replicate": range(3),
+            "task": range(1, 7),
+            "expert": range(1, 4),
+        },
+    )
+
+
+def test_routing_maps_show_one_run_of_one_cell(trained):
+    with style.look():
+        canvas = task_figures.routing_maps(trained, FIGURE, arms=["ce", "router", "absent"], tasks=6, experts=9)
+    maps = [axes for axes in canvas.axes if axes.images and axes.get_xlabel() == "expert"]
+    assert len(maps) == 2
+    expected = trained["routing"].sel(arm="router", tasks=6).isel(experts=0, replicate=0).values
+    np.testing.assert_array_equal(maps[1].images[0].get_array(), expected)
+    bits = trained["mutual_information"].sel(arm="ce", tasks=6).mean().item()
+    assert f"{bits:.2f} bits" in maps[0].get_title(loc="left")
+    assert "6 tasks, 3 experts" in canvas.get_suptitle()
+    with style.look():
+        smaller = task_figures.routing_maps(trained, FIGURE, arms=["ce"], tasks=4)
+    assert smaller.axes[0].images[0].get_array().shape == (4, 3)
+
+
+def test_accuracy_curves_show_means_and_the_papers_numbers(trained):
+    printed = {"4": {"3": {"ce": 88.0, "router": 91.0}}}
+    with style.look():
+        canvas = task_figures.accuracy_curves(trained, FIGURE, arms=["ce", "router"], printed=printed)
+    first, second = canvas.axes
+    assert [axes.get_title(loc="left") for axes in canvas.axes] == ["4 tasks", "6 tasks"]
+    hollow = [line.get_ydata().tolist() for line in first.lines if line.get_fillstyle() == "none"]
+    assert hollow == [[88.0], [91.0]]
+    assert all(np.isnan(line.get_ydata()).all() for line in second.lines if line.get_fillstyle() == "none")
+    means = [container[0].get_ydata()[0] for container in first.containers]
+    expected = 100 * trained["accuracy"].sel(tasks=4).isel(experts=0).mean("replicate").values
+    np.testing.assert_allclose(means, expected)

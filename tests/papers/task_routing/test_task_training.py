@@ -1,0 +1,79 @@
+"""The experiment that trains the task-routing transformer."""
+
+import json
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from moestat.data_file import digest
+from moestat.experiment import Cell
+from moestat.papers.task_routing import task_training
+from moestat.status import Status
+
+pytest.importorskip("torch")
+
+SMALL = {"tasks": 4, "templates": 3, "pairs": 12, "experts": 2, "epochs": 12, "completions": 30}
+
+
+def cell(**settings):
+    resolved = task_training.Settings(**{**SMALL, **settings}).model_dump(mode="json")
+    return Cell("moestat.papers.task_routing.task_training", 3, "arm", {}, resolved)
+
+
+def test_variables_and_dimensions():
+    found = task_training.run(cell(loss="router"), [0, 3])
+    assert (found["status"] == Status.CONVERGED).all()
+    assert found["routing"].dims == ("replicate", "task", "expert")
+    assert found["routing"].shape == (2, 4, 2)
+    np.testing.assert_allclose(found["routing"].sum("expert"), 1.0)
+    assert found["curve"].shape == (2, 12)
+    assert found["cut"].values.tolist() == ["start", "recall", "rest"]
+    assert (found["curve"][:, -1] == found["train_loss"]).all()
+    assert (found["train_loss"] < found["curve"][:, 0]).all()
+    for name in ("accuracy", "top_share", "routed_as_asked", "ambiguous_share"):
+        assert ((found[name] >= 0) & (found[name] <= 1)).all()
+    assert (found["mutual_information"] <= found["information_limit"] + 1e-9).all()
+
+
+def test_router_loss_aligns_experts_with_tasks():
+    router = task_training.run(cell(loss="router", epochs=40), [0])
+    plain = task_training.run(cell(loss="ce", epochs=40), [0])
+    assert router["mutual_information"].item() > plain["mutual_information"].item() + 0.3
+    assert router["routed_as_asked"].item() > 0.9
+
+
+def test_replicates_do_not_depend_on_the_block():
+    together = task_training.run(cell(epochs=2), [0, 1])
+    alone = task_training.run(cell(epochs=2), [1])
+    assert alone.identical(together.sel(replicate=[1]))
+
+
+def test_a_held_out_fact_cannot_be_recalled():
+    settings = {"epochs": 40, "completions": 500, "tasks": 3, "pairs": 30}
+    seen = task_training.run(cell(**settings), [0])
+    unseen = task_training.run(cell(**settings, split="pairs"), [0])
+    recall = [found["accuracy_by_cut"].sel(cut="recall").item() for found in (seen, unseen)]
+    assert recall[1] < 0.5 * recall[0]
+
+
+def test_the_users_file(tmp_path):
+    path = tmp_path / "own.jsonl"
+    templates = ["{subject} is in {object}.", "the {subject} of {object}.", "by {subject} to {object}."]
+    records = [
+        {"relation": f"P{k}", "templates": templates, "pairs": [[f"s{k}-{i}", f"o{i % 4}"] for i in range(15)]}
+        for k in range(4)
+    ]
+    path.write_text("\n".join(map(json.dumps, records)))
+    found = task_training.run(cell(file=str(path), file_sha256=digest(path), epochs=1), [0])
+    assert found["status"].item() == Status.CONVERGED
+    with pytest.raises(ValueError, match="file_sha256 is 'x'"):
+        task_training.run(cell(file=str(path), file_sha256="x", epochs=1), [0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"), [({"heads": 7}, "must divide width"), ({"loss": "mse"}, "router"), ({"pairs": 1}, "pairs")]
+)
+def test_settings_refuse(settings, message):
+    with pytest.raises(ValidationError, match=message):
+        task_training.Settings(**settings)

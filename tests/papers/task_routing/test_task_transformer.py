@@ -1,0 +1,161 @@
+"""The trained transformer: its loss, its layer, its auxiliary losses and its completions."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from moestat.losses import task_routing  # noqa: E402
+from moestat.papers.task_routing.knowledge_sources import paper_example  # noqa: E402
+from moestat.papers.task_routing.knowledge_synthetic import synthetic  # noqa: E402
+from moestat.papers.task_routing.task_transformer import Routed, Shape, TaskTransformer  # noqa: E402
+from moestat.papers.task_routing.transformer_training import (  # noqa: E402
+    Training,
+    auxiliary,
+    complete,
+    experts_chosen,
+    holdout,
+    in_dataset,
+    one_thread,
+    train,
+)
+from moestat.training.vocabulary_loss import ROWS, linear_cross_entropy  # noqa: E402
+
+
+@pytest.mark.parametrize("rows", [1, ROWS, 2 * ROWS + 3])
+def test_linear_cross_entropy_is_the_composition(rows):
+    generator = torch.Generator().manual_seed(0)
+    x, weight, bias = (
+        torch.randn(*size, generator=generator, dtype=torch.float64) for size in ((rows, 5), (7, 5), (7,))
+    )
+    target = torch.randint(7, (rows,), generator=generator)
+    ours, theirs = ([t.clone().requires_grad_() for t in (x, weight, bias)] for _ in range(2))
+    loss = linear_cross_entropy(*ours, target)
+    reference = torch.nn.functional.cross_entropy(theirs[0] @ theirs[1].t() + theirs[2], target)
+    (3.0 * loss).backward()
+    (3.0 * reference).backward()
+    torch.testing.assert_close(loss, reference)
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine.grad, other.grad)
+
+
+def textbook(model, tokens):
+    """Return output and probabilities of one sentence by section 3.2, one head and one expert at a time, NumPy."""
+    w = {name: value.detach().double().numpy() for name, value in model.named_parameters()}
+    s, d, heads, hidden = len(tokens), model.shape.width, model.shape.heads, model.shape.hidden
+    x = w["embedding"][tokens] + w["position"][:s]
+    projected = x @ w["qkv"] + w["qkv_bias"]
+    q, k, v = projected[:, :d], projected[:, d : 2 * d], projected[:, 2 * d :]
+    parts = []
+    for h in range(heads):
+        own = slice(h * d // heads, (h + 1) * d // heads)
+        scores = np.where(np.tril(np.ones((s, s))) > 0, q[:, own] @ k[:, own].T / np.sqrt(d // heads), -np.inf)
+        weight = np.exp(scores - scores.max(axis=1, keepdims=True))
+        parts.append(weight / weight.sum(axis=1, keepdims=True) @ v[:, own])
+    z = x + np.concatenate(parts, axis=1) @ w["mix"] + w["mix_bias"]
+    p = np.exp(z @ w["router"])
+    p /= p.sum(axis=1, keepdims=True)
+    out = z.copy()
+    for t in range(s):
+        e = int(np.argmax(p[t]))
+        own = slice(e * hidden, (e + 1) * hidden)
+        inside = np.maximum(z[t] @ w["first"][:, own] + w["first_bias"][own], 0.0)
+        out[t] += (p[t, e] if model.gate else 1.0) * (inside @ w["second"][own] + w["second_bias"][e])
+    return out, p
+
+
+@pytest.mark.parametrize("gate", [True, False])
+def test_layer_is_the_papers(gate):
+    rng = np.random.default_rng(0)
+    model = TaskTransformer(Shape(vocabulary=11, length=6, experts=3, width=8, hidden=5, heads=4), rng, gate=gate)
+    tokens = rng.integers(0, 11, (3, 6))
+    length = np.array([6, 2, 4])
+    rows = np.concatenate([b * 6 + np.arange(n) for b, n in enumerate(length)])
+    got = model(torch.from_numpy(tokens), torch.from_numpy(rows))
+    expected = [textbook(model, row[:n]) for row, n in zip(tokens, length, strict=True)]
+    np.testing.assert_allclose(got.output.detach(), np.concatenate([out for out, _ in expected]), atol=2e-5)
+    np.testing.assert_allclose(got.scores.detach().exp(), np.concatenate([p for _, p in expected]), atol=1e-5)
+
+
+@pytest.mark.parametrize(("gate", "learns"), [(True, True), (False, False)])
+def test_router_has_no_gradient_without_the_gate_factor(gate, learns):
+    rng = np.random.default_rng(0)
+    model = TaskTransformer(Shape(vocabulary=9, length=5, experts=3), rng, gate=gate)
+    model(torch.from_numpy(rng.integers(0, 9, (4, 5))), torch.arange(20)).output.square().sum().backward()
+    assert (model.router.grad is not None and bool(model.router.grad.abs().max() > 0)) == learns
+
+
+def test_auxiliary_losses_by_hand():
+    p = np.array([[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]])
+    routed = Routed(torch.zeros(3, 1), torch.from_numpy(np.log(p)), torch.tensor([0, 0, 1]))
+    task = torch.tensor([0, 3, 1])
+    assert auxiliary("ce", routed, task) is None
+    balance = 2 * (p[:, 0].mean() * 2 / 3 + p[:, 1].mean() / 3)
+    assert float(auxiliary("load_balance", routed, task)) == pytest.approx(balance)
+    assert float(auxiliary("router", routed, task)) == pytest.approx(-np.log([0.7, 0.4, 0.8]).mean())
+
+
+def test_holdout_by_sentences_and_by_pairs():
+    rows = synthetic(np.random.default_rng(0), 4, 5, 20).sentences
+    for split in ("sentences", "pairs"):
+        kept, out = holdout(rows, split, 0.2, np.random.default_rng(1))
+        assert np.array_equal(np.sort(np.concatenate((kept, out))), np.arange(400))
+        assert out.shape == (80,)
+    pairs = {(rows.task[i], rows.pair[i]) for i in kept} & {(rows.task[i], rows.pair[i]) for i in out}
+    assert not pairs
+    kept, out = holdout(rows, "sentences", 0.2, np.random.default_rng(1))
+    assert {(rows.task[i], rows.pair[i]) for i in kept} & {(rows.task[i], rows.pair[i]) for i in out}
+
+
+def test_training_learns_the_example_and_completes_it():
+    knowledge = paper_example()
+    rows = knowledge.sentences
+    everything = np.arange(rows.length.shape[0])
+    with one_thread():
+        model = TaskTransformer(Shape(len(knowledge.vocabulary), knowledge.max_length, 2), np.random.default_rng(0))
+        plan = Training(loss="router", epochs=150, batch=2, decay=0.99)
+        curve = train(model, rows, everything, plan, np.random.default_rng(1))
+        done = complete(model, rows.tokens, np.ones(4, dtype=np.int64), knowledge.token_id["."])
+        expert = experts_chosen(model, rows, everything)
+    assert curve[-1] < 0.05 < curve[0]
+    assert np.array_equal(done, rows.tokens)
+    assert in_dataset(knowledge, done).all()
+    assert not in_dataset(knowledge, done[:, ::-1]).any()
+    assert np.array_equal(expert >= 0, np.arange(6) < rows.length[:, None] - 1)
+    for task in (0, 1):  # the router loss sends task k to expert k
+        assert set(expert[rows.task == task].ravel()) - {-1} == {task}
+
+
+def test_completion_stops_at_the_longest_length():
+    model = TaskTransformer(Shape(5, 4, 1), np.random.default_rng(0))
+    with torch.no_grad():
+        model.out_bias[3] = 1e6  # says token 3 for ever
+    done = complete(model, np.array([[0, 1, 2, 2], [4, 4, 4, 4]]), np.array([2, 1]), end=2)
+    assert done.tolist() == [[0, 1, 3, 3], [4, 3, 3, 3]]
+
+
+def test_training_is_repeatable():
+    knowledge = synthetic(np.random.default_rng(0), 3, 2, 8)
+    outcomes = []
+    for _ in range(2):
+        model = TaskTransformer(Shape(len(knowledge.vocabulary), knowledge.max_length, 3), np.random.default_rng(1))
+        with one_thread():
+            train(model, knowledge.sentences, np.arange(40), Training(epochs=2), np.random.default_rng(2))
+        outcomes.append({name: value.detach().numpy().copy() for name, value in model.named_parameters()})
+    for name, value in outcomes[0].items():
+        assert np.array_equal(value, outcomes[1][name])
+
+
+def test_routing_measures():
+    follow = np.kron(np.eye(3), np.ones((1, 2)))  # three experts, two tasks each
+    assert task_routing.mutual_information(follow) == pytest.approx(np.log2(3))
+    assert task_routing.usage_entropy(follow) == pytest.approx(np.log2(3))
+    assert task_routing.top_share(follow) == 1.0
+    collapsed = np.zeros((3, 6))
+    collapsed[1] = 7.0
+    assert task_routing.mutual_information(collapsed) == 0.0
+    assert task_routing.usage_entropy(collapsed) == 0.0
+    assert task_routing.top_share(collapsed) == 1.0
+    mixed = np.array([[30.0, 10.0], [10.0, 30.0]])
+    entropy = -(0.75 * np.log2(0.75) + 0.25 * np.log2(0.25))
+    assert task_routing.mutual_information(mixed) == pytest.approx(1.0 - entropy)

@@ -1,0 +1,126 @@
+"""What the tests of the study machine share: study files, the command line, and comparisons of results."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import xarray as xr
+
+from moestat.cli import main
+from moestat.runner import shard
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+STUDY = """\
+title = "The mean of normal draws"
+paper = "none"
+source = "a textbook"
+experiment = "{experiment}"
+seed = {seed}
+
+[settings]
+{settings}
+
+[grid]
+{grid}
+
+[[arms]]
+name = "mean"
+
+[[arms]]
+name = "median"
+settings = {{ kind = "median" }}
+{more}
+[presets.quick]
+replicates = {replicates}
+block = {block}
+
+[[rates]]
+loss = "error"
+
+[[claims]]
+id = "mean-rate"
+source = "a textbook"
+statement = "The mean converges like n^(-1/2)."
+kind = "slope"
+variable = "error"
+arm = "mean"
+predicted = -0.5
+within = [-0.6, -0.4]
+"""
+
+
+def write_study(
+    folder: Path,
+    *,
+    name: str = "study",
+    experiment: str = "toy",
+    seed: int = 7,
+    settings: str = "",
+    grid: str = "n = [10, 40]",
+    replicates: int = 6,
+    block: int = 2,
+    more: str = "",
+) -> Path:
+    """Write a study of the toy experiment: two arms, a grid, a preset 'quick'."""
+    path = folder / f"{name}.toml"
+    values = {"experiment": experiment, "seed": seed, "settings": settings, "grid": grid, "more": more}
+    path.write_text(STUDY.format(**values, replicates=replicates, block=block))
+    return path
+
+
+def inside(*words: object) -> tuple[int, str, str]:
+    """Run the command line in this process; return exit code, stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(word) for word in words])
+    return code, out.getvalue(), err.getvalue()
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a subprocess that finds the checkout and the toy experiment."""
+    path = os.pathsep.join([str(ROOT), str(HERE)])
+    return os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} | more
+
+
+def command(*words: object) -> list[str]:
+    """The command line as a subprocess."""
+    return [sys.executable, "-m", "moestat.study", *(str(word) for word in words)]
+
+
+def outside(*words: object, timeout: float = 120, **more: str) -> tuple[int, str, str]:
+    """Run the command line in a process of its own."""
+    done = subprocess.run(command(*words), env=environment(**more), capture_output=True, text=True, timeout=timeout)
+    return done.returncode, done.stdout, done.stderr
+
+
+def results(out: Path, name: str = "study") -> xr.Dataset:
+    """The results of a study at the preset 'quick', without the attributes (they hold the date)."""
+    with xr.open_dataset(out / name / "quick" / "results.nc", engine="h5netcdf") as dataset:
+        return dataset.load().drop_attrs(deep=False)
+
+
+def shards(out: Path, name: str = "study") -> list[Path]:
+    """The shard files of a study."""
+    return sorted((out / name / "quick" / "shards").rglob("*.shard"))
+
+
+def finished(out: Path, name: str = "study") -> set[tuple[str, int]]:
+    """The (cell, replicate) pairs that lie on the disk in whole shards."""
+    pairs = set()
+    for path in shards(out, name):
+        header, _ = shard.read(path)
+        pairs |= {(header.digest[:20], replicate) for replicate in header.replicates}
+    return pairs
+
+
+def logged(log: Path) -> list[tuple[str, int]]:
+    """The (cell, replicate) pairs that the toy experiment began to compute, in order."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [(line.split()[0], int(replicate)) for line in lines for replicate in line.split()[1:]]

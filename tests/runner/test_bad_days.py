@@ -1,0 +1,337 @@
+"""Bad days: a full disk, a folder that cannot be written, two runs at once, a clock that jumps, Ctrl-C. No damage."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from machine import command, environment, finished, inside, logged, results, shards, write_study
+
+from moestat import files
+from moestat.runner import lock
+
+
+def run(study, out, *words, jobs=1):
+    return inside(study, "--out", out, "--jobs", jobs, "--no-report", *words)
+
+
+def one_sentence(err: str, *parts: str) -> str:
+    """Check that stderr ends with one error line that has these parts, and has no traceback."""
+    lines = [line for line in err.splitlines() if line.startswith("error:")]
+    assert len(lines) == 1 and "Traceback" not in err, err
+    for part in parts:
+        assert part in lines[0], (part, lines[0])
+    return lines[0]
+
+
+# --- the disk --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """Mount a tmpfs of a given size (where this account may), and unmount it at the end."""
+    where = tmp_path / "disk"
+    where.mkdir()
+
+    def mount(options: str):
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", where], capture_output=True)
+        if done.returncode:
+            pytest.skip("needs the right to mount a tmpfs")
+        return where
+
+    yield mount
+    subprocess.run(["umount", where], capture_output=True)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, mounted, jobs):
+    disk = mounted("size=256k")
+    study = write_study(tmp_path, replicates=80, block=4)
+    code, _, err = run(study, disk, jobs=jobs)
+    assert code == 1
+    one_sentence(err, "the disk is full", "What is done is kept; go on with: python -m moestat.study")
+    kept = finished(disk)
+    assert 8 <= len(kept) < 320
+    assert not list(disk.rglob(f"*{files.TEMPORARY}"))
+    assert not list((disk / "study/quick/locks").glob("*.json")), "the lock must be given back"
+    subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
+    assert run(study, disk, "--quiet")[0] == 0
+    assert kept <= finished(disk)
+    assert run(study, tmp_path / "elsewhere", "--quiet")[0] == 0
+    assert results(disk).identical(results(tmp_path / "elsewhere"))
+
+
+def test_a_disk_that_is_full_when_results_are_written_keeps_the_old_ones(tmp_path, mounted):
+    disk = mounted("size=4m")
+    study = write_study(tmp_path, replicates=2)
+    assert run(study, disk, "--quiet")[0] == 0
+    before = (disk / "study/quick/results.nc").read_bytes()
+    with pytest.raises(OSError, match="No space"), open(disk / "ballast", "wb", buffering=0) as stream:
+        while True:
+            stream.write(b"x" * 4096)
+    code, _, err = inside("collect", study, "--out", disk, "--no-report")
+    assert code == 1
+    one_sentence(err, "the disk is full")
+    assert (disk / "study/quick/results.nc").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("number", "at"), [(errno.ENOSPC, 1), (errno.ENOSPC, 4), (errno.ENOSPC, 9), (errno.EDQUOT, 4), (errno.EIO, 9)]
+)
+def test_a_disk_error_at_any_write_is_one_sentence(tmp_path, monkeypatch, number, at):
+    """The same without a mount: the ``at``-th flush to the disk fails."""
+    study, flush, calls = write_study(tmp_path, replicates=2), os.fsync, []
+
+    def failing(handle):
+        calls.append(handle)
+        if len(calls) >= at:
+            raise OSError(number, os.strerror(number))
+        return flush(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing)
+        code, _, err = run(study, tmp_path)
+    assert code == 1
+    one_sentence(err, "cannot write to")
+    assert not list(tmp_path.rglob(f"*{files.TEMPORARY}"))
+    assert run(study, tmp_path, "--quiet")[0] == 0
+
+
+def test_a_read_only_disk_is_one_sentence(tmp_path, mounted):
+    disk = mounted("ro")
+    code, _, err = run(write_study(tmp_path), disk)
+    assert code == 1
+    one_sentence(err, "cannot write to", "the file system is read-only")
+
+
+def test_a_folder_without_permission_is_one_sentence(tmp_path):
+    study = write_study(tmp_path)
+    assert run(study, tmp_path / "before", "--quiet")[0] == 0  # everything is imported while it can be read
+    out = tmp_path / "out"
+    out.mkdir(mode=0o555)
+    root = os.geteuid() == 0
+    if root:  # root may write everywhere: be nobody for a moment
+        for parent in (tmp_path, *tmp_path.parents[:2]):
+            parent.chmod(0o755)
+        os.seteuid(65534)
+    try:
+        code, _, err = run(study, out)
+    finally:
+        if root:
+            os.seteuid(0)
+    assert code == 1
+    one_sentence(err, "cannot write to", "permission is denied")
+
+
+@pytest.mark.parametrize("blocked", ["", "study", "study/quick", "study/quick/shards", "study/quick/locks"])
+def test_a_file_in_the_way_is_one_sentence(tmp_path, blocked):
+    study = write_study(tmp_path)
+    place = tmp_path / "out" / blocked
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("mine")
+    code, _, err = run(study, tmp_path / "out")
+    assert code == 1
+    one_sentence(err, "cannot write to")
+    assert place.read_text() == "mine"
+
+
+# --- two runs ------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_run_on_a_folder_is_refused_and_names_the_first(tmp_path):
+    study = write_study(tmp_path, settings="seconds = 0.1", replicates=20)
+    first = subprocess.Popen(
+        command(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet"), env=environment()
+    )
+    try:
+        place = tmp_path / "study/quick/locks/all.json"
+        end = time.monotonic() + 60
+        while not place.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        code, _, err = run(study, tmp_path)
+        assert code == 1
+        one_sentence(err, "another run works in", f"process {first.pid} on {socket.gethostname()}", "--out")
+        code, _, err = run(study, tmp_path, "--part", "1/2")
+        assert code == 1 and f"process {first.pid}" in err
+        _, out, _ = inside("status", study, "--out", tmp_path)
+        assert f"at work: all: process {first.pid}" in out
+    finally:
+        first.kill()
+        first.wait()
+    _, out, _ = inside("status", study, "--out", tmp_path)
+    assert "at work" not in out, "a killed run is not at work"
+    code, _, err = run(study, tmp_path, "--set", "seconds=0.0", "--fresh")
+    assert code == 0 and f"took over the lock of process {first.pid}" in err and "which has ended" in err
+
+
+def test_two_parts_run_at_the_same_time(tmp_path):
+    with lock.Lock(tmp_path, "part-1-of-2"), lock.Lock(tmp_path, "part-2-of-2"):
+        for part in ("all", "part-1-of-2"):
+            with pytest.raises(lock.LockedError, match=f"process {os.getpid()}"), lock.Lock(tmp_path, part):
+                pass
+    with lock.Lock(tmp_path, "all"), pytest.raises(lock.LockedError), lock.Lock(tmp_path, "part-1-of-2"):
+        pass
+    with lock.Lock(tmp_path):
+        pass
+
+
+def foreign_lock(root, **changes):
+    folder = root / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    owner = {"host": "elsewhere", "pid": 1, "token": "x", "since": "2020-01-01 00:00:00"} | changes
+    (folder / "all.json").write_text(json.dumps(owner))
+    return folder / "all.json"
+
+
+def test_a_silent_lock_of_another_machine_is_taken_over_and_said(tmp_path):
+    foreign_lock(tmp_path)
+    told = []
+    with lock.Lock(tmp_path, say=told.append, heartbeat=0.05, patience=0.3):
+        assert len(told) == 1 and "process 1 on elsewhere" in told[0] and "no sign of life" in told[0]
+
+
+def test_a_living_lock_of_another_machine_is_respected_whatever_its_clock_says(tmp_path):
+    place = foreign_lock(tmp_path)
+    stop = threading.Event()
+
+    def beat():
+        stamp = 10**9
+        while not stop.wait(0.05):
+            stamp -= 10**8  # the owner's clock runs backwards, in 1970
+            os.utime(place, ns=(stamp, stamp))
+
+    owner = threading.Thread(target=beat)
+    owner.start()
+    try:
+        with pytest.raises(lock.LockedError, match="elsewhere"), lock.Lock(tmp_path, heartbeat=0.05, patience=2):
+            pass
+    finally:
+        stop.set()
+        owner.join()
+
+
+def test_a_process_that_inherited_the_number_of_a_dead_owner_does_not_count(tmp_path):
+    foreign_lock(tmp_path, host=socket.gethostname(), pid=os.getpid(), process_started="1")
+    if not files.started(os.getpid()):
+        pytest.skip("the start of a process is not known on this platform")
+    told = []
+    with lock.Lock(tmp_path, say=told.append):
+        assert "has ended" in told[0]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "x"}', "\0\0\0"])
+def test_a_torn_lock_file_is_taken_over(tmp_path, content):
+    foreign_lock(tmp_path).write_text(content)
+    with lock.Lock(tmp_path, heartbeat=0.02, patience=0.1) as held:
+        assert json.loads(held.path.read_text())["pid"] == os.getpid()
+
+
+def test_a_lock_beats_and_notices_that_it_was_taken_over(tmp_path):
+    with lock.Lock(tmp_path, heartbeat=0.02) as held:
+        before = held.path.stat().st_mtime_ns
+        time.sleep(0.2)
+        assert held.path.stat().st_mtime_ns != before and not held.lost
+        foreign_lock(tmp_path)
+        time.sleep(0.2)
+        assert held.lost
+    assert held.path.exists(), "the lock of the new owner is not ours to remove"
+
+
+def test_of_many_processes_that_start_at_once_one_gets_the_lock(tmp_path):
+    foreign_lock(tmp_path, host=socket.gethostname(), pid=2**22 - 1)
+    script = (
+        "import sys, time, pathlib\n"
+        "from moestat.runner.lock import Lock, LockedError\n"
+        "try:\n"
+        "    with Lock(pathlib.Path(sys.argv[1])):\n"
+        "        print('got'); sys.stdout.flush(); time.sleep(3)\n"
+        "except LockedError:\n"
+        "    print('refused')\n"
+    )
+    words = [sys.executable, "-c", script, str(tmp_path)]
+    racers = [subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(5)]
+    said = sorted(racer.communicate(timeout=60)[0].strip() for racer in racers)
+    assert said == ["got"] + ["refused"] * 4
+
+
+# --- the clock and the keyboard ----------------------------------------------------------------------------------
+
+
+def test_a_clock_that_goes_backwards_changes_nothing(tmp_path, monkeypatch):
+    study = write_study(tmp_path)
+    assert run(study, tmp_path / "whole", "--quiet")[0] == 0
+    now = [4e9]
+
+    def backwards() -> float:
+        now[0] -= 86_400.0
+        return now[0]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", backwards)
+        assert run(study, tmp_path / "odd", "--replicates", 3)[0] == 0
+        code, _, err = run(study, tmp_path / "odd")
+    assert code == 0, err
+    assert results(tmp_path / "odd").identical(results(tmp_path / "whole"))
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "jobs"), [(signal.SIGINT, 130, 1), (signal.SIGINT, 130, 2), (signal.SIGTERM, 143, 2)]
+)
+def test_ctrl_c_finishes_nothing_half_and_says_how_to_go_on(tmp_path, number, code, jobs):
+    study = write_study(tmp_path, settings="seconds = 0.05", replicates=12, block=1)
+    process = subprocess.Popen(
+        command(study, "--out", tmp_path, "--jobs", jobs, "--no-report", "--block", 1),
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # as from a terminal: whoever runs the tests in the background ignores Ctrl-C, and its children would too
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
+    end = time.monotonic() + 60
+    while len(finished(tmp_path)) < 3 and time.monotonic() < end:
+        time.sleep(0.05)
+    os.killpg(process.pid, number)  # a terminal sends it to the whole group
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == code, err
+    line = one_sentence(err, "interrupted:", "of 48 replicates are done and kept in", "Go on with: python -m")
+    assert not list(tmp_path.rglob(f"*{files.TEMPORARY}"))
+    assert json.loads((tmp_path / "study/quick/progress.json").read_text())["state"] == "interrupted"
+    again = line.split("Go on with: ")[1].split()
+    assert again[:3] == ["python", "-m", "moestat.study"] and "--block" in again
+    log = tmp_path / "log"
+    kept = finished(tmp_path)
+    done = subprocess.run(
+        [sys.executable, *again[1:], "--quiet"], env=environment(TOY_LOG=str(log)), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert not kept & set(logged(log))
+
+
+def test_a_disk_that_vanishes_is_one_sentence(tmp_path, monkeypatch):
+    """The folder of the results is removed while the study runs."""
+    from moestat.runner import run as run_module
+
+    study, ordered = write_study(tmp_path), run_module.pool.run
+
+    def vanishing(*arguments):
+        for number, outcome in enumerate(ordered(*arguments)):
+            if number == 2:
+                shutil.rmtree(tmp_path / "out", ignore_errors=True)
+                (tmp_path / "out").write_text("")
+            yield outcome
+
+    monkeypatch.setattr(run_module.pool, "run", vanishing)
+    code, _, err = run(study, tmp_path / "out")
+    assert code == 1
+    one_sentence(err, "cannot write to")
+    assert not shards(tmp_path / "out")

@@ -1,0 +1,180 @@
+"""Collection: the shape of the results, gaps, properties of cells, own dimensions, contradictions."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from machine import inside, results, shards, write_study
+
+EXPERIMENT = """\
+import numpy as np
+import xarray as xr
+from pydantic import Field
+from moestat.experiment import SettingsModel
+
+class Settings(SettingsModel):
+    n: int = 1
+    kind: str = "mean"
+    way: str = ""
+
+def run(cell, replicates, *, device):
+    s = Settings(**cell.settings)
+    size = len(replicates)
+    data = {"status": ("replicate", [0] * size), "value": ("replicate", np.array(replicates) * 10.0 + s.n)}
+BODY
+    return xr.Dataset(data, coords={"replicate": list(replicates)}, attrs=attrs)
+"""
+
+
+@pytest.fixture
+def collected(tmp_path):
+    """Run an experiment with some lines of its own and return (exit code, stderr, results)."""
+    number = itertools.count()
+
+    def collected(body: str, *words: object, **study):
+        name = f"own_{tmp_path.name}_{next(number)}".replace("[", "_")
+        lines = "\n".join("    " + line for line in ["attrs = {}", *body.splitlines()])
+        (tmp_path / f"{name}.py").write_text(EXPERIMENT.replace("BODY", lines))
+        path = write_study(tmp_path, experiment=name, name=name, **study)
+        code, _, err = inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet", *words)
+        return code, err, results(tmp_path, name) if code == 0 else None
+
+    return collected
+
+
+def test_the_shape_of_the_results(tmp_path):
+    study = write_study(tmp_path, grid='n = [10, 40]\nexperts = [2, 3]\nkind = ["mean", "median"]', replicates=3)
+    study.write_text(study.read_text().replace('settings = { kind = "median" }', 'label = "The middle"'))
+    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    found = results(tmp_path)
+    assert found["error"].dims == ("arm", "n", "experts", "kind", "replicate")
+    assert found["centre"].dims == ("arm", "n", "experts", "kind", "replicate", "expert")
+    assert found["theory"].dims == found["policy"].dims == ("arm", "n", "experts", "kind")
+    assert found["arm_label"].values.tolist() == ["mean", "The middle"]
+    assert found["kind"].values.tolist() == ["mean", "median"] and found["n"].values.tolist() == [10, 40]
+    assert (
+        found["policy"].sel(kind="median").values.tolist() == [[["the median"] * 2] * 2] * 2
+        or (found["policy"].sel(kind="median") == "the median").all()
+    )
+    assert found["status"].dtype == np.int64 and found["iterations"].dtype == np.int64
+    centre = found["centre"].sel(experts=2, expert=2)
+    assert np.isnan(centre).all(), "an expert that a cell does not have is a gap"
+    assert np.isfinite(found["centre"].sel(experts=3)).all()
+
+
+def test_an_arm_that_sets_an_axis_lives_only_there(tmp_path):
+    more = '\n[[arms]]\nname = "small"\nsettings = { n = 10 }\n\n[[arms]]\nname = "two"\nsettings = { n = [10, 90] }\n'
+    study = write_study(tmp_path, grid="n = [10, 40, 90]", more=more, replicates=2)
+    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    status = results(tmp_path)["status"]
+    assert (status.sel(arm=["mean", "median"]) == 0).all()
+    assert status.sel(arm="small").values.tolist() == [[0, 0], [-1, -1], [-1, -1]]
+    assert status.sel(arm="two").values.tolist() == [[0, 0], [-1, -1], [0, 0]]
+    assert "12 done, 0 missing" in inside("status", study, "--out", tmp_path)[1], "equal cells are computed once"
+    study.write_text(study.read_text().replace("settings = { n = 10 }", "settings = { n = 11 }"))
+    code, _, err = inside(study, "--dry-run")
+    assert code == 2 and "arms[2].settings.n ('small') is 11" in err and "allowed are 10, 40, 90" in err
+
+
+def test_what_is_missing_is_a_gap_and_said(tmp_path):
+    study = write_study(tmp_path, replicates=4, block=1)
+    inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
+    whole = results(tmp_path)
+    for path in shards(tmp_path)[::3]:
+        path.unlink()
+    code, _, err = inside("collect", study, "--out", tmp_path, "--no-report")
+    assert code == 1 and "6 replicates are missing; complete them with: python -m moestat.study" in err
+    partial = results(tmp_path)
+    gone = partial["status"] == -1
+    assert gone.sum() == 6 and np.isnan(partial["error"].where(gone, drop=True)).all()
+    assert np.isnan(partial["iterations"].values[gone.values]).all(), "a gap in integers is NaN, not a number"
+    assert partial["error"].where(~gone).equals(whole["error"].where(~gone))
+    assert (partial["message"].values[gone.values] == "").all()
+
+
+def test_types_of_all_kinds_come_back(collected):
+    body = """\
+data["flag"] = ("replicate", [r % 2 == 0 for r in replicates])
+data["count"] = ("replicate", np.array(replicates, dtype=np.int32))
+data["single"] = ("replicate", np.array(replicates, dtype=np.float32))
+data["big"] = ("replicate", np.array(replicates, dtype=">f8"))
+data["word"] = ("replicate", [f"é{r}" for r in replicates])
+data["label"] = ("atom", ["a", "b"])
+data["unit"] = ("replicate", np.zeros(size), {"units": "nats", "bad": {1, 2}})
+attrs = {"text": "x\\ny", "real": 0.5, "whole": 3}"""
+    code, err, found = collected(body, replicates=3)
+    assert code == 0, err
+    assert found["flag"].dtype == bool and found["count"].dtype == np.int32 and found["single"].dtype == np.float32
+    assert found["big"].values[0, 0].tolist() == [0, 1, 2] and found["word"].values[0, 0].tolist() == ["é0", "é1", "é2"]
+    assert found["label"].dims == ("arm", "n", "atom") and found["label"].values[1, 1].tolist() == ["a", "b"]
+    assert (found["text"] == "x\ny").all() and (found["real"] == 0.5).all() and (found["whole"] == 3).all()
+
+
+def test_truth_values_with_gaps_are_still_known_as_truth_values(collected):
+    code, err, found = collected(
+        'if s.n == 10:\n    data["flag"] = ("replicate", [r % 2 == 0 for r in replicates])', replicates=3
+    )
+    assert code == 0, err
+    assert found["flag"].dtype == float and found["flag"].attrs["binary"] == 1
+    assert found["flag"].sel(arm="mean", n=10).values.tolist() == [1, 0, 1] and np.isnan(found["flag"].sel(n=40)).all()
+
+
+def test_own_labels_that_differ_between_cells_are_united_in_order(collected):
+    body = """\
+labels = [s.n, s.n + 10]
+data["curve"] = (("replicate", "step"), np.array([[r + label for label in labels] for r in replicates]) * 1.0)
+data["step"] = ("step", labels)"""
+    code, err, found = collected(body, grid="n = [20, 10]", replicates=2)
+    assert code == 0, err
+    assert found["step"].values.tolist() == [10, 20, 30]
+    curve = found["curve"].sel(arm="mean", replicate=1)
+    assert np.array_equal(curve.sel(n=20).values, [np.nan, 21, 31], equal_nan=True)
+    assert np.array_equal(curve.sel(n=10).values, [11, 21, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize("line", ['data["line"] = float(replicates[0])', 'attrs = {"line": str(replicates[0])}'])
+def test_a_property_of_the_cell_must_not_depend_on_the_block(collected, line):
+    code, err, _ = collected(line, replicates=4, block=2)
+    assert code == 1 and "'line' of arm mean, n = 10 differs between the shards" in err
+    assert collected(line, replicates=4, block=4)[0] == 0
+
+
+def test_a_variable_with_two_shapes_is_refused(collected):
+    body = 'data["line"] = ("replicate", np.zeros(size)) if s.n == 10 else 1.0'
+    code, err, _ = collected(body, replicates=2)
+    assert code == 1 and "the variable 'line' has other dimensions" in err
+
+
+def test_a_computation_that_is_not_repeatable_is_noticed(tmp_path):
+    """Two runs that overlap, with numbers that come from the clock: the first shard counts, and it is said."""
+    (tmp_path / "clock.py").write_text(
+        "import time\nimport xarray\nfrom toy import Settings\n"
+        "def run(cell, replicates, *, device):\n"
+        "    zeros, now = [0] * len(replicates), [time.perf_counter()] * len(replicates)\n"
+        "    data = {'status': ('replicate', zeros), 'now': ('replicate', now)}\n"
+        "    return xarray.Dataset(data, coords={'replicate': list(replicates)})\n"
+    )
+    study = write_study(tmp_path, experiment="clock", replicates=2, block=2)
+    for out, block in ((tmp_path, 2), (tmp_path / "other", 1)):
+        assert inside(study, "--out", out, "--jobs", 1, "--block", block, "--no-report", "--quiet")[0] == 0
+    for path in shards(tmp_path / "other"):
+        path.rename(tmp_path / "study/quick/shards" / path.parent.name / path.name)
+    assert inside("collect", study, "--out", tmp_path, "--no-report")[0] == 0
+    notes = json.loads((tmp_path / "study/quick/manifest.json").read_text())["notes"]
+    assert len(notes) >= 4 and "'now' differs between shards of equal code" in notes[0]
+
+
+def test_the_manifest_can_be_made_again_from_the_shards(tmp_path):
+    study = write_study(tmp_path)
+    inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
+    path = tmp_path / "study/quick/manifest.json"
+    before = json.loads(path.read_text())
+    path.write_text("{")
+    assert inside("collect", study, "--out", tmp_path, "--no-report", "--quiet")[0] == 0
+    after = json.loads(path.read_text())
+    for key in ("cells", "code", "seed", "request", "tally", "experiment"):
+        assert before[key] == after[key]
+    assert [cell["replicates"] for cell in after["cells"]] == [6] * 4

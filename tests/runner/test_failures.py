@@ -1,0 +1,160 @@
+"""Failures are data: the replicate that cannot be computed says so and is counted, its neighbours keep their values."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+from machine import inside, logged, results, write_study
+
+from moestat.runner import contract
+from moestat.runner.plan import make
+from moestat.status import Status
+
+
+def run(study, out, *words, jobs=1):
+    return inside(study, "--out", out, "--jobs", jobs, "--no-report", *words)
+
+
+def test_zero_failures_are_said(tmp_path):
+    _, out, err = run(write_study(tmp_path), tmp_path)
+    assert "24 of 24 replicates, 0 failed" in out and "0 failed" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("block", [1, 4, 8])
+def test_only_the_replicates_that_raise_have_no_value(tmp_path, block):
+    study = write_study(tmp_path, settings="raise_at = [2, 7]\nstall_at = [3]", replicates=8, block=block)
+    code, out, err = run(study, tmp_path)
+    assert code == 0 and "32 of 32 replicates, 12 failed" in out
+    assert err.count("raised ArithmeticError: replicate") == 3 and "further ones are in the results only" in err
+    found = results(tmp_path)
+    wanted = [0, 0, Status.RAISED, Status.STALLED, 0, 0, 0, Status.RAISED]
+    assert (found["status"].values == wanted).all()
+    assert (np.isnan(found["error"].values) == (found["status"] == Status.RAISED)).all()
+    message = found["message"].values[0, 0]
+    assert message[2].startswith("ArithmeticError: replicate 2 cannot be computed (toy.py line ")
+    assert message[3] == Status.STALLED.sentence and message[4] == ""
+    assert np.isnan(found["iterations"].values[0, 0, 2]) and found["iterations"].values[0, 0, 4] == 3
+    _, status, _ = inside("status", study, "--out", tmp_path)
+    assert "12 failed" in status and "2 RAISED" in status and "1 STALLED" in status
+    counts = json.loads((tmp_path / "study/quick/manifest.json").read_text())["tally"]
+    assert (counts["raised"], counts["stalled"], counts["failed"], counts["missing"]) == (8, 4, 12, 0)
+
+
+def test_a_failed_replicate_is_not_drawn_again_unless_asked(tmp_path, monkeypatch):
+    study = write_study(tmp_path, settings="raise_at = [1]", replicates=3)
+    run(study, tmp_path)
+    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
+    run(study, tmp_path)
+    assert logged(tmp_path / "log") == []
+    code, out, _ = run(study, tmp_path, "--retry-failed")
+    assert code == 0 and {replicate for _, replicate in logged(tmp_path / "log")} == {1}
+    assert "4 failed" in out, "the same data raise the same"
+
+
+def test_a_study_of_failures_alone_is_an_error_with_the_most_frequent_message(tmp_path):
+    code, _, err = run(write_study(tmp_path, settings="raise_at = [0, 1]", replicates=2), tmp_path)
+    assert code == 1 and "all 8 replicates failed" in err and "cannot be computed" in err
+    assert (results(tmp_path)["status"] == Status.RAISED).all()
+
+
+@pytest.mark.parametrize("kind", ["SystemExit", "MemoryError", "RecursionError"])
+def test_every_kind_of_exception_is_recorded(tmp_path, kind):
+    (tmp_path / f"failing_{kind.lower()}.py").write_text(
+        f"from toy import Settings\ndef run(cell, replicates, *, device):\n    raise {kind}('no')\n"
+    )
+    study = write_study(tmp_path, experiment=f"failing_{kind.lower()}", replicates=1)
+    assert run(study, tmp_path)[0] == 1
+    assert results(tmp_path)["message"].values[0, 0, 0].startswith(f"{kind}: no")
+
+
+# --- workers that die --------------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_dies_costs_only_the_replicate_that_kills_it(tmp_path):
+    study = write_study(tmp_path, replicates=2, block=2, grid="n = [10]")
+    study.write_text(study.read_text().replace('{ kind = "median" }', '{ kind = "median", die_at = [1] }'))
+    code, out, err = run(study, tmp_path, jobs=2)
+    assert code == 0 and "4 of 4 replicates, 1 failed" in out
+    assert "a worker died" in err and "trying again" in err and "recorded as failed: arm median, n = 10" in err
+    found = results(tmp_path)
+    assert found["status"].values[:, 0].tolist() == [[0, 0], [0, Status.WORKER_DIED]]
+    assert "died twice" in found["message"].values[1, 0, 1]
+    run(write_study(tmp_path, name="healthy", replicates=2, grid="n = [10]"), tmp_path)
+    healthy = results(tmp_path, "healthy")["error"].values
+    healthy[1, 0, 1] = np.nan
+    assert np.array_equal(found["error"].values, healthy, equal_nan=True)
+
+
+def test_a_worker_that_dies_once_costs_nothing(tmp_path, monkeypatch):
+    (tmp_path / "once.py").write_text(
+        "import os, signal\n"
+        "import toy\n"
+        "from toy import Settings\n"
+        "def run(cell, replicates, *, device):\n"
+        "    if 1 in replicates and cell.arm == 'mean':\n"
+        "        try:\n"
+        "            os.close(os.open(os.environ['ONCE'], os.O_CREAT | os.O_EXCL))\n"
+        "            os.kill(os.getpid(), signal.SIGKILL)\n"
+        "        except FileExistsError:\n"
+        "            pass\n"
+        "    return toy.run(cell, replicates, device=device)\n"
+    )
+    monkeypatch.setenv("ONCE", str(tmp_path / "died"))
+    study = write_study(tmp_path, experiment="once", replicates=3, block=1, grid="n = [10]")
+    code, out, err = run(study, tmp_path, jobs=2)
+    assert code == 0 and "6 of 6 replicates, 0 failed" in out and "a worker died" in err
+    assert (tmp_path / "died").exists()
+
+
+# --- experiments that break the contract ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cell(tmp_path, monkeypatch):
+    from moestat.study import load
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return make(load.read(write_study(tmp_path))).cells[0].cell
+
+
+def dataset(**changes):
+    variables = {"status": ("replicate", [0, 0]), "loss": ("replicate", [1.0, 2.0])}
+    return xr.Dataset(variables | changes, coords={"replicate": [4, 5]})
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (None, "returned a NoneType"),
+        (xr.Dataset({"loss": 1.0}), "without the dimension and coordinate 'replicate'"),
+        (dataset().isel(replicate=[1, 0]), "the replicates 5, 4, asked for were 4, 5"),
+        (dataset().drop_vars("status"), "without 'status'"),
+        (dataset(status=("replicate", [0, 77])), "status 77"),
+        (dataset(n=("replicate", [1, 2])), "names of the grid"),
+        (dataset(x=(("replicate", "arm"), [[1], [2]])), "names of the grid"),
+        (dataset(x=("replicate", np.array([{}, {}], dtype=object))), "Python objects"),
+        (dataset(x=("replicate", np.array(["2020"] * 2, dtype="datetime64[ns]"))), "of type datetime64"),
+        (dataset().assign_attrs(loss=3), "attribute 'loss'"),
+    ],
+)
+def test_what_breaks_the_contract_is_named(cell, returned, told):
+    with pytest.raises(contract.ContractError, match=told):
+        contract.check(returned, cell, [4, 5])
+
+
+def test_a_dataset_that_keeps_the_contract_passes(cell):
+    variables, attrs = contract.check(dataset().assign_attrs(policy="x"), cell, [4, 5])
+    assert set(variables) == {"status", "loss"} and attrs == {"policy": "x"}
+
+
+def test_a_broken_contract_ends_as_a_failed_replicate(tmp_path):
+    (tmp_path / "no_status.py").write_text(
+        "import xarray\nfrom toy import Settings\n"
+        "def run(cell, replicates, *, device):\n"
+        "    return xarray.Dataset(coords={'replicate': list(replicates)})\n"
+    )
+    code, _, err = run(write_study(tmp_path, experiment="no_status", replicates=1), tmp_path)
+    assert code == 1 and "without 'status'" in err

@@ -1,0 +1,142 @@
+"""A run can be killed anywhere: started again it computes only what is missing, and the results are the same."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from machine import command, environment, finished, inside, logged, results, write_study
+
+from moestat import files
+
+
+def everyone_gone(group: int) -> None:
+    """Wait until no process of a group is left: orphaned workers must end by themselves."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        members = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True).stdout.split()
+        if all(state.startswith("Z") for state in members):
+            return
+        time.sleep(0.05)
+    raise AssertionError("workers of a killed run are still there after 20 s")
+
+
+def kill_until_done(folder, random, *, jobs: int, most: int) -> int:
+    """Start a run, kill it at a random moment, again and again, until it ends by itself; return the kills."""
+    folder.mkdir()
+    log = folder / "log"
+    study = write_study(folder, settings="seconds = 0.03", replicates=8, block=1)
+    words = command(study, "--out", folder, "--jobs", jobs, "--no-report")
+    for kills in itertools.count():
+        before, seen = finished(folder), len(logged(log))
+        delay = random.uniform(0.2, 2.2) if kills < most else 100
+        process = subprocess.Popen(
+            words, env=environment(TOY_LOG=str(log)), stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        try:
+            _, err = process.communicate(timeout=delay)
+            done = True
+        except subprocess.TimeoutExpired:
+            done = False
+            if random.random() < 0.5:
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()  # the parent alone: its workers must notice
+            process.stderr.close()
+            process.wait()
+        everyone_gone(process.pid)
+        twice = before & set(logged(log)[seen:])
+        assert not twice, f"computed again although finished: {twice}"
+        if done:
+            assert process.returncode == 0, err
+            return kills
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    study = write_study(folder, settings="seconds = 0.03", replicates=8, block=8)
+    assert inside(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    return results(folder)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ten_kills_at_random_moments(tmp_path, undisturbed, jobs):
+    random = np.random.default_rng(100 + jobs)
+    kill_until_done(tmp_path / "run", random, jobs=jobs, most=5)
+    assert results(tmp_path / "run").identical(undisturbed)
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_at_random_moments(tmp_path, undisturbed):
+    random, kills = np.random.default_rng(200), 0
+    for episode in itertools.count():
+        folder = tmp_path / str(episode)
+        kills += kill_until_done(folder, random, jobs=1 + episode % 2, most=20)
+        assert results(folder).identical(undisturbed)
+        if kills >= 200:
+            break
+
+
+STEPS = ("replace", "fsync", "link", "utime", "mkdir")
+
+
+def die_at(step: int, study, out) -> int:
+    """Run in a forked child that is killed just before its ``step``-th change on the disk; return the wait status."""
+    pid = os.fork()
+    if pid:
+        return os.waitpid(pid, 0)[1]
+    counter = itertools.count(1)
+
+    def killing(function):
+        def step_or_die(*arguments, **options):
+            if next(counter) == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*arguments, **options)
+
+        return step_or_die
+
+    for name in STEPS:
+        setattr(os, name, killing(getattr(os, name)))
+    code = 99
+    try:
+        code = inside(study, "--out", out, "--jobs", 1, "--no-report", "--quiet")[0]
+    finally:
+        os._exit(code)
+
+
+def kill_at_every_step(folder, stride: int) -> int:
+    """Kill a run at each of its changes on the disk in turn; return how many kills there were."""
+    study = write_study(folder, replicates=2, block=1, grid="n = [10]")
+    assert inside(study, "--out", folder / "whole", "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    whole = results(folder / "whole")
+    for kills, step in enumerate(itertools.count(1, stride)):
+        out = folder / str(step)
+        status = die_at(step, study, out)
+        if os.WIFEXITED(status):
+            assert os.WEXITSTATUS(status) == 0
+            return kills
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        kept = finished(out)
+        assert inside(study, "--out", out, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+        assert results(out).identical(whole)
+        assert kept <= finished(out)
+        assert not list(out.rglob(f"*{files.TEMPORARY}")), "a temporary file of the killed run is left"
+
+
+def test_killed_before_some_changes_on_the_disk(tmp_path):
+    assert kill_at_every_step(tmp_path, stride=4) >= 8
+
+
+@pytest.mark.slow
+def test_killed_before_every_change_on_the_disk(tmp_path):
+    assert kill_at_every_step(tmp_path, stride=1) >= 30

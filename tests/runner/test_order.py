@@ -1,0 +1,114 @@
+"""The numbers depend on the study alone: not on processes, blocks, order, or on how the work was split."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from machine import inside, logged, results, shards, write_study
+
+from moestat.runner import run as run_module
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("expected")
+    study = write_study(folder, replicates=6, block=6)
+    assert inside(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    return results(folder)
+
+
+@pytest.mark.parametrize(("jobs", "block"), [(2, 1), (4, 4)])
+def test_any_number_of_processes(tmp_path, expected, jobs, block):
+    study = write_study(tmp_path, replicates=6)
+    code, _, err = inside(study, "--out", tmp_path, "--jobs", jobs, "--block", block, "--no-report")
+    assert code == 0, err
+    assert results(tmp_path).identical(expected)
+    assert len(shards(tmp_path)) == 4 * -(-6 // block)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 8), st.integers(1, 6), st.integers(0, 2**32), st.integers(1, 3)),
+        min_size=1,
+        max_size=3,
+    )
+)
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_blocks_any_order_any_split(tmp_path_factory, expected, steps):
+    """Runs with other blocks, in shuffled order, of some parts only, one after the other, then the whole."""
+    folder = tmp_path_factory.mktemp("order")
+    study, ordered = write_study(folder, replicates=6), run_module.pool.run
+    for block, replicates, seed, parts in steps:
+
+        def shuffled(workers, tasks, *rest, seed=seed):
+            return ordered(workers, np.random.default_rng(seed).permutation(np.array(tasks, dtype=object)), *rest)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run_module.pool, "run", shuffled)
+            words = ("--block", block, "--replicates", replicates, "--jobs", 1, "--no-report", "--quiet")
+            assert inside(study, "--out", folder, *words, "--part", f"{1 + seed % parts}/{parts}")[0] == 0
+    code, _, err = inside(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")
+    assert code == 0, err
+    assert results(folder).identical(expected)
+
+
+def test_parts_that_are_merged_by_collect(tmp_path, expected):
+    study = write_study(tmp_path, replicates=6, block=1)
+    for part in (3, 1, 2):
+        code, _, err = inside(study, "--out", tmp_path, "--part", f"{part}/3", "--jobs", 1, "--no-report")
+        assert code == 0 and not (tmp_path / "study/quick/results.nc").exists()
+        if part == 1:
+            assert "8 of 24 replicates are still missing" in err
+    assert "collect with: python -m moestat.study collect" in err
+    code, out, err = inside("collect", study, "--out", tmp_path, "--no-report")
+    assert code == 0, err
+    assert results(tmp_path).identical(expected)
+
+
+def test_parts_are_disjoint_and_complete(tmp_path, monkeypatch):
+    study = write_study(tmp_path, replicates=5, block=2)
+    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
+    for part in range(1, 5):
+        inside(study, "--out", tmp_path, "--part", f"{part}/4", "--jobs", 1, "--no-report", "--quiet")
+    done = logged(tmp_path / "log")
+    assert len(done) == len(set(done)) == 4 * 5
+
+
+def test_parts_computed_in_folders_of_their_own_are_merged_by_copying(tmp_path, expected):
+    """Machines without a shared disk: copy the shards into one folder and collect."""
+    study = write_study(tmp_path, replicates=6, block=2)
+    for part in (1, 2):
+        inside(study, "--out", tmp_path / str(part), "--part", f"{part}/2", "--jobs", 1, "--no-report", "--quiet")
+    for path in shards(tmp_path / "2"):
+        target = tmp_path / "1/study/quick/shards" / path.parent.name / path.name
+        target.parent.mkdir(exist_ok=True)
+        os.replace(path, target)
+    assert inside("collect", study, "--out", tmp_path / "1", "--no-report", "--quiet")[0] == 0
+    assert results(tmp_path / "1").identical(expected)
+
+
+def test_the_computation_has_one_thread_everywhere(tmp_path):
+    study = write_study(tmp_path, experiment="threads", replicates=2, block=1)
+    (tmp_path / "threads.py").write_text(
+        "import os\n"
+        "import numpy, scipy.linalg, threadpoolctl, xarray\n"
+        "from toy import Settings\n"
+        "def run(cell, replicates, *, device):\n"
+        "    most = max(pool['num_threads'] for pool in threadpoolctl.threadpool_info())\n"
+        "    return xarray.Dataset({'threads': ('replicate', [most] * len(replicates)),\n"
+        "        'pid': ('replicate', [os.getpid()] * len(replicates)),\n"
+        "        'status': ('replicate', [0] * len(replicates))}, coords={'replicate': list(replicates)})\n"
+    )
+    import threadpoolctl
+
+    with threadpoolctl.threadpool_limits(2):
+        for jobs in (1, 2):
+            code, _, err = inside(study, "--out", tmp_path / str(jobs), "--jobs", jobs, "--no-report")
+            assert code == 0, err
+            found = results(tmp_path / str(jobs))
+            assert set(found["threads"].values.ravel()) == {1}
+            assert (os.getpid() in found["pid"].values) == (jobs == 1)

@@ -1,0 +1,135 @@
+"""Progress: a live bar on a terminal, one plain line a minute in a log, and progress.json in either case."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import time
+
+from machine import command, environment, inside, write_study
+
+from moestat.runner import progress
+from moestat.runner.progress import Estimate, Progress, duration
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def made(tmp_path, stream, clock, **more) -> Progress:
+    estimate = Estimate({"a": 100.0, "b": 10.0}, {"a": 4, "b": 4}, jobs=2)
+    head = {"study": "s", "preset": "quick"}
+    values = {"total": 10, "done": 2, "failed": 1} | more
+    return Progress(tmp_path / "progress.json", head, **values, estimate=estimate, stream=stream, clock=clock)
+
+
+def test_a_log_gets_one_line_a_minute_whatever_the_number_of_blocks(tmp_path):
+    stream, clock = io.StringIO(), Clock()
+    with made(tmp_path, stream, clock) as shown:
+        for _ in range(8):
+            clock.now += 20
+            shown.add("a", 1, 0, 20.0)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 1 + 160 // 60 + 1
+    assert re.fullmatch(r"\d\d:\d\d:\d\d s/quick: 2 of 10 replicates \(20 %\), 1 failed, 0 s elapsed", lines[0])
+    assert "5 of 10 replicates (50 %), 1 failed, 1 min 00 s elapsed" in lines[1]
+    assert "10 of 10 replicates (100 %), 1 failed, 2 min 40 s elapsed" in lines[-1] and "left" not in lines[-1]
+
+
+def test_a_block_that_takes_hours_does_not_silence_the_log(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "FILE_EVERY", 0.01)
+    stream, clock = io.StringIO(), Clock()
+    with made(tmp_path, stream, clock):
+        for _ in range(3):
+            clock.now += 61
+            time.sleep(0.2)
+        assert len(stream.getvalue().splitlines()) == 4
+
+
+def test_the_file_says_the_same_for_machines(tmp_path):
+    clock = Clock()
+    with made(tmp_path, io.StringIO(), clock) as shown:
+        content = json.loads((tmp_path / "progress.json").read_text())
+        assert content["state"] == "running" and content["done"] == 2 and content["seconds_left"] is None
+        clock.now += 5
+        shown.add("a", 2, 1, 8.0)
+        content = json.loads((tmp_path / "progress.json").read_text())
+        assert (content["done"], content["failed"], content["computed_now"]) == (4, 2, 2)
+        assert content["elapsed_seconds"] == 5.0 and content["seconds_left"] == (2 * 4.0 + 4 * 0.4) / 2
+    assert json.loads((tmp_path / "progress.json").read_text())["state"] == "finished"
+    assert [path.name for path in tmp_path.iterdir()] == ["progress.json"]
+
+
+def test_the_estimate_scales_unknown_cells_by_their_size():
+    estimate = Estimate({"a": 100.0, "b": 10.0, "c": 1.0}, {"b": 5, "c": 10})
+    assert estimate.remaining() is None
+    estimate.learn("a", 10, 50.0)  # 5 s a replicate, 0.05 s a unit of size
+    assert abs(estimate.remaining() - (5 * 0.5 + 10 * 0.05)) < 1e-12
+    estimate.learn("b", 1, 2.0)
+    assert abs(estimate.remaining() - (5 * 2.0 + 10 * 52.0 / 1010.0)) < 1e-12
+    estimate.left = {"b": 0}
+    assert estimate.remaining() == 0.0
+
+
+def test_the_estimate_of_an_arm_is_not_that_of_a_cheap_one():
+    sizes = {"slow 100": 100.0, "slow 10": 10.0, "fast 100": 100.0, "fast 10": 10.0, "other": 10.0}
+    arms = {name: name.split()[0] for name in sizes}
+    estimate = Estimate(sizes, {"slow 10": 1}, arms=arms)
+    estimate.learn("slow 100", 1, 1000.0)
+    estimate.learn("fast 100", 1, 1.0)
+    estimate.learn("fast 10", 1, 0.1)
+    assert abs(estimate.remaining() - 100.0) < 1e-9
+    estimate.left = {"other": 1}  # nothing of its arm is known: the mean of all
+    assert abs(estimate.remaining() - 10.0 * 1001.1 / 210.0) < 1e-9
+
+
+def test_durations_are_said_as_people_say_them():
+    assert [duration(s) for s in (None, 0.2, 59.4, 60, 3599, 7265)] == [
+        "unknown",
+        "0 s",
+        "59 s",
+        "1 min 00 s",
+        "59 min 59 s",
+        "2 h 01 min",
+    ]
+
+
+def test_a_file_that_cannot_be_written_does_not_stop_a_run(tmp_path):
+    (tmp_path / "progress.json").mkdir()
+    with made(tmp_path, io.StringIO(), Clock()) as shown:
+        shown.add("a", 1, 0, 1.0)
+    assert shown.done == 3
+
+
+def test_quiet_is_quiet(tmp_path):
+    code, out, err = inside(write_study(tmp_path), "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
+    assert (code, out, err) == (0, "", "")
+
+
+def test_a_terminal_gets_a_live_bar(tmp_path):
+    study = write_study(tmp_path, settings="seconds = 0.1", replicates=4, block=1)
+    parent, child = pty.openpty()
+    words = command(study, "--out", tmp_path, "--jobs", 1, "--no-report")
+    process = subprocess.Popen(words, env=environment(TERM="xterm"), stdout=subprocess.DEVNULL, stderr=child)
+    os.close(child)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(parent, 4096)
+        except OSError:  # the terminal is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(parent)
+    assert process.wait() == 0
+    assert b"\x1b[" in shown and "━".encode() in shown and b"0 failed" in shown
+    assert re.search(rb"[1-9]\d*/16", shown)

@@ -1,0 +1,182 @@
+"""The decoder: its attention against a reference written out, causality, positions, the untrained loss, the styles."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from moestat.training import decoder  # noqa: E402  needs torch
+from moestat.training.decoder import CausalAttention, Decoder, Dense, Shape  # noqa: E402
+
+LLAMA = Shape(
+    vocabulary=20,
+    length=12,
+    blocks=2,
+    width=24,
+    heads=3,
+    hidden=40,
+    positions="alibi",
+    norm="rms",
+    query_key_norm=True,
+    activation="swiglu",
+)
+SWITCH = Shape(vocabulary=20, length=12, blocks=2, width=24, heads=3, hidden=40)
+SHAPES = [
+    replace(shape, attention=attention, fused=fused)
+    for shape in (LLAMA, SWITCH)
+    for attention, fused in (("softmax", True), ("softmax", False), ("sigmoid", False))
+]
+
+
+def names(shape: Shape) -> str:
+    return f"{shape.positions}-{shape.attention}{'-fused' * shape.fused}"
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def tokens(shape: Shape, batch: int = 3, length: int | None = None) -> torch.Tensor:
+    return torch.from_numpy(rng(9).integers(0, shape.vocabulary, (batch, length or shape.length)))
+
+
+def written_out(layer: CausalAttention, x: np.ndarray) -> np.ndarray:
+    """Attention of one sequence (length, width), one query, head and key at a time, in float64."""
+    shape = layer.shape
+    length, width = x.shape
+    size = width // shape.heads
+    qkv = x @ layer.into.detach().double().numpy().T
+    out = np.zeros_like(x)
+    slopes = [2 ** (-8 / 2), 2 ** (-16 / 2), 2 ** (-8 / 4)]  # of three heads: those of two, then the first of four
+    for h in range(shape.heads):
+        columns = slice(h * size, (h + 1) * size)
+        q, k, v = (qkv[:, i * width : (i + 1) * width][:, columns] for i in range(3))
+        if shape.query_key_norm:
+            q, k = (m / np.sqrt(np.mean(m**2, axis=1, keepdims=True) + 1e-6) for m in (q, k))
+        for i in range(length):
+            score = np.array([q[i] @ k[j] / math.sqrt(size) for j in range(i + 1)])
+            if shape.positions == "alibi":
+                score -= slopes[h] * (i - np.arange(i + 1))
+            if shape.attention == "sigmoid":
+                weight = 1 / (1 + np.exp(-(score - math.log(shape.length))))
+            else:
+                weight = np.exp(score - score.max())
+                weight /= weight.sum()
+            out[i, columns] = weight @ v[: i + 1]
+    return out @ layer.out.detach().double().numpy().T
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=names)
+def test_attention_equals_the_formula_written_out(shape):
+    layer = CausalAttention(shape, rng())
+    x = rng(1).standard_normal((2, 9, shape.width))  # shorter than the trained length
+    found = layer(torch.from_numpy(x).float()).detach().numpy()
+    np.testing.assert_allclose(found, [written_out(layer, row) for row in x], atol=2e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=names)
+def test_a_later_symbol_does_not_change_earlier_outputs(shape):
+    model = Decoder(shape, generator=rng()).eval()
+    first = tokens(shape)
+    for at in (0, 5, 11):
+        second = first.clone()
+        second[:, at] = (second[:, at] + 1) % shape.vocabulary
+        with torch.no_grad():
+            a, b = model.logits(first), model.logits(second)
+        assert torch.equal(a[:, :at], b[:, :at])
+        assert (a[:, at:] != b[:, at:]).any(dim=-1).all(), "every position from there on should see it"
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=names)
+def test_a_prefix_gives_what_it_gives_in_the_whole_window(shape):
+    model = Decoder(shape, generator=rng()).eval()
+    with torch.no_grad():
+        whole, part = model.logits(tokens(shape)), model.logits(tokens(shape)[:, :7])
+    np.testing.assert_allclose(part, whole[:, :7], atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=names)
+def test_the_untrained_model_knows_nothing(shape):
+    shape = replace(shape, vocabulary=200)
+    model = Decoder(shape, generator=rng())
+    data = tokens(shape, 30)
+    assert model.loss(data[:, :-1], data[:, 1:]).item() == pytest.approx(math.log(200), abs=0.05)
+
+
+def test_a_large_vocabulary_has_the_same_loss_and_gradient(monkeypatch):
+    model = Decoder(LLAMA, generator=rng())
+    data = tokens(LLAMA, 10)
+    found = []
+    for large in (10**6, 1):
+        monkeypatch.setattr(decoder, "LARGE_VOCABULARY", large)
+        model.zero_grad()
+        loss = model.loss(data[:, :-1], data[:, 1:])
+        loss.backward()
+        found.append([loss.detach(), *(p.grad.clone() for p in model.parameters())])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_slopes():
+    np.testing.assert_allclose(decoder.alibi_slopes(8), [2.0**-i for i in range(1, 9)])
+    np.testing.assert_allclose(decoder.alibi_slopes(1), [2.0**-8])
+    # Press et al. (2022): for 12 heads the 8 slopes of 8, then 4 of the 16 slopes of 16, every other one
+    wanted = [2.0**-i for i in range(1, 9)] + [2.0**-0.5, 2.0**-1.5, 2.0**-2.5, 2.0**-3.5]
+    np.testing.assert_allclose(decoder.alibi_slopes(12), wanted)
+
+
+def test_kinds_of_attention_start_from_the_same_weights():
+    both = [Decoder(replace(LLAMA, attention=kind), generator=rng()) for kind in ("softmax", "sigmoid")]
+    for a, b in zip(*(model.parameters() for model in both), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_feed_forward_modules_are_asked_for_once_per_block_in_order():
+    asked = []
+
+    class Zero(torch.nn.Module):
+        def forward(self, x):
+            return torch.zeros_like(x)
+
+    def make(block):
+        asked.append(block)
+        return Zero()
+
+    model = Decoder(LLAMA, feed_forward=make, generator=rng())
+    assert asked == [0, 1]
+    assert all(isinstance(block.feed_forward, Zero) for block in model.blocks)
+    assert torch.isfinite(model.logits(tokens(LLAMA))).all()
+
+
+def test_glam_alternates_and_switch_does_not():
+    def made(style):
+        make = decoder.feed_forwards(style, lambda i: "sparse", lambda i: "dense")
+        return [make(i) for i in range(decoder.shape_of(style, "micro", 70).blocks)]
+
+    assert made("switch") == ["sparse"] * 3
+    assert made("glam") == ["sparse", "dense"] * 3
+
+
+@pytest.mark.parametrize(("size", "millions"), [("tiny", 7), ("small", 15), ("medium", 36)])
+def test_sizes_have_the_parameters_of_the_paper(size, millions):
+    """With 16 experts per block, two matrices each; embeddings apart (CompeteSMoE, section 6.1)."""
+    shape = decoder.shape_of("switch", size, 205)
+    block = 4 * shape.width**2 + 16 * 2 * shape.width * shape.hidden
+    assert shape.blocks * block / 1e6 == pytest.approx(millions, abs=0.6)
+
+
+def test_dense_networks():
+    x = torch.from_numpy(rng().standard_normal((4, 24))).float()
+    gated = Dense(LLAMA, rng(1))
+    a, b = (x @ part.T for part in gated.into.chunk(2))
+    np.testing.assert_allclose(gated(x).detach(), ((a * torch.sigmoid(a) * b) @ gated.out.T).detach(), atol=1e-6)
+    plain = Dense(SWITCH, rng(1))
+    np.testing.assert_allclose(plain(x).detach(), (torch.relu(x @ plain.into.T) @ plain.out.T).detach(), atol=1e-6)
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(ValueError, match="heads is 5; it must divide width, which is 24"):
+        Decoder(replace(LLAMA, heads=5), generator=rng())
