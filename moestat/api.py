@@ -6,7 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import xarray as xr
+
+    from moestat.report.write import Report
+    from moestat.runner.finish import Result
 
 
 def run(
@@ -83,7 +88,8 @@ def run(
             accept_stale=accept_stale,
             report=report,
             quiet=quiet,
-        )
+        ),
+        write_report,
     )
     assert result.dataset is not None
     return result.dataset
@@ -120,3 +126,12 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     if not found.is_file():
         studies.need_preset(studies.read(file), preset)
     return results.read(found, made_by=Request(study=str(study), preset=preset, out=root).command())
+
+
+def write_report(result: Result, provenance: Mapping[str, Any]) -> Report:
+    """Write tables, figures and the HTML report of a run that was collected."""
+    from moestat.report.write import write_outputs
+
+    assert result.dataset is not None
+    study = result.plan.study_file.study
+    return write_outputs(result.dataset, study, result.plan.preset_name, result.folder, provenance=dict(provenance))

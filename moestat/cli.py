@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from moestat import cli_options
+from moestat.api import write_report
 from moestat.errors import InputError, UserError
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -90,7 +91,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return _dry_run(request)
     from moestat.runner.run import run
 
-    result = run(request)
+    result = run(request, write_report)
     return _tell(result)
 
 
@@ -157,7 +158,7 @@ def _run_all(arguments: argparse.Namespace) -> int:
             if arguments.dry_run:
                 _dry_run(request)
             else:
-                _tell(run(request))
+                _tell(run(request, write_report))
         except UserError as error:
             if error.exit_code >= 128:
                 raise
@@ -275,7 +276,7 @@ def _collect(arguments: argparse.Namespace) -> int:
         store.accept_stale(scan)
     store.refuse_stale(scan, root)
     result = Result(request, made, root, scan.tally(), notes=[f"set aside: {q}" for q in scan.quarantined])
-    finish(result, scan, code)
+    finish(result, scan, code, write_report)
     return _tell(result)
 
 

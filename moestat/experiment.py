@@ -28,6 +28,7 @@ seconds, say, carries the attribute ``measurement = 1`` and is compared by nobod
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -86,3 +87,19 @@ class Cell:
         Cells that pass the same identity share their draws, which pairs their comparisons.
         """
         return streams.generator(self.study_seed, streams.key(**identity), replicate, purpose)
+
+
+def require_torch() -> None:
+    """Import PyTorch, which only some experiments need; a study file can be read and checked without it.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed; the sentence says how to get it.
+    """
+    try:
+        importlib.import_module("torch")
+    except ImportError as error:
+        raise ImportError(
+            f'this experiment needs PyTorch ({error}); install it: pip install "moestat[neural]"'
+        ) from error

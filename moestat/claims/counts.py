@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from moestat.runner.results import NOT_COMPUTED
 from moestat.status import Status
 from moestat.study.spec import Study
-
-NOT_COMPUTED = -1
-"""Status of a replicate that nothing was computed for."""
 
 
 @dataclass(frozen=True)

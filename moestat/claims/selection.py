@@ -9,11 +9,9 @@ import numpy as np
 import xarray as xr
 
 from moestat.claims.counts import is_at, planned
+from moestat.runner.results import BINARY
 from moestat.status import Status
 from moestat.study.spec import Study
-
-BINARY = "binary"
-"""Attribute of the values that were truth values before they became 0 and 1."""
 
 
 class NoAnswerError(ValueError):

@@ -11,12 +11,13 @@ from matplotlib.axes import Axes
 from moestat import rates
 from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.selection import BINARY, NoAnswerError, values, without_lengths_of_one
+from moestat.claims.selection import NoAnswerError, values, without_lengths_of_one
 from moestat.report import style
 from moestat.report.rate_panel import Facts, wrapped
 from moestat.report.tables import label
 from moestat.report.typography import mathtext
 from moestat.rounding import number
+from moestat.runner.results import BINARY
 from moestat.study.spec import Figure, Panel, Study
 
 FEW = 12

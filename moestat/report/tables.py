@@ -14,9 +14,10 @@ from scipy import stats
 from moestat import rates as log_log
 from moestat.claims.counts import chosen, count
 from moestat.claims.estimates import proportion_interval, with_replicates
-from moestat.claims.selection import BINARY, NoAnswerError, values
+from moestat.claims.selection import NoAnswerError, values
 from moestat.claims.verdicts import COLUMNS, Verdict, judged
 from moestat.rounding import number
+from moestat.runner.results import BINARY
 from moestat.status import Status
 from moestat.study.spec import Rate, Study
 

@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat.claims.selection import BINARY
 from moestat.errors import UserError
 from moestat.runner import shard
 from moestat.runner.plan import PlannedCell
+from moestat.runner.results import BINARY, NOT_COMPUTED
 from moestat.runner.shard import Variable
 from moestat.runner.store import FAILED_FOR_GOOD, Entry, Scan, in_order
 from moestat.status import Status
 
-MISSING = -1
 Index = slice | np.ndarray
 
 
@@ -131,15 +130,15 @@ class _Collector:
     def _fill_cell(self, group: list[PlannedCell], entries: list[Entry]) -> None:
         """Fill one cell, and copy it to the arms that have the same settings."""
         position = group[0].position
-        seen = np.full(self.plan.replicates, MISSING)  # the status that was kept of each replicate
+        seen = np.full(self.plan.replicates, NOT_COMPUTED)  # the status that was kept of each replicate
         single: dict[str, tuple[Variable, Entry]] = {}
         for entry in entries:
             header, payload = _read(entry)
             variables = shard.variables(header, payload)
             rows = np.asarray(header.replicates)
             inside = np.flatnonzero(rows < self.plan.replicates)
-            fresh = inside[seen[rows[inside]] == MISSING]
-            again = inside[seen[rows[inside]] != MISSING]
+            fresh = inside[seen[rows[inside]] == NOT_COMPUTED]
+            again = inside[seen[rows[inside]] != NOT_COMPUTED]
             status = np.asarray(header.status)
             if len(again) and not entry.why:
                 twice = again[~np.isin(seen[rows[again]], FAILED_FOR_GOOD) & ~np.isin(status[again], FAILED_FOR_GOOD)]
@@ -215,16 +214,18 @@ class _Collector:
             values = table.finished()
             if name == "status":
                 values = (
-                    np.where(np.isnan(values), MISSING, values).astype(np.int64) if values.dtype.kind == "f" else values
+                    np.where(np.isnan(values), NOT_COMPUTED, values).astype(np.int64)
+                    if values.dtype.kind == "f"
+                    else values
                 )
             # truth values with gaps become numbers; what they are decides which interval is theirs
             binary = {BINARY: 1} if table.dtype.kind == "b" and values.dtype.kind == "f" else {}
             (coords if table.coord else data)[name] = (dims, values, dict(table.attrs) | binary)
         shape = (*(len(v) for v in (plan.arms, *plan.axes.values())), plan.replicates)
         if "status" not in data:
-            data["status"] = ((*grid, "replicate"), np.full(shape, MISSING, dtype=np.int64), {})
+            data["status"] = ((*grid, "replicate"), np.full(shape, NOT_COMPUTED, dtype=np.int64), {})
         data["status"][2].update(
-            flag_values=[MISSING, *(int(s) for s in Status)],
+            flag_values=[NOT_COMPUTED, *(int(s) for s in Status)],
             flag_meanings=" ".join(["NOT_COMPUTED", *(s.name for s in Status)]),
         )
         coords["arm"] = ("arm", np.asarray([arm.name for arm in plan.arms], dtype=object))

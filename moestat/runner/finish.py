@@ -1,9 +1,9 @@
-"""The end of a run: collect the shards, write ``results.nc`` and the manifest, report."""
+"""The end of a run: collect the shards, write ``results.nc`` and the manifest, and hand the results to the reporter."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +30,12 @@ class Result:
     notes: list[str] = field(default_factory=list)
 
 
-def finish(result: Result, scan: store.Scan, code: Mapping[str, str]) -> None:
-    """Collect a scan into ``results.nc``, write the manifest, and report."""
+Reporter = Callable[[Result, Mapping[str, Any]], Any]
+"""Writes the report of a result with its provenance, and returns what prints it."""
+
+
+def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Reporter | None = None) -> None:
+    """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
     from moestat.runner import collect, results
 
     request, made, root = result.request, result.plan, result.folder
@@ -44,8 +48,8 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str]) -> None:
     extra = {"state": "collected", "notes": result.notes, "tally": result.tally, "updated": provenance["date"]}
     manifest.write(root, manifest.describe(request, made, scan, code, extra))
     result.dataset = dataset
-    if request.report:
-        result.report = write_report(result, provenance)
+    if request.report and report is not None:
+        result.report = report(result, provenance)
 
 
 def describe(request: Request, made: Plan, scan: store.Scan, code: Mapping[str, str], result: Result) -> dict[str, Any]:
@@ -69,17 +73,3 @@ def describe(request: Request, made: Plan, scan: store.Scan, code: Mapping[str, 
         "accepted_stale": list(scan.accepted),
         "notes": list(result.notes),
     }
-
-
-def write_report(result: Result, provenance: Mapping[str, Any]) -> Any:
-    """Write tables, figures and the HTML report; return what prints the tables."""
-    from moestat.report.write import write_outputs
-
-    assert result.dataset is not None
-    return write_outputs(
-        result.dataset,
-        result.plan.study_file.study,
-        result.plan.preset_name,
-        result.folder,
-        provenance=dict(provenance),
-    )

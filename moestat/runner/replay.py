@@ -19,6 +19,7 @@ from moestat.runner.run import cache_of
 from moestat.runner.shard import Variable
 from moestat.sentences import listed, nearest, show
 from moestat.status import Status
+from moestat.threads import one_thread
 
 
 @dataclass
@@ -104,7 +105,7 @@ def replay(made: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replic
     )
     module = worker.enter_process(context)
     try:
-        with worker.one_thread():
+        with one_thread():
             dataset = module.run(planned.cell, [replicate], device=context.device)
         variables, attrs = contract.check(dataset, planned.cell, [replicate])
     except (Exception, SystemExit) as error:  # a replicate that raises is a result like any other

@@ -12,6 +12,10 @@ from moestat import files
 from moestat.errors import InputError, UserError
 
 NAME = "results.nc"
+NOT_COMPUTED = -1
+"""Status of a replicate that nothing was computed for."""
+BINARY = "binary"
+"""Attribute of the values that were truth values before they became 0 and 1."""
 LISTS = ("accepted_stale", "notes")
 
 

@@ -19,7 +19,7 @@ from moestat import files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
 from moestat.runner import experiments, lock, manifest, plan, pool, store, worker
 from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
-from moestat.runner.finish import Result, finish
+from moestat.runner.finish import Reporter, Result, finish
 from moestat.runner.progress import Estimate, Progress
 from moestat.runner.request import Request
 from moestat.status import Status
@@ -54,8 +54,8 @@ def make_plan(request: Request) -> plan.Plan:
     return plan.make(load.read(request.study), request.preset, overrides)
 
 
-def run(request: Request) -> Result:
-    """Compute what is missing of a study, collect it and report.
+def run(request: Request, report: Reporter | None = None) -> Result:
+    """Compute what is missing of a study, collect it and let ``report`` report.
 
     Raises
     ------
@@ -70,14 +70,17 @@ def run(request: Request) -> Result:
     device = resolve_device(request.device, made)
     try:
         root.mkdir(parents=True, exist_ok=True)
-        return _Run(request, made, root, device).locked()
+        return _Run(request, made, root, device, report).locked()
     except OSError as error:
         raise files.disk_problem(error, root) from None
 
 
 class _Run:
-    def __init__(self, request: Request, made: plan.Plan, root: Path, device: str) -> None:
+    def __init__(
+        self, request: Request, made: plan.Plan, root: Path, device: str, report: Reporter | None = None
+    ) -> None:
         self.request, self.plan, self.root, self.device = request, made, root, device
+        self.report = report
         self.code = fingerprint.fingerprint(made.module_name)
         self.notes: list[str] = []
         self.shown = 0
@@ -295,7 +298,7 @@ class _Run:
             self._save_manifest("parts")
             self.say(self._part_line(tally))
             return result
-        finish(result, self.scan, self.code)
+        finish(result, self.scan, self.code, self.report)
         return result
 
     def _part_line(self, tally: Mapping[str, int]) -> str:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +20,7 @@ from moestat import files, fingerprint
 from moestat.experiment import Cell
 from moestat.runner import experiments
 from moestat.status import Status
+from moestat.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -238,21 +237,3 @@ def watch_parent(parent: int) -> None:
     if parent not in _watched:
         _watched.add(parent)
         threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute with one thread: the order of BLAS sums, so the last bits, would depend on their number."""
-    import scipy.linalg  # noqa: F401  SciPy's own BLAS must be loaded for the limit to reach it
-    from threadpoolctl import threadpool_limits
-
-    torch = sys.modules.get("torch")
-    before = torch.get_num_threads() if torch is not None else 1
-    if torch is not None:
-        torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        if torch is not None:
-            torch.set_num_threads(before)

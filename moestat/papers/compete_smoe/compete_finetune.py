@@ -16,7 +16,7 @@ import xarray as xr
 from pydantic import Field, model_validator
 
 from moestat import data_file, fingerprint
-from moestat.experiment import Cell
+from moestat.experiment import Cell, require_torch
 from moestat.papers.compete_smoe import compete_lm
 from moestat.status import Status
 
@@ -54,13 +54,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         the batches of fine-tuning in nats, means of tenths of the steps; ``bpc``: of the pretrained model on the test
         part of its corpus.
     """
-    # imported here: torch is optional, and a study file can be checked without it
-    try:
-        from moestat.training.lm_training import deterministic
-    except ImportError as error:
-        raise ImportError(
-            f'this experiment needs PyTorch ({error}); install it: pip install "moestat[neural]"'
-        ) from error
+    require_torch()
+    from moestat.training.lm_training import deterministic
 
     settings = Settings.model_validate(dict(cell.settings))
     with deterministic(device):

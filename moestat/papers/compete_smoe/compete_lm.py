@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from moestat import fingerprint
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, require_torch
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
@@ -88,13 +88,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         (step, layer) that competed. ``parameters``. Measurements of the machine: ``seconds_per_step`` (of the CPU; of
         the clock on a GPU; training steps alone) and ``tokens_per_second``.
     """
-    # imported here: torch is optional, and a study file can be checked without it
-    try:
-        from moestat.training.lm_training import deterministic
-    except ImportError as error:
-        raise ImportError(
-            f'this experiment needs PyTorch ({error}); install it: pip install "moestat[neural]"'
-        ) from error
+    require_torch()
+    from moestat.training.lm_training import deterministic
 
     settings = Settings.model_validate(dict(cell.settings))
     with deterministic(device):

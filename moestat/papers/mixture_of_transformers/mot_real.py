@@ -16,9 +16,10 @@ import xarray as xr
 from pydantic import Field, model_validator
 
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, require_torch
 from moestat.losses import task_routing
 from moestat.status import Status
+from moestat.threads import one_thread
 
 if TYPE_CHECKING:
     from moestat.papers.mixture_of_transformers.encoder import Encoder, Shape
@@ -128,14 +129,7 @@ def measure(
     ImportError
         If PyTorch is not installed.
     """
-    # imported here: torch is optional, and a study file can be checked without it
-    try:
-        from moestat.papers.task_routing.transformer_training import one_thread
-    except ImportError as error:
-        raise ImportError(
-            f'this experiment needs PyTorch ({error}); install it: pip install "moestat[neural]"'
-        ) from error
-
+    require_torch()
     groups: tuple[str, ...] = ()
     rows = []
     with one_thread():

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 
 from moestat import fingerprint
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, require_torch
 from moestat.status import Status
 from moestat.training.corpus import load_checked
 
@@ -82,13 +82,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         ``throughput``. These are measurements of the machine, and say so in the attribute
         ``measurement``. ``"cuda"`` is measured when it is the device, and missing otherwise.
     """
-    # imported here: torch is optional, and a study file can be checked without it
-    try:
-        from moestat.training.lm_training import deterministic
-    except ImportError as error:
-        raise ImportError(
-            f'this experiment needs PyTorch ({error}); install it: pip install "moestat[neural]"'
-        ) from error
+    require_torch()
+    from moestat.training.lm_training import deterministic
 
     settings = Settings.model_validate(dict(cell.settings))
     replicate_of = _trained if settings.measure == "loss" else _timed

@@ -15,12 +15,13 @@ import xarray as xr
 from pydantic import Field, field_validator, model_validator
 
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, require_torch
 from moestat.losses import task_routing
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
 from moestat.papers.task_routing.template import END
 from moestat.status import Status
+from moestat.threads import one_thread
 
 CUTS = ("start", "recall", "rest")
 """Where a sentence was cut: so many entities were shown (none, the subject, both)."""
@@ -90,14 +91,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         ``routing`` (task, expert): share of the task's tokens. ``curve`` (epoch): training cross-entropy in nats per
         token, ``train_loss``: its last value, ``tokens`` in the vocabulary.
     """
-    # imported here: torch is optional, and a study file can be checked without it
-    try:
-        from moestat.papers.task_routing.transformer_training import one_thread
-    except ImportError as error:
-        raise ImportError(
-            f'this experiment needs PyTorch ({error}); install it: pip install "moestat[neural]"'
-        ) from error
-
+    require_torch()
     settings = Settings.model_validate(dict(cell.settings))
     with one_thread():
         rows = [_replicate(cell, settings, replicate) for replicate in replicates]

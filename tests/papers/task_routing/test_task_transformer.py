@@ -16,9 +16,9 @@ from moestat.papers.task_routing.transformer_training import (  # noqa: E402
     experts_chosen,
     holdout,
     in_dataset,
-    one_thread,
     train,
 )
+from moestat.threads import one_thread  # noqa: E402
 from moestat.training.vocabulary_loss import ROWS, linear_cross_entropy  # noqa: E402
 
 
