@@ -30,14 +30,18 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from moestat import streams
+from moestat.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 class SettingsModel(BaseModel):
@@ -87,6 +91,58 @@ class Cell:
         Cells that pass the same identity share their draws, which pairs their comparisons.
         """
         return streams.generator(self.study_seed, streams.key(**identity), replicate, purpose)
+
+
+def assemble(
+    replicates: Sequence[int],
+    values: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    *,
+    dims: Mapping[str, tuple[str, ...]] | None = None,
+    coords: Mapping[str, Any] | None = None,
+    attrs: Mapping[str, Mapping[str, Any]] | None = None,
+    finished: str = "",
+    iterations: int = 0,
+) -> xr.Dataset:
+    """Return the dataset of an experiment from what it computed per replicate.
+
+    Parameters
+    ----------
+    replicates : sequence of int
+    values : mapping of arrays, or one mapping per replicate
+        Name -> values, the replicate axis first; or what each replicate gave, with the same names.
+    dims : mapping, optional
+        Name -> the dimensions after ``replicate``; none if left out.
+    coords : mapping, optional
+        Labels of the experiment's own dimensions; texts become objects, as netCDF wants them.
+    attrs : mapping, optional
+        Name -> attributes of the variable, e.g. ``long_name``, ``units``, ``measurement``.
+    finished : str, optional
+        The sentence of replicates that cannot fail: with it, all of them have the status ``CONVERGED``.
+    iterations : int
+        Beside ``finished``: what was done in each replicate (steps, draws, points).
+    """
+    import xarray as xr
+
+    own, about = dims or {}, attrs or {}
+    if not isinstance(values, Mapping):
+        values = {name: np.array([row[name] for row in values]) for name in values[0]}
+    variables = {
+        name: (("replicate", *own.get(name, ())), array, dict(about.get(name, {}))) for name, array in values.items()
+    }
+    if finished:
+        count = len(replicates)
+        variables |= {
+            "status": (("replicate",), np.full(count, int(Status.CONVERGED)), {}),
+            "message": (("replicate",), np.full(count, finished), {}),
+            "iterations": (("replicate",), np.full(count, iterations), {}),
+        }
+    labels = {name: _labels(value) for name, value in (coords or {}).items()}
+    return xr.Dataset(variables, coords={"replicate": np.asarray(replicates, dtype=np.int64), **labels})
+
+
+def _labels(values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    return array.astype(object) if array.dtype.kind == "U" else array
 
 
 def require_torch() -> None:

@@ -16,7 +16,7 @@ import xarray as xr
 from pydantic import Field, model_validator
 
 from moestat import data_file, fingerprint
-from moestat.experiment import Cell, require_torch
+from moestat.experiment import Cell, assemble, require_torch
 from moestat.papers.compete_smoe import compete_lm
 from moestat.status import Status
 
@@ -60,10 +60,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     settings = Settings.model_validate(dict(cell.settings))
     with deterministic(device):
         rows = [_replicate(cell, settings, replicate, device) for replicate in replicates]
-    dims = {"tune_loss": ("tune_step",)}
-    variables = {name: (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows])) for name in rows[0]}
     ends = np.array([part[-1] + 1 for part in _tenths(settings.tune_steps)])
-    return xr.Dataset(variables, {"replicate": np.asarray(replicates, dtype=np.int64), "tune_step": ends})
+    return assemble(replicates, rows, dims={"tune_loss": ("tune_step",)}, coords={"tune_step": ends})
 
 
 def _tenths(steps: int) -> list[np.ndarray]:

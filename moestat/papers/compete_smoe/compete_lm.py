@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from moestat import fingerprint
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel, require_torch
+from moestat.experiment import Cell, SettingsModel, assemble, require_torch
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
@@ -95,17 +95,10 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     with deterministic(device):
         rows = [_replicate(cell, settings, replicate, device) for replicate in replicates]
     dims = {"valid_bpc": ("step",), "train_bpc": ("step",)} | {f"{name}_by_layer": ("layer",) for name in BY_LAYER}
-    variables = {}
-    for name in rows[0]:
-        attrs = {"measurement": 1, "units": MEASUREMENTS[name]} if name in MEASUREMENTS else {}
-        variables[name] = (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows]), attrs)
-    layers = rows[0]["entropy_by_layer"].size
-    coords = {
-        "replicate": np.asarray(replicates, dtype=np.int64),
-        "step": plan_of(settings).checks,
-        "layer": np.arange(1, layers + 1),
-    }
-    return xr.Dataset(variables, coords=coords)
+    attrs = {name: {"measurement": 1, "units": units} for name, units in MEASUREMENTS.items()}
+    layers = np.arange(1, rows[0]["entropy_by_layer"].size + 1)
+    coords = {"step": plan_of(settings).checks, "layer": layers}
+    return assemble(replicates, rows, dims=dims, coords=coords, attrs=attrs)
 
 
 def length_of(settings: Settings) -> int:

@@ -16,9 +16,8 @@ import numpy as np
 import xarray as xr
 from pydantic import Field
 
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.papers.expert_count.routing_noise import probabilities
-from moestat.status import Status
 
 CHUNK = 4096
 """Draws of the noise that are held at once."""
@@ -88,7 +87,6 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         error = np.abs(simulated - exact) / np.sqrt(np.maximum(exact * (1 - exact), 1 / s.draws) / s.draws)
         rows.append((*(np.max(np.abs(p[0] - p[1])) for p in (exact, simulated)), np.max(error)))
     change, change_simulated, error = np.asarray(rows).T
-    count = len(rows)
     bound = (s.experts / s.width) ** 2
     out = {
         "change": change,
@@ -98,10 +96,6 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         "share_of_bound": change / s.distance / bound,
         "share_of_bound_simulated": change_simulated / s.distance / bound,
         "simulation_error": error,
-        "status": np.full(count, int(Status.CONVERGED)),
-        "message": np.full(count, "The probabilities were computed."),
-        "iterations": np.full(count, s.draws),
     }
-    ds = xr.Dataset({k: ("replicate", v) for k, v in out.items()}, coords={"replicate": list(replicates)})
-    ds["bound"] = float(bound)
-    return ds
+    ds = assemble(replicates, out, finished="The probabilities were computed.", iterations=s.draws)
+    return ds.assign(bound=float(bound))

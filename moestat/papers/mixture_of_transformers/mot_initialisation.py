@@ -13,10 +13,9 @@ import numpy as np
 import xarray as xr
 from pydantic import Field
 
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.papers.mixture_of_transformers import specialisation
 from moestat.papers.mixture_of_transformers.coverage import enough_experts, near_tie, occupancy
-from moestat.status import Status
 
 
 class Settings(SettingsModel):
@@ -75,15 +74,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         rows.append(found / s.draws)
     shares = np.asarray(rows)
     error = np.abs(shares - exact) / np.sqrt(np.maximum(exact * (1 - exact), 1 / s.draws) / s.draws)
-    count = len(rows)
-    variables = {
-        "all_covered": ("replicate", shares[:, 0]),
-        "gap_holds": ("replicate", shares[:, 1]),
-        "simulation_error": ("replicate", np.max(error, axis=1)),
-        "status": ("replicate", np.full(count, int(Status.CONVERGED))),
-        "message": ("replicate", np.full(count, "All initialisations were drawn.")),
-        "iterations": ("replicate", np.full(count, s.draws)),
-    }
+    drawn = {"all_covered": shares[:, 0], "gap_holds": shares[:, 1], "simulation_error": np.max(error, axis=1)}
+    ds = assemble(replicates, drawn, finished="All initialisations were drawn.", iterations=s.draws)
     of_cell = {
         "exact_all_covered": exact[0],
         "exact_gap_holds": exact[1],
@@ -92,8 +84,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         "M": float(m),
         "enough": float(enough_experts(n, s.delta)),
     }
-    coords = {"replicate": list(replicates)}
-    ds = xr.Dataset(variables | {name: ((), value) for name, value in of_cell.items()}, coords=coords)
+    ds = ds.assign({name: ((), value) for name, value in of_cell.items()})
     for name in ("exact_all_covered", "exact_gap_holds"):
         ds[name].attrs["long_name"] = "exact probability"
     return ds

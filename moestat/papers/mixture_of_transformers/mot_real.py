@@ -16,7 +16,7 @@ import xarray as xr
 from pydantic import Field, model_validator
 
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel, require_torch
+from moestat.experiment import Cell, SettingsModel, assemble, require_torch
 from moestat.losses import task_routing
 from moestat.status import Status
 from moestat.threads import one_thread
@@ -143,18 +143,13 @@ def measure(
         "error_by_stage": ("stage",),
         "routing": ("class", "expert"),
     }
-    variables: dict[str, Any] = {
-        name: (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows])) for name in rows[0]
-    }
-    variables["stage_end"] = (("stage",), np.array(_ends(settings)))
     coords = {
-        "replicate": np.asarray(replicates, dtype=np.int64),
         "epoch": np.arange(1, settings.epochs + 1),
-        "stage": np.array(STAGES, dtype=object),
-        "class": np.array(groups, dtype=object),
+        "stage": STAGES,
+        "class": groups,
         "expert": np.arange(1, rows[0]["routing"].shape[1] + 1),
     }
-    return xr.Dataset(variables, coords=coords)
+    return assemble(replicates, rows, dims=dims, coords=coords).assign(stage_end=("stage", np.array(_ends(settings))))
 
 
 def _ends(settings: MixtureSettings) -> tuple[int, int, int]:

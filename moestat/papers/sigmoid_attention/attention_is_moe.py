@@ -15,10 +15,9 @@ import numpy as np
 import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models.gates import Gate, gate_values
 from moestat.papers.sigmoid_attention.attention import AttentionLayer
-from moestat.status import Status
 
 
 class Settings(SettingsModel):
@@ -100,14 +99,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         rng = cell.generator(replicate, "layer", heads=s.heads, gate=s.gate)
         layer, tokens, mask = _layer(s, rng)
         rows.append(_compare(layer, tokens, mask))
-    ds = xr.Dataset(
-        {name: ("replicate", np.array([row[name] for row in rows])) for name in rows[0]},
-        coords={"replicate": list(replicates)},
-    )
-    ds["status"] = ("replicate", np.full(len(rows), int(Status.CONVERGED)))
-    ds["message"] = ("replicate", np.full(len(rows), "Attention and mixture were compared."))
-    ds["iterations"] = ("replicate", np.zeros(len(rows), dtype=np.int64))
-    return ds
+    return assemble(replicates, rows, finished="Attention and mixture were compared.")
 
 
 def _compare(layer: AttentionLayer, tokens: np.ndarray, mask: np.ndarray) -> dict[str, float]:

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 
 from moestat import fingerprint
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel, require_torch
+from moestat.experiment import Cell, SettingsModel, assemble, require_torch
 from moestat.status import Status
 from moestat.training.corpus import load_checked
 
@@ -95,20 +95,12 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         "training_throughput": ("hardware", "window", "kernel"),
         "inference_throughput": ("hardware", "window", "kernel"),
     }
-    variables = {}
-    for name in rows[0]:
-        attrs = {"measurement": 1, "units": "tokens per second"} if name.endswith("throughput") else {}
-        variables[name] = (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows]), attrs)
-    coords: dict[str, Any] = {"replicate": np.asarray(replicates, dtype=np.int64)}
-    if settings.measure == "loss":
-        coords["step"] = _plan(settings).checks
-    else:
-        coords |= {
-            "hardware": np.array(HARDWARE, dtype=object),
-            "window": np.array(settings.windows),
-            "kernel": np.array(KERNELS, dtype=object),
-        }
-    return xr.Dataset(variables, coords=coords)
+    timed = {"measurement": 1, "units": "tokens per second"}
+    attrs = {name: timed for name in rows[0] if name.endswith("throughput")}
+    coords: dict[str, Any] = {"step": _plan(settings).checks}
+    if settings.measure != "loss":
+        coords = {"hardware": HARDWARE, "window": settings.windows, "kernel": KERNELS}
+    return assemble(replicates, rows, dims=dims, coords=coords, attrs=attrs)
 
 
 def windows_of(settings: Settings) -> int:

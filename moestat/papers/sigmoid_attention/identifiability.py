@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.identify import Identification, identify
 from moestat.status import Status
 
@@ -68,11 +68,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     """
     s = Settings.model_validate(dict(cell.settings))
     rows = [_check(s, int(cell.generator(replicate, "seed").integers(2**31))) for replicate in replicates]
-    ds = xr.Dataset(
-        {name: ("replicate", np.array([row[name] for row in rows])) for name in rows[0] if name != "singular_values"},
-        coords={"replicate": list(replicates)},
-    )
-    ds["singular_values"] = (("replicate", "index"), np.array([row["singular_values"] for row in rows]))
+    ds = assemble(replicates, rows, dims={"singular_values": ("index",)})
     undecided = np.isnan(ds["verdict"].values)
     ds["status"] = ("replicate", np.where(undecided, int(Status.STALLED), int(Status.CONVERGED)))
     text = np.where(undecided, "The singular values have no clear gap.", "The dependencies were counted.")

@@ -14,13 +14,12 @@ import xarray as xr
 from pydantic import Field
 
 from moestat.claims.extremes import Extreme
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.losses.voronoi import L2r
 from moestat.models.experts import Expert
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 from moestat.papers.sigmoid_attention import minimax
-from moestat.status import Status
 
 FLOOR = 1e-17
 """Distances of functions below this, rounding, count as this."""
@@ -71,16 +70,11 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     s = Settings.model_validate(dict(cell.settings))
     model = Model("sigmoid", "full", s.expert, s.d, s.power)
     rows = [_replicate(s, model, cell, replicate) for replicate in replicates]
-    dims = {"L2r": "m", "distance": "m", "lemma": "m", "le_cam": "size"}
-    ds = xr.Dataset(
-        {name: (("replicate", axis), np.array([row[name] for row in rows])) for name, axis in dims.items()},
-        coords={"replicate": list(replicates), "m": M, "size": N},
+    dims = {"L2r": ("m",), "distance": ("m",), "lemma": ("m",), "le_cam": ("size",)}
+    coords = {"m": M, "size": N}
+    return assemble(
+        replicates, rows, dims=dims, coords=coords, finished="The sequence was followed.", iterations=len(M)
     )
-    ds["lone"] = ("replicate", np.array([float(row["lone"]) for row in rows]))
-    ds["status"] = ("replicate", np.full(len(rows), int(Status.CONVERGED)))
-    ds["message"] = ("replicate", np.full(len(rows), "The sequence was followed."))
-    ds["iterations"] = ("replicate", np.full(len(rows), len(M)))
-    return ds
 
 
 def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[str, np.ndarray]:

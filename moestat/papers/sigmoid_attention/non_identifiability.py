@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.losses import voronoi
 from moestat.losses.quotient import quotient
 from moestat.models.experts import HOMOGENEOUS, Expert, expert_features
@@ -23,7 +23,6 @@ from moestat.models.gates import Score
 from moestat.models.regression import Model
 from moestat.models.truths import Regime, ground_truth
 from moestat.papers.sigmoid_attention import continua
-from moestat.status import Status
 
 Family = Literal[
     "split", "null atom", "trade", "mirror", "shift", "antisymmetric", "softmax pair", "opposite b", "opposite A"
@@ -194,16 +193,10 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         with np.errstate(divide="ignore", invalid="ignore"):
             row["ratio"] = np.where(row["L1"] > 0, change / row["L1"], np.nan)
         row["L1_over_change"] = row["L1"] / np.maximum(change, FLOOR)
+        along_t = dict.fromkeys(row, ("t",))
         expected = expected_null(s)
         null, gap = continua.null_directions(path.jacobian) if np.isfinite(expected) else (np.nan, np.nan)
-        rows.append((row, (null, abs(null - expected), gap)))
-    ds = xr.Dataset(
-        {name: (("replicate", "t"), np.array([row[name] for row, _ in rows])) for name in rows[0][0]},
-        coords={"replicate": list(replicates), "t": T},
+        rows.append(row | {"null": float(null), "null_error": abs(null - expected), "null_gap": gap})
+    return assemble(
+        replicates, rows, dims=along_t, coords={"t": T}, finished="The family was followed.", iterations=len(T)
     )
-    for k, name in enumerate(("null", "null_error", "null_gap")):
-        ds[name] = ("replicate", np.array([counts[k] for _, counts in rows], dtype=float))
-    ds["status"] = ("replicate", np.full(len(rows), int(Status.CONVERGED)))
-    ds["message"] = ("replicate", np.full(len(rows), "The family was followed."))
-    ds["iterations"] = ("replicate", np.full(len(rows), len(T)))
-    return ds

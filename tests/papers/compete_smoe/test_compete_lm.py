@@ -203,7 +203,7 @@ def test_settings_refuse(settings, message):
 
 @pytest.mark.parametrize("name", [*(f"compete_{name}" for name in STUDIES), "router_entropy"])
 def test_studies_judge_arms_that_exist(name):
-    study = load.read(Path(__file__).parents[2] / "studies" / f"{name}.toml").study
+    study = load.read(Path(__file__).parents[3] / "studies" / f"{name}.toml").study
     arms = {arm.name for arm in study.arms}
     for claim in study.claims:
         assert claim.arm in arms

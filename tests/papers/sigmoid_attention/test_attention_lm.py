@@ -23,7 +23,7 @@ pytest.importorskip("torch")
 from moestat.training import checkpoint, lm_training
 from moestat.training.corpus import CorpusError
 
-STUDY = Path(__file__).parents[2] / "studies" / "sigmoid_attention_lm.toml"
+STUDY = Path(__file__).parents[3] / "studies" / "sigmoid_attention_lm.toml"
 SMALL = {
     "blocks": 1,
     "width": 16,

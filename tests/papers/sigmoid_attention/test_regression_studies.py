@@ -23,7 +23,7 @@ from moestat.study import load
 from moestat.study.spec import Claim
 
 STUDIES = ("sigmoid_regimes", "paper_protocol", "partial_quadratic", "regression_rate", "sample_complexity")
-FOLDER = Path(__file__).parents[2] / "studies"
+FOLDER = Path(__file__).parents[3] / "studies"
 
 
 # --- the study files --------------------------------------------------------------------------------------------------
