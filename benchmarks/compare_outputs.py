@@ -72,9 +72,8 @@ def main() -> int:
         if old.sizes["replicate"] == new.sizes["replicate"]:
             lines += verdicts(*(place / "claims.csv" for place in places))
         surprises += bool(lines) and folder.name not in arguments.expect
-        print(
-            f"{folder.name}: {'equal to the bit' if not lines else 'as meant' if folder.name in arguments.expect else 'DIFFERS'}"
-        )
+        word = "as meant" if folder.name in arguments.expect else "DIFFERS"
+        print(f"{folder.name}: {word if lines else 'equal to the bit'}")
         for line in lines:
             print(f"    {line}")
     return int(surprises > 0)

@@ -1,0 +1,93 @@
+"""Every study file as a user meets it: it loads, all its presets plan, a tiny run finds every number and draws.
+
+A tiny run keeps the arms and the grid of the preset ``quick`` and shrinks the settings of each cell, so that what a
+claim or a figure names (arms, coordinates, variables) must exist, whatever the numbers are.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from moestat.claims.verdicts import judge
+from moestat.errors import InputError
+from moestat.report.figures import draw
+from moestat.runner import plan
+from moestat.runner import run as runner
+from moestat.runner.request import Request
+from moestat.study import load
+
+NETWORK = {"stage_one": 1, "stage_two": 2, "epochs": 3, "width": 4, "depth": 1, "heads": 1, "hidden": 4, "batch": 64}
+LANGUAGE = {"blocks": 1, "width": 8, "length": 8, "batch": 2, "steps": 4, "every": 2, "validation": 64}
+TINY = {
+    "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "tokens": 512, "rounds": 1},
+    "compete_finetune": LANGUAGE | {"test": 64, "reviews": 20, "tune_steps": 10, "tune_batch": 4},
+    "compete_lm": LANGUAGE | {"test": 64},
+    "competition_gaps": {"pool_log2": 12, "evaluation_points": 64},
+    "competition_mle": {"pool_log2": 12, "evaluation_points": 64, "near_starts": 1, "random_starts": 1},
+    "expert_count": {"n": 20, "test_samples": 20, "neurons": 1, "dimension": 8},
+    "minimax_lower_bound": {"points_log2": 8},
+    "mot": {"samples": 24, "test_samples": 40, "dimension": 8, "records_per_decade": 2}
+    | {"gap_level": 1e-3, "loss_level": 50.0, "attention_level": 0.01},
+    "mot_images": NETWORK | {"train": 60, "test": 40},
+    "mot_initialisation": {"draws": 10},
+    "mot_text": NETWORK | {"train": 40, "test": 40, "length": 8},
+    "non_identifiability": {"points_log2": 8},
+    "regression": {"d": 1, "max_iterations": 20, "epochs": 1, "batch_size": 32, "pseudo_starts": 1}
+    | {"evaluation_log2": 8, "pseudo_points_log2": 8, "pseudo_polish_log2": 8},
+    "router_smoothness": {"draws": 50},
+    "softmax_gaussian": {"evaluation_points": 16, "starts": 1, "max_iterations": 20},
+    "task_construction": {"size": "3x2x4", "max_prefixes": 50},
+    "task_training": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2, "completions": 8},
+}
+NEVER = ("is not on the grid", "has no axis", "hold no variable", "not part of this run", "raised", "no such arm")
+"""What no verdict may say: the claim names something that the results do not hold."""
+
+STUDIES = load.known_studies()
+
+
+def shrink(made):
+    """Return a plan with the arms and the grid of another, whose cells are tiny."""
+    kind = made.module_name.rpartition(".")[2]
+    cells = []
+    for planned in made.cells:
+        settings = dict(planned.cell.settings) | TINY.get(kind, {})
+        for size in {"n", "samples"} & set(planned.cell.coords):
+            settings[size] = 60 + settings[size] % 7  # few sizes that differ: equal cells are computed once
+        if kind == "mot":
+            least = {"specialise_steps": 4, "attention_steps": 4, "tuning_steps": 100}
+            settings |= {name: steps if settings[name] else 0 for name, steps in least.items()}
+        resolved = made.experiment.Settings(**settings).model_dump(mode="json")
+        cell = replace(planned.cell, settings=resolved)
+        cells.append(replace(planned, cell=cell, digest=cell.digest))
+    return replace(made, cells=tuple(cells), replicates=2, block=2)
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if not load.read(name).study.needs])
+def test_every_preset_plans(name):
+    study_file = load.read(name)
+    for preset, planned in study_file.study.presets.items():
+        if any(planned.settings.get(key) for key in ("data", "file", "csv")):  # the user's own file, which is named
+            with pytest.raises(InputError):
+                plan.make(study_file, preset)
+        else:
+            assert plan.make(study_file, preset).cells
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if not load.read(name).study.needs])
+def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "cache"))
+    if "torch" in Path(STUDIES[name]).read_text():
+        pytest.importorskip("torch")
+    make = runner.make_plan
+    monkeypatch.setattr(runner, "make_plan", lambda request: shrink(make(request)))
+    result = runner.run(Request(name, out=tmp_path / "out", jobs=1, quiet=True, report=False))
+    ds, study = result.dataset, load.read(name).study
+    assert not result.tally["failed"] or "message" in ds
+    raised = [str(m) for m in np.unique(ds["message"].values[ds["status"].values == 8])]
+    assert not raised, raised
+    for verdict in judge(ds, study, "quick"):
+        assert not any(text in verdict.why for text in NEVER), f"{verdict.claim}: {verdict.why}"
+    for figure in study.figures:
+        assert draw(ds, study, "quick", figure)[0].axes
