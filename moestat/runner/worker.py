@@ -64,7 +64,6 @@ class Outcome:
     seconds: float = 0.0
     code: Mapping[str, str] = field(default_factory=dict)
     disk: str = ""
-    interrupted: bool = False
 
 
 def compute(task: Task) -> Outcome:
