@@ -22,6 +22,7 @@ import numpy as np
 
 from moestat.arrays import to_numpy
 
+NOT_IN_CODE_VERSION = ("*",)  # keeps numbers bit for bit
 _MAGIC = b"moestat-cache-1"
 _IDENTITY = "identity"
 _PREFIX = "array/"  # keeps the callers' names apart from ours and from np.savez's own arguments

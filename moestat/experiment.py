@@ -38,16 +38,29 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from moestat import streams
+from moestat.fingerprint import fingerprint
+from moestat.source.loaded import remember
 from moestat.status import Status
 
 if TYPE_CHECKING:
     import xarray as xr
+
+NOT_IN_CODE_VERSION = ("Cell", "SettingsModel", "code_version", "require_torch")
+"""They describe what is computed, which a result's identity says already; ``Cell.generator`` counts all the same."""
+
+COMPUTES = ("run", "prerequisites", "prepare")
+"""What is called in an experiment's module to get numbers; settings are part of the identity of what they ask for."""
 
 
 class SettingsModel(BaseModel):
     """Base of every experiment's ``Settings``: immutable, and refusing keys it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Keep the source of the experiment that is being imported: an edit later is an edit of other code."""
+        remember()
 
 
 @dataclass(frozen=True)
@@ -57,7 +70,7 @@ class Cell:
     Parameters
     ----------
     experiment : str
-        Import path of the experiment's module.
+        Import path of the experiment's module; where the code stands is not part of the identity.
     study_seed : int
         Seed of the study.
     arm : str
@@ -76,8 +89,8 @@ class Cell:
 
     @property
     def canonical(self) -> str:
-        """The identity of the cell as canonical JSON: experiment, seed and settings."""
-        identity = {"experiment": self.experiment, "seed": self.study_seed, "settings": dict(self.settings)}
+        """The identity of the cell as canonical JSON: seed and settings. What computes it has a version of its own."""
+        identity = {"seed": self.study_seed, "settings": dict(self.settings)}
         return json.dumps(identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @property
@@ -159,3 +172,8 @@ def require_torch() -> None:
         raise ImportError(
             f'this experiment needs PyTorch ({error}); install it: pip install "moestat[neural]"'
         ) from error
+
+
+def code_version(module_name: str) -> dict[str, str]:
+    """Return the version of the code that computes an experiment's numbers; see :mod:`moestat.fingerprint`."""
+    return fingerprint(module_name, COMPUTES, given=(Cell.generator,))

@@ -1,81 +1,142 @@
-"""Which code computed a result: a hash of everything that an experiment's module imports.
+"""Which code computed a result: a hash of the definitions that it really depends on, wherever they stand.
 
-The hash covers the syntax trees, without comments and docstrings, of the experiment's module and of every module of
-moestat (and, for a user's own module, of its package or folder) that it imports, at any depth and also inside
-functions, together with the major versions of the numerical libraries. ``moestat.study`` and ``moestat.report`` are
-left out: they move numbers and compute none. Imports by a name that is put together at run time are not seen, nor are
-data files.
+The source is read, nothing is imported for it. From the functions that are called (``run`` of an experiment, say) every
+name is followed to its definition, at any depth, through imports of any style and in any place; what a module does when
+it is imported, beside binding names, counts as soon as it is imported. The hash covers the syntax trees without
+comments and docstrings, and which definition refers to which: no name of a module enters, so moving or renaming one
+changes nothing, and neither does a definition that is not reached. What is the standard library is left out; of NumPy,
+SciPy and PyTorch the major versions count, of other libraries that a user's own code uses their versions.
+
+What only describes and moves numbers and computes none (cells, the cache, this module) says so itself, by the names in
+``NOT_IN_CODE_VERSION``: a change there must not make results stale. Not seen are names that are put together at run
+time (``importlib.import_module(f"a.{b}")``), methods of objects that come from elsewhere, and data files.
 """
 
 from __future__ import annotations
 
-import ast
+import contextlib
 import functools
+import gc
 import hashlib
-import importlib.util
-import site
-import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from typing import Any
 
+from moestat.source.find import provided
+from moestat.source.graph import Graph, NoCodeError
+
+NOT_IN_CODE_VERSION = ("*",)
 LIBRARIES = ("numpy", "scipy", "torch")
-_MOESTAT = Path(__file__).resolve().parents[0]
-_EXCLUDED = ("moestat.study", "moestat.report")
+"""Libraries of which the major version counts."""
+
+CONTAINERS = frozenset({"pydantic", "xarray"})
+"""Libraries that the contract of an experiment asks for, of which no version counts."""
+
+WHOLE = "all definitions"
+"""The entry that decides whether two versions are equal; the others say where they differ."""
+
+_OURS = __name__.partition(".")[0]
+_VERSION = " (version)"
+_OLDER = "the code was recorded in the way of an older moestat, which cannot be compared"
 
 
-def fingerprint(module_name: str) -> dict[str, str]:
-    """Return module (or library) -> hash (or major version) for an experiment; nothing is imported for it.
+def fingerprint(module: str, names: Iterable[str], given: Iterable[Callable[..., Any]] = ()) -> dict[str, str]:
+    """Return the version of the code behind some definitions of a module.
 
     Parameters
     ----------
-    module_name : str
-        Import path of the experiment's module.
+    module : str
+        Import path.
+    names : iterable of str
+        Functions or classes; those that the module does not have are passed over.
+    given : iterable of callable
+        Functions and methods that come to them from elsewhere, and are called by them.
+
+    Returns
+    -------
+    dict
+        ``WHOLE`` -> the hash that decides; module -> hash of what is reached in it; library -> version.
+
+    Raises
+    ------
+    NoCodeError
+        If the code of the module, or of one that it imports, cannot be read.
     """
-    modules: dict[str, str] = {}
-    libraries = {"numpy", "scipy"}
-    own = _own_root(module_name)
-    waiting = [module_name]
-    while waiting:
-        name = waiting.pop()
-        if name in modules or name == "moestat" or any(name == x or name.startswith(x + ".") for x in _EXCLUDED):
-            continue
-        path = _source(name, own)
-        if path is None:
-            libraries.add(name.partition(".")[0])
-            continue
-        modules[name], imported = _read(path, name)
-        parents = name.split(".")
-        waiting.extend(".".join(parents[:i]) for i in range(1, len(parents)))
-        waiting.extend(imported)
-    return dict(sorted(modules.items())) | _majors(libraries)
+    with _without_collection():
+        graph = Graph(own=[module.partition(".")[0]])
+        found = [graph.root(module, name) for name in names]
+        if not any(found):
+            raise NoCodeError(f"{module} has none of the names {', '.join(names)}")
+        return _version(graph, given)
+
+
+def of(*functions: Callable[..., Any]) -> dict[str, str]:
+    """Return the version of the code behind functions and classes; see :func:`fingerprint`."""
+    with _without_collection():
+        return _version(Graph(own=[function.__module__.partition(".")[0] for function in functions]), functions)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Leave garbage where it is: syntax trees are many small objects, and looking through them takes half the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _version(graph: Graph, functions: Iterable[Callable[..., Any]]) -> dict[str, str]:
+    for function in functions:
+        if not graph.root(function.__module__, function.__qualname__):
+            raise NoCodeError(f"{function.__module__} has no {function.__qualname__} at its top level")
+    modules = graph.modules()
+    libraries = {name: _major(name) for name in LIBRARIES if name in graph.libraries() | {"numpy", "scipy"}}
+    libraries |= _others(graph)
+    told = [f"{name} {number}" for name, number in sorted(libraries.items())]
+    return {WHOLE: graph.digest(*told)[:32], **dict(sorted(modules.items())), **libraries}
+
+
+def modules_of(code: Mapping[str, str]) -> list[str]:
+    """Return the modules that a version covers."""
+    return [name for name in code if name not in (WHOLE, *LIBRARIES) and not name.endswith(_VERSION)]
 
 
 def digest(code: Mapping[str, str]) -> str:
-    """Return one short hash of a fingerprint."""
-    return hashlib.sha256(repr(sorted(code.items())).encode()).hexdigest()[:16]
+    """Return one short hash of a version."""
+    if WHOLE in code:
+        return code[WHOLE][:16]
+    return hashlib.sha256(repr(sorted(code.items())).encode()).hexdigest()[:16]  # as older versions of moestat did
+
+
+def equal(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether two versions are the same, whatever their modules are called."""
+    return one.get(WHOLE, one) == other.get(WHOLE, other)
 
 
 def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Say in which modules and library versions two fingerprints differ."""
-    found = []
-    for name in sorted(old.keys() | new.keys()):
+    """Say in which modules and library versions two versions differ; nothing if they are equal."""
+    if equal(old, new):
+        return []
+    if (WHOLE in old) != (WHOLE in new):
+        return [_OLDER]
+    gone = {name: old[name] for name in old.keys() - new.keys()}
+    come = {name: new[name] for name in new.keys() - old.keys()}
+    moved = set(gone.values()) & set(come.values())  # under another name, unchanged
+    lines = []
+    for name in sorted((old.keys() | new.keys()) - {WHOLE}):
         before, after = old.get(name), new.get(name)
-        if before == after:
+        if before == after or (before or after) in moved:
             continue
-        if name in LIBRARIES:
-            found.append(f"{name} {before or 'absent'} -> {after or 'absent'}")
-        elif before is None:
-            found.append(f"{name} is new")
-        elif after is None:
-            found.append(f"{name} is gone")
+        if name in LIBRARIES or name.endswith(_VERSION):
+            lines.append(f"{name.removesuffix(_VERSION)} {before or 'absent'} -> {after or 'absent'}")
+        elif before is not None and after is not None:
+            lines.append(f"the code of {name}")
         else:
-            found.append(f"the code of {name}")
-    return found
-
-
-def _majors(libraries: set[str]) -> dict[str, str]:
-    return {name: _major(name) for name in LIBRARIES if name in libraries}
+            lines.append(f"{name} is new" if before is None else f"{name} is gone")
+    return lines or ["which definitions the code refers to"]
 
 
 @functools.cache
@@ -86,99 +147,11 @@ def _major(library: str) -> str:
         return "absent"
 
 
-def _own_root(module_name: str) -> tuple[str, Path | None]:
-    """Return the (top-level package or ``""``, folder) in which a user's module may import code of its own."""
-    top = module_name.partition(".")[0]
-    if top == "moestat":
-        return "", None
-    spec = importlib.util.find_spec(top)
-    if spec is None:
-        return "", None
-    if spec.submodule_search_locations:
-        return top, Path(next(iter(spec.submodule_search_locations))).resolve().parent
-    folder = Path(spec.origin).resolve().parent if spec.origin else None
-    return ("", folder) if folder not in _installed() else (top, folder)
-
-
-@functools.cache
-def _installed() -> frozenset[Path]:
-    """The folders where other people's packages and the standard library live: nothing in them is the user's code."""
-    folders = [*site.getsitepackages(), site.getusersitepackages(), *sysconfig.get_paths().values()]
-    return frozenset(Path(folder).resolve() for folder in folders)
-
-
-def _source(name: str, own: tuple[str, Path | None]) -> Path | None:
-    """Return the file of a module of moestat or of the user's, None for any other module."""
-    top, _, rest = name.partition(".")
-    if top == "moestat":
-        base = _MOESTAT.joinpath(*rest.split(".")) if rest else _MOESTAT
-    elif own[1] is not None and own[0] in ("", top):
-        base = own[1].joinpath(*name.split("."))
-    else:
-        return None
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
-
-
-def _read(path: Path, name: str) -> tuple[str, list[str]]:
-    """Return the hash of a file's code and the modules that it may import."""
-    stamp = path.stat()
-    return _parsed(path, name, stamp.st_mtime_ns, stamp.st_size)
-
-
-@functools.lru_cache(maxsize=512)
-def _parsed(path: Path, name: str, _mtime: int, _size: int) -> tuple[str, list[str]]:
-    text = path.read_bytes()
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return hashlib.sha256(text).hexdigest()[:12], []
-    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    imported = list(_imports(tree, package))
-    parts: list[str] = []
-    _canonical(tree, parts)
-    return hashlib.sha256("".join(parts).encode(errors="surrogatepass")).hexdigest()[:12], imported
-
-
-def _imports(tree: ast.AST, package: str) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                anchor = package.split(".")[: len(package.split(".")) - node.level + 1]
-                base = ".".join([*anchor, *([base] if base else [])])
-            if base:
-                yield base
-                yield from (f"{base}.{alias.name}" for alias in node.names)
-
-
-def _canonical(node: object, parts: list[str]) -> None:
-    """Write a syntax tree as text that is the same on every Python version: no positions, no empty fields."""
-    if isinstance(node, ast.AST):
-        parts.append(type(node).__name__ + "(")
-        for field, value in ast.iter_fields(node):
-            if field == "body" and isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                value = _without_docstring(value)
-            if value is None or value == [] or field in ("type_comment", "kind", "ctx"):
-                continue
-            parts.append(field + "=")
-            _canonical(value, parts)
-        parts.append(")")
-    elif isinstance(node, list):
-        parts.append("[")
-        for item in node:
-            _canonical(item, parts)
-        parts.append("]")
-    else:
-        parts.append(repr(node) + ",")
-
-
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    first = body[0] if body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-        return body[1:]
-    return body
+def _others(graph: Graph) -> dict[str, str]:
+    """Return the versions of the libraries that a user's own code uses, beside those above."""
+    table = {}
+    for top in graph.libraries(without=_OURS) - set(LIBRARIES) - CONTAINERS:
+        place = graph.finder.place(top)
+        if place is not None:
+            table[top + _VERSION] = ", ".join(sorted(provided(top, str(place.parent))))
+    return table

@@ -21,8 +21,11 @@ from typing import Any
 import numpy as np
 
 from moestat.arrays import Array
-from moestat.fingerprint import digest, fingerprint
+from moestat.fingerprint import digest, fingerprint, modules_of
+from moestat.source.graph import NoCodeError
+from moestat.source.loaded import edited, remember
 
+NOT_IN_CODE_VERSION = ("code",)  # its text is in the settings of who uses it
 Activation = Callable[[Array, int], tuple[Array, ...]]
 """f(numbers, order) -> (value, first derivative, second derivative)[: order + 1]."""
 
@@ -62,14 +65,29 @@ def load(path: str) -> Activation:
 
 
 def code(*names: str) -> str:
-    """Return a hash of the code behind those names that are import paths, and "" if none is one."""
-    modules = sorted({name.partition(":")[0] for name in names if is_path(name)})
-    return digest({k: v for module in modules for k, v in fingerprint(module).items()}) if modules else ""
+    """Return a hash of the code behind those names that are import paths, and "" if none is one.
+
+    Raises
+    ------
+    ValueError
+        If the code on the disk is not the one that this process has imported.
+    """
+    versions = []
+    for module_name, _, name in sorted({name.partition(":") for name in names if is_path(name)}):
+        try:
+            version = fingerprint(module_name, [name])
+        except NoCodeError:  # load() says in a better place what is wrong with it
+            continue
+        for changed in edited(modules_of(version)):
+            raise ValueError(f"{changed} was changed after this process had imported it; restart the process")
+        versions.append(digest(version))
+    return "-".join(sorted(versions))
 
 
 @lru_cache(maxsize=64)
 def _problem(function: Any) -> str:
     """Return what is wrong with a function, by central differences, or "" if nothing is."""
+    remember()
     try:
         with np.errstate(all="ignore"):
             got, high, low = (tuple(function(_POINTS + shift, 2)) for shift in (0.0, _STEP, -_STEP))

@@ -12,6 +12,7 @@ from types import ModuleType
 
 from moestat.errors import InputError
 from moestat.sentences import listed, nearest
+from moestat.source.loaded import remember
 from moestat.study.load import StudyFile
 
 
@@ -84,6 +85,7 @@ def load(module_name: str, where: str) -> ModuleType:
             f"{where}: experiment {module_name!r} cannot be imported: "
             f"{type(error).__name__}: {error}{place(error)}{extra}"
         ) from None
+    remember()
     missing = [name for name in ("Settings", "run") if not hasattr(module, name)]
     if missing:
         raise InputError(

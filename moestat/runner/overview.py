@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from moestat import fingerprint
 from moestat.runner import lock, manifest, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
-from moestat.runner.run import folder_of, make_plan
+from moestat.runner.run import folder_of, make_plan, version_of
 from moestat.status import Status
 
 
@@ -36,7 +35,7 @@ def look(request: Request) -> tuple[Request, Plan, Path, store.Scan, dict[str, s
     request = recorded(request, path.stem)
     made = make_plan(request)
     root = folder_of(request, made.study_file.name)
-    code = fingerprint.fingerprint(made.module_name)
+    code = version_of(made)
     return request, made, root, store.scan(root, made, code), code
 
 

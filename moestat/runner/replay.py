@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from moestat import fingerprint
 from moestat.errors import InputError
 from moestat.runner import contract, experiments, shard, store, worker
 from moestat.runner.devices import resolve_device
 from moestat.runner.plan import Plan, PlannedCell
-from moestat.runner.run import cache_of
+from moestat.runner.run import cache_of, version_of
 from moestat.runner.shard import Variable
 from moestat.sentences import listed, nearest, show
 from moestat.status import Status
@@ -94,7 +93,7 @@ def _coordinate(made: Plan, axis: str, text: str) -> Any:
 
 def replay(made: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replicate: int, device: str) -> Replay:
     """Compute one replicate alone and compare it with the stored one."""
-    code = fingerprint.fingerprint(made.module_name)
+    code = version_of(made)
     context = worker.Context(
         module_name=made.module_name,
         search_path=tuple(experiments.search_path(made.study_file)),

@@ -17,11 +17,15 @@ from typing import Any
 
 from moestat import files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
+from moestat.experiment import code_version
 from moestat.runner import experiments, lock, manifest, plan, pool, store, worker
 from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
 from moestat.runner.finish import Reporter, Result, finish
 from moestat.runner.progress import Estimate, Progress
 from moestat.runner.request import Request
+from moestat.sentences import listed
+from moestat.source.graph import NoCodeError
+from moestat.source.loaded import edited
 from moestat.status import Status
 from moestat.study import load
 
@@ -54,6 +58,32 @@ def make_plan(request: Request) -> plan.Plan:
     return plan.make(load.read(request.study), request.preset, overrides)
 
 
+def version_of(made: plan.Plan) -> dict[str, str]:
+    """Return the version of the code that a plan computes with.
+
+    Raises
+    ------
+    InputError
+        If the code cannot be read.
+    StaleError
+        If this process has imported another version of it than the one on the disk.
+    """
+    try:
+        code = code_version(made.module_name)
+    except NoCodeError as error:
+        raise InputError(
+            f"{made.study_file.shown}: experiment {made.module_name!r}: {error}, so results could not be told from "
+            "those of other code; allowed is a module with a source file"
+        ) from None
+    changed = edited(fingerprint.modules_of(code))
+    if changed:
+        raise StaleError(
+            f"{listed(changed)} changed on the disk after this process had imported it, so old code would compute what "
+            "is stored as the new code's; restart the process (Python, or the notebook's kernel) and run again"
+        )
+    return code
+
+
 def run(request: Request, report: Reporter | None = None) -> Result:
     """Compute what is missing of a study, collect it and let ``report`` report.
 
@@ -81,7 +111,7 @@ class _Run:
     ) -> None:
         self.request, self.plan, self.root, self.device = request, made, root, device
         self.report = report
-        self.code = fingerprint.fingerprint(made.module_name)
+        self.code = version_of(made)
         self.notes: list[str] = []
         self.shown = 0
         self.scan = store.Scan(made)
@@ -252,7 +282,7 @@ class _Run:
         failed = sum(s != Status.CONVERGED for s in outcome.status)
         self._show_raised(outcome)
         self.progress.add(outcome.digest, len(outcome.replicates), failed, outcome.seconds)
-        if outcome.code and dict(outcome.code) != self.code:
+        if outcome.code and not fingerprint.equal(outcome.code, self.code):
             told = ", ".join(fingerprint.changes(self.code, outcome.code))
             raise StaleError(
                 f"the code that computes changed while the study was running, or is another one on a worker ({told}); "
@@ -280,7 +310,7 @@ class _Run:
                 header, _ = shard.verified(path.read_bytes())
             except shard.DamagedShardError:
                 continue
-            if header.code == self.code:
+            if fingerprint.equal(header.code, self.code):
                 status |= dict(zip(header.replicates, header.status, strict=True))
         if not all(r in status for r in task.replicates):
             return None

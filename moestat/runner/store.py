@@ -141,12 +141,11 @@ def _sort(result: Scan, path: Path, header: shard.Header, code: Mapping[str, str
     why: list[str] = []
     if digest in plan.by_digest:
         target = digest
-        why = fingerprint.changes(header.code, code) if header.code != code else []
+        why = fingerprint.changes(header.code, code)
     elif slot in plan.by_slot:
         target = plan.by_slot[slot].digest
         why = cell_changes(header.cell, plan.by_slot[slot])
-        if header.code != code:
-            why += fingerprint.changes(header.code, code)
+        why += fingerprint.changes(header.code, code)
     else:
         result.unused.append(path)
         return
@@ -158,9 +157,8 @@ def cell_changes(old: str, planned: PlannedCell) -> list[str]:
     """Say in what an old cell's identity differs from the planned one."""
     before, after = json.loads(old), json.loads(planned.cell.canonical)
     found = []
-    for key in ("experiment", "seed"):
-        if before[key] != after[key]:
-            found.append(f"{key} {before[key]!r} -> {after[key]!r}")
+    if before["seed"] != after["seed"]:
+        found.append(f"seed {before['seed']!r} -> {after['seed']!r}")
     absent = object()
     for key in sorted(before["settings"].keys() | after["settings"].keys()):
         a, b = before["settings"].get(key, absent), after["settings"].get(key, absent)

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from moestat import files, fingerprint
-from moestat.experiment import Cell
+from moestat import files
+from moestat.experiment import Cell, code_version
 from moestat.runner import experiments
 from moestat.status import Status
 from moestat.threads import one_thread
@@ -91,7 +91,7 @@ def record_death(task: Task, message: str) -> Outcome:
     from moestat.runner import contract
 
     variables = contract.failed(task.replicates, Status.WORKER_DIED, message)
-    code = fingerprint.fingerprint(task.context.module_name)
+    code = code_version(task.context.module_name)
     _store(task, task.replicates, variables, {}, code, 0.0)
     return Outcome(
         number=task.number,
@@ -191,7 +191,7 @@ _entered: set[Context] = set()
 def _code_at_import(module_name: str) -> dict[str, str]:
     """Return the code's fingerprint as it was when this process first used it: what is on the disk may be newer."""
     if module_name not in _codes:
-        _codes[module_name] = fingerprint.fingerprint(module_name)
+        _codes[module_name] = code_version(module_name)
     return _codes[module_name]
 
 

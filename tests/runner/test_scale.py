@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 from machine import command, environment, inside, outside, results, write_study
 
-from moestat import fingerprint
+from moestat.experiment import code_version
 from moestat.runner import contract, plan, shard, store
 from moestat.study import load
 
@@ -21,7 +21,7 @@ from moestat.study import load
 def fill(out: Path, study: Path, *, per_shard: int) -> int:
     """Write the shards of a study with made-up numbers, without computing it; return how many there are."""
     made = plan.make(load.read(study))
-    code = fingerprint.fingerprint(made.module_name)
+    code = code_version(made.module_name)
     root = out / made.study_file.name / "quick"
     count = 0
     for planned in made.cells:
@@ -163,5 +163,5 @@ def test_scanning_does_not_decode_the_numbers(tmp_path, monkeypatch):
     fill(tmp_path, study, per_shard=2)
     made = plan.make(load.read(study))
     monkeypatch.setattr(shard, "unpack", lambda *arguments: pytest.fail("decoded"))
-    scan = store.scan(tmp_path / "study/quick", made, fingerprint.fingerprint(made.module_name))
+    scan = store.scan(tmp_path / "study/quick", made, code_version(made.module_name))
     assert scan.tally()["done"] == 16

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import json
 import re
-import shutil
+import subprocess
+import sys
 
-import numpy as np
 import pytest
 import xarray as xr
-from machine import HERE, inside, logged, outside, results, shards, write_study
+from machine import HERE, environment, inside, logged, outside, results, shards, write_study
 
 from moestat import fingerprint
+from moestat.runner import shard
 
 
 def run(study, out, *words):
@@ -69,13 +70,13 @@ def test_only_the_changed_arm_is_stale(tmp_path, computed, monkeypatch):
 
 
 def test_fresh_computes_everything_again_and_keeps_the_old(tmp_path, computed, monkeypatch):
-    before = {path.name: content for path, content in contents(tmp_path).items()}
+    before = {(path.parent.name, path.name): content for path, content in contents(tmp_path).items()}
     monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
     code, _, err = run(computed, tmp_path, "--fresh")
     assert code == 0 and "--fresh: 12 shards were set aside" in err
     assert len(logged(tmp_path / "log")) == 24
-    kept = {path.name: path.read_bytes() for path in (tmp_path / "study/quick/set-aside").rglob("*.shard")}
-    assert kept == before
+    aside = (tmp_path / "study/quick/set-aside").rglob("*.shard")
+    assert {(path.parent.name, path.name): path.read_bytes() for path in aside} == before
 
 
 def test_accepted_stale_results_are_used_and_told(tmp_path, computed):
@@ -124,7 +125,9 @@ def test_code_that_changes_while_the_study_runs_stops_it(tmp_path, monkeypatch):
     from moestat.runner import worker
 
     study = write_study(tmp_path)
-    monkeypatch.setitem(worker._codes, "toy", {"toy": "another", "numpy": "2", "scipy": "1"})
+    monkeypatch.setitem(
+        worker._codes, "toy", {fingerprint.WHOLE: "another", "toy": "another", "numpy": "2", "scipy": "1"}
+    )
     code, _, err = run(study, tmp_path)
     assert code == 3 and "changed while the study was running" in err and "the code of toy" in err
 
@@ -135,82 +138,80 @@ def test_another_major_version_of_numpy_is_refused(tmp_path, computed, monkeypat
     assert code == 3 and re.search(r"numpy \d+ -> 99", err)
 
 
-# --- the fingerprint itself ------------------------------------------------------------------------------------
+def test_an_experiment_and_its_helpers_may_move_and_be_renamed(tmp_path, own_code):
+    """From modules beside the study to a package: nothing is stale, so nothing is computed."""
+    words = (own_code, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
+    assert outside(*words)[0] == 0
+    (tmp_path / "rooms").mkdir()
+    (tmp_path / "rooms/__init__.py").touch()
+    (tmp_path / "helper.py").rename(tmp_path / "rooms/factors.py")
+    text = (tmp_path / "mine.py").read_text()
+    (tmp_path / "mine.py").unlink()
+    (tmp_path / "rooms/trial.py").write_text(text.replace("from helper import", "from rooms.factors import"))
+    write_study(tmp_path, experiment="rooms.trial", replicates=2)
+    code, _, err = outside(*words, TOY_LOG=str(tmp_path / "log"))
+    assert code == 0 and not logged(tmp_path / "log"), err
 
 
-def sources(folder, texts):
-    for name, text in texts.items():
-        path = folder / f"{name}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+def test_shards_with_the_code_of_an_older_moestat_are_refused_in_a_sentence(tmp_path, computed):
+    """They named modules and hashed each; their cells named the experiment's module."""
+    for path in shards(tmp_path):
+        header, variables = shard.read(path)
+        identity = json.loads(header.cell) | {"experiment": "toy"}
+        content = shard.encode(
+            cell=json.dumps(identity, sort_keys=True, separators=(",", ":")),
+            arm=header.arm,
+            coords=header.coords,
+            code={"toy": "0123456789ab", "numpy": "2", "scipy": "1"},
+            replicates=header.replicates,
+            status=header.status,
+            variables=variables,
+            attrs=header.attrs,
+            seconds=1.0,
+            created=0.0,
+            device="cpu",
+        )
+        path.write_bytes(content)
+    code, _, err = run(computed, tmp_path)
+    assert code == 3 and "the way of an older moestat" in err and "24 replicates" in err
+    assert len(err.strip().splitlines()) == 1
+    code, out, _ = inside("status", computed, "--out", tmp_path)
+    assert code == 0 and "24 stale" in out
+    assert run(computed, tmp_path, "--replace-stale", "--quiet")[0] == 0
 
 
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(tmp_path))
-    texts = {
-        "fingerprinted_a": "import numpy\ndef f():\n    from fingerprinted_b import g\n    return g()\n",
-        "fingerprinted_b": "import fingerprinted_p.deep\ndef g():\n    'doc'\n    return 1\n",
-        "fingerprinted_p/__init__": "",
-        "fingerprinted_p/deep": "from . import side\n",
-        "fingerprinted_p/side": "from moestat.rates import fit_rate\nX = 1\n",
-        "fingerprinted_other": "X = 1\n",
-    }
-    sources(tmp_path, texts)
-    return tmp_path
-
-
-def test_the_fingerprint_follows_imports_at_any_depth(package):
-    code = fingerprint.fingerprint("fingerprinted_a")
-    own = {"fingerprinted_a", "fingerprinted_b", "fingerprinted_p", "fingerprinted_p.deep", "fingerprinted_p.side"}
-    assert own | {"moestat.rates", "numpy", "scipy"} <= set(code)
-    assert "fingerprinted_other" not in code and "moestat" not in code
-    assert not any(name.startswith(("moestat.study", "moestat.report")) for name in code)
+EDITED = """
+import sys
+from pathlib import Path
+import moestat
+from moestat.errors import StaleError
+sys.path.append(".")
+import mine
+Path(sys.argv[1]).write_text(Path(sys.argv[1]).read_text().replace(sys.argv[2], sys.argv[3]))
+try:
+    moestat.run("study.toml", jobs=1, report=False, quiet=True, out=".")
+except StaleError as error:
+    print(error)
+"""
 
 
 @pytest.mark.parametrize(
-    ("module", "text", "told"),
+    ("file", "old", "new", "refused"),
     [
-        ("fingerprinted_b", "import fingerprinted_p.deep\n# new\ndef g():\n    'other doc'\n    return 1\n", []),
-        ("fingerprinted_b", "import fingerprinted_p.deep\ndef g():\n    return 2\n", ["the code of fingerprinted_b"]),
-        ("fingerprinted_p/side", "from moestat.rates import fit_rate\nX = 2\n", ["the code of fingerprinted_p.side"]),
-        ("fingerprinted_other", "X = 2\n", []),
-        ("fingerprinted_p/deep", "", ["the code of fingerprinted_p.deep", "fingerprinted_p.side is gone"]),
+        ("mine.py", "np.full(len(replicates), 3)", "np.full(len(replicates), 4)", True),
+        ("helper.py", "FACTOR = 1.0", "FACTOR = 2.0", True),
+        ("helper.py", "Helps", "Helps a lot", False),
     ],
 )
-def test_code_counts_and_comments_do_not(package, module, text, told):
-    before = fingerprint.fingerprint("fingerprinted_a")
-    sources(package, {module: text})
-    after = fingerprint.fingerprint("fingerprinted_a")
-    assert [line for line in fingerprint.changes(before, after) if "moestat" not in line] == told
-    assert (fingerprint.digest(before) == fingerprint.digest(after)) == (before == after)
+def test_code_that_was_edited_after_its_import_is_not_run(tmp_path, own_code, file, old, new, refused):
+    """What would be computed is the old code's, what is on the disk, and in the stamp, is the new code's."""
+    words = [sys.executable, "-c", EDITED, file, old, new]
+    done = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert ("restart the process" in done.stdout and file.removesuffix(".py") in done.stdout) == refused
+    assert bool(shards(tmp_path)) != refused
 
 
-def test_every_constant_of_a_module_counts(tmp_path, monkeypatch):
-    """Changing any single number in a real experiment's source changes its fingerprint."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    text = (HERE / "toy.py").read_text()
-    body = text.index("def run")
-    target = tmp_path / "fingerprinted_toy.py"
-    seen = set()
-    places = [m.start() for m in re.finditer(r"\b\d\b", text) if m.start() > body]
-    for place in [None, *places]:
-        changed = text if place is None else text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :]
-        target.write_text(changed)
-        os.utime(target, ns=(len(seen) + 1, len(seen) + 1))
-        seen.add(fingerprint.digest(fingerprint.fingerprint("fingerprinted_toy")))
-    assert len(seen) == len(places) + 1 >= 4
-
-
-def test_a_moved_copy_has_the_same_fingerprint(tmp_path, monkeypatch):
-    """Two clones of a repository accept each other's shards."""
-    hashes = []
-    for clone in ("one", "two"):
-        folder = tmp_path / clone
-        folder.mkdir()
-        shutil.copy(HERE / "toy.py", folder / "fingerprinted_clone.py")
-        with monkeypatch.context() as patch:
-            patch.syspath_prepend(str(folder))
-            hashes.append(fingerprint.fingerprint("fingerprinted_clone"))
-    assert hashes[0] == hashes[1]
-    assert np.unique(list(hashes[0])).size == len(hashes[0])
+def test_a_cell_says_nothing_of_where_its_code_stands(tmp_path, computed):
+    header, _ = shard.read(shards(tmp_path)[0])
+    assert set(json.loads(header.cell)) == {"seed", "settings"}

@@ -15,8 +15,9 @@ import numpy as np
 import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat import data_file, fingerprint
-from moestat.experiment import Cell, assemble, require_torch
+from moestat import data_file
+from moestat.experiment import Cell, assemble, code_version, require_torch
+from moestat.fingerprint import digest
 from moestat.papers.compete_smoe import compete_lm
 from moestat.status import Status
 
@@ -88,7 +89,7 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
     from moestat.training.lm_training import bits, evaluate
 
     data = _texts(cell, settings, replicate)
-    code = fingerprint.digest(fingerprint.fingerprint(__name__))
+    code = digest(code_version(__name__))
     model, corpus, found, checkpoints = compete_lm.trained(cell, settings, replicate, device, code)
     length = compete_lm.length_of(settings)
     how = {"batch": settings.batch, "limit": settings.test}

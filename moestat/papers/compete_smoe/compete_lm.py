@@ -16,9 +16,9 @@ import numpy as np
 import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat import fingerprint
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel, assemble, require_torch
+from moestat.experiment import Cell, SettingsModel, assemble, code_version, require_torch
+from moestat.fingerprint import digest
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
@@ -199,7 +199,7 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
     from moestat.papers.compete_smoe.smoe_measures import perplexity, routing
     from moestat.training.lm_training import bits, evaluate
 
-    code = fingerprint.digest(fingerprint.fingerprint(__name__))
+    code = digest(code_version(__name__))
     model, corpus, found, checkpoints = trained(cell, settings, replicate, device, code)
     how = {"batch": settings.batch, "limit": settings.test}
     length = length_of(settings)

@@ -13,9 +13,9 @@ import numpy as np
 import xarray as xr
 from pydantic import Field, field_validator, model_validator
 
-from moestat import fingerprint
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel, assemble, require_torch
+from moestat.experiment import Cell, SettingsModel, assemble, code_version, require_torch
+from moestat.fingerprint import digest
 from moestat.status import Status
 from moestat.training.corpus import load_checked
 
@@ -152,7 +152,7 @@ def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dic
     model = _model(
         cell, settings, replicate, corpus.vocabulary, settings.length, attention=settings.attention, fused=False
     )
-    code = fingerprint.digest(fingerprint.fingerprint(__name__))
+    code = digest(code_version(__name__))
     checkpoints = Checkpoints(folder_of(cell.digest, str(replicate), device, code))
     found = train(
         model,

@@ -18,7 +18,7 @@ from scipy.stats import qmc
 from moestat import streams
 from moestat.arrays import Device
 from moestat.cache import cached
-from moestat.fingerprint import digest, fingerprint
+from moestat.fingerprint import digest, of
 from moestat.fit.gradient import perturb
 from moestat.fit.population import pseudo_truths
 from moestat.losses.fisher import fisher_line
@@ -194,7 +194,9 @@ def compute_pseudo_truths(identity: Mapping[str, Any], *, device: Device = "cpu"
         )
         return {"theta": found.theta, "rmse": found.rmse}
 
-    return cached("pseudo-truths", {**identity, "code": _code("moestat.fit.population")}, compute)
+    return cached(
+        "pseudo-truths", {**identity, "code": digest(of(pseudo_truths, _search_starts, draw_truth, Model))}, compute
+    )
 
 
 def _search_starts(truth_model: Model, truth: np.ndarray, fitted: Model, identity: Mapping[str, Any]) -> np.ndarray:
@@ -245,7 +247,7 @@ def compute_fisher(problem: Problem, study_seed: int) -> dict[str, float]:
         "noise_variance": problem.noise_variance,
         "seed": study_seed,
         "points_log2": FISHER_LOG2,
-        "code": _code("moestat.losses.fisher"),
+        "code": digest(of(fisher_line, evaluation_points, draw_truth)),
         **problem.own,
     }
 
@@ -257,8 +259,3 @@ def compute_fisher(problem: Problem, study_seed: int) -> dict[str, float]:
         return {name: np.asarray(v) for name, v in (values | {"rank": line.rank, "nullity": line.nullity}).items()}
 
     return {name: float(value) for name, value in cached("fisher", identity, compute).items()}
-
-
-def _code(module: str) -> str:
-    """Version of the code behind a cached result: a change of it makes a new entry."""
-    return digest(fingerprint(module))
