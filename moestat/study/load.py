@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study file that was read and checked: its name, path, text and content."""
+    """A study file that was read and checked: its name, path, text, tables (templates expanded) and content."""
 
     name: str
     path: Path
     text: str
+    raw: dict[str, Any]
     study: Study
 
     @property
@@ -159,10 +160,14 @@ def read(name: str | Path) -> StudyFile:
 
     from moestat.study.problems import path_text, problems
     from moestat.study.spec import Study
+    from moestat.study.templates import TemplateError, expand
 
     where = shown_path(path)
     try:
+        raw = expand(raw, Study)
         study = Study.model_validate(raw)
+    except TemplateError as error:
+        raise InputError(f"{where}: {error}") from None
     except ValidationError as error:
         lines = [f"{where}: {_named(raw, loc, path_text(loc))} {what}" for loc, what in problems(error, Study, raw)]
         raise InputError(_few(lines)) from None
@@ -171,7 +176,7 @@ def read(name: str | Path) -> StudyFile:
     lines = [f"{where}: {problem}" for problem in _cross_checks(study)]
     if lines:
         raise InputError(_few(lines))
-    return StudyFile(name=path.stem, path=path, text=text, study=study)
+    return StudyFile(name=path.stem, path=path, text=text, raw=raw, study=study)
 
 
 def _named(raw: Any, loc: tuple[int | str, ...], text: str) -> str:
