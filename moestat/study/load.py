@@ -220,6 +220,8 @@ def _cross_checks(study: Study) -> list[str]:
             if value and value not in arms:
                 matches(f"claims[{index}].{key} ('{claim.id}')", [value], arms, "arm")
         matches(f"claims[{index}].presets ('{claim.id}')", claim.presets, presets, "preset")
+    for index, finding in enumerate(study.findings):
+        matches(f"findings[{index}].when", list(finding.when), [claim.id for claim in study.claims], "claim")
     for index, figure in enumerate(study.figures):
         for place, panel in enumerate(figure.panels):
             matches(f"figures[{index}].panels[{place}].arms ('{figure.name}')", panel.arms, arms, "arm")

@@ -1,0 +1,30 @@
+"""Which findings of a study hold in a run: text that is bound to verdicts cannot contradict them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+
+from moestat.claims.verdicts import Verdict
+from moestat.study.spec import Finding, Study
+
+
+def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the texts of the findings whose verdicts are those of the run, in the order of the file.
+
+    Parameters
+    ----------
+    study : Study
+    verdicts : sequence of Verdict
+        Of the claims that are judged at the preset of the run; a finding on any other claim does not hold.
+    """
+    words = {verdict.claim: verdict.verdict for verdict in verdicts}
+    return [finding.text for finding in study.findings if _holds(finding, words)]
+
+
+def _holds(finding: Finding, words: dict[str, str]) -> bool:
+    for pattern, word in finding.when.items():
+        matching = [claim for claim in words if fnmatch.fnmatchcase(claim, pattern)]
+        if not matching or any(words[claim] != word for claim in matching):
+            return False
+    return True
