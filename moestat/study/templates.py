@@ -114,7 +114,8 @@ class _Scope:
             value = self.value(match[1], where)
             if isinstance(value, list | Mapping):
                 raise TemplateError(
-                    f"{where} places {{{match[1]}}} inside a text, where it is {show(value)}; allowed are text and numbers"
+                    f"{where} places {{{match[1]}}} inside a text, where it is {show(value)}; "
+                    "allowed are text and numbers"
                 )
             return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -167,7 +168,8 @@ def _tables(
         name = next((str(made[key]) for key in NAMING if key in made), "")
         if name and name in names:
             raise TemplateError(
-                f"{place}: the rows {names[name]} and {row_place.lstrip('.')} both make {name!r}; place a key that differs in it"
+                f"{place}: the rows {names[name]} and {row_place.lstrip('.')} both make {name!r}; "
+                "place a key that differs in it"
             )
         names[name] = row_place.lstrip(".")
         yield made

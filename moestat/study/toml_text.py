@@ -60,12 +60,15 @@ def _named(name: str, tables: Mapping[str, Any]) -> list[str]:
 
 
 def _key(key: str) -> str:
-    return key if BARE.fullmatch(key) else _quoted(key)
+    return key if BARE.fullmatch(key) else f'"{_escaped(key)}"'
 
 
 def _quoted(text: str) -> str:
     """Write a text: on several lines where it has paragraphs, else on one."""
-    escaped = "".join(f"\\u{ord(c):04x}" if c < " " and c != "\n" or c in "\\\x7f" else c for c in text)
     if "\n" in text:
-        return '"""\n' + escaped.replace('"', '\\"') + '"""'
-    return '"' + escaped.replace('"', '\\"') + '"'
+        return '"""\n' + "\n".join(map(_escaped, text.split("\n"))) + '"""'
+    return f'"{_escaped(text)}"'
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\u{ord(c):04x}" if c < " " or c == "\x7f" else f"\\{c}" if c in '\\"' else c for c in text)
