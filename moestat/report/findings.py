@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from moestat.claims.verdicts import Verdict
 from moestat.study.spec import Finding, Study
@@ -22,7 +22,7 @@ def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
     return [finding.text for finding in study.findings if _holds(finding, words)]
 
 
-def _holds(finding: Finding, words: dict[str, str]) -> bool:
+def _holds(finding: Finding, words: Mapping[str, str]) -> bool:
     for pattern, word in finding.when.items():
         matching = [claim for claim in words if fnmatch.fnmatchcase(claim, pattern)]
         if not matching or any(words[claim] != word for claim in matching):
