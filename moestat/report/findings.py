@@ -19,12 +19,13 @@ def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
         Of the claims that are judged at the preset of the run; a finding on any other claim does not hold.
     """
     words = {verdict.claim: verdict.verdict for verdict in verdicts}
-    return [finding.text for finding in study.findings if _holds(finding, words)]
+    claims = [claim.id for claim in study.claims]
+    return [finding.text for finding in study.findings if _holds(finding, claims, words)]
 
 
-def _holds(finding: Finding, words: Mapping[str, str]) -> bool:
+def _holds(finding: Finding, claims: Sequence[str], words: Mapping[str, str]) -> bool:
     for pattern, word in finding.when.items():
-        matching = [claim for claim in words if fnmatch.fnmatchcase(claim, pattern)]
-        if not matching or any(words[claim] != word for claim in matching):
+        matching = [claim for claim in claims if fnmatch.fnmatchcase(claim, pattern)]
+        if not matching or any(words.get(claim) != word for claim in matching):
             return False
     return True

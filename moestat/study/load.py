@@ -160,13 +160,14 @@ def read(name: str | Path) -> StudyFile:
 
     from moestat.study.problems import path_text, problems
     from moestat.study.spec import Study
-    from moestat.study.templates import TemplateError, expand
+    from moestat.study.templates import expand
+    from moestat.study.texts import filled
 
     where = shown_path(path)
     try:
-        raw = expand(raw, Study)
+        raw = expand(filled(raw, path.parent), Study)
         study = Study.model_validate(raw)
-    except TemplateError as error:
+    except InputError as error:
         raise InputError(f"{where}: {error}") from None
     except ValidationError as error:
         lines = [f"{where}: {_named(raw, loc, path_text(loc))} {what}" for loc, what in problems(error, Study, raw)]

@@ -129,7 +129,7 @@ class Claim(Strict):
 class Finding(Strict):
     """A passage of the report that holds only where the verdicts are as it says; the others are not shown.
 
-    A pattern such as ``better-*`` stands for all claims of that name that are judged at the preset, at least one.
+    A pattern such as ``better-*`` stands for all claims of that name; each must be judged at the preset of the run.
     """
 
     when: dict[str, Literal["supported", "not supported", "inconclusive"]] = Field(

@@ -17,17 +17,19 @@ FINDINGS = [
     {"when": {"slope": "supported", "faster": "not supported"}, "text": "It falls as printed, and is no faster."},
     {"when": {"s*": "supported", "absent": "supported"}, "text": "A claim that could not be judged is supported."},
     {"when": {"absent": "inconclusive"}, "text": "Nothing is known of the absent arm."},
-    {"when": {"elsewhere": "inconclusive"}, "text": "A claim of another preset speaks here."},
+    {"when": {"elsewhere": "supported"}, "text": "A claim of another preset speaks here."},
+    {"when": {"slope*": "supported"}, "text": "Both slopes fall as printed, of which one is judged."},
 ]
 
 
-def shown(tmp_path, slope: float) -> set[int]:
-    """Return which findings a report shows when the first arm falls with ``slope`` and the last like n^(-0.3)."""
-    ds = results({"a": slope, "b": -0.3})
+def shown(tmp_path, exponent: float) -> set[int]:
+    """Return which findings a report shows when the first arm falls with ``exponent`` and the last like n^(-0.3)."""
+    ds = results({"a": exponent, "b": -0.3})
     study = study_of(ds)
     other = study.claims[0].model_dump() | {"id": "elsewhere", "presets": ["paper"]}
+    slope = study.claims[0].model_dump() | {"id": "slope-paper", "presets": ["paper"]}
     content = study.model_dump() | {"figures": [], "findings": FINDINGS, "notes": "How to read a slope."}
-    study = type(study).model_validate(content | {"claims": [*content["claims"], other]})
+    study = type(study).model_validate(content | {"claims": [*content["claims"], other, slope]})
     write_outputs(ds, study, "quick", tmp_path, provenance={})
     page = (tmp_path / "report.html").read_text()
     assert "How to read a slope." in page
