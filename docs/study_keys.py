@@ -11,6 +11,7 @@ TABLES = {
     "[[rates]]": spec.Rate,
     "[[parameters]]": spec.Parameter,
     "[[claims]]": spec.Claim,
+    "[[findings]]": spec.Finding,
     "[[figures]]": spec.Figure,
     "[[figures.panels]]": spec.Panel,
 }

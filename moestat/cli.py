@@ -58,6 +58,8 @@ def _dispatch(words: list[str]) -> int:
         return _run_all(arguments)
     if not arguments.study:
         raise InputError("name a study, or see the list with: python -m moestat.study --list")
+    if command == "run" and arguments.show:
+        return _show(arguments)
     action = {"run": _run, "status": _status, "collect": _collect, "report": _report, "replay": _replay}[command]
     return action(arguments)
 
@@ -82,6 +84,13 @@ def _list(arguments: argparse.Namespace) -> int:
         print(f"{name:{width}}  {load.title(path)}")
     if not known:
         print("no studies: there is no folder 'studies' here, and none in the package")
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from moestat.study import load, toml_text
+
+    print(toml_text.document(load.read(arguments.study).raw), end="")
     return 0
 
 

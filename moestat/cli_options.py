@@ -28,6 +28,7 @@ examples:
   python -m moestat.study sigmoid_vs_softmax --replicates 40      more replicates; those that exist are kept
   python -m moestat.study sigmoid_vs_softmax --set d=4 --out try  with another setting, in another folder
   python -m moestat.study my_study.toml --dry-run                 check a study file of your own; compute nothing
+  python -m moestat.study sigmoid_vs_softmax --show               its arms and claims one by one, templates expanded
   python -m moestat.study --all --preset quick                    every study, and one table of all claims
   python -m moestat.study --all --paper sigmoid-attention         every study of one paper
 
@@ -125,6 +126,9 @@ def parser(command: str) -> argparse.ArgumentParser:
         more = parser.add_argument_group("instead of running one study")
         more.add_argument(
             "--dry-run", action="store_true", help="check the study file and print the plan; write nothing"
+        )
+        more.add_argument(
+            "--show", action="store_true", help="print the study file with its templates expanded; compute nothing"
         )
         more.add_argument("--list", action="store_true", help="list the known studies with their titles")
         more.add_argument("--all", action="store_true", help="run every known study in turn")

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from moestat.claims.counts import count
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule
 from moestat.report import captions, ledger, render, svg, typography, views
+from moestat.report.findings import findings
 from moestat.rounding import estimate, number
 from moestat.study.spec import Study
 
@@ -80,6 +81,7 @@ def report(
         "parameters": render.html(views.parameters(tables.parameters)) if len(tables.parameters) else "",
         "summaries": render.html(_summaries(tables.summaries)) if len(tables.summaries) else "",
         "claims": [_claim(study, verdict) for verdict in verdicts],
+        "findings": findings(study, verdicts),
         "elsewhere": [c.id for c in study.claims if c not in judged(study, preset)],
         "failed": _failed(ds, study),
         "statuses": render.html(views.statuses(tables.statuses)),
@@ -135,7 +137,8 @@ def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("parameters", "Parameter rates", bool(content["parameters"])),
         ("summaries", "Means", bool(content["summaries"])),
         ("claims", "Claims and verdicts", True),
-        ("notes", "What the simulation shows", bool(content["study"].notes)),
+        ("findings", "What the simulation shows", bool(content["findings"])),
+        ("notes", "How to read it", bool(content["study"].notes)),
         ("failures", "Failures", True),
         ("diagnostics", "Diagnostics", bool(content["diagnostics"])),
         ("provenance", "How to get these numbers again", True),

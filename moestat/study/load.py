@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study file that was read and checked: its name, path, text and content."""
+    """A study file that was read and checked: its name, path, text, tables (templates expanded) and content."""
 
     name: str
     path: Path
     text: str
+    raw: dict[str, Any]
     study: Study
 
     @property
@@ -159,10 +160,15 @@ def read(name: str | Path) -> StudyFile:
 
     from moestat.study.problems import path_text, problems
     from moestat.study.spec import Study
+    from moestat.study.templates import expand
+    from moestat.study.texts import filled
 
     where = shown_path(path)
     try:
+        raw = expand(filled(raw, path.parent), Study)
         study = Study.model_validate(raw)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
     except ValidationError as error:
         lines = [f"{where}: {_named(raw, loc, path_text(loc))} {what}" for loc, what in problems(error, Study, raw)]
         raise InputError(_few(lines)) from None
@@ -171,7 +177,7 @@ def read(name: str | Path) -> StudyFile:
     lines = [f"{where}: {problem}" for problem in _cross_checks(study)]
     if lines:
         raise InputError(_few(lines))
-    return StudyFile(name=path.stem, path=path, text=text, study=study)
+    return StudyFile(name=path.stem, path=path, text=text, raw=raw, study=study)
 
 
 def _named(raw: Any, loc: tuple[int | str, ...], text: str) -> str:
@@ -215,6 +221,8 @@ def _cross_checks(study: Study) -> list[str]:
             if value and value not in arms:
                 matches(f"claims[{index}].{key} ('{claim.id}')", [value], arms, "arm")
         matches(f"claims[{index}].presets ('{claim.id}')", claim.presets, presets, "preset")
+    for index, finding in enumerate(study.findings):
+        matches(f"findings[{index}].when", list(finding.when), [claim.id for claim in study.claims], "claim")
     for index, figure in enumerate(study.figures):
         for place, panel in enumerate(figure.panels):
             matches(f"figures[{index}].panels[{place}].arms ('{figure.name}')", panel.arms, arms, "arm")

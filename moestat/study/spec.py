@@ -126,6 +126,18 @@ class Claim(Strict):
         return (self.at_least, float("inf"))
 
 
+class Finding(Strict):
+    """A passage of the report that holds only where the verdicts are as it says; the others are not shown.
+
+    A pattern such as ``better-*`` stands for all claims of that name; each must be judged at the preset of the run.
+    """
+
+    when: dict[str, Literal["supported", "not supported", "inconclusive"]] = Field(
+        min_length=1, description="claim (name or pattern) -> the verdict that it must have"
+    )
+    text: str = Field(description="what the verdicts together say, and why")
+
+
 class Panel(Strict):
     """One panel of a figure."""
 
@@ -179,7 +191,8 @@ class Study(Strict):
     )
     claims: list[Claim] = Field([], description="what is judged")
     figures: list[Figure] = Field([], description="the first one is named figure.*")
-    notes: str = Field("", description="what the simulation shows and why, for the report")
+    findings: list[Finding] = Field([], description="what the verdicts say; only those that fit the run are shown")
+    notes: str = Field("", description="how to read the results, whatever they are; goes into the report")
 
     @model_validator(mode="after")
     def _names(self) -> Study:

@@ -1,0 +1,31 @@
+"""Which findings of a study hold in a run: text that is bound to verdicts cannot contradict them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+
+from moestat.claims.verdicts import Verdict
+from moestat.study.spec import Finding, Study
+
+
+def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the texts of the findings whose verdicts are those of the run, in the order of the file.
+
+    Parameters
+    ----------
+    study : Study
+    verdicts : sequence of Verdict
+        Of the claims that are judged at the preset of the run; a finding on any other claim does not hold.
+    """
+    words = {verdict.claim: verdict.verdict for verdict in verdicts}
+    claims = [claim.id for claim in study.claims]
+    return [finding.text for finding in study.findings if _holds(finding, claims, words)]
+
+
+def _holds(finding: Finding, claims: Sequence[str], words: Mapping[str, str]) -> bool:
+    for pattern, word in finding.when.items():
+        matching = [claim for claim in claims if fnmatch.fnmatchcase(claim, pattern)]
+        if not matching or any(words.get(claim) != word for claim in matching):
+            return False
+    return True
