@@ -17,14 +17,16 @@ from typing import Any, Literal
 
 import xarray as xr
 
-from moestat.claims.counts import Counts, chosen, count
-from moestat.claims.estimates import Answer, Estimate, estimate
+from moestat.claims.counts import Counts, chosen
+from moestat.claims.estimates import estimate, window_of
+from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
+from moestat.rates import Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
 from moestat.study.spec import Claim, Study
 
-__all__ = ["COLUMNS", "Estimate", "Verdict", "judge", "judge_one", "rule", "window_of"]
+__all__ = ["COLUMNS", "Estimate", "Verdict", "judge", "judge_evidence", "judge_one", "judged", "rule"]
 
 Word = Literal["supported", "not supported", "inconclusive"]
 VERDICTS: tuple[Word, ...] = ("supported", "not supported", "inconclusive")
@@ -65,7 +67,12 @@ def judge(ds: xr.Dataset, study: Study, preset: str) -> list[Verdict]:
     preset : str
         Name of the preset that was run.
     """
-    return [judge_one(ds, study, claim, preset) for claim in judged(study, preset)]
+    return judge_evidence(Evidence(ds, study, preset))
+
+
+def judge_evidence(evidence: Evidence) -> list[Verdict]:
+    """Judge every claim of a run that is judged at its preset."""
+    return [_judge(evidence, claim) for claim in judged(evidence.study, evidence.preset)]
 
 
 def judged(study: Study, preset: str) -> list[Claim]:
@@ -75,29 +82,31 @@ def judged(study: Study, preset: str) -> list[Claim]:
 
 def judge_one(ds: xr.Dataset, study: Study, claim: Claim, preset: str) -> Verdict:
     """Judge one claim."""
+    return _judge(Evidence(ds, study, preset), claim)
 
-    def verdict(word: Word, why: str, answer: Answer | None = None) -> Verdict:
-        numbers = (answer.value, answer.low, answer.high) if answer else (math.nan,) * 3
-        return Verdict(claim.id, claim.source, claim.statement, claim.predicted, *numbers, word, why)
 
-    window = window_of(claim, study, preset)
+def _judge(evidence: Evidence, claim: Claim) -> Verdict:
+    def verdict(word: Word, why: str, answer: Estimate | None = None) -> Verdict:
+        interval = (answer.value, answer.low, answer.high) if answer else (math.nan,) * 3
+        return Verdict(claim.id, claim.source, claim.statement, claim.predicted, *interval, word, why)
+
     try:
-        answer = estimate(ds, study, claim, window)
+        answer = estimate(evidence, claim)
     except NoAnswerError as error:
         return verdict("inconclusive", f"There is no number to judge: {error}")
-    counts = _counts(ds, study, claim, window)
-    told = _told(answer, claim)
-    basis = "; ".join(text for text in (answer.basis, str(counts)) if text)
+    counts = _counts(evidence, claim)
+    sentence = _sentence(answer, claim)
+    basis = "; ".join(text for text in (answer.note, str(counts)) if text)
     obstacles = _obstacles(answer, counts)
     if obstacles:
-        return verdict("inconclusive", f"{told} ({basis}). It decides nothing: {' '.join(obstacles)}", answer)
+        return verdict("inconclusive", f"{sentence} ({basis}). It decides nothing: {' '.join(obstacles)}", answer)
     word = _word(answer, claim)
     if counts.not_converged and not answer.counts_failures:
-        doubt = _without_the_rest(ds, study, claim, window, word)
+        doubt = _without_the_rest(evidence, claim, word)
         if doubt:
-            return verdict("inconclusive", f"{told} ({basis}). {doubt}", answer)
+            return verdict("inconclusive", f"{sentence} ({basis}). {doubt}", answer)
         basis += "; the verdict is the same without the replicates that did not converge"
-    return verdict(word, f"{told}: {_place(answer, word)} {rule(claim)} ({basis}).", answer)
+    return verdict(word, f"{sentence}: {_place(answer, word)} {rule(claim)} ({basis}).", answer)
 
 
 def rule(claim: Claim) -> str:
@@ -109,25 +118,12 @@ def rule(claim: Claim) -> str:
     return f"at least {number(claim.at_least)}"
 
 
-def window_of(claim: Claim, study: Study, preset: str) -> tuple[float, float] | None:
-    """Return the fit window of a claim: its own, else the preset's, else that of the rate it belongs to."""
-    if claim.window is not None:
-        return claim.window
-    if preset in study.presets and study.presets[preset].window is not None:
-        return study.presets[preset].window
-    for rate in study.rates:
-        ours = rate.loss == claim.variable and rate.over == claim.over
-        if ours and any(fnmatch.fnmatchcase(claim.arm, pattern) for pattern in rate.arms):
-            return rate.window
-    return None
-
-
-def _counts(ds: xr.Dataset, study: Study, claim: Claim, window: tuple[float, float] | None) -> Counts:
+def _counts(evidence: Evidence, claim: Claim) -> Counts:
     """Count how the replicates ended that the estimate rests on."""
     if claim.kind == "function":
         names = [claim.arm, claim.versus] if claim.arm else []
-        return count(ds, study, chosen(ds, [name for name in names if name] or ["*"]), claim.at)
-    part = (claim.over, window) if claim.kind.startswith("slope") else None
+        return evidence.count(chosen(evidence.ds, [name for name in names if name] or ["*"]), claim.at)
+    part = (claim.over, window_of(evidence, claim)) if claim.kind.startswith("slope") else None
     places: Sequence[tuple[str, dict[str, Any]]] = [(claim.arm, claim.at)]
     if claim.kind not in ("slope", "mean"):
         versus_at = claim.at if claim.versus_at is None else claim.versus_at
@@ -135,54 +131,52 @@ def _counts(ds: xr.Dataset, study: Study, claim: Claim, window: tuple[float, flo
     distinct = [place for i, place in enumerate(places) if place not in places[:i]]
     total = Counts({}, 0)
     for arm, at in distinct:
-        total = total + count(ds, study, [arm], at, part)
+        total = total + evidence.count([arm], at, part)
     return total
 
 
-def _place(answer: Answer, word: Word) -> str:
+def _place(answer: Estimate, word: Word) -> str:
     if answer.low == answer.high:
         return "it is" if word == "supported" else "it is not"
     parts = {"supported": "the whole interval is", "not supported": "no part of the interval is"}
     return parts.get(word, ACROSS)
 
 
-def _told(answer: Answer, claim: Claim) -> str:
+def _sentence(answer: Estimate, claim: Claim) -> str:
     value, interval = rounded(answer.value, answer.low, answer.high)
     if not value:
-        return f"{answer.what} is not a number"
+        return f"{answer.subject} is not a number"
     if answer.low == answer.high:
-        return f"{answer.what} is {value}"
+        return f"{answer.subject} is {value}"
     if not interval:
-        return f"{answer.what} is {value}, without an interval"
-    return f"{answer.what} is {value}, {100 * claim.level:.4g} % interval {interval}"
+        return f"{answer.subject} is {value}, without an interval"
+    return f"{answer.subject} is {value}, {100 * claim.level:.4g} % interval {interval}"
 
 
-def _obstacles(answer: Answer, counts: Counts) -> list[str]:
+def _obstacles(answer: Estimate, counts: Counts) -> list[str]:
     """Say what forbids a verdict."""
-    found = list(answer.reasons)
+    obstacles = list(answer.reasons)
     if not answer.counts_failures:
         if counts.missing:
-            found.append(f"{counts.missing} of {counts.replicates} runs are missing.")
+            obstacles.append(f"{counts.missing} of {counts.replicates} runs are missing.")
         if counts.failed:
-            found.append(f"{counts.failed} of {counts.replicates} runs failed.")
-    if not found and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
-        found.append("There is no interval around it.")
-    return found
+            obstacles.append(f"{counts.failed} of {counts.replicates} runs failed.")
+    if not obstacles and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
+        obstacles.append("There is no interval around it.")
+    return obstacles
 
 
-def _word(answer: Answer, claim: Claim) -> Word:
+def _word(answer: Estimate, claim: Claim) -> Word:
     low, high = claim.region
     if low <= answer.low and answer.high <= high:
         return "supported"
     return "not supported" if answer.high < low or answer.low > high else "inconclusive"
 
 
-def _without_the_rest(
-    ds: xr.Dataset, study: Study, claim: Claim, window: tuple[float, float] | None, word: Word
-) -> str:
+def _without_the_rest(evidence: Evidence, claim: Claim, word: Word) -> str:
     """Judge again without the replicates that did not converge; say what differs, or return an empty text."""
     try:
-        answer = estimate(ds, study, claim, window, converged_only=True)
+        answer = estimate(evidence, claim, converged_only=True)
     except NoAnswerError as error:
         return f"Without the replicates that did not converge there is no number: {error}"
     if not (math.isfinite(answer.low) and math.isfinite(answer.high)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -65,6 +66,9 @@ def describe(request: Request, made: Plan, scan: store.Scan, code: Mapping[str, 
         "experiment": made.module_name,
         "seed": made.seed,
         "command": request.command(part=False),
+        "set": [
+            f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in request.settings.items()
+        ],
         "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
         "moestat_version": versions["moestat"],

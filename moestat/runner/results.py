@@ -16,7 +16,7 @@ NOT_COMPUTED = -1
 """Status of a replicate that nothing was computed for."""
 BINARY = "binary"
 """Attribute of the values that were truth values before they became 0 and 1."""
-LISTS = ("accepted_stale", "notes")
+LISTS = ("accepted_stale", "notes", "set")
 
 
 def write(root: Path, dataset: xr.Dataset) -> Path:

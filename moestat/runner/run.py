@@ -17,7 +17,7 @@ from typing import Any
 
 from moestat import files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import experiments, lock, manifest, plan, pool, store, worker
+from moestat.runner import experiments, lock, manifest, needs, plan, pool, store, worker
 from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
 from moestat.runner.finish import Reporter, Result, finish
 from moestat.runner.progress import Estimate, Progress
@@ -51,7 +51,14 @@ def make_plan(request: Request) -> plan.Plan:
     """
     os.environ["MOESTAT_OUTPUTS"] = str(request.out.resolve())
     overrides = plan.Overrides(request.replicates, request.seed, request.block, request.settings)
-    return plan.make(load.read(request.study), request.preset, overrides)
+    study_file = load.read(request.study)
+    try:
+        return plan.make(study_file, request.preset, overrides)
+    except InputError as error:
+        commands = needs.missing(study_file, request)
+        if not commands or request.preset not in study_file.study.presets:
+            raise
+        raise InputError(needs.sentence(study_file, commands)) from error
 
 
 def run(request: Request, report: Reporter | None = None) -> Result:

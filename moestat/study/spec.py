@@ -47,6 +47,9 @@ class Rate(Strict):
         None, description="fit window on `over`, both ends included; all if absent"
     )
     bound: float | None = Field(None, description="the exponent that the theory predicts, e.g. -0.5")
+    printed: dict[str, float] = Field({}, description="arm -> slope that the paper prints, e.g. in a figure")
+    reference: str = Field("", description="cell-level variable beside the loss; fisher_<loss> if empty and there")
+    start: str = Field("", description="the loss where the optimiser started; start_<loss> if empty and there")
 
 
 class Parameter(Strict):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from moestat.claims.extremes import largest
+from moestat.claims.rules import largest, smallest
+from moestat.claims.selection import NoAnswerError
 
 DS = xr.Dataset(
     {"loss": (("arm", "t", "replicate"), np.array([[[1.0, np.nan], [5.0, 2.0]], [[9.0, 3.0], [4.0, 7.0]]]))},
@@ -26,5 +27,16 @@ def test_the_largest_value_is_found_with_its_place():
 
 
 def test_nothing_to_look_at_is_an_error():
-    with pytest.raises(ValueError, match="no value in the arms three"):
+    with pytest.raises(NoAnswerError, match="No arm of this run matches three"):
         largest(DS, claim("three"))
+    with pytest.raises(NoAnswerError, match="no value in the arms one"):
+        largest(DS, claim("one"), where={"t": 0.01})
+    with pytest.raises(NoAnswerError, match="also runs over t"):
+        largest(DS, claim("one"), over=[])
+
+
+def test_the_smallest_is_the_largest_of_the_negative():
+    turned = DS.assign(loss=-DS["loss"])
+    for arm, at in (("one", {}), ("", {}), ("two", {"t": 1.0})):
+        least, most = smallest(DS, claim(arm, **at)), largest(turned, claim(arm, **at))
+        assert least.value == -most.value and least.note == most.note.replace("largest", "smallest")

@@ -22,6 +22,7 @@ PROVENANCE = {
     "title": "A study",
     "seed": 20260101,
     "command": "python -m moestat.study example --set d=9",
+    "set": ["d=9"],
     "date": "2026-01-05T12:00:00+0000",
     "versions": "moestat 0.1.0, numpy 2.4",
     "moestat_version": "0.1.0",
