@@ -219,7 +219,7 @@ def _print_all_claims(out: Path, known: Mapping[str, Path], *presets: str) -> No
     """Print the ledger of what was run with ``presets``, or with any, the largest first."""
     from rich.console import Console
 
-    from moestat.report import ledger
+    from moestat.report import headline, ledger
     from moestat.study import load
 
     studies = {}
@@ -227,7 +227,10 @@ def _print_all_claims(out: Path, known: Mapping[str, Path], *presets: str) -> No
         with contextlib.suppress(InputError):  # it was told when the study was to be run
             studies[name] = load.read(path).study
     chosen = {"presets": presets} if presets else {}
-    Console().print(ledger.rich(ledger.ledger(out, studies, **chosen)))
+    table = ledger.ledger(out, studies, **chosen)
+    Console().print(ledger.rich(table))
+    for line in headline.sentences(table):
+        print(line)
 
 
 def _status(arguments: argparse.Namespace) -> int:

@@ -100,7 +100,9 @@ def _slope(evidence: Evidence, claim: Claim, converged_only: bool) -> Estimate:
         raise NoAnswerError(_sentence(str(error))) from None
     fit = series.fit
     subject = f"The slope of {claim.variable} over {claim.over}"
-    return replace(fit.rate, subject=subject, note=_series_basis(fit, series.exact), reasons=fit.reasons)
+    note = _series_basis(fit, series.exact)
+    count = None if series.exact else fit.complete
+    return replace(fit.rate, subject=subject, note=note, reasons=fit.reasons, exact=series.exact, replicates=count)
 
 
 def _slope_difference(claim: Claim, first: xr.DataArray, second: xr.DataArray, window: hub.Window) -> Estimate:
@@ -112,7 +114,8 @@ def _slope_difference(claim: Claim, first: xr.DataArray, second: xr.DataArray, w
         raise NoAnswerError(_sentence(str(error))) from None
     subject = f"The difference of the slopes of {claim.variable} over {claim.over} ({sides(claim)})"
     note = _series_basis(result.first, exact)
-    return replace(result.estimate, subject=subject, note=note, reasons=result.reasons)
+    count = None if exact else result.first.complete
+    return replace(result.estimate, subject=subject, note=note, reasons=result.reasons, exact=exact, replicates=count)
 
 
 def _series_basis(fit: rates.RateFit, exact: bool) -> str:
@@ -133,16 +136,15 @@ def _mean(claim: Claim, array: xr.DataArray) -> Estimate:
         low, high = proportion_interval(int(kept.sum()), kept.size, claim.level)
         share = float(kept.mean()) if kept.size else np.nan
         subject = f"The share of {claim.variable}{_place(claim)}"
-        return Estimate(share, low, high, note, reasons, subject=subject)
+        return Estimate(share, low, high, note, reasons, subject=subject, replicates=kept.size)
     mean, se, low, high = (float(v) for v in rates.mean_interval(kept, claim.level))
-    return Estimate(mean, low, high, note, reasons, se=se, subject=subject)
+    return Estimate(mean, low, high, note, reasons, se=se, subject=subject, replicates=kept.size)
 
 
 def _difference(claim: Claim, first: xr.DataArray, second: xr.DataArray) -> Estimate:
     of = "" if claim.versus_variable else f" of {claim.variable}"
     subject = f"The mean difference{of} ({sides(claim)}{_place(claim)})"
     reasons: tuple[str, ...] = ()
-    binary = any(side.attrs.get(BINARY) for side in (first, second))
     if claim.kind == "log_ratio":
         subject = f"The mean log ratio{of} ({sides(claim)}{_place(claim)})"
         bad = sum(int(np.sum(np.isfinite(side.values) & (side.values <= 0))) for side in (first, second))
@@ -158,16 +160,14 @@ def _difference(claim: Claim, first: xr.DataArray, second: xr.DataArray) -> Esti
     kept = both.values[np.isfinite(both.values)]
     mean, se, low, high = (float(v) for v in rates.mean_interval(kept, claim.level))
     reasons += _lost(both.values, kept)
-    if binary and kept.size > 1 and np.ptp(kept) == 0:
-        reasons += ("All differences of these truth values are equal, which gives no interval.",)
     note = f"{kept.size} replicates, paired"
     note = f"a ratio of {np.exp(mean):.3g}, {note}" if claim.kind == "log_ratio" else note
-    return Estimate(mean, low, high, note, reasons, se=se, subject=subject)
+    return Estimate(mean, low, high, note, reasons, se=se, subject=subject, replicates=kept.size)
 
 
 def _of_cell(subject: str, value: float) -> Estimate:
     reasons = () if np.isfinite(value) else ("It is not a finite number.",)
-    return Estimate(value, value, value, "no Monte Carlo error", reasons, subject=subject)
+    return Estimate(value, value, value, "no Monte Carlo error", reasons, subject=subject, exact=True)
 
 
 def _function(ds: xr.Dataset, claim: Claim) -> Estimate:
@@ -186,7 +186,18 @@ def _function(ds: xr.Dataset, claim: Claim) -> Estimate:
         ) from None
     note = str(getattr(answer, "note", "") or "").rstrip(". ")
     reasons = tuple(getattr(answer, "reasons", ()))
-    return Estimate(value, low, high, note, reasons, bool(getattr(answer, "counts_failures", False)))
+    return Estimate(
+        value,
+        low,
+        high,
+        note,
+        reasons,
+        bool(getattr(answer, "counts_failures", False)),
+        subject=str(getattr(answer, "subject", "The estimate")),
+        exact=bool(getattr(answer, "exact", False)),
+        replicates=getattr(answer, "replicates", None),
+        cases=getattr(answer, "cases", None),
+    )
 
 
 def resolve(path: str) -> Callable[..., Any]:

@@ -20,8 +20,8 @@ from scipy import stats
 from moestat.claims.counts import is_at
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.selection import NoAnswerError, variable
-from moestat.rates import Estimate
-from moestat.rates.estimate import mean_interval
+from moestat.rates import Cases, Estimate
+from moestat.rates.estimate import mean_interval, replicate_slopes
 from moestat.study.spec import Claim, Scalar
 
 
@@ -35,7 +35,8 @@ def largest(
 ) -> Estimate:
     """Return the largest value of ``claim.variable``, and say where it is.
 
-    A statement about every member of a family is refuted by one, so the number has no sampling error.
+    With the rule ``at_most`` it judges a statement about every case, which one case refutes; with ``at_least`` one
+    about some case, which one case shows. A case is a value; those of one replicate come from one draw.
 
     Parameters
     ----------
@@ -98,8 +99,25 @@ def _extreme(
         label = array[name].values[k]
         at.append(f"{name} {label:.3g}" if isinstance(label, np.floating) else f"{name} {label}")
     value = float(samples[place])
-    kind = "largest" if sign > 0 else "smallest"
-    return Estimate(value, value, value, f"{kind} of {np.isfinite(samples).sum()} values, at {', '.join(at)}")
+    note = f"{'largest' if sign > 0 else 'smallest'} of {np.isfinite(samples).sum()} values, at {', '.join(at)}"
+    subject = f"The {'largest' if sign > 0 else 'smallest'} {claim.variable}"
+    return Estimate(value, value, value, note, subject=subject, exact=True, cases=_cases(array, claim, sign))
+
+
+def _cases(array: xr.DataArray, claim: Claim, sign: int) -> Cases | None:
+    """Count the values that are as the rule says, and the replicates without one that is otherwise."""
+    if claim.at_most is None and claim.at_least is None:
+        return None  # the extreme itself is to lie in a region
+    low, high = claim.region
+    known = np.isfinite(array.values)
+    inside = (array.values >= low) & (array.values <= high)
+    every = (claim.at_most is not None) == (sign > 0)
+    draws = inside_draws = 0
+    if "replicate" in array.dims:
+        others = tuple(k for k, axis in enumerate(array.dims) if axis != "replicate")
+        drawn = known.any(axis=others)
+        draws, inside_draws = int(drawn.sum()), int((drawn & (inside | ~known).all(axis=others)).sum())
+    return Cases(int(known.sum()), int((inside & known).sum()), draws, inside_draws, every)
 
 
 def share(ds: xr.Dataset, claim: Claim) -> Estimate:
@@ -109,7 +127,7 @@ def share(ds: xr.Dataset, claim: Claim) -> Estimate:
     known = array.values[np.isfinite(array.values)]
     low, high = proportion_interval(int(known.sum()), known.size, claim.level)
     mean = float(known.mean()) if known.size else np.nan
-    return Estimate(mean, low, high, f"{int(known.sum())} of {known.size} replicates")
+    return Estimate(mean, low, high, f"{int(known.sum())} of {known.size} replicates", replicates=known.size)
 
 
 def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, over: str = "experts") -> Estimate:
@@ -128,7 +146,8 @@ def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, over: str = "experts") 
     lead = rows[:, here] - rows[:, ~here]
     mean, _, low, high = mean_interval(lead.T, 1 - (1 - claim.level) / lead.shape[1])
     rival = points[~here][int(np.argmin(mean))]
-    return Estimate(float(mean.min()), float(low.min()), float(high.min()), f"best other: {over} = {rival}; {note}")
+    note = f"best other: {over} = {rival}; {note}"
+    return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=len(rows))
 
 
 def lead(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = False) -> Estimate:
@@ -145,7 +164,8 @@ def lead(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = F
     leads = np.concatenate([(other - sides[0]) if lower else (sides[0] - other) for other in sides[1:]], axis=1)
     mean, _, low, high = mean_interval(leads.T, 1 - (1 - claim.level) / len(names))
     rival = names[int(np.argmin(mean))]
-    return Estimate(float(mean.min()), float(low.min()), float(high.min()), f"best other: {rival}; {note}")
+    note = f"best other: {rival}; {note}"
+    return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=len(sides[0]))
 
 
 def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar]) -> Estimate:
@@ -162,7 +182,7 @@ def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar])
     size, low, high = simultaneous(gaps, claim.level)
     i, j = pairs[int(np.argmax(size))]
     note = f"largest between {over} = {values[i]} and {values[j]}; {note}"
-    return Estimate(float(size.max()), float(low.max()), float(high.max()), note)
+    return Estimate(float(size.max()), float(low.max()), float(high.max()), note, replicates=gaps.shape[1])
 
 
 def simultaneous(differences: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -197,6 +217,35 @@ def rank_correlation(ds: xr.Dataset, claim: Claim, *, other: str, over: Sequence
     constant = int(np.sum(norm == 0))
     mean = _mean(correlations, claim.level, f"{note}, {constant} of them constant" if constant else note)
     return replace(mean, low=max(mean.low, -1.0), high=min(mean.high, 1.0))
+
+
+def vanishes(ds: xr.Dataset, claim: Claim, *, over: str) -> Estimate:
+    """Estimate how fast ``claim.variable`` still falls along ``over``: for statements that it tends to 0 (is o(1)).
+
+    A limit cannot be seen at one size, so it is judged by the trend: the slope of log | value | against log ``over``
+    within each replicate, over the upper half of the log range, with a t-interval. The rule is ``at_most`` a negative
+    slope; a value that has stopped falling lies outside it.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are fewer than four sizes, or they span less than a decade.
+    """
+    if claim.region[1] >= 0:
+        raise NoAnswerError("A value that stays where it is has slope 0: the rule must be at_most a negative number.")
+    rows = _rows(ds, claim.variable, claim.arm, claim.at, [over])
+    sizes = ds[over].values.astype(np.float64)
+    known = np.isfinite(rows).any(axis=0)
+    order = np.flatnonzero(known)[np.argsort(sizes[known])]
+    x, losses = np.log(sizes[order]), np.abs(rows[:, order])
+    if x.size < 4 or x[-1] - x[0] < np.log(10) * (1 - 1e-12):
+        raise NoAnswerError(f"A trend needs at least four values of {over} over a decade; there are {x.size}.")
+    (losses,), note = _complete(np.where(losses > 0, losses, np.nan))
+    upper = x >= 0.5 * (x[0] + x[-1])
+    slopes = replicate_slopes(x[upper], np.log(losses[:, upper]).T)
+    first, last = (float(np.exp(np.mean(np.log(losses[:, k])))) if len(losses) else np.nan for k in (0, -1))
+    note = f"from {first:.3g} at {over} = {sizes[order[0]]:g} to {last:.3g} at {sizes[order[-1]]:g}; {note}"
+    return _mean(slopes, claim.level, note)
 
 
 def spread(ds: xr.Dataset, claim: Claim) -> Estimate:
@@ -235,4 +284,4 @@ def _complete(*rows: np.ndarray) -> tuple[list[np.ndarray], str]:
 
 def _mean(samples: np.ndarray, level: float, note: str) -> Estimate:
     mean, _, low, high = mean_interval(samples, level)
-    return Estimate(float(mean), float(low), float(high), note)
+    return Estimate(float(mean), float(low), float(high), note, replicates=samples.size)

@@ -9,6 +9,28 @@ from scipy import stats
 
 
 @dataclass(frozen=True)
+class Cases:
+    """What a statement about every case, or about some case, was checked on.
+
+    Attributes
+    ----------
+    count, inside : int
+        Cases, and how many of them are as the statement says.
+    draws, inside_draws : int
+        Independent draws that the cases come from, and how many of these have no case that is otherwise; 0 draws for
+        cases that were not drawn.
+    every : bool
+        Whether the statement is about every case (one other case refutes it) or about some (one such case shows it).
+    """
+
+    count: int
+    inside: int
+    draws: int = 0
+    inside_draws: int = 0
+    every: bool = True
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A number with its confidence interval, what it is, what it rests on and what speaks against using it.
 
@@ -29,6 +51,12 @@ class Estimate:
         Standard error, NaN where there is none.
     subject : str
         What the number is, as the beginning of a sentence.
+    exact : bool
+        Whether it has no Monte Carlo error: an interval of width zero decides a claim only then.
+    replicates : int or None
+        Independent replicates that the interval rests on, where that is what it rests on.
+    cases : Cases or None
+        For a statement about every case or about some case.
     """
 
     value: float
@@ -39,6 +67,9 @@ class Estimate:
     counts_failures: bool = False
     se: float = np.nan
     subject: str = "The estimate"
+    exact: bool = False
+    replicates: int | None = None
+    cases: Cases | None = None
 
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"

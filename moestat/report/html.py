@@ -13,13 +13,27 @@ import xarray as xr
 from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
-from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule
+from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
 from moestat.report import captions, ledger, render, svg, typography, views
 from moestat.rounding import estimate, number
 from moestat.study.spec import Study
 
 MOST_ROWS = 200
 """A longer table of means is cut in the page; the file holds all of it."""
+
+
+ORIGINS = {"stated": "stated in the paper", "implied": "implied by the paper", "ours": "ours"}
+BEARINGS = {"for": "speaks for the paper", "against": "speaks against the paper", "neutral": "neutral to the paper"}
+SAYS = {
+    (origin, bearing): f"{whose}; if supported, it {meaning}" if bearing != "neutral" else f"{whose}; {meaning}"
+    for origin, whose in ORIGINS.items()
+    for bearing, meaning in BEARINGS.items()
+}
+SCALES = {
+    "paper": "the paper's own problem",
+    "reduced": "reduced: the paper's problem, but smaller",
+    "stand-in": "a stand-in: other data or another model",
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,7 @@ def report(
 ) -> str:
     """Return the page of a study at a preset."""
     ds, study, preset = evidence.ds, evidence.study, evidence.preset
-    word_counts = [(word, sum(v.verdict == word for v in verdicts)) for word in VERDICTS]
+    word_counts = list(tally(v.verdict for v in verdicts).items())
     shown_rates = views.rates_by_loss(tables.rates)
     heads = {column for view in shown_rates for column in view.columns}
     content = {
@@ -106,7 +120,7 @@ def index(out_root: Path) -> str:
         tally = run.manifest.get("tally")
         tally = tally if isinstance(tally, Mapping) else {}
         runs = [str(tally[key]) if key in tally else "" for key in ("replicates", "failed")]
-        verdicts = [str(n) for n in run.verdicts().values()] if run.claims is not None else ["", "", ""]
+        verdicts = [str(n) if run.claims is not None else "" for n in run.verdicts().values()]
         row = (run.preset, str(run.manifest.get("title", "")), *verdicts, *runs, run.date, run.version)
         rows.append(row)
         if (run.folder / "report.html").is_file():
@@ -215,8 +229,6 @@ def _summaries(table: pd.DataFrame) -> views.View:
 def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
     claim = next(c for c in study.claims if c.id == verdict.claim)
     value, interval = estimate(verdict.estimate, verdict.ci_low, verdict.ci_high)
-    if value and verdict.ci_low == verdict.ci_high:
-        interval = "(exact)"
     try:
         paper: float | None = float(verdict.predicted)
     except ValueError:  # the prediction is a text
@@ -228,7 +240,9 @@ def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
         "predicted": number(verdict.predicted),
         "rule": rule(claim),
         "estimate": f"{value} {interval}".strip(),
-        "verdict": verdict.verdict,
+        "wording": verdict.wording,
+        "says": SAYS[verdict.origin, verdict.bearing] + (f" ({claim.step})" if claim.step else ""),
+        "scale": SCALES[verdict.scale],
         "why": verdict.why,
         "strip": svg.strip(verdict.ci_low, verdict.ci_high, claim.region, verdict.estimate, paper),
     }

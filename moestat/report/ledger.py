@@ -17,7 +17,7 @@ import pandas as pd
 from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-from moestat.claims.verdicts import COLUMNS, VERDICTS, judged
+from moestat.claims.verdicts import COLUMNS, VERDICTS, judged, tally
 from moestat.fingerprint import digest
 from moestat.report import render, views
 from moestat.rounding import estimate, number
@@ -156,23 +156,28 @@ def _rank(preset: str, presets: Sequence[str]) -> tuple[int, str]:
 
 
 def _row(name: str, study: Study, claim: Claim, ordered: Iterable[Run], presets: Sequence[str]) -> dict[str, Any]:
-    told = {"claim": claim.id, "source": claim.source, "statement": claim.statement, "predicted": claim.predicted}
+    says = {key: getattr(claim, key) for key in ("source", "origin", "bearing", "statement", "predicted")}
+    says |= {"claim": claim.id, "group": claim.group or f"{name}/{claim.id}"}
     why = ""
     for run in ordered:
         row = next((r for r in run.claims or [] if r["claim"] == claim.id), None)
         if row is None:
             continue
-        if (row["source"], row["statement"], row["predicted"]) != (claim.source, claim.statement, str(claim.predicted)):
+        scale = study.scale_of(run.preset, claim)
+        judged_then = tuple(row[key] for key in ("source", "statement", "predicted", "scale"))
+        if judged_then != (claim.source, claim.statement, str(claim.predicted), scale):
             why = why or f"The claim has been changed since it was judged in preset {run.preset} ({run.date})."
             continue
         numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
         rest = {name: getattr(run, name) for name in ("preset", "command", "date", "version", "code", "seed")}
-        return told | numbers | {"verdict": row["verdict"], "why": row["why"]} | rest
+        judged_as = {"scale": scale, "verdict": row["verdict"]}
+        return says | numbers | judged_as | {"wording": row["wording"], "why": row["why"]} | rest
     able = [preset for preset in study.presets if claim in judged(study, preset)]
     best = min(able, key=lambda preset: _rank(preset, presets), default="quick")
     empty = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
     rest = {"preset": best, "command": command(name, best), "date": "", "version": "", "code": "", "seed": ""}
-    return told | empty | {"verdict": NOT_RUN, "why": why} | rest
+    scale = study.scale_of(best, claim)
+    return says | empty | {"scale": scale, "verdict": NOT_RUN, "wording": NOT_RUN, "why": why} | rest
 
 
 def _float(text: str) -> float:
@@ -191,20 +196,19 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
     rows, groups = [], []
     for row in table.to_dict("records"):
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
-        if value and row["ci_low"] == row["ci_high"]:
-            interval = "(exact)"
         shown = f"{value} {interval}".strip()
         first = [row["statement"], row["source"]] if not brief else [row["statement" if statements else "claim"]]
         rest = [] if brief else [row["command"], row["date"], row["version"]]
-        rows.append((*map(str, first), number(row["predicted"]), shown, row["verdict"], *map(str, rest)))
+        says = f"{row['origin']}, {row['bearing']}"
+        rows.append((*map(str, first), says, number(row["predicted"]), shown, row["wording"], *map(str, rest)))
         run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] and brief else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")
-    columns = ("claim", "predicted", "estimate", "verdict")
+    columns = ("claim", "says", "predicted", "estimate", "verdict")
     if not brief:
-        columns = ("claim", "source", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
-    counts = table["verdict"].value_counts()
-    told = ", ".join(f"{counts.get(word, 0)} {word}" for word in (*VERDICTS, NOT_RUN))
-    return views.View(f"{len(table)} claims: {told}", columns, rows, groups)
+        columns = ("claim", "source", "says", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
+    counts = tally(table["verdict"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
+    summary = ", ".join(f"{count} {word}" for word, count in counts.items())
+    return views.View(f"{len(table)} claims: {summary}", columns, rows, groups)
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,9 @@ class ClaimsTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Show statements where there is room, and the reason where more than the interval stands in the way."""
-        columns = ("claim", "predicted", "estimate", "verdict")
+        columns = ("claim", "says", "predicted", "estimate", "verdict")
         if options.max_width >= 120:
-            columns = ("claim", "statement", "predicted", "estimate", "verdict")  # type: ignore[assignment]
+            columns = ("claim", "says", "statement", "predicted", "estimate", "verdict")  # type: ignore[assignment]
         yield render.rich(views.claims(self.claims, columns=columns))
         for row in self.claims.to_dict("records"):
             if row["verdict"] == "inconclusive" and verdicts.ACROSS not in row["why"]:

@@ -128,7 +128,9 @@ def test_no_verdict_is_cut_off_in_a_narrow_terminal(shown, width):
 
 def test_verdicts_are_words_with_signs_not_colours_alone(shown):
     html = str(render.html(shown[4]))
-    assert '<span class="verdict supported"><span aria-hidden="true">✓</span> supported</span>' in html
+    assert '<span class="verdict supported"><span aria-hidden="true">✓</span> supported at reduced scale</span>' in html
+    assert '<span class="verdict not-supported">' in html and "not shown at reduced scale" in html
+    assert ">not supported" not in html
     assert '<span class="verdict inconclusive">' in html
 
 

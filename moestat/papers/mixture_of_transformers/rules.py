@@ -52,7 +52,7 @@ def median_slope(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: 
     )
     lost = int(np.sum(~np.isfinite(times)))
     note = f"medians by {over} {by_point}; {lost} of {times.size} times are censored"
-    return Estimate(float(slope), float(low), float(high), note, counts_failures=True)
+    return Estimate(float(slope), float(low), float(high), note, counts_failures=True, replicates=count)
 
 
 def _median_slope(x: np.ndarray, times: np.ndarray) -> tuple[float, np.ndarray]:
@@ -81,4 +81,4 @@ def joint_slope(ds: xr.Dataset, claim: Claim, *, over: str = "tuning", decades: 
     slopes = np.array([np.polyfit(b, a, 1)[0] for a, b in zip(ours[whole], theirs[whole], strict=True)])
     mean, _, low, high = rates.mean_interval(slopes, claim.level)
     note = f"{slopes.size} of {whole.size} replicates, {over} from {t[inside][0]:g} to {t[inside][-1]:g}"
-    return Estimate(float(mean), float(low), float(high), note)
+    return Estimate(float(mean), float(low), float(high), note, replicates=slopes.size)

@@ -32,7 +32,7 @@ def largest_slope_gap(ds: xr.Dataset, claim: Claim, *, between: str = "start_rul
     mean, low, high = simultaneous(gaps, claim.level)
     i, j = pairs[int(np.argmax(mean))]
     note = f"{names[i]} gives {slopes[i].mean():.2f}, {names[j]} gives {slopes[j].mean():.2f}; {note}"
-    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note)
+    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note, replicates=slopes.shape[1])
 
 
 def largest_move(
@@ -50,7 +50,7 @@ def largest_move(
     mean, low, high = simultaneous(final - first, claim.level)
     worst = int(np.argmax(mean))
     note = f"{names[worst]}: {first[worst].mean():.2f} at the start, {final[worst].mean():.2f} at the end; {note}"
-    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note)
+    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note, replicates=final.shape[1])
 
 
 def _slopes(ds: xr.Dataset, claim: Claim, name: str, between: str, over: str) -> tuple[np.ndarray, list[str], str]:
@@ -87,7 +87,7 @@ def measured_slope(ds: xr.Dataset, claim: Claim) -> Estimate:
         f"{float(row['halving']):.3g} times the samples halve the error; {int(row['source_replicates'])} replicates, "
         f"{source} of {str(row['source_date'].values)[:10]}, sha256 {str(row['source_sha256'].values)[:12]}"
     )
-    return Estimate(slope, low, high, note, tuple(reasons))
+    return Estimate(slope, low, high, note, tuple(reasons), replicates=int(row["source_replicates"]))
 
 
 def _place(claim: Claim, interval: tuple[float, ...]) -> str:

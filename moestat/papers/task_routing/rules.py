@@ -16,7 +16,7 @@ from moestat.study.spec import Claim
 def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", without: str = "") -> Estimate:
     """Return the largest value of ``claim.variable`` over all datasets of ``claim.arm`` at ``claim.at``.
 
-    A theorem about every dataset is refuted by one, so the number has no sampling error.
+    A theorem about every dataset is refuted by one: see :func:`moestat.claims.rules.largest`.
 
     Parameters
     ----------
