@@ -285,7 +285,7 @@ def _collect(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace) -> int:
     from moestat.report.write import write_outputs
-    from moestat.runner import results
+    from moestat.runner import belongs, results
     from moestat.runner.run import folder_of
     from moestat.study import load
 
@@ -294,6 +294,7 @@ def _report(arguments: argparse.Namespace) -> int:
     load.need_preset(study_file, request.preset)
     root = folder_of(request, study_file.name)
     dataset = results.read(root / results.NAME, made_by=request.command())
+    belongs.refuse_foreign(dataset, study_file, request, root)
     provenance = results.provenance(dataset)
     _print_report(write_outputs(dataset, study_file.study, request.preset, root, provenance=provenance))
     return 0

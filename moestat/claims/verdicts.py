@@ -28,6 +28,7 @@ from moestat.claims.selection import NoAnswerError
 from moestat.rates import Cases, Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
+from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Scale, Study
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Estimate",
     "Verdict",
     "judge",
+    "judge_claim",
     "judge_evidence",
     "judge_one",
     "judged",
@@ -67,6 +69,8 @@ COLUMNS = (
     "verdict",
     "wording",
     "why",
+    "rule",
+    "changed",
 )
 """The columns of claims.csv, in this order."""
 
@@ -76,7 +80,8 @@ class Verdict:
     """A judged claim; its fields are the columns of claims.csv.
 
     ``verdict`` is one of :data:`VERDICTS`; ``wording`` is what is shown, which says at which scale the claim was
-    judged and, for a statement about every case, on how many.
+    judged and, for a statement about every case, on how many. ``rule`` is a hash of all that it was judged by, and
+    ``changed`` the day of the run if that was changed after the run started.
     """
 
     claim: str
@@ -93,6 +98,8 @@ class Verdict:
     verdict: Word
     wording: str
     why: str
+    rule: str
+    changed: str = ""
 
     def row(self) -> dict[str, Any]:
         """Return the verdict as a row of claims.csv."""
@@ -135,7 +142,7 @@ def judge(ds: xr.Dataset, study: Study, preset: str) -> list[Verdict]:
 
 def judge_evidence(evidence: Evidence) -> list[Verdict]:
     """Judge every claim of a run that is judged at its preset."""
-    return [_judge(evidence, claim) for claim in judged(evidence.study, evidence.preset)]
+    return [judge_claim(evidence, claim) for claim in judged(evidence.study, evidence.preset)]
 
 
 def judged(study: Study, preset: str) -> list[Claim]:
@@ -145,10 +152,11 @@ def judged(study: Study, preset: str) -> list[Claim]:
 
 def judge_one(ds: xr.Dataset, study: Study, claim: Claim, preset: str) -> Verdict:
     """Judge one claim."""
-    return _judge(Evidence(ds, study, preset), claim)
+    return judge_claim(Evidence(ds, study, preset), claim)
 
 
-def _judge(evidence: Evidence, claim: Claim) -> Verdict:
+def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
+    """Judge one claim of a run."""
     scale = evidence.study.scale_of(evidence.preset, claim)
 
     def verdict(word: Word, why: str, answer: Estimate | None = None) -> Verdict:
@@ -167,6 +175,7 @@ def _judge(evidence: Evidence, claim: Claim) -> Verdict:
             verdict=word,
             wording=wording(word, scale, answer.cases if answer else None),
             why=why,
+            rule=rule_digest(evidence.study, evidence.preset, claim),
         )
 
     try:

@@ -239,7 +239,7 @@ def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
         "statement": verdict.statement,
         "predicted": number(verdict.predicted),
         "rule": rule(claim),
-        "estimate": f"{value} {interval}".strip(),
+        "estimate": value if verdict.ci_low == verdict.ci_high else f"{value} {interval}".strip(),
         "wording": verdict.wording,
         "says": SAYS[verdict.origin, verdict.bearing] + (f" ({claim.step})" if claim.step else ""),
         "scale": SCALES[verdict.scale],

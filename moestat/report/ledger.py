@@ -21,6 +21,7 @@ from moestat.claims.verdicts import COLUMNS, VERDICTS, judged, tally
 from moestat.fingerprint import digest
 from moestat.report import render, views
 from moestat.rounding import estimate, number
+from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"
@@ -86,6 +87,11 @@ def command(study: str, preset: str) -> str:
     return f"python -m moestat.study {study}" + ("" if preset == "quick" else f" --preset {preset}")
 
 
+def report_command(study: str, preset: str) -> str:
+    """Return the command line that judges a run again."""
+    return f"python -m moestat.study report {study}" + ("" if preset == "quick" else f" --preset {preset}")
+
+
 def runs(out_root: Path) -> list[Run]:
     """Return what lies in an outputs folder, by study and preset."""
     return sorted(_runs(Path(out_root)), key=lambda run: (run.study, run.preset))
@@ -96,10 +102,10 @@ def _runs(out_root: Path) -> Iterator[Run]:
     for folder in folders:
         claims, manifest = folder / "claims.csv", folder / "manifest.json"
         if claims.is_file() or manifest.is_file():
-            yield Run(folder.parent.name, folder.name, folder, _read_claims(claims), _read_manifest(manifest))
+            yield Run(folder.parent.name, folder.name, folder, read_claims(claims), _read_manifest(manifest))
 
 
-def _read_claims(path: Path) -> list[dict[str, str]] | None:
+def read_claims(path: Path) -> list[dict[str, str]] | None:
     """Read claims.csv; a file that is not one counts as absent."""
     try:
         with open(path, newline="", encoding="utf-8") as stream:
@@ -168,16 +174,29 @@ def _row(name: str, study: Study, claim: Claim, ordered: Iterable[Run], presets:
         if judged_then != (claim.source, claim.statement, str(claim.predicted), scale):
             why = why or f"The claim has been changed since it was judged in preset {run.preset} ({run.date})."
             continue
+        if row["rule"] != rule_digest(study, run.preset, claim):
+            why = why or (
+                f"The rule was changed after the run on {run.date} ({run.preset}); by the rule before the verdict was: "
+                f"{row['wording']}. For the verdict by the new rule: {report_command(name, run.preset)}"
+            )
+            continue
         numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
         rest = {name: getattr(run, name) for name in ("preset", "command", "date", "version", "code", "seed")}
         judged_as = {"scale": scale, "verdict": row["verdict"]}
-        return says | numbers | judged_as | {"wording": row["wording"], "why": row["why"]} | rest
+        return (
+            says
+            | numbers
+            | judged_as
+            | {"wording": row["wording"], "why": row["why"]}
+            | rest
+            | {"rule": row["rule"], "changed": row["changed"]}
+        )
     able = [preset for preset in study.presets if claim in judged(study, preset)]
     best = min(able, key=lambda preset: _rank(preset, presets), default="quick")
-    empty = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
+    empty: dict[str, Any] = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
     rest = {"preset": best, "command": command(name, best), "date": "", "version": "", "code": "", "seed": ""}
-    scale = study.scale_of(best, claim)
-    return says | empty | {"scale": scale, "verdict": NOT_RUN, "wording": NOT_RUN, "why": why} | rest
+    empty |= {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim), "changed": ""}
+    return says | empty | {"verdict": NOT_RUN, "wording": NOT_RUN, "why": why} | rest
 
 
 def _float(text: str) -> float:
@@ -196,6 +215,7 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
     rows, groups = [], []
     for row in table.to_dict("records"):
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
+        interval = "" if row["ci_low"] == row["ci_high"] else interval
         shown = f"{value} {interval}".strip()
         first = [row["statement"], row["source"]] if not brief else [row["statement" if statements else "claim"]]
         rest = [] if brief else [row["command"], row["date"], row["version"]]

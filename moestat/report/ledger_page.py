@@ -113,6 +113,7 @@ def _claims(rows: Iterable[Mapping[str, Any]]) -> str:
     lines = [_row(["claim", "source", "says", "predicted", "estimate", "verdict"]), _row(["---"] * 6)]
     for row in rows:
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
+        interval = "" if row["ci_low"] == row["ci_high"] else interval
         verdict = f"**{_text(row['wording'])}**" + (f": {_text(row['why'])}" if row["why"] else "")
         says = f"{row['origin']}, {row['bearing']}"
         cells = [_text(row["statement"]), _text(row["source"]), says, _text(number(row["predicted"]))]

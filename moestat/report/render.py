@@ -47,7 +47,7 @@ def rich(view: View) -> Group:
             justify="right" if column in view.numeric else "left",
             no_wrap=column in view.numeric,
             overflow="fold",
-            min_width=13 if column == "verdict" else 18 if column == view.columns[0] else None,
+            min_width=18 if column == "verdict" else 18 if column == view.columns[0] else None,
             ratio=1 if wide else None,
         )
     for heading, rows in _grouped(view):

@@ -184,6 +184,7 @@ def claims(table: pd.DataFrame, *, columns: tuple[str, ...] = CLAIM_COLUMNS) -> 
     rows = []
     for row in table.to_dict("records"):
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
+        interval = "" if row["ci_low"] == row["ci_high"] else interval
         shown = row | {"predicted": _number(row["predicted"]), "estimate": f"{value} {interval}".strip()}
         shown |= {"verdict": row["wording"], "says": f"{row['origin']}, {row['bearing']}"}
         rows.append(tuple(str(shown[c]) for c in columns))

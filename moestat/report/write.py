@@ -15,8 +15,10 @@ from rich.text import Text
 from moestat import files
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
-from moestat.report import captions, figures, html, render, style, tables, views
+from moestat.claims.sealed import judge_sealed
+from moestat.report import captions, figures, html, ledger, render, style, tables, views
 from moestat.report.html import Drawn, Tables
+from moestat.study import seal
 from moestat.study.spec import Figure, Study
 
 
@@ -101,7 +103,8 @@ def write_outputs(
         ``moestat_version``, ``accepted_stale`` and ``notes`` have their own places.
     """
     evidence = Evidence(dataset, study, preset)
-    judgements = verdicts.judge_evidence(evidence)
+    before = {row["claim"]: row["wording"] for row in ledger.read_claims(folder / "claims.csv") or []}
+    judgements, changes = judge_sealed(evidence, seal.read(folder), before)
     shown_tables = Tables(
         rates=tables.rates(evidence),
         parameters=tables.parameters(evidence),
@@ -130,7 +133,9 @@ def write_outputs(
         _draw(evidence, figure, "figure" if position == 0 else figure.name, folder)
         for position, figure in enumerate(study.figures)
     ]
-    page = html.report(evidence, shown_tables, judgements, drawn, provenance)
+    notes = provenance.get("notes") or []
+    notes = [*(notes.splitlines() if isinstance(notes, str) else notes), *changes]
+    page = html.report(evidence, shown_tables, judgements, drawn, {**provenance, "notes": notes})
     _write(folder, "report.html", page)
     if (folder.parent.name, folder.name) == (provenance.get("study"), preset):
         _write(folder.parent.parent, "index.html", html.index(folder.parent.parent))

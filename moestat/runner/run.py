@@ -23,7 +23,7 @@ from moestat.runner.finish import Reporter, Result, finish
 from moestat.runner.progress import Estimate, Progress
 from moestat.runner.request import Request
 from moestat.status import Status
-from moestat.study import load
+from moestat.study import load, seal
 
 SHOWN = 3  # exceptions that are shown while a study runs
 
@@ -113,6 +113,7 @@ class _Run:
         with lock.Lock(self.root, request.part_name, say=self.say) as held:
             files.clean(self.root)
             self._look()
+            self._seal()
             tasks = self._tasks()
             if tasks:
                 self._check_libraries()
@@ -157,6 +158,11 @@ class _Run:
             for line in self.scan.accepted:
                 self.say(f"--accept-stale: {line}")
         store.refuse_stale(self.scan, root)
+
+    def _seal(self) -> None:
+        """Keep the rules of the claims as they are before there are numbers; shards that are there keep their seal."""
+        if seal.read(self.root) is None or not self.scan.usable:
+            seal.write(self.root, seal.make(self.plan.study_file.study, self.plan.preset_name))
 
     def _tasks(self) -> list[worker.Task]:
         """The blocks with missing replicates, cut down to these; of one part, if a part is asked for."""
@@ -318,7 +324,7 @@ class _Run:
 
     def _save_manifest(self, state: str) -> None:
         extra = {"state": state, "notes": self.notes, "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
-        manifest.write(self.root, manifest.describe(self.request, self.plan, self.scan, self.code, extra))
+        manifest.write(self.root, manifest.describe(self.root, self.request, self.plan, self.scan, self.code, extra))
 
     def _resume(self) -> str:
         return f"What is done is kept; go on with: {self.request.command()}"
