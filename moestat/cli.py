@@ -228,7 +228,7 @@ def _print_all_claims(out: Path, known: Mapping[str, Path], *presets: str) -> No
     """Print the ledger of what was run with ``presets``, or with any, the largest first."""
     from rich.console import Console
 
-    from moestat.report import ledger
+    from moestat.report import headline, ledger
     from moestat.study import load
 
     studies = {}
@@ -236,7 +236,10 @@ def _print_all_claims(out: Path, known: Mapping[str, Path], *presets: str) -> No
         with contextlib.suppress(InputError):  # it was told when the study was to be run
             studies[name] = load.read(path).study
     chosen = {"presets": presets} if presets else {}
-    Console().print(ledger.rich(ledger.ledger(out, studies, **chosen)))
+    table = ledger.ledger(out, studies, **chosen)
+    Console().print(ledger.rich(table))
+    for line in headline.sentences(table):
+        print(line)
 
 
 def _status(arguments: argparse.Namespace) -> int:
@@ -291,7 +294,7 @@ def _collect(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace) -> int:
     from moestat.report.write import write_outputs
-    from moestat.runner import results
+    from moestat.runner import belongs, results
     from moestat.runner.run import folder_of
     from moestat.study import load
 
@@ -300,6 +303,7 @@ def _report(arguments: argparse.Namespace) -> int:
     load.need_preset(study_file, request.preset)
     root = folder_of(request, study_file.name)
     dataset = results.read(root / results.NAME, made_by=request.command())
+    belongs.refuse_foreign(dataset, study_file, request, root)
     provenance = results.provenance(dataset)
     _print_report(write_outputs(dataset, study_file.study, request.preset, root, provenance=provenance))
     return 0

@@ -95,6 +95,8 @@ def count(
     arms: Sequence[str] | None = None,
     at: Mapping[str, Any] | None = None,
     window: tuple[str, tuple[float, float] | None] | None = None,
+    *,
+    planned_points: xr.DataArray | None = None,
 ) -> Counts:
     """Count how the replicates of some cells ended.
 
@@ -106,8 +108,10 @@ def count(
         Coordinates of the grid that are counted; names that are not on the grid are ignored.
     window : (axis, (low, high) or None), optional
         Part of an axis that is counted.
+    planned_points : DataArray of bool, optional
+        From :func:`planned`, where it is known already.
     """
-    mask = planned(ds, study)
+    mask = planned(ds, study) if planned_points is None else planned_points
     if arms is not None:
         mask = mask & ds["arm"].isin(list(arms))
     for axis, value in (at or {}).items():
@@ -117,8 +121,7 @@ def count(
         low, high = window[1]
         mask = mask & (ds[window[0]] >= low) & (ds[window[0]] <= high)
     codes = ds["status"].transpose(*mask.dims, "replicate").values[mask.values]
-    found, numbers = np.unique(codes, return_counts=True)
-    tally = {int(code): int(number) for code, number in zip(found, numbers, strict=True)}
+    tally = {int(code): int(runs) for code, runs in zip(*np.unique(codes, return_counts=True), strict=True)}
     missing = tally.pop(NOT_COMPUTED, 0)
     return Counts({Status(code): number for code, number in tally.items()}, missing)
 

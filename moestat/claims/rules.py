@@ -1,4 +1,4 @@
-"""Claims that compare whole rows of a grid: where a metric peaks, what goes with what, which runs scatter more.
+"""Rules of claims that any study can use: extremes over every run, where a metric peaks, what goes with what.
 
 Each function serves a claim of kind ``function``: ``f(ds, claim, **options) -> Estimate``. ``claim.variable`` and
 ``claim.arm`` say what is looked at, ``claim.at`` fixes coordinates (of the grid, or own ones such as ``step``), and
@@ -8,6 +8,7 @@ compared is left out, and the note says how many were used.
 
 from __future__ import annotations
 
+import fnmatch
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,10 +18,116 @@ import xarray as xr
 from scipy import stats
 
 from moestat.claims.counts import is_at
-from moestat.claims.selection import NoAnswerError, at_point
-from moestat.claims.verdicts import Estimate
-from moestat.rates.estimate import mean_interval
+from moestat.claims.estimates import proportion_interval
+from moestat.claims.selection import NoAnswerError, variable
+from moestat.rates import Cases, Estimate
+from moestat.rates.estimate import mean_interval, replicate_slopes
 from moestat.study.spec import Claim, Scalar
+
+
+def largest(
+    ds: xr.Dataset,
+    claim: Claim,
+    *,
+    arms: Sequence[str] = (),
+    where: Mapping[str, float] | None = None,
+    over: Sequence[str] | None = None,
+) -> Estimate:
+    """Return the largest value of ``claim.variable``, and say where it is.
+
+    With the rule ``at_most`` it judges a statement about every case, which one case refutes; with ``at_least`` one
+    about some case, which one case shows. A case is a value; those of one replicate come from one draw.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        Results; values that are NaN are passed over.
+    claim : Claim
+        Its ``variable``, ``arm`` and ``at`` say what is looked at.
+    arms : sequence of str
+        Names or patterns of arms, in place of ``claim.arm``.
+    where : mapping, optional
+        Upper ends of axes: ``{"t": 0.1}`` looks at t <= 0.1 only.
+    over : sequence of str, optional
+        The axes that it runs over beside arms and replicates; any other one must be fixed in ``claim.at``. All that
+        are left when absent.
+
+    Raises
+    ------
+    NoAnswerError
+        If no value is there.
+    """
+    return _extreme(ds, claim, arms, where, over, sign=1)
+
+
+def smallest(
+    ds: xr.Dataset,
+    claim: Claim,
+    *,
+    arms: Sequence[str] = (),
+    where: Mapping[str, float] | None = None,
+    over: Sequence[str] | None = None,
+) -> Estimate:
+    """Return the smallest value of ``claim.variable``, and say where it is; see :func:`largest`."""
+    return _extreme(ds, claim, arms, where, over, sign=-1)
+
+
+def _extreme(
+    ds: xr.Dataset,
+    claim: Claim,
+    arms: Sequence[str],
+    where: Mapping[str, float] | None,
+    over: Sequence[str] | None,
+    sign: int,
+) -> Estimate:
+    patterns = list(arms) or [claim.arm or "*"]
+    names = [a for a in ds["arm"].values.tolist() if any(fnmatch.fnmatchcase(a, pattern) for pattern in patterns)]
+    if not names:
+        raise NoAnswerError(f"No arm of this run matches {', '.join(patterns)}.")
+    array = variable(ds, claim.variable, claim.at)
+    array = array.isel(arm=np.flatnonzero(np.isin(ds["arm"].values, names))) if "arm" in array.dims else array
+    if over is not None:
+        _refuse_axes(array, ("arm", "replicate", *over), claim.variable)
+    for axis, end in (where or {}).items():
+        array = array.isel({axis: np.flatnonzero(ds[axis].values <= end)})
+    samples = array.values
+    if not np.isfinite(samples).any():
+        raise NoAnswerError(f"{claim.variable} has no value in the arms {', '.join(patterns)}.")
+    place = np.unravel_index(int(np.nanargmax(sign * samples)), samples.shape)
+    at = []
+    for name, k in zip(map(str, array.dims), place, strict=True):
+        label = array[name].values[k]
+        at.append(f"{name} {label:.3g}" if isinstance(label, np.floating) else f"{name} {label}")
+    value = float(samples[place])
+    note = f"{'largest' if sign > 0 else 'smallest'} of {np.isfinite(samples).sum()} values, at {', '.join(at)}"
+    subject = f"The {'largest' if sign > 0 else 'smallest'} {claim.variable}"
+    return Estimate(value, value, value, note, subject=subject, exact=True, cases=_cases(array, claim, sign))
+
+
+def _cases(array: xr.DataArray, claim: Claim, sign: int) -> Cases | None:
+    """Count the values that are as the rule says, and the replicates without one that is otherwise."""
+    if claim.at_most is None and claim.at_least is None:
+        return None  # the extreme itself is to lie in a region
+    low, high = claim.region
+    known = np.isfinite(array.values)
+    inside = (array.values >= low) & (array.values <= high)
+    every = (claim.at_most is not None) == (sign > 0)
+    draws = inside_draws = 0
+    if "replicate" in array.dims:
+        others = tuple(k for k, axis in enumerate(array.dims) if axis != "replicate")
+        drawn = known.any(axis=others)
+        draws, inside_draws = int(drawn.sum()), int((drawn & (inside | ~known).all(axis=others)).sum())
+    return Cases(int(known.sum()), int((inside & known).sum()), draws, inside_draws, every)
+
+
+def share(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Estimate the share of replicates in which ``claim.variable`` (0 or 1) is true, with its exact interval."""
+    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
+    _refuse_axes(array, ("replicate",), claim.variable)
+    known = array.values[np.isfinite(array.values)]
+    low, high = proportion_interval(int(known.sum()), known.size, claim.level)
+    mean = float(known.mean()) if known.size else np.nan
+    return Estimate(mean, low, high, f"{int(known.sum())} of {known.size} replicates", replicates=known.size)
 
 
 def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, over: str = "experts") -> Estimate:
@@ -39,7 +146,8 @@ def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, over: str = "experts") 
     lead = rows[:, here] - rows[:, ~here]
     mean, _, low, high = mean_interval(lead.T, 1 - (1 - claim.level) / lead.shape[1])
     rival = points[~here][int(np.argmin(mean))]
-    return Estimate(float(mean.min()), float(low.min()), float(high.min()), f"best other: {over} = {rival}; {note}")
+    note = f"best other: {over} = {rival}; {note}"
+    return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=len(rows))
 
 
 def lead(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = False) -> Estimate:
@@ -56,7 +164,8 @@ def lead(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = F
     leads = np.concatenate([(other - sides[0]) if lower else (sides[0] - other) for other in sides[1:]], axis=1)
     mean, _, low, high = mean_interval(leads.T, 1 - (1 - claim.level) / len(names))
     rival = names[int(np.argmin(mean))]
-    return Estimate(float(mean.min()), float(low.min()), float(high.min()), f"best other: {rival}; {note}")
+    note = f"best other: {rival}; {note}"
+    return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=len(sides[0]))
 
 
 def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar]) -> Estimate:
@@ -70,18 +179,25 @@ def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar])
         raise NoAnswerError(f"At least two values of {over} are needed.")
     rows, note = _complete(*(_rows(ds, claim.variable, claim.arm, {**claim.at, over: v}, []) for v in values))
     gaps = np.stack([rows[i][:, 0] - rows[j][:, 0] for i, j in pairs])
-    mean, _, low, high = mean_interval(gaps, 1 - (1 - claim.level) / len(pairs))
-    nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
-    farthest = np.maximum(np.abs(low), np.abs(high))
-    i, j = pairs[int(np.argmax(np.abs(mean)))]
+    size, low, high = simultaneous(gaps, claim.level)
+    i, j = pairs[int(np.argmax(size))]
     note = f"largest between {over} = {values[i]} and {values[j]}; {note}"
-    return Estimate(float(np.abs(mean).max()), float(nearest.max()), float(farthest.max()), note)
+    return Estimate(float(size.max()), float(low.max()), float(high.max()), note, replicates=gaps.shape[1])
+
+
+def simultaneous(differences: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the size | mean | of differences (K, R) with the ends of its interval, at a joint level (Bonferroni)."""
+    mean, _, low, high = mean_interval(differences, 1 - (1 - level) / len(differences))
+    inside = (low <= 0) & (high >= 0)
+    nearest = np.where(inside, 0.0, np.minimum(np.abs(low), np.abs(high)))
+    return np.abs(mean), nearest, np.maximum(np.abs(low), np.abs(high))
 
 
 def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> Estimate:
     """Estimate the difference between ``claim.arm`` and ``claim.versus``, averaged over ``over``."""
     ours = _rows(ds, claim.variable, claim.arm, claim.at, over)
-    theirs = _rows(ds, claim.variable, claim.versus, claim.at if claim.versus_at is None else claim.versus_at, over)
+    versus_at = claim.at if claim.versus_at is None else claim.versus_at
+    theirs = _rows(ds, claim.variable, claim.versus, versus_at, over)
     (ours, theirs), note = _complete(ours, theirs)
     return _mean(np.mean(ours - theirs, axis=1), claim.level, note)
 
@@ -97,10 +213,39 @@ def rank_correlation(ds: xr.Dataset, claim: Claim, *, other: str, over: Sequence
     ranks = [stats.rankdata(rows, axis=1) for rows in (first, second)]
     ranks = [r - r.mean(axis=1, keepdims=True) for r in ranks]
     norm = np.sqrt(np.prod([np.sum(r**2, axis=1) for r in ranks], axis=0))
-    values = np.sum(ranks[0] * ranks[1], axis=1)[norm > 0] / norm[norm > 0]
+    correlations = np.sum(ranks[0] * ranks[1], axis=1)[norm > 0] / norm[norm > 0]
     constant = int(np.sum(norm == 0))
-    found = _mean(values, claim.level, f"{note}, {constant} of them constant" if constant else note)
-    return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
+    mean = _mean(correlations, claim.level, f"{note}, {constant} of them constant" if constant else note)
+    return replace(mean, low=max(mean.low, -1.0), high=min(mean.high, 1.0))
+
+
+def vanishes(ds: xr.Dataset, claim: Claim, *, over: str) -> Estimate:
+    """Estimate how fast ``claim.variable`` still falls along ``over``: for statements that it tends to 0 (is o(1)).
+
+    A limit cannot be seen at one size, so it is judged by the trend: the slope of log | value | against log ``over``
+    within each replicate, over the upper half of the log range, with a t-interval. The rule is ``at_most`` a negative
+    slope; a value that has stopped falling lies outside it.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are fewer than four sizes, or they span less than a decade.
+    """
+    if claim.region[1] >= 0:
+        raise NoAnswerError("A value that stays where it is has slope 0: the rule must be at_most a negative number.")
+    rows = _rows(ds, claim.variable, claim.arm, claim.at, [over])
+    sizes = ds[over].values.astype(np.float64)
+    known = np.isfinite(rows).any(axis=0)
+    order = np.flatnonzero(known)[np.argsort(sizes[known])]
+    x, losses = np.log(sizes[order]), np.abs(rows[:, order])
+    if x.size < 4 or x[-1] - x[0] < np.log(10) * (1 - 1e-12):
+        raise NoAnswerError(f"A trend needs at least four values of {over} over a decade; there are {x.size}.")
+    (losses,), note = _complete(np.where(losses > 0, losses, np.nan))
+    upper = x >= 0.5 * (x[0] + x[-1])
+    slopes = replicate_slopes(x[upper], np.log(losses[:, upper]).T)
+    first, last = (float(np.exp(np.mean(np.log(losses[:, k])))) if len(losses) else np.nan for k in (0, -1))
+    note = f"from {first:.3g} at {over} = {sizes[order[0]]:g} to {last:.3g} at {sizes[order[-1]]:g}; {note}"
+    return _mean(slopes, claim.level, note)
 
 
 def spread(ds: xr.Dataset, claim: Claim) -> Estimate:
@@ -118,20 +263,17 @@ def spread(ds: xr.Dataset, claim: Claim) -> Estimate:
     return _mean((deviations[0] - deviations[1])[:, 0], claim.level, note)
 
 
-def largest(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> Estimate:
-    """Return the largest value of ``claim.variable``, for statements about every run; it has no sampling error."""
-    rows = _rows(ds, claim.variable, claim.arm, claim.at, over)
-    value = float(np.nanmax(rows))
-    return Estimate(value, value, value, f"largest of {np.sum(np.isfinite(rows))} values")
-
-
-def _rows(ds: xr.Dataset, variable: str, arm: str, at: Mapping[str, Scalar], over: Sequence[str]) -> np.ndarray:
-    """Return a variable as rows (replicates, points), points running over ``over``."""
-    array = at_point(ds, variable, {"arm": arm, **at})
-    left = [str(axis) for axis in array.dims if axis != "replicate" and axis not in over]
-    if left:
-        raise NoAnswerError(f"{variable} also runs over {', '.join(left)}: fix it in 'at' or name it in 'over'.")
+def _rows(ds: xr.Dataset, name: str, arm: str, at: Mapping[str, Scalar], over: Sequence[str]) -> np.ndarray:
+    """Return a variable of an arm as rows (replicates, points), points running over ``over``."""
+    array = variable(ds, name, {"arm": arm, **at})
+    _refuse_axes(array, ("replicate", *over), name)
     return array.transpose("replicate", *over).values.reshape(array.sizes["replicate"], -1)
+
+
+def _refuse_axes(array: xr.DataArray, allowed: Sequence[str], name: str) -> None:
+    left = [str(axis) for axis in array.dims if axis not in allowed]
+    if left:
+        raise NoAnswerError(f"{name} also runs over {', '.join(left)}: fix it in 'at' or name it in 'over'.")
 
 
 def _complete(*rows: np.ndarray) -> tuple[list[np.ndarray], str]:
@@ -142,4 +284,4 @@ def _complete(*rows: np.ndarray) -> tuple[list[np.ndarray], str]:
 
 def _mean(samples: np.ndarray, level: float, note: str) -> Estimate:
     mean, _, low, high = mean_interval(samples, level)
-    return Estimate(float(mean), float(low), float(high), note)
+    return Estimate(float(mean), float(low), float(high), note, replicates=samples.size)

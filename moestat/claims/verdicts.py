@@ -1,57 +1,129 @@
 """Verdicts: each claim of a study, judged by the rule that its file stated before the run.
 
 The interval of the estimate is compared with the region of the rule: inside is *supported*, outside is *not
-supported*, anything else is *inconclusive*. What stands in the way of an honest answer (an arm that was not run, a
-missing or failed replicate, a rate that cannot be trusted) makes the verdict inconclusive, with the reason, and with
-the number where there is one. Where some replicates have values but did not converge, the verdict must be the same
-with and without them.
+supported*, anything else is *inconclusive*. A statement about every case has *no counterexample* or is *refuted*. What
+stands in the way of an honest answer (an arm that was not run, a missing or failed replicate, a rate that cannot be
+trusted, fewer than three replicates, an interval without width) makes the verdict inconclusive, with the reason, and
+with the number where there is one. Where some replicates have values but did not converge, the verdict must be the
+same with and without them. How a verdict is worded depends on what the run is to the paper: its own problem, a
+smaller one, or a stand-in.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import xarray as xr
+from scipy import stats
 
-from moestat.claims.counts import Counts, chosen, count
-from moestat.claims.estimates import Answer, Estimate, estimate
+from moestat.claims.counts import Counts, chosen
+from moestat.claims.estimates import estimate, window_of
+from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
+from moestat.rates import Cases, Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
-from moestat.study.spec import Claim, Study
+from moestat.study.seal import rule_digest
+from moestat.study.spec import Claim, Scale, Study
 
-__all__ = ["COLUMNS", "Estimate", "Verdict", "judge", "judge_one", "rule", "window_of"]
+__all__ = [
+    "COLUMNS",
+    "Estimate",
+    "Verdict",
+    "judge",
+    "judge_claim",
+    "judge_evidence",
+    "judge_one",
+    "judged",
+    "rule",
+    "tally",
+    "verdict_of",
+    "wording",
+]
 
-Word = Literal["supported", "not supported", "inconclusive"]
-VERDICTS: tuple[Word, ...] = ("supported", "not supported", "inconclusive")
+Word = Literal["supported", "no counterexample", "not supported", "refuted", "inconclusive"]
+VERDICTS: tuple[Word, ...] = ("supported", "no counterexample", "not supported", "refuted", "inconclusive")
 ACROSS = "only a part of the interval is"
 """What ``why`` says of an interval that lies across the edge of the region."""
+LEAST = 3
+"""Replicates that a decisive verdict needs at least."""
+AT_SCALE: dict[Scale, str] = {"paper": "", "reduced": " at reduced scale", "stand-in": " on a stand-in"}
 
-COLUMNS = ("claim", "source", "statement", "predicted", "estimate", "ci_low", "ci_high", "verdict", "why")
+COLUMNS = (
+    "claim",
+    "source",
+    "origin",
+    "bearing",
+    "group",
+    "scale",
+    "statement",
+    "predicted",
+    "estimate",
+    "ci_low",
+    "ci_high",
+    "verdict",
+    "wording",
+    "why",
+    "rule",
+    "changed",
+)
 """The columns of claims.csv, in this order."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A judged claim; its fields are the columns of claims.csv."""
+    """A judged claim; its fields are the columns of claims.csv.
+
+    ``verdict`` is one of :data:`VERDICTS`; ``wording`` is what is shown, which says at which scale the claim was
+    judged and, for a statement about every case, on how many. ``rule`` is a hash of all that it was judged by, and
+    ``changed`` the day of the run if that was changed after the run started.
+    """
 
     claim: str
     source: str
+    origin: str
+    bearing: str
+    group: str
+    scale: Scale
     statement: str
     predicted: str | float
     estimate: float
     ci_low: float
     ci_high: float
     verdict: Word
+    wording: str
     why: str
+    rule: str
+    changed: str = ""
 
     def row(self) -> dict[str, Any]:
         """Return the verdict as a row of claims.csv."""
         return asdict(self)
+
+
+def tally(words: Iterable[str]) -> dict[str, int]:
+    """Count verdicts; those about every case are listed only where there are some.
+
+    >>> tally(["supported", "refuted", "supported"])
+    {'supported': 2, 'not supported': 0, 'refuted': 1, 'inconclusive': 0}
+    """
+    counts = Counter(words)
+    return {word: counts[word] for word in VERDICTS if counts[word] or word not in ("no counterexample", "refuted")}
+
+
+def verdict_of(wording: str) -> str:
+    """Return the verdict that a wording is of; any other text as it is.
+
+    >>> verdict_of("not shown at reduced scale"), verdict_of("refuted by 2 of 9"), verdict_of("not run")
+    ('not supported', 'refuted', 'not run')
+    """
+    beginnings = {"shown": "supported", "not shown": "not supported"} | {word: word for word in VERDICTS}
+    return next((word for start, word in beginnings.items() if wording.startswith(start)), wording)
 
 
 def judge(ds: xr.Dataset, study: Study, preset: str) -> list[Verdict]:
@@ -65,7 +137,12 @@ def judge(ds: xr.Dataset, study: Study, preset: str) -> list[Verdict]:
     preset : str
         Name of the preset that was run.
     """
-    return [judge_one(ds, study, claim, preset) for claim in judged(study, preset)]
+    return judge_evidence(Evidence(ds, study, preset))
+
+
+def judge_evidence(evidence: Evidence) -> list[Verdict]:
+    """Judge every claim of a run that is judged at its preset."""
+    return [judge_claim(evidence, claim) for claim in judged(evidence.study, evidence.preset)]
 
 
 def judged(study: Study, preset: str) -> list[Claim]:
@@ -75,59 +152,110 @@ def judged(study: Study, preset: str) -> list[Claim]:
 
 def judge_one(ds: xr.Dataset, study: Study, claim: Claim, preset: str) -> Verdict:
     """Judge one claim."""
+    return judge_claim(Evidence(ds, study, preset), claim)
 
-    def verdict(word: Word, why: str, answer: Answer | None = None) -> Verdict:
-        numbers = (answer.value, answer.low, answer.high) if answer else (math.nan,) * 3
-        return Verdict(claim.id, claim.source, claim.statement, claim.predicted, *numbers, word, why)
 
-    window = window_of(claim, study, preset)
+def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
+    """Judge one claim of a run."""
+    scale = evidence.study.scale_of(evidence.preset, claim)
+
+    def verdict(word: Word, why: str, answer: Estimate | None = None) -> Verdict:
+        return Verdict(
+            claim=claim.id,
+            source=claim.source,
+            origin=claim.origin,
+            bearing=claim.bearing,
+            group=claim.group or claim.id,
+            scale=scale,
+            statement=claim.statement,
+            predicted=claim.predicted,
+            estimate=answer.value if answer else math.nan,
+            ci_low=answer.low if answer else math.nan,
+            ci_high=answer.high if answer else math.nan,
+            verdict=word,
+            wording=wording(word, scale, answer.cases if answer else None),
+            why=why,
+            rule=rule_digest(evidence.study, evidence.preset, claim),
+        )
+
     try:
-        answer = estimate(ds, study, claim, window)
+        answer = estimate(evidence, claim)
     except NoAnswerError as error:
         return verdict("inconclusive", f"There is no number to judge: {error}")
-    counts = _counts(ds, study, claim, window)
-    told = _told(answer, claim)
-    basis = "; ".join(text for text in (answer.basis, str(counts)) if text)
+    counts = _counts(evidence, claim)
+    sentence = _sentence(answer, claim)
+    basis = "; ".join(text for text in (answer.note, str(counts)) if text)
     obstacles = _obstacles(answer, counts)
+    if claim.printed and scale != "paper":
+        obstacles.append(
+            f"The paper prints {number(claim.predicted)} for its own problem; a run{AT_SCALE[scale]} is not compared "
+            "with it."
+        )
     if obstacles:
-        return verdict("inconclusive", f"{told} ({basis}). It decides nothing: {' '.join(obstacles)}", answer)
+        return verdict("inconclusive", f"{sentence} ({basis}). It decides nothing: {' '.join(obstacles)}", answer)
     word = _word(answer, claim)
     if counts.not_converged and not answer.counts_failures:
-        doubt = _without_the_rest(ds, study, claim, window, word)
+        doubt = _without_the_rest(evidence, claim, word)
         if doubt:
-            return verdict("inconclusive", f"{told} ({basis}). {doubt}", answer)
+            return verdict("inconclusive", f"{sentence} ({basis}). {doubt}", answer)
         basis += "; the verdict is the same without the replicates that did not converge"
-    return verdict(word, f"{told}: {_place(answer, word)} {rule(claim)} ({basis}).", answer)
+    if answer.cases is not None:
+        return verdict(word, f"{sentence}; the rule is {rule(claim)} ({basis}). {_bound(answer.cases, claim)}", answer)
+    return verdict(word, f"{sentence}: {_place(answer, word)} {rule(claim)} ({basis}).", answer)
+
+
+def wording(word: Word, scale: Scale, cases: Cases | None = None) -> str:
+    """Return a verdict as it is shown: with its scale, and the number of cases of a statement about every case.
+
+    >>> wording("not supported", "reduced"), wording("supported", "paper")
+    ('not shown at reduced scale', 'supported')
+    >>> wording("refuted", "paper", Cases(40, 37))
+    'refuted by 3 of 40'
+    """
+    where = AT_SCALE[scale]
+    if cases is not None and word != "inconclusive":
+        text = {
+            "no counterexample": f"no counterexample in {cases.count} of {cases.count}",
+            "refuted": f"refuted by {cases.count - cases.inside} of {cases.count}",
+            "supported": f"shown by {cases.inside} of {cases.count}",
+        }
+        return text.get(word, word) + where
+    if word == "not supported" and where:
+        return f"not shown{where}"
+    return word if word == "inconclusive" else word + where
+
+
+def _bound(cases: Cases, claim: Claim) -> str:
+    """Say what the cases tell about the next one: the exact (Clopper-Pearson) bound of the share of such draws."""
+    if not cases.every:
+        return f"{cases.inside} of {cases.count} cases are as the statement says."
+    if not cases.draws:
+        return "The cases were chosen, not drawn, so they bound no probability."
+    outside = cases.draws - cases.inside_draws
+    side = "less" if outside == 0 else "two-sided"
+    ends = stats.binomtest(outside, cases.draws, alternative=side).proportion_ci(claim.level, method="exact")
+    low, high = 100 * ends.low, 100 * ends.high
+    share = f"at most {high:.3g} %" if outside == 0 else f"{low:.3g} to {high:.3g} %"
+    return f"{share[:1].upper()}{share[1:]} of such draws have a counterexample ({cases.draws} draws, exact bound)."
 
 
 def rule(claim: Claim) -> str:
     """Return the rule of a claim in words: ``within [-0.61, -0.41]``, ``at most 0``, ``at least 2``."""
     if claim.within is not None:
         return f"within [{number(claim.within[0])}, {number(claim.within[1])}]"
+    if claim.equivalent is not None:
+        return f"equivalent, within [{number(-claim.equivalent)}, {number(claim.equivalent)}]"
     if claim.at_most is not None:
         return f"at most {number(claim.at_most)}"
     return f"at least {number(claim.at_least)}"
 
 
-def window_of(claim: Claim, study: Study, preset: str) -> tuple[float, float] | None:
-    """Return the fit window of a claim: its own, else the preset's, else that of the rate it belongs to."""
-    if claim.window is not None:
-        return claim.window
-    if preset in study.presets and study.presets[preset].window is not None:
-        return study.presets[preset].window
-    for rate in study.rates:
-        ours = rate.loss == claim.variable and rate.over == claim.over
-        if ours and any(fnmatch.fnmatchcase(claim.arm, pattern) for pattern in rate.arms):
-            return rate.window
-    return None
-
-
-def _counts(ds: xr.Dataset, study: Study, claim: Claim, window: tuple[float, float] | None) -> Counts:
+def _counts(evidence: Evidence, claim: Claim) -> Counts:
     """Count how the replicates ended that the estimate rests on."""
     if claim.kind == "function":
         names = [claim.arm, claim.versus] if claim.arm else []
-        return count(ds, study, chosen(ds, [name for name in names if name] or ["*"]), claim.at)
-    part = (claim.over, window) if claim.kind.startswith("slope") else None
+        return evidence.count(chosen(evidence.ds, [name for name in names if name] or ["*"]), claim.at)
+    part = (claim.over, window_of(evidence, claim)) if claim.kind.startswith("slope") else None
     places: Sequence[tuple[str, dict[str, Any]]] = [(claim.arm, claim.at)]
     if claim.kind not in ("slope", "mean"):
         versus_at = claim.at if claim.versus_at is None else claim.versus_at
@@ -135,54 +263,63 @@ def _counts(ds: xr.Dataset, study: Study, claim: Claim, window: tuple[float, flo
     distinct = [place for i, place in enumerate(places) if place not in places[:i]]
     total = Counts({}, 0)
     for arm, at in distinct:
-        total = total + count(ds, study, [arm], at, part)
+        total = total + evidence.count([arm], at, part)
     return total
 
 
-def _place(answer: Answer, word: Word) -> str:
+def _place(answer: Estimate, word: Word) -> str:
     if answer.low == answer.high:
         return "it is" if word == "supported" else "it is not"
     parts = {"supported": "the whole interval is", "not supported": "no part of the interval is"}
     return parts.get(word, ACROSS)
 
 
-def _told(answer: Answer, claim: Claim) -> str:
+def _sentence(answer: Estimate, claim: Claim) -> str:
     value, interval = rounded(answer.value, answer.low, answer.high)
     if not value:
-        return f"{answer.what} is not a number"
+        return f"{answer.subject} is not a number"
     if answer.low == answer.high:
-        return f"{answer.what} is {value}"
+        return f"{answer.subject} is {value}"
     if not interval:
-        return f"{answer.what} is {value}, without an interval"
-    return f"{answer.what} is {value}, {100 * claim.level:.4g} % interval {interval}"
+        return f"{answer.subject} is {value}, without an interval"
+    return f"{answer.subject} is {value}, {100 * claim.level:.4g} % interval {interval}"
 
 
-def _obstacles(answer: Answer, counts: Counts) -> list[str]:
+def _obstacles(answer: Estimate, counts: Counts) -> list[str]:
     """Say what forbids a verdict."""
-    found = list(answer.reasons)
+    obstacles = list(answer.reasons)
     if not answer.counts_failures:
         if counts.missing:
-            found.append(f"{counts.missing} of {counts.replicates} runs are missing.")
+            obstacles.append(f"{counts.missing} of {counts.replicates} runs are missing.")
         if counts.failed:
-            found.append(f"{counts.failed} of {counts.replicates} runs failed.")
-    if not found and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
-        found.append("There is no interval around it.")
-    return found
+            obstacles.append(f"{counts.failed} of {counts.replicates} runs failed.")
+    if not obstacles and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
+        obstacles.append("There is no interval around it.")
+    if answer.cases is not None or answer.exact or obstacles:
+        return obstacles
+    if answer.replicates is not None and answer.replicates < LEAST:
+        obstacles.append(f"{answer.replicates} replicates are too few; a verdict needs at least {LEAST}.")
+    elif answer.low == answer.high:
+        obstacles.append("Its interval has no width, though it is not exact: all replicates may give one number.")
+    return obstacles
 
 
-def _word(answer: Answer, claim: Claim) -> Word:
+def _word(answer: Estimate, claim: Claim) -> Word:
     low, high = claim.region
+    if answer.cases is not None:
+        cases = answer.cases
+        if cases.every:
+            return "no counterexample" if cases.inside == cases.count else "refuted"
+        return "supported" if cases.inside else "inconclusive"
     if low <= answer.low and answer.high <= high:
         return "supported"
     return "not supported" if answer.high < low or answer.low > high else "inconclusive"
 
 
-def _without_the_rest(
-    ds: xr.Dataset, study: Study, claim: Claim, window: tuple[float, float] | None, word: Word
-) -> str:
+def _without_the_rest(evidence: Evidence, claim: Claim, word: Word) -> str:
     """Judge again without the replicates that did not converge; say what differs, or return an empty text."""
     try:
-        answer = estimate(ds, study, claim, window, converged_only=True)
+        answer = estimate(evidence, claim, converged_only=True)
     except NoAnswerError as error:
         return f"Without the replicates that did not converge there is no number: {error}"
     if not (math.isfinite(answer.low) and math.isfinite(answer.high)):

@@ -2,11 +2,12 @@
 
 from moestat.rates.design import Design, chance, power
 from moestat.rates.difference import Difference, difference
-from moestat.rates.estimate import Estimate, mean_interval, replicate_slopes
+from moestat.rates.estimate import Cases, Estimate, mean_interval, replicate_slopes
 from moestat.rates.laws import LawComparison, compare_laws
 from moestat.rates.loglog import RateFit, fit
 
 __all__ = [
+    "Cases",
     "Design",
     "Difference",
     "Estimate",

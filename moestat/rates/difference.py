@@ -86,7 +86,7 @@ def _welch(first: np.ndarray, second: np.ndarray, level: float) -> Estimate:
     (m1, s1, *_), (m2, s2, *_) = mean_interval(first, level), mean_interval(second, level)
     se = float(np.hypot(s1, s2))
     if not se > 0:
-        return Estimate(float(m1 - m2), se, *((float(m1 - m2),) * 2 if se == 0 else (np.nan, np.nan)))
+        return Estimate(float(m1 - m2), *((float(m1 - m2),) * 2 if se == 0 else (np.nan, np.nan)), se=se)
     freedom = se**4 / (s1**4 / (first.size - 1) + s2**4 / (second.size - 1))
     half = float(stats.t.ppf(0.5 + level / 2, freedom)) * se
-    return Estimate(float(m1 - m2), se, float(m1 - m2) - half, float(m1 - m2) + half)
+    return Estimate(float(m1 - m2), float(m1 - m2) - half, float(m1 - m2) + half, se=se)

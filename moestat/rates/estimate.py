@@ -9,19 +9,73 @@ from scipy import stats
 
 
 @dataclass(frozen=True)
+class Cases:
+    """What a statement about every case, or about some case, was checked on.
+
+    Attributes
+    ----------
+    count, inside : int
+        Cases, and how many of them are as the statement says.
+    draws, inside_draws : int
+        Independent draws that the cases come from, and how many of these have no case that is otherwise; 0 draws for
+        cases that were not drawn.
+    every : bool
+        Whether the statement is about every case (one other case refutes it) or about some (one such case shows it).
+    """
+
+    count: int
+    inside: int
+    draws: int = 0
+    inside_draws: int = 0
+    every: bool = True
+
+
+@dataclass(frozen=True)
 class Estimate:
-    """A number with its standard error and confidence interval; NaN where there is none."""
+    """A number with its confidence interval, what it is, what it rests on and what speaks against using it.
+
+    Rates, verdicts and the functions of claims all speak of numbers in this one form.
+
+    Attributes
+    ----------
+    value, low, high : float
+        The estimate and its interval, NaN where there is none; equal for a number without a Monte Carlo error.
+    note : str
+        What it rests on, for the reader of a verdict.
+    reasons : tuple of str
+        Why the number must not decide a claim, one sentence each.
+    counts_failures : bool
+        Whether it accounts itself for replicates that failed or did not converge (as events that it counts, say), so
+        that they do not stand in the way of a verdict.
+    se : float
+        Standard error, NaN where there is none.
+    subject : str
+        What the number is, as the beginning of a sentence.
+    exact : bool
+        Whether it has no Monte Carlo error: an interval of width zero decides a claim only then.
+    replicates : int or None
+        Independent replicates that the interval rests on, where that is what it rests on.
+    cases : Cases or None
+        For a statement about every case or about some case.
+    """
 
     value: float
-    se: float
     low: float
     high: float
+    note: str = ""
+    reasons: tuple[str, ...] = ()
+    counts_failures: bool = False
+    se: float = np.nan
+    subject: str = "The estimate"
+    exact: bool = False
+    replicates: int | None = None
+    cases: Cases | None = None
 
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-NOTHING = Estimate(np.nan, np.nan, np.nan, np.nan)
+NOTHING = Estimate(np.nan, np.nan, np.nan)
 
 
 def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
@@ -69,4 +123,5 @@ def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray,
 
 def over_replicates(samples: np.ndarray, level: float) -> Estimate:
     """Return the mean of independent samples (R,) with its t-interval."""
-    return Estimate(*(float(v) for v in mean_interval(samples, level)))
+    mean, se, low, high = (float(v) for v in mean_interval(samples, level))
+    return Estimate(mean, low, high, se=se)

@@ -22,9 +22,10 @@ def of_log_means(data: Series, level: float) -> tuple[Estimate, Estimate]:
     line = OLS(np.log(means), design).fit()
     slope = float(line.params[1])
     if size < 3:
-        ols = Estimate(slope, np.nan, np.nan, np.nan)
+        ols = Estimate(slope, np.nan, np.nan)
     else:
-        ols = Estimate(slope, float(line.bse[1]), *(float(v) for v in line.conf_int(1 - level)[1]))
+        low, high = (float(v) for v in line.conf_int(1 - level)[1])
+        ols = Estimate(slope, low, high, se=float(line.bse[1]))
     if count < 2:
         return ols, NOTHING
     se = np.std(data.values, axis=1, ddof=1) / np.sqrt(count) / means
@@ -33,7 +34,7 @@ def of_log_means(data: Series, level: float) -> tuple[Estimate, Estimate]:
     weighted = WLS(np.log(means), design, weights=se**-2.0).fit(cov_type="fixed scale")
     value, error = float(weighted.params[1]), float(weighted.bse[1])
     half = float(stats.t.ppf(0.5 + level / 2, count - 1)) * error
-    return ols, Estimate(value, error, value - half, value + half)
+    return ols, Estimate(value, value - half, value + half, se=error)
 
 
 def bootstrap(data: Series, level: float, draws: int, seed: int) -> tuple[float, float]:

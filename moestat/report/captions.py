@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from moestat.claims.counts import count
+from moestat.claims.evidence import Evidence
 from moestat.report.tables import label
-from moestat.study.spec import Figure, Study
+from moestat.study.spec import Figure
 
 if TYPE_CHECKING:
     from moestat.report.rate_panel import Facts
@@ -34,19 +34,20 @@ def statements(ds: xr.Dataset, name: str, arms: Sequence[str] | None = None) -> 
     return found
 
 
-def counted(ds: xr.Dataset, study: Study, arms: Sequence[str]) -> str:
+def counted(evidence: Evidence, arms: Sequence[str]) -> str:
     """Return how many runs there are and how they ended: ``80 runs (10 replicates): 0 failed, 0 not converged``."""
-    counts = count(ds, study, arms)
-    number = ds.sizes["replicate"]
+    counts = evidence.count(arms)
+    number = evidence.ds.sizes["replicate"]
     return f"{counts.replicates} runs ({number} replicate{'s' if number != 1 else ''} per point): {counts}"
 
 
-def footer(ds: xr.Dataset, study: Study, preset: str, facts: Sequence[Facts], limit: int = 3) -> list[str]:
+def footer(evidence: Evidence, facts: Sequence[Facts], limit: int = 3) -> list[str]:
     """Return the small print inside a figure, so that it says where it comes from when it stands alone."""
+    ds, preset = evidence.ds, evidence.preset
     arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms))
     head = [str(ds.attrs[key]) for key in ("study", "moestat_version") if ds.attrs.get(key)]
     names = " \N{MIDDLE DOT} ".join([*head[:1], f"preset {preset}", *(f"moestat {v}" for v in head[1:])])
-    lines = [f"{names} \N{MIDDLE DOT} {counted(ds, study, arms)}."]
+    lines = [f"{names} \N{MIDDLE DOT} {counted(evidence, arms)}."]
     policies = list(statements(ds, "start_policy", arms))
     lines += policies[:limit]
     if len(policies) > limit:
@@ -54,8 +55,9 @@ def footer(ds: xr.Dataset, study: Study, preset: str, facts: Sequence[Facts], li
     return lines
 
 
-def caption(ds: xr.Dataset, study: Study, preset: str, figure: Figure, facts: Sequence[Facts]) -> str:
+def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
     """Return the caption of a figure: the author's, then what the program knows."""
+    ds, study, preset = evidence.ds, evidence.study, evidence.preset
     parts = [text for text in (figure.title.rstrip("."), figure.caption.rstrip(".")) if text]
     arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or None
     shown = set().union(*(fact.parts for fact in facts)) if facts else set()
@@ -76,14 +78,14 @@ def caption(ds: xr.Dataset, study: Study, preset: str, figure: Figure, facts: Se
         parts.append(f"Grey: {next(fact.reference for fact in facts if fact.reference)}")
     if "start" in shown:
         parts.append("Dotted: the loss at the start of the optimiser")
-    parts.append(counted(ds, study, arms or [str(a) for a in ds["arm"].values]))
+    parts.append(counted(evidence, arms or [str(a) for a in ds["arm"].values]))
     parts += [f"Not trusted: {text.rstrip('.')}" for fact in facts for text in fact.untrusted]
     parts += [f"Left out: {text}" for fact in facts for text in fact.dropped]
     for name in STATEMENTS:
-        found = statements(ds, name, arms)
-        for text, who in found.items():
-            names = "; ".join(dict.fromkeys(label(ds, arm) for arm in who))
-            parts.append(f"{text.rstrip('.')} ({names})" if len(found) > 1 and names else text.rstrip("."))
+        said = statements(ds, name, arms)
+        for text, of_arms in said.items():
+            names = "; ".join(dict.fromkeys(label(ds, arm) for arm in of_arms))
+            parts.append(f"{text.rstrip('.')} ({names})" if len(said) > 1 and names else text.rstrip("."))
     about = study.presets[preset].about.rstrip(".") if preset in study.presets else ""
     parts.append(f"Preset {preset}" + (f": {about}" if about else ""))
     return ". ".join(parts) + "."

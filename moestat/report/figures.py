@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 
 from moestat.claims.counts import chosen
 from moestat.claims.estimates import resolve
+from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
 from moestat.report import captions, heatmap_panel, line_panel, rate_panel, style
 from moestat.report.rate_panel import Facts
@@ -47,11 +48,16 @@ def draw(ds: xr.Dataset, study: Study, preset: str, figure: Figure) -> tuple[Can
     FigureError
         If the results do not hold what the figure shows, or the user's function fails.
     """
+    return draw_evidence(Evidence(ds, study, preset), figure)
+
+
+def draw_evidence(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
+    """Draw one figure of a run; see :func:`draw`."""
     with style.look():
         try:
             if figure.kind == "function":
-                return _function(ds, figure), []
-            return _panels(ds, study, preset, figure)
+                return _function(evidence.ds, figure), []
+            return _panels(evidence, figure)
         except NoAnswerError as error:
             raise FigureError(str(error)) from None
 
@@ -84,8 +90,8 @@ def _plain(variable: str, arms: Sequence[str]) -> Panel:
     return Panel.model_validate({"title": variable, "variable": variable, "ylabel": variable, "arms": list(arms)})
 
 
-def _panels(ds: xr.Dataset, study: Study, preset: str, figure: Figure) -> tuple[Canvas, list[Facts]]:
-    panels = panels_of(ds, study, figure)
+def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
+    panels = panels_of(evidence.ds, evidence.study, figure)
     if not panels:
         raise FigureError("None of its arms is part of this run.")
     columns = min(figure.columns, len(panels))
@@ -94,32 +100,30 @@ def _panels(ds: xr.Dataset, study: Study, preset: str, figure: Figure) -> tuple[
     width = style.ONE_COLUMN if columns == 1 and len(panels) == 1 else style.TWO_COLUMNS
     canvas = style.new_figure(width, 3.0 * rows)
     grid = canvas.subplots(rows, columns, squeeze=False, sharey=False)
-    colours = _colours(ds, panels)
+    colours = _colours(evidence.ds, panels)
     facts: list[Facts] = []
     for number, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
         inches = width / columns
         room = int(20 * (inches - 0.5))
-        found = PANELS[figure.kind](axes, ds, study, preset, figure, panel, colours, room)
-        facts.append(found)
+        fact = PANELS[figure.kind](axes, evidence, figure, panel, colours, room)
+        facts.append(fact)
         letter = f"({chr(97 + number)}) " if len(panels) > 1 else ""
         axes.set_title(rate_panel.wrapped(letter + panel.title, int(14 * (inches - 0.5))), loc="left")
         axes.set_xlabel(mathtext(figure.xlabel or figure.x))
         if figure.kind != "heatmap":
             axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
-            rate_panel.legend(axes, found, room)
+            rate_panel.legend(axes, fact, room)
     for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
     if figure.kind != "heatmap" and figure.options.get("share_y", True):
         _share(list(grid.flat)[: len(panels)], panels)
-    _frame(canvas, ds, study, preset, figure, facts, rows, columns)
+    _frame(canvas, evidence, figure, facts, rows, columns)
     return canvas, facts
 
 
 def _frame(
     canvas: Canvas,
-    ds: xr.Dataset,
-    study: Study,
-    preset: str,
+    evidence: Evidence,
     figure: Figure,
     facts: list[Facts],
     rows: int,
@@ -133,7 +137,7 @@ def _frame(
         heights.append((2.5 if columns < 3 else 2.2) + 0.15 * lines)
     characters = int(width * 23)
     title = textwrap.wrap(figure.title, int(width * 12)) if figure.title else []
-    footer = [line for text in captions.footer(ds, study, preset, facts) for line in textwrap.wrap(text, characters)]
+    footer = [line for text in captions.footer(evidence, facts) for line in textwrap.wrap(text, characters)]
     key = _key(facts)
     top = 0.17 * len(title) + (0.08 if title else 0.0)
     foot = 0.115 * len(footer) + 0.06

@@ -10,13 +10,14 @@ from matplotlib.colors import Normalize
 
 from moestat import rates
 from moestat.claims.counts import chosen
-from moestat.claims.selection import NoAnswerError, values, without_lengths_of_one
+from moestat.claims.evidence import Evidence
+from moestat.claims.selection import NoAnswerError, without_lengths_of_one
 from moestat.report import style
 from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
 from moestat.report.typography import mathtext, minus
 from moestat.rounding import number
-from moestat.study.spec import Figure, Panel, Study
+from moestat.study.spec import Figure, Panel
 
 ROOM = 64
 """Up to so many cells carry their numbers."""
@@ -24,9 +25,7 @@ ROOM = 64
 
 def draw(
     axes: Axes,
-    ds: xr.Dataset,
-    study: Study,
-    preset: str,
+    evidence: Evidence,
     figure: Figure,
     panel: Panel,
     colours: dict[str, int],
@@ -41,11 +40,11 @@ def draw(
     NoAnswerError
         If a variable or axis of the panel is not in the results, or is left over.
     """
-    arm = chosen(ds, panel.arms)[0]
+    arm = chosen(evidence.ds, panel.arms)[0]
     facts = Facts(arms=[arm])
-    array = _taken(ds, study, panel.variable, arm, figure)
+    array = _taken(evidence, panel.variable, arm, figure)
     mean, low, high = _means(array)
-    limits = _limits(ds, study, figure, panel)
+    limits = _limits(evidence, figure, panel)
     cmap = colormaps[str(figure.options.get("cmap", "cividis"))]
     scale = Normalize(*limits)
     axes.grid(False)
@@ -75,13 +74,13 @@ def draw(
     bar.set_label(mathtext(panel.ylabel or panel.variable))
     bar.outline.set_visible(False)
     if lost := int(np.sum(~np.isfinite(mean))):
-        facts.dropped.append(f"{label(ds, arm)}: {lost} of {mean.size} cells have no value (hatched)")
+        facts.dropped.append(f"{label(evidence.ds, arm)}: {lost} of {mean.size} cells have no value (hatched)")
     facts.sentences.append(_sentence(array, mean, figure, panel))
     return facts
 
 
-def _taken(ds: xr.Dataset, study: Study, variable: str, arm: str, figure: Figure) -> xr.DataArray:
-    array = values(ds, study, variable, arm, figure.options.get("at", {}))
+def _taken(evidence: Evidence, variable: str, arm: str, figure: Figure) -> xr.DataArray:
+    array = evidence.samples(variable, arm, figure.options.get("at", {}))
     array = without_lengths_of_one(array, (figure.x, figure.y, "replicate"))
     for axis in (figure.x, figure.y):
         if axis not in array.dims:
@@ -100,11 +99,11 @@ def _means(array: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return out[0], out[1], out[2]
 
 
-def _limits(ds: xr.Dataset, study: Study, figure: Figure, panel: Panel) -> tuple[float, float]:
+def _limits(evidence: Evidence, figure: Figure, panel: Panel) -> tuple[float, float]:
     """Return the range of the means of all panels that show the variable."""
     shown = [p for p in figure.panels if p.variable == panel.variable] or [Panel.model_validate({})]
-    arms = dict.fromkeys(arm for p in shown for arm in chosen(ds, p.arms))
-    means = [_means(_taken(ds, study, panel.variable, arm, figure))[0] for arm in arms]
+    arms = dict.fromkeys(arm for p in shown for arm in chosen(evidence.ds, p.arms))
+    means = [_means(_taken(evidence, panel.variable, arm, figure))[0] for arm in arms]
     known = np.concatenate([m[np.isfinite(m)] for m in means]) if means else np.zeros(0)
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     return float(figure.options.get("vmin", low)), float(figure.options.get("vmax", high))

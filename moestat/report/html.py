@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ import pandas as pd
 import xarray as xr
 from markupsafe import Markup
 
-from moestat.claims.counts import count
-from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule
+from moestat.claims.evidence import Evidence
+from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
 from moestat.report import captions, ledger, render, svg, typography, views
 from moestat.report.findings import findings
 from moestat.rounding import estimate, number
@@ -23,6 +21,20 @@ from moestat.study.spec import Study
 
 MOST_ROWS = 200
 """A longer table of means is cut in the page; the file holds all of it."""
+
+
+ORIGINS = {"stated": "stated in the paper", "implied": "implied by the paper", "ours": "ours"}
+BEARINGS = {"for": "speaks for the paper", "against": "speaks against the paper", "neutral": "neutral to the paper"}
+SAYS = {
+    (origin, bearing): f"{whose}; if supported, it {meaning}" if bearing != "neutral" else f"{whose}; {meaning}"
+    for origin, whose in ORIGINS.items()
+    for bearing, meaning in BEARINGS.items()
+}
+SCALES = {
+    "paper": "the paper's own problem",
+    "reduced": "reduced: the paper's problem, but smaller",
+    "stand-in": "a stand-in: other data or another model",
+}
 
 
 @dataclass(frozen=True)
@@ -50,16 +62,15 @@ class Tables:
 
 
 def report(
-    ds: xr.Dataset,
-    study: Study,
-    preset: str,
+    evidence: Evidence,
     tables: Tables,
     verdicts: Sequence[Verdict],
     figures: Sequence[Drawn],
     provenance: Mapping[str, Any],
 ) -> str:
     """Return the page of a study at a preset."""
-    word_counts = [(word, sum(v.verdict == word for v in verdicts)) for word in VERDICTS]
+    ds, study, preset = evidence.ds, evidence.study, evidence.preset
+    word_counts = list(tally(v.verdict for v in verdicts).items())
     shown_rates = views.rates_by_loss(tables.rates)
     heads = {column for view in shown_rates for column in view.columns}
     content = {
@@ -71,8 +82,8 @@ def report(
         "css": stylesheet(),
         "tally": word_counts,
         "answer": _answer(word_counts),
-        "warnings": _warnings(ds, study, provenance),
-        "design": _design(ds, study, preset, _overrides(str(provenance.get("command", "")))),
+        "warnings": _warnings(evidence, provenance),
+        "design": _design(ds, study, preset, _overrides(provenance)),
         "arms": render.html(_arms(ds, study)),
         "figures": [_figure(i, figure) for i, figure in enumerate(figures)],
         "rates": Markup("").join(map(render.html, shown_rates)),
@@ -83,7 +94,7 @@ def report(
         "claims": [_claim(study, verdict) for verdict in verdicts],
         "findings": findings(study, verdicts),
         "elsewhere": [c.id for c in study.claims if c not in judged(study, preset)],
-        "failed": _failed(ds, study),
+        "failed": f"{evidence.count().replicates} runs: {evidence.count()}.",
         "statuses": render.html(views.statuses(tables.statuses)),
         "failures": render.html(views.failures(tables.failures)) if len(tables.failures) else "",
         "diagnostics": render.html(views.diagnostics(tables.diagnostics)) if len(tables.diagnostics) else "",
@@ -111,7 +122,7 @@ def index(out_root: Path) -> str:
         tally = run.manifest.get("tally")
         tally = tally if isinstance(tally, Mapping) else {}
         runs = [str(tally[key]) if key in tally else "" for key in ("replicates", "failed")]
-        verdicts = [str(n) for n in run.verdicts().values()] if run.claims is not None else ["", "", ""]
+        verdicts = [str(n) if run.claims is not None else "" for n in run.verdicts().values()]
         row = (run.preset, str(run.manifest.get("title", "")), *verdicts, *runs, run.date, run.version)
         rows.append(row)
         if (run.folder / "report.html").is_file():
@@ -154,23 +165,21 @@ def _answer(tally: Sequence[tuple[str, int]]) -> str:
     return f"Of {total} claim{'s' if total != 1 else ''}, {parts}."
 
 
-def _warnings(ds: xr.Dataset, study: Study, provenance: Mapping[str, Any]) -> list[str]:
-    counts = count(ds, study)
-    found = []
+def _warnings(evidence: Evidence, provenance: Mapping[str, Any]) -> list[str]:
+    counts = evidence.count()
+    warnings = []
     if counts.missing:
-        found.append(f"This run is not complete: {counts.missing} of {counts.replicates} runs are missing.")
+        warnings.append(f"This run is not complete: {counts.missing} of {counts.replicates} runs are missing.")
     for key in ("accepted_stale", "notes"):
         value = provenance.get(key) or []
-        found += value.splitlines() if isinstance(value, str) else [str(line) for line in value]
-    return list(dict.fromkeys(found))
+        warnings += value.splitlines() if isinstance(value, str) else [str(line) for line in value]
+    return list(dict.fromkeys(warnings))
 
 
-def _overrides(command: str) -> dict[str, str]:
-    """Return the settings that the command line of a run replaced (``--set key=value``)."""
-    words = shlex.split(command)
-    given = [after for word, after in pairwise(words) if word == "--set"]
-    given += [word.removeprefix("--set=") for word in words if word.startswith("--set=")]
-    return dict(text.split("=", 1) for text in given if "=" in text)
+def _overrides(provenance: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that were replaced on the command line of the run."""
+    lines = provenance.get("set") or []
+    return dict(text.split("=", 1) for text in ([lines] if isinstance(lines, str) else lines) if "=" in text)
 
 
 def _design(ds: xr.Dataset, study: Study, preset: str, overrides: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -223,8 +232,6 @@ def _summaries(table: pd.DataFrame) -> views.View:
 def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
     claim = next(c for c in study.claims if c.id == verdict.claim)
     value, interval = estimate(verdict.estimate, verdict.ci_low, verdict.ci_high)
-    if value and verdict.ci_low == verdict.ci_high:
-        interval = "(exact)"
     try:
         paper: float | None = float(verdict.predicted)
     except ValueError:  # the prediction is a text
@@ -235,20 +242,17 @@ def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
         "statement": verdict.statement,
         "predicted": number(verdict.predicted),
         "rule": rule(claim),
-        "estimate": f"{value} {interval}".strip(),
-        "verdict": verdict.verdict,
+        "estimate": value if verdict.ci_low == verdict.ci_high else f"{value} {interval}".strip(),
+        "wording": verdict.wording,
+        "says": SAYS[verdict.origin, verdict.bearing] + (f" ({claim.because})" if claim.because else ""),
+        "scale": SCALES[verdict.scale],
         "why": verdict.why,
         "strip": svg.strip(verdict.ci_low, verdict.ci_high, claim.region, verdict.estimate, paper),
     }
 
 
-def _failed(ds: xr.Dataset, study: Study) -> str:
-    counts = count(ds, study)
-    return f"{counts.replicates} runs: {counts}."
-
-
 def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    hidden = {"command", "title", "notes", "accepted_stale", "source", "paper"}
+    hidden = {"command", "set", "title", "notes", "accepted_stale", "source", "paper"}
     rows = []
     for key, value in provenance.items():
         if key in hidden or key.startswith("count_") or value in ("", None, [], {}):

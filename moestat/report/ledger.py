@@ -17,10 +17,11 @@ import pandas as pd
 from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-from moestat.claims.verdicts import COLUMNS, VERDICTS, judged
+from moestat.claims.verdicts import COLUMNS, VERDICTS, judged, tally
 from moestat.fingerprint import digest
 from moestat.report import render, views
 from moestat.rounding import estimate, number
+from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"
@@ -86,6 +87,11 @@ def command(study: str, preset: str) -> str:
     return f"python -m moestat.study {study}" + ("" if preset == "quick" else f" --preset {preset}")
 
 
+def report_command(study: str, preset: str) -> str:
+    """Return the command line that judges a run again."""
+    return f"python -m moestat.study report {study}" + ("" if preset == "quick" else f" --preset {preset}")
+
+
 def runs(out_root: Path) -> list[Run]:
     """Return what lies in an outputs folder, by study and preset."""
     return sorted(_runs(Path(out_root)), key=lambda run: (run.study, run.preset))
@@ -96,10 +102,10 @@ def _runs(out_root: Path) -> Iterator[Run]:
     for folder in folders:
         claims, manifest = folder / "claims.csv", folder / "manifest.json"
         if claims.is_file() or manifest.is_file():
-            yield Run(folder.parent.name, folder.name, folder, _read_claims(claims), _read_manifest(manifest))
+            yield Run(folder.parent.name, folder.name, folder, read_claims(claims), _read_manifest(manifest))
 
 
-def _read_claims(path: Path) -> list[dict[str, str]] | None:
+def read_claims(path: Path) -> list[dict[str, str]] | None:
     """Read claims.csv; a file that is not one counts as absent."""
     try:
         with open(path, newline="", encoding="utf-8") as stream:
@@ -156,23 +162,41 @@ def _rank(preset: str, presets: Sequence[str]) -> tuple[int, str]:
 
 
 def _row(name: str, study: Study, claim: Claim, ordered: Iterable[Run], presets: Sequence[str]) -> dict[str, Any]:
-    told = {"claim": claim.id, "source": claim.source, "statement": claim.statement, "predicted": claim.predicted}
+    says = {key: getattr(claim, key) for key in ("source", "origin", "bearing", "statement", "predicted")}
+    says |= {"claim": claim.id, "group": claim.group or f"{name}/{claim.id}"}
     why = ""
     for run in ordered:
         row = next((r for r in run.claims or [] if r["claim"] == claim.id), None)
         if row is None:
             continue
-        if (row["source"], row["statement"], row["predicted"]) != (claim.source, claim.statement, str(claim.predicted)):
+        scale = study.scale_of(run.preset, claim)
+        judged_then = tuple(row[key] for key in ("source", "statement", "predicted", "scale"))
+        if judged_then != (claim.source, claim.statement, str(claim.predicted), scale):
             why = why or f"The claim has been changed since it was judged in preset {run.preset} ({run.date})."
+            continue
+        if row["rule"] != rule_digest(study, run.preset, claim):
+            why = why or (
+                f"The rule was changed after the run on {run.date} ({run.preset}); by the rule before the verdict was: "
+                f"{row['wording']}. For the verdict by the new rule: {report_command(name, run.preset)}"
+            )
             continue
         numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
         rest = {name: getattr(run, name) for name in ("preset", "command", "date", "version", "code", "seed")}
-        return told | numbers | {"verdict": row["verdict"], "why": row["why"]} | rest
+        judged_as = {"scale": scale, "verdict": row["verdict"]}
+        return (
+            says
+            | numbers
+            | judged_as
+            | {"wording": row["wording"], "why": row["why"]}
+            | rest
+            | {"rule": row["rule"], "changed": row["changed"]}
+        )
     able = [preset for preset in study.presets if claim in judged(study, preset)]
     best = min(able, key=lambda preset: _rank(preset, presets), default="quick")
-    empty = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
+    empty: dict[str, Any] = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
     rest = {"preset": best, "command": command(name, best), "date": "", "version": "", "code": "", "seed": ""}
-    return told | empty | {"verdict": NOT_RUN, "why": why} | rest
+    empty |= {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim), "changed": ""}
+    return says | empty | {"verdict": NOT_RUN, "wording": NOT_RUN, "why": why} | rest
 
 
 def _float(text: str) -> float:
@@ -191,20 +215,20 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
     rows, groups = [], []
     for row in table.to_dict("records"):
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
-        if value and row["ci_low"] == row["ci_high"]:
-            interval = "(exact)"
+        interval = "" if row["ci_low"] == row["ci_high"] else interval
         shown = f"{value} {interval}".strip()
         first = [row["statement"], row["source"]] if not brief else [row["statement" if statements else "claim"]]
         rest = [] if brief else [row["command"], row["date"], row["version"]]
-        rows.append((*map(str, first), number(row["predicted"]), shown, row["verdict"], *map(str, rest)))
+        says = f"{row['origin']}, {row['bearing']}"
+        rows.append((*map(str, first), says, number(row["predicted"]), shown, row["wording"], *map(str, rest)))
         run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] and brief else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")
-    columns = ("claim", "predicted", "estimate", "verdict")
+    columns = ("claim", "says", "predicted", "estimate", "verdict")
     if not brief:
-        columns = ("claim", "source", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
-    counts = table["verdict"].value_counts()
-    told = ", ".join(f"{counts.get(word, 0)} {word}" for word in (*VERDICTS, NOT_RUN))
-    return views.View(f"{len(table)} claims: {told}", columns, rows, groups)
+        columns = ("claim", "source", "says", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
+    counts = tally(table["verdict"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
+    summary = ", ".join(f"{count} {word}" for word, count in counts.items())
+    return views.View(f"{len(table)} claims: {summary}", columns, rows, groups)
 
 
 @dataclass(frozen=True)

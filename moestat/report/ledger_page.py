@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from moestat.claims.verdicts import VERDICTS
-from moestat.report import ledger, typography
+from moestat.report import headline, typography
 from moestat.rounding import estimate, number
 from moestat.study.spec import Study
 
@@ -25,7 +24,10 @@ _HEAD = f"""\
 Every claim of the papers that a study of moestat judges: what the paper says, what the simulation finds, and the
 verdict by the rule that the study file stated before the run. A verdict is *supported* when the whole interval lies
 inside the region of the rule, *not supported* when it lies outside, and *inconclusive* otherwise, or when something
-stands in the way of an honest answer (a failed replicate, say). The preset `paper` decides where it has been run, and
+stands in the way of an honest answer (a failed replicate, say). A statement about every case has *no counterexample*
+or is *refuted*. A run that is not the paper's own problem says so: *not shown at reduced scale* is no verdict about
+the paper's size. *Says* tells whose statement it is (stated or implied by the paper, or ours), and what it means for
+the paper if it is supported (for, against, neutral). The preset `paper` decides where it has been run, and
 the smaller `quick` otherwise; each table names the run behind it. This page is made from the outputs folder, never
 typed:
 
@@ -72,11 +74,11 @@ def _run(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _summary(table: pd.DataFrame) -> str:
-    words = (*VERDICTS, ledger.NOT_RUN)
-    counts = pd.crosstab(table["paper"], table["verdict"]).reindex(columns=words, fill_value=0)
-    lines = [_row(["paper", "claims", *words]), _row(["---", *["---:"] * (len(words) + 1)])]
-    lines += [_row([_text(paper), str(row.sum()), *map(str, row)]) for paper, row in counts.iterrows()]
-    lines.append(_row(["all", str(len(table)), *map(str, counts.sum())]))
+    """Count the statements of every paper by bearing and scale, variants of one statement once."""
+    counts = headline.headline(table)
+    heads = ["paper", "bearing", "scale", "statements", *headline.WORDS]
+    lines = [_row(heads), _row([*["---"] * 3, *["---:"] * (len(heads) - 3)])]
+    lines += [_row([_text(row["paper"]), *(str(row[head]) for head in heads[1:])]) for row in counts.to_dict("records")]
     return "\n".join(lines)
 
 
@@ -108,14 +110,14 @@ def portable(command: str) -> str:
 
 
 def _claims(rows: Iterable[Mapping[str, Any]]) -> str:
-    lines = [_row(["claim", "source", "predicted", "estimate", "verdict"]), _row(["---"] * 5)]
+    lines = [_row(["claim", "source", "says", "predicted", "estimate", "verdict"]), _row(["---"] * 6)]
     for row in rows:
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
-        if value and row["ci_low"] == row["ci_high"]:
-            interval = "(exact)"
-        verdict = f"**{row['verdict']}**" + (f": {_text(row['why'])}" if row["why"] else "")
-        told = [_text(row["statement"]), _text(row["source"]), _text(number(row["predicted"]))]
-        lines.append(_row([*told, _text(f"{value} {interval}".strip()), verdict]))
+        interval = "" if row["ci_low"] == row["ci_high"] else interval
+        verdict = f"**{_text(row['wording'])}**" + (f": {_text(row['why'])}" if row["why"] else "")
+        says = f"{row['origin']}, {row['bearing']}"
+        cells = [_text(row["statement"]), _text(row["source"]), says, _text(number(row["predicted"]))]
+        lines.append(_row([*cells, _text(f"{value} {interval}".strip()), verdict]))
     return "\n".join(lines)
 
 

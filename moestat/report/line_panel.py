@@ -11,14 +11,15 @@ from matplotlib.axes import Axes
 from moestat import rates
 from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.selection import NoAnswerError, values, without_lengths_of_one
+from moestat.claims.evidence import Evidence
+from moestat.claims.selection import NoAnswerError, without_lengths_of_one
 from moestat.report import style
 from moestat.report.rate_panel import Facts, wrapped
 from moestat.report.tables import label
 from moestat.report.typography import mathtext
 from moestat.rounding import number
 from moestat.runner.results import BINARY
-from moestat.study.spec import Figure, Panel, Study
+from moestat.study.spec import Figure, Panel
 
 FEW = 12
 """Up to so many points carry markers and bars; more become a line with a band."""
@@ -26,9 +27,7 @@ FEW = 12
 
 def draw(
     axes: Axes,
-    ds: xr.Dataset,
-    study: Study,
-    preset: str,
+    evidence: Evidence,
     figure: Figure,
     panel: Panel,
     colours: dict[str, int],
@@ -43,20 +42,20 @@ def draw(
     """
     if panel.predicted:
         raise NoAnswerError("A figure of kind 'lines' draws no predicted exponents; use kind 'rates'.")
-    facts = Facts(arms=chosen(ds, panel.arms))
-    called = [label(ds, arm) for arm in facts.arms]
+    facts = Facts(arms=chosen(evidence.ds, panel.arms))
+    called = [label(evidence.ds, arm) for arm in facts.arms]
     texts: list[str] = []
     curves = [
         (arm, value, array)
         for arm in facts.arms
-        for value, array in _split(_taken(ds, study, panel.variable, arm, figure), figure.hue)
+        for value, array in _split(_taken(evidence, panel.variable, arm, figure), figure.hue)
     ]
     geometric = figure.logy and all(bool((a > 0).where(np.isfinite(a), True).all()) for *_, a in curves)
     facts.parts |= {"geometric"} if geometric else set()
     # a heading of its own would repeat an arm that all lines share
     several = len(facts.arms) > 1
     for index, (arm, value, array) in enumerate(curves):
-        name = label(ds, arm) if called.count(label(ds, arm)) == 1 else arm
+        name = label(evidence.ds, arm) if called.count(label(evidence.ds, arm)) == 1 else arm
         if figure.hue != "arm":
             name = ", ".join([*([name] if several else []), f"{figure.hue} = {number(value)}"])
         colour_index = colours.get(name, index) if figure.hue == "arm" else index
@@ -77,14 +76,14 @@ def draw(
         facts.sentences.append(f"{name}: {ends}")
     for part, variable in (("reference", panel.reference), ("start", panel.start)):
         if variable:
-            _companion(axes, ds, study, figure, facts, part, variable)
+            _companion(axes, evidence, figure, facts, part, variable)
     facts.legend = texts if len(texts) > 1 or figure.hue != "arm" or called else []
     _scales(axes, figure, curves[0][2] if curves else None)
     return facts
 
 
-def _taken(ds: xr.Dataset, study: Study, variable: str, arm: str, figure: Figure) -> xr.DataArray:
-    array = values(ds, study, variable, arm, figure.options.get("at", {}))
+def _taken(evidence: Evidence, variable: str, arm: str, figure: Figure) -> xr.DataArray:
+    array = evidence.samples(variable, arm, figure.options.get("at", {}))
     hue = () if figure.hue == "arm" else (figure.hue,)
     array = without_lengths_of_one(array, (figure.x, "replicate", *hue))
     for axis in (figure.x, *hue):
@@ -141,13 +140,11 @@ def _stroke(
         axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text)
 
 
-def _companion(
-    axes: Axes, ds: xr.Dataset, study: Study, figure: Figure, facts: Facts, part: str, variable: str
-) -> None:
+def _companion(axes: Axes, evidence: Evidence, figure: Figure, facts: Facts, part: str, variable: str) -> None:
     """Draw the reference (grey) or the value at the start (dotted), once for arms that share it."""
     drawn: list[np.ndarray] = []
     for index, arm in enumerate(facts.arms):
-        array = values(ds, study, variable, arm, figure.options.get("at", {}))
+        array = evidence.samples(variable, arm, figure.options.get("at", {}))
         array = without_lengths_of_one(array, (figure.x, "replicate"))
         x, mean, *_ = _curve(array, figure.x, geometric=False)
         if any(np.array_equal(mean, old, equal_nan=True) for old in drawn):
@@ -160,7 +157,7 @@ def _companion(
         axes.plot(at, mean, **look)
     facts.parts.add(part)
     if part == "reference":
-        facts.reference = str(ds[variable].attrs.get("long_name", "")) or variable
+        facts.reference = str(evidence.ds[variable].attrs.get("long_name", "")) or variable
 
 
 def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:

@@ -10,7 +10,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from moestat.claims.selection import NoAnswerError, at_point
+from moestat.claims import selection
+from moestat.claims.selection import NoAnswerError
 from moestat.rates.estimate import mean_interval
 from moestat.report import style
 from moestat.report.tables import label
@@ -90,7 +91,7 @@ def paired(
 
 def _rows(ds: xr.Dataset, variable: str, x: str, at: Mapping[str, Any]) -> np.ndarray:
     """Return a variable as (points of x, replicates)."""
-    array = at_point(ds, variable, at)
+    array = selection.variable(ds, variable, at)
     array = array.squeeze([d for d in array.dims if d not in (x, "replicate") and array.sizes[d] == 1], drop=True)
     if set(array.dims) != {x, "replicate"}:
         raise NoAnswerError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import textwrap
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +14,12 @@ from matplotlib.transforms import ScaledTranslation
 
 from moestat import rates
 from moestat.claims.counts import chosen
-from moestat.claims.estimates import with_replicates
-from moestat.claims.selection import NoAnswerError, values, without_lengths_of_one
+from moestat.claims.evidence import Evidence, FittedSeries
+from moestat.claims.selection import with_replicates
 from moestat.report import style
-from moestat.report.tables import label, rate_window
+from moestat.report.tables import label
 from moestat.report.typography import mathtext
-from moestat.study.spec import Figure, Panel, Study
+from moestat.study.spec import Figure, Panel
 
 NARROW = 40
 """Panels of fewer characters in width label the decades of a logarithmic axis only: three or more panels in a row."""
@@ -40,14 +39,6 @@ class Facts:
     lines: int = 0
 
 
-def window_for(study: Study, preset: str, loss: str, over: str, arm: str) -> tuple[float, float] | None:
-    """Return the fit window of the first rate that a curve belongs to."""
-    for rate in study.rates:
-        if (rate.loss, rate.over) == (loss, over) and any(fnmatch.fnmatchcase(arm, p) for p in rate.arms):
-            return rate_window(study, preset, rate)
-    return study.presets[preset].window if preset in study.presets else None
-
-
 def geometric(array: xr.DataArray, over: str, level: float = 0.95) -> tuple[np.ndarray, ...]:
     """Return sizes, geometric mean, its t-interval (back from the logs), and how many values enter, per size.
 
@@ -64,16 +55,7 @@ def geometric(array: xr.DataArray, over: str, level: float = 0.95) -> tuple[np.n
     return (sizes[order], *np.array(rows).reshape(-1, 4).T)
 
 
-def draw(
-    axes: Axes,
-    ds: xr.Dataset,
-    study: Study,
-    preset: str,
-    figure: Figure,
-    panel: Panel,
-    colours: dict[str, int],
-    room: int,
-) -> Facts:
+def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, colours: dict[str, int], room: int) -> Facts:
     """Draw one panel, ``room`` characters wide, and return what it shows.
 
     Raises
@@ -81,7 +63,8 @@ def draw(
     NoAnswerError
         If a variable or axis of the panel is not in the results.
     """
-    painter = _Painter(axes, ds, study, preset, figure, panel, room, Facts(arms=chosen(ds, panel.arms)))
+    ds = evidence.ds
+    painter = _Painter(axes, evidence, figure, panel, room, Facts(arms=chosen(ds, panel.arms)))
     arms = painter.facts.arms
     called = [label(ds, arm) for arm in arms]
     for index, (arm, text) in enumerate(zip(arms, called, strict=True)):
@@ -109,9 +92,7 @@ class _Painter:
     """Draws the arms of one panel, one after the other, and writes down what they show."""
 
     axes: Axes
-    ds: xr.Dataset
-    study: Study
-    preset: str
+    evidence: Evidence
     figure: Figure
     panel: Panel
     room: int
@@ -121,9 +102,11 @@ class _Painter:
     def arm(self, arm: str, name: str, number: int, shift: float) -> None:
         """Draw points, fitted line and companions of one arm."""
         facts, over = self.facts, self.figure.x
-        array = self.taken(self.panel.variable, arm)
+        printed = self.panel.predicted.get(arm, self.evidence.facts(self.panel.variable, over, arm).printed)
+        series = self.series(self.panel.variable, arm)
+        array = series.samples
         sizes, mean, low, high, used = geometric(array, over)
-        asked = array.sizes.get("replicate", 1)
+        asked = 1 if series.exact else array.sizes["replicate"]
         known = np.isfinite(mean)
         colour = style.colour(number)
         if not known.any():
@@ -138,33 +121,30 @@ class _Painter:
         self.axes.errorbar(x, mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
         self.axes.plot(x, mean[known], color=colour, linestyle="none", **style.marker(number))
 
-        window = window_for(self.study, self.preset, self.panel.variable, over, arm)
-        fit = rates.fit(with_replicates(array, None), over=over, window=window, draws=0)
+        fit = series.fit
         text = _slope(fit)
         facts.sentences.append(f"{name}: slope {text}, from {mean[known][0]:.3g} to {mean[known][-1]:.3g}")
         _line(self.axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
         if not fit.trusted:
             facts.untrusted.append(f"{name}: {' '.join(fit.reasons)}")
             facts.parts.add("untrusted")
-        if arm in self.panel.predicted:
-            _line(self.axes, fit, self.panel.predicted[arm], color=colour, linestyle="--", linewidth=1.0)
+        if printed is not None:
+            _line(self.axes, fit, printed, color=colour, linestyle="--", linewidth=1.0)
             facts.parts.add("predicted")
-            text += f" (paper\N{NO-BREAK SPACE}{self.panel.predicted[arm]:g})"
+            text += f" (paper\N{NO-BREAK SPACE}{printed:g})"
         self.entry(f"{name}: {text}", number, linestyle="-")
         if self.panel.start:
-            where, level, *_ = geometric(self.taken(self.panel.start, arm), over)
+            where, level, *_ = geometric(self.series(self.panel.start, arm).samples, over)
             self.axes.plot(where, level, color=colour, linestyle=":", linewidth=1.1)
             facts.parts.add("start")
         if self.panel.reference:
             self.reference(arm)
 
-    def taken(self, variable: str, arm: str) -> xr.DataArray:
-        """Return a variable of an arm over the sizes and replicates."""
-        array = values(self.ds, self.study, variable, arm, self.figure.options.get("at", {}))
-        array = without_lengths_of_one(array, (self.figure.x, "replicate"))
-        if self.figure.x not in array.dims:
-            raise NoAnswerError(f"The variable {variable!r} has no axis {self.figure.x!r}.")
-        return array
+    def series(self, variable: str, arm: str) -> FittedSeries:
+        """Return the fitted series of a variable, in the window of the panel's loss."""
+        over = self.figure.x
+        window = self.evidence.facts(self.panel.variable, over, arm).window
+        return self.evidence.series(variable, over, arm, self.figure.options.get("at", {}), window=window)
 
     def entry(self, text: str, number: int, **look: Any) -> None:
         """Add an entry of the legend, with line and marker."""
@@ -174,13 +154,13 @@ class _Painter:
     def reference(self, arm: str) -> None:
         """Draw the reference of an arm, once for arms that share it."""
         name = self.panel.reference
-        sizes, level, *_ = geometric(self.taken(name, arm), self.figure.x)
+        sizes, level, *_ = geometric(self.series(name, arm).samples, self.figure.x)
         if not np.isfinite(level).any() or any(np.array_equal(level, old, equal_nan=True) for old in self.references):
             return
         self.references.append(level)
         self.axes.plot(sizes, level, color=style.REFERENCE, linewidth=1.6, zorder=1.5)
-        told = str(self.ds[name].attrs.get("long_name", ""))
-        self.facts.reference = told or ("Fisher line" if name.startswith("fisher") else name)
+        long_name = str(self.evidence.ds[name].attrs.get("long_name", ""))
+        self.facts.reference = long_name or ("Fisher line" if name.startswith("fisher") else name)
         self.facts.parts.add("reference")
 
 

@@ -13,16 +13,25 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from moestat.claims.verdicts import verdict_of
 from moestat.report import typography
 from moestat.report.views import View
 
 VERDICT_STYLES = {
     "supported": "bold green",
+    "no counterexample": "bold green",
     "not supported": "bold red",
+    "refuted": "bold red",
     "inconclusive": "bold yellow",
     "not run": "dim",
 }
-SYMBOLS = {"supported": "\N{CHECK MARK}", "not supported": "\N{MULTIPLICATION X}", "inconclusive": "?"}
+SYMBOLS = {
+    "supported": "\N{CHECK MARK}",
+    "no counterexample": "\N{CHECK MARK}",
+    "not supported": "\N{MULTIPLICATION X}",
+    "refuted": "\N{MULTIPLICATION X}",
+    "inconclusive": "?",
+}
 """A sign beside each verdict, so that colour is never the only one."""
 
 
@@ -36,9 +45,9 @@ def rich(view: View) -> Group:
         table.add_column(
             column,
             justify="right" if column in view.numeric else "left",
-            no_wrap=column in view.numeric or column == "verdict",
+            no_wrap=column in view.numeric,
             overflow="fold",
-            min_width=13 if column == "verdict" else 18 if column == view.columns[0] else None,
+            min_width=18 if column == "verdict" else 18 if column == view.columns[0] else None,
             ratio=1 if wide else None,
         )
     for heading, rows in _grouped(view):
@@ -46,7 +55,10 @@ def rich(view: View) -> Group:
             table.add_section()
             table.add_row(Text(heading, style="bold italic"), *[""] * (len(view.columns) - 1))
         for row in rows:
-            cells = [Text(c, style=VERDICT_STYLES.get(c, "")) for c in row]
+            cells = [
+                Text(cell, style=VERDICT_STYLES.get(verdict_of(cell), "") if column == "verdict" else "")
+                for column, cell in zip(view.columns, row, strict=True)
+            ]
             table.add_row(*cells)
     return Group(table, *(Text(note, style="dim") for note in view.notes))
 
@@ -92,9 +104,10 @@ def html(view: View, *, links: Mapping[tuple[str, ...], str] | None = None) -> M
     return Markup(template.render(view=view, grouped=_grouped(view), linked=linked))
 
 
-def chip(verdict: str, number: int | None = None) -> Markup:
+def chip(wording: str, number: int | None = None) -> Markup:
     """Return a verdict, or how many there are of it, as a coloured word with a sign."""
-    words = verdict if number is None else f"{number} {verdict}"
+    words = wording if number is None else f"{number} {wording}"
+    verdict = verdict_of(wording)
     sign = Markup('<span aria-hidden="true">{}</span> ').format(SYMBOLS[verdict]) if verdict in SYMBOLS else ""
     return Markup('<span class="verdict {}">{}{}</span>').format(verdict.replace(" ", "-"), sign, words)
 

@@ -160,9 +160,11 @@ def save(figure: Figure, *, title: str = "", description: str = "") -> dict[str,
     out = {}
     with look():
         figure.draw_without_rendering()  # the layout is found once, for all formats
-        figure.set_layout_engine("none")
-        for ending, facts in metadata.items():
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=ending, dpi=DPI, metadata=facts)
-            out[ending] = buffer.getvalue()
+        # the engine "none" would be a placeholder, for which every format is drawn twice
+        with mpl.rc_context({"figure.constrained_layout.use": False}):
+            figure.set_layout_engine(None)
+            for ending, facts in metadata.items():
+                buffer = io.BytesIO()
+                Figure.savefig(figure, buffer, format=ending, dpi=DPI, metadata=facts)
+                out[ending] = buffer.getvalue()
     return out

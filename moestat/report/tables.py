@@ -11,15 +11,15 @@ import pandas as pd
 import xarray as xr
 from scipy import stats
 
-from moestat import rates as log_log
-from moestat.claims.counts import chosen, count
-from moestat.claims.estimates import proportion_interval, with_replicates
-from moestat.claims.selection import NoAnswerError, values
-from moestat.claims.verdicts import COLUMNS, Verdict, judged
+from moestat.claims.counts import chosen
+from moestat.claims.estimates import proportion_interval
+from moestat.claims.evidence import Evidence, FittedSeries
+from moestat.claims.selection import NoAnswerError
+from moestat.claims.verdicts import COLUMNS, Verdict
 from moestat.rounding import number
 from moestat.runner.results import BINARY
 from moestat.status import Status
-from moestat.study.spec import Rate, Study
+from moestat.study.spec import Rate
 
 DIAGNOSTICS = {
     "iterations": "iterations",
@@ -37,8 +37,8 @@ RATE_HEAD = ("arm", "label", "loss", "over", "slope", "ci_low", "ci_high", "trus
 METHODS = ("ols", "wls", "last_half", "curvature")
 
 
-def rates(ds: xr.Dataset, study: Study, preset: str, *, level: float = 0.95) -> pd.DataFrame:
-    """Fit every rate of a study.
+def rates(evidence: Evidence) -> pd.DataFrame:
+    """Tabulate every rate of a study.
 
     Returns
     -------
@@ -48,17 +48,17 @@ def rates(ds: xr.Dataset, study: Study, preset: str, *, level: float = 0.95) -> 
     """
     rows = [
         row
-        for rate in study.rates
-        for arm in chosen(ds, rate.arms)
-        for row in _rate_rows(ds, study, preset, rate, arm, level)
+        for rate in evidence.study.rates
+        for arm in chosen(evidence.ds, rate.arms)
+        for row in _rate_rows(evidence, rate, arm)
     ]
     table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(RATE_HEAD))
-    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, ds.dims)) - {"arm"}]
+    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, evidence.ds.dims)) - {"arm"}]
     return table
 
 
-def parameters(ds: xr.Dataset, study: Study, preset: str, *, level: float = 0.95) -> pd.DataFrame:
-    """Fit the rate of every block of the parameters that a study lists.
+def parameters(evidence: Evidence) -> pd.DataFrame:
+    """Tabulate the rate of every block of the parameters that a study lists.
 
     Returns
     -------
@@ -68,32 +68,26 @@ def parameters(ds: xr.Dataset, study: Study, preset: str, *, level: float = 0.95
         do not have.
     """
     rows = []
-    for entry in study.parameters:
-        rate = Rate(loss=entry.loss, over=entry.over, arms=entry.arms, window=entry.window, bound=None)
+    for entry in evidence.study.parameters:
+        rate = Rate.model_validate({key: getattr(entry, key) for key in ("loss", "over", "arms", "window")})
         head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
-        for arm in chosen(ds, entry.arms):
-            if not _has_atoms(ds, study, entry.loss, arm):
+        for arm in chosen(evidence.ds, entry.arms):
+            if not _has_atoms(evidence, entry.loss, arm):
                 continue
             exponent = next((v for k, v in entry.predicted.items() if fnmatch.fnmatchcase(arm, k)), np.nan)
-            rows += [head | row | {"predicted": exponent} for row in _rate_rows(ds, study, preset, rate, arm, level)]
+            rows += [head | row | {"predicted": exponent} for row in _rate_rows(evidence, rate, arm)]
     table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["block", "role", "atoms", *RATE_HEAD])
-    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, ds.dims)) - {"arm"}]
+    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, evidence.ds.dims)) - {"arm"}]
     return table
 
 
-def _has_atoms(ds: xr.Dataset, study: Study, loss: str, arm: str) -> bool:
+def _has_atoms(evidence: Evidence, loss: str, arm: str) -> bool:
     """Tell whether most fits of an arm have atoms of a kind: the error of the others is NaN or zero."""
     try:
-        found = values(ds, study, loss, arm).values
+        errors = evidence.samples(loss, arm).values
     except NoAnswerError:
         return False
-    return bool(np.mean(np.isfinite(found) & (found > 0)) > 0.5)
-
-
-def rate_window(study: Study, preset: str, rate: Rate) -> tuple[float, float] | None:
-    """Return the fit window of a rate: the preset's replaces the rate's own."""
-    replaced = study.presets[preset].window if preset in study.presets else None
-    return rate.window if replaced is None else replaced
+    return bool(np.mean(np.isfinite(errors) & (errors > 0)) > 0.5)
 
 
 def label(ds: xr.Dataset, arm: str) -> str:
@@ -103,98 +97,70 @@ def label(ds: xr.Dataset, arm: str) -> str:
     return str(ds["arm_label"].values[list(map(str, ds["arm"].values)).index(arm)]) or arm
 
 
-def _rate_rows(ds: xr.Dataset, study: Study, preset: str, rate: Rate, arm: str, level: float) -> list[dict[str, Any]]:
-    window = rate_window(study, preset, rate)
-    head = {"arm": arm, "label": label(ds, arm), "loss": rate.loss, "over": rate.over}
+def _rate_rows(evidence: Evidence, rate: Rate, arm: str) -> list[dict[str, Any]]:
+    replaced = evidence.study.presets[evidence.preset].window if evidence.preset in evidence.study.presets else None
+    window = rate.window if replaced is None else replaced
+    head = {"arm": arm, "label": label(evidence.ds, arm), "loss": rate.loss, "over": rate.over}
     try:
-        array = values(ds, study, rate.loss, arm)
+        array = evidence.samples(rate.loss, arm)
         if rate.over not in array.dims:
             raise NoAnswerError(f"The variable {rate.loss!r} has no axis {rate.over!r}.")
     except NoAnswerError as error:
         return [head | {"slope": np.nan, "ci_low": np.nan, "ci_high": np.nan, "trusted": False, "why": str(error)}]
+    facts = evidence.facts(rate.loss, rate.over, arm)
+    printed = facts.printed if facts.claimed is None else facts.claimed
     extra = [str(d) for d in array.dims if d not in (rate.over, "replicate")]
     rows = []
     for point in _points(array, extra):
-        one = array.sel(point)
-        counts = count(ds, study, [arm], point, (rate.over, window))
+        counts = evidence.count([arm], point, (rate.over, window))
         row = head | point
         try:
-            fit = log_log.fit(with_replicates(one, None), over=rate.over, window=window, level=level)
+            series = evidence.series(rate.loss, rate.over, arm, point, window=window)
         except ValueError as error:
-            fit, why = None, [str(error)[:1].upper() + str(error)[1:]]
-        if fit is not None:
+            why, notes = [str(error)[:1].upper() + str(error)[1:]], ""
+        else:
+            fit = series.fit
             row |= {"slope": fit.slope, "ci_low": fit.low, "ci_high": fit.high, "se": fit.rate.se}
-            row |= {"predicted": predicted(study, preset, rate, arm), "bound": rate.bound}
-            row |= _companions(ds, study, rate, arm, point, window, one, level)
+            row |= {"predicted": np.nan if printed is None else printed, "bound": rate.bound}
+            row |= _companions(evidence, rate, arm, point, series)
             for method in METHODS:
-                found = getattr(fit, method)
-                row |= {method: found.value, f"{method}_low": found.low, f"{method}_high": found.high}
-            row |= {"bootstrap_low": fit.bootstrap[0], "bootstrap_high": fit.bootstrap[1], "level": level}
+                other = getattr(fit, method)
+                row |= {method: other.value, f"{method}_low": other.low, f"{method}_high": other.high}
+            low, high = series.bootstrap
+            row |= {"bootstrap_low": low, "bootstrap_high": high, "level": fit.level}
             row |= {"window_low": np.nan, "window_high": np.nan}
             if window is not None:
                 row |= {"window_low": window[0], "window_high": window[1]}
             sizes = fit.sizes if fit.sizes.size else np.array([np.nan])
             row |= {"first": sizes[0], "last": sizes[-1], "sizes": fit.sizes.size}
             row |= {"replicates": array.sizes.get("replicate", 0), "complete": fit.complete}
-            why = list(fit.reasons)
+            why, notes = list(fit.reasons), " ".join(fit.notes)
         row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
-        row |= {"trusted": not why, "why": " ".join(why), "notes": " ".join(fit.notes) if fit is not None else ""}
-        rows.append(row)
+        rows.append(row | {"trusted": not why, "why": " ".join(why), "notes": notes})
     return rows
 
 
-def predicted(study: Study, preset: str, rate: Rate, arm: str) -> float:
-    """Return the slope that the paper gives for a rate, from the claims or else from the figures; NaN if none."""
-    for claim in judged(study, preset):
-        if (claim.kind, claim.variable, claim.over, claim.arm) == ("slope", rate.loss, rate.over, arm):
-            try:
-                return float(claim.predicted)
-            except ValueError:  # the prediction is a text
-                continue
-    for figure in study.figures:
-        for panel in figure.panels:
-            if figure.kind == "rates" and panel.variable == rate.loss and arm in panel.predicted:
-                return panel.predicted[arm]
-    return float("nan")
-
-
-def companions(study: Study, loss: str) -> dict[str, str]:
-    """Return the variables that are drawn beside a loss: its reference and its value at the start."""
-    found = {"reference": f"fisher_{loss}", "start": f"start_{loss}"}
-    for figure in study.figures:
-        for panel in figure.panels:
-            if panel.variable == loss:
-                found |= {k: v for k, v in (("reference", panel.reference), ("start", panel.start)) if v}
-    return found
-
-
 def _companions(
-    ds: xr.Dataset,
-    study: Study,
-    rate: Rate,
-    arm: str,
-    point: Mapping[str, Any],
-    window: tuple[float, float] | None,
-    loss: xr.DataArray,
-    level: float,
+    evidence: Evidence, rate: Rate, arm: str, point: Mapping[str, Any], series: FittedSeries
 ) -> dict[str, float]:
     """Slopes of the reference and of the loss at the start, and the loss relative to the reference at the last size."""
     out = {"reference_slope": np.nan, "ratio_to_reference": np.nan, "start_slope": np.nan}
-    for role, name in companions(study, rate.loss).items():
+    facts = evidence.facts(rate.loss, rate.over, arm)
+    for role, name in (("reference", facts.reference), ("start", facts.start)):
         try:
-            array = values(ds, study, name, arm)
+            array = evidence.samples(name, arm)
+            if set(array.dims) - {rate.over, "replicate", *point}:
+                continue
+            place = {axis: value for axis, value in point.items() if axis in array.dims}
+            companion = evidence.series(name, rate.over, arm, place, window=series.window)
         except NoAnswerError:
             continue
-        array = array.sel({k: v for k, v in point.items() if k in array.dims})
-        if set(array.dims) - {rate.over, "replicate"} or rate.over not in array.dims:
-            continue
-        fit = log_log.fit(with_replicates(array, None), over=rate.over, window=window, level=level, draws=0)
-        out[f"{role}_slope"] = fit.slope
-        if role == "reference" and fit.sizes.size:
-            here = {rate.over: fit.sizes[-1]}
-            there = loss.sel(here).values
-            logs = np.log(there[np.isfinite(there) & (there > 0)])
-            level_there = float(array.sel(here).mean())
+        out[f"{role}_slope"] = companion.fit.slope
+        if role == "reference" and companion.fit.sizes.size:
+            here = {rate.over: companion.fit.sizes[-1]}
+            losses = series.samples.sel(here).values
+            logs = np.log(losses[np.isfinite(losses) & (losses > 0)])
+            level_there = float(companion.samples.sel(here).mean())
             if logs.size and level_there > 0:
                 out["ratio_to_reference"] = float(np.exp(logs.mean())) / level_there
     return out
@@ -209,12 +175,13 @@ def _points(array: xr.DataArray, dims: Sequence[str]) -> list[dict[str, Any]]:
     return points
 
 
-def summaries(ds: xr.Dataset, study: Study, *, level: float = 0.95) -> pd.DataFrame:
+def summaries(evidence: Evidence, *, level: float = 0.95) -> pd.DataFrame:
     """Return mean and interval of every summary variable per arm and point of the grid (and of its own dimensions).
 
     A number's interval is the t-interval over replicates; that of a truth value is the exact one of a proportion.
     """
-    tables = [_summary(ds, study, name, arm, level) for name in study.summaries for arm in chosen(ds, ["*"])]
+    arms = chosen(evidence.ds, ["*"])
+    tables = [_summary(evidence, name, arm, level) for name in evidence.study.summaries for arm in arms]
     tables = [table for table in tables if len(table)]
     columns = ["variable", "arm", "label", "mean", "ci_low", "ci_high", "sd", "median", "replicates", "lost"]
     if not tables:
@@ -226,9 +193,10 @@ def summaries(ds: xr.Dataset, study: Study, *, level: float = 0.95) -> pd.DataFr
     return table
 
 
-def _summary(ds: xr.Dataset, study: Study, name: str, arm: str, level: float) -> pd.DataFrame:
+def _summary(evidence: Evidence, name: str, arm: str, level: float) -> pd.DataFrame:
+    ds = evidence.ds
     try:
-        array = values(ds, study, name, arm)
+        array = evidence.samples(name, arm)
     except NoAnswerError:
         return pd.DataFrame()
     exact = "replicate" not in array.dims
@@ -237,26 +205,26 @@ def _summary(ds: xr.Dataset, study: Study, name: str, arm: str, level: float) ->
     array = array.transpose(*dims, "replicate")
     samples = array.values.reshape(-1, array.sizes["replicate"])
     kept = np.isfinite(samples)
-    numbers = kept.sum(axis=1)
+    used = kept.sum(axis=1)
     filled = np.where(kept, samples, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(numbers > 0, filled.sum(axis=1) / numbers, np.nan)
+        mean = np.where(used > 0, filled.sum(axis=1) / used, np.nan)
         squares = np.where(kept, (samples - mean[:, None]) ** 2, 0.0).sum(axis=1)
-        sd = np.where(numbers > 1, np.sqrt(squares / (numbers - 1)), np.nan)
-        half = stats.t.ppf(0.5 + level / 2, np.maximum(numbers - 1, 1)) * sd / np.sqrt(numbers)
+        sd = np.where(used > 1, np.sqrt(squares / (used - 1)), np.nan)
+        half = stats.t.ppf(0.5 + level / 2, np.maximum(used - 1, 1)) * sd / np.sqrt(used)
     low, high = (mean, mean) if exact else (mean - half, mean + half)
     if array.attrs.get(BINARY):
-        ends = [proportion_interval(int(k), int(n), level) for k, n in zip(filled.sum(axis=1), numbers, strict=True)]
+        ends = [proportion_interval(int(k), int(n), level) for k, n in zip(filled.sum(axis=1), used, strict=True)]
         low, high = np.array(ends).reshape(-1, 2).T
     median = [float(np.median(row[ok])) if ok.any() else np.nan for row, ok in zip(samples, kept, strict=True)]
     table = pd.DataFrame(_points(array, dims))
     if not dims:
         table = pd.DataFrame(index=range(1))
     table = table.assign(variable=name, arm=arm, label=label(ds, arm), mean=mean, ci_low=low, ci_high=high, sd=sd)
-    table = table.assign(median=median, replicates=numbers, lost=samples.shape[1] - numbers)
+    table = table.assign(median=median, replicates=used, lost=samples.shape[1] - used)
     # a variable with dimensions of its own may be padded with NaN; only a point of the grid is missed when it is empty
     own = set(dims) - set(map(str, ds["status"].dims))
-    return table[numbers > 0] if own else table
+    return table[used > 0] if own else table
 
 
 def claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -264,12 +232,12 @@ def claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     return pd.DataFrame([verdict.row() for verdict in verdicts], columns=list(COLUMNS))
 
 
-def statuses(ds: xr.Dataset, study: Study) -> pd.DataFrame:
+def statuses(evidence: Evidence) -> pd.DataFrame:
     """Count how the runs of every arm ended; one column per status, zeros included, and a last row with the sums."""
     rows = []
-    for arm in chosen(ds, ["*"]):
-        counts = count(ds, study, [arm])
-        row: dict[str, Any] = {"arm": arm, "label": label(ds, arm), "runs": counts.replicates}
+    for arm in chosen(evidence.ds, ["*"]):
+        counts = evidence.count([arm])
+        row: dict[str, Any] = {"arm": arm, "label": label(evidence.ds, arm), "runs": counts.replicates}
         row |= {status.name.lower(): counts.by_status.get(status, 0) for status in Status}
         rows.append(row | {"missing": counts.missing, "failed": counts.failed, "not_converged": counts.not_converged})
     table = pd.DataFrame(rows)
@@ -277,7 +245,7 @@ def statuses(ds: xr.Dataset, study: Study) -> pd.DataFrame:
     return pd.concat([table, pd.DataFrame([total])], ignore_index=True)
 
 
-def failures(ds: xr.Dataset, study: Study) -> pd.DataFrame:
+def failures(ds: xr.Dataset) -> pd.DataFrame:
     """Return what the runs that did not converge said: per arm, status and message how many, and one of them."""
     columns = ["arm", "label", "status", "message", "runs", "example"]
     status = ds["status"].transpose("arm", ..., "replicate")
@@ -300,17 +268,22 @@ def failures(ds: xr.Dataset, study: Study) -> pd.DataFrame:
     return table.sort_values("runs", ascending=False, kind="stable", ignore_index=True)
 
 
-def diagnostics(ds: xr.Dataset, study: Study) -> pd.DataFrame:
+def diagnostics(evidence: Evidence) -> pd.DataFrame:
     """Return median and range of the diagnostics that the results hold, per arm, over the runs that have values."""
     rows = []
     for name, about in DIAGNOSTICS.items():
-        for arm in chosen(ds, ["*"]):
+        for arm in chosen(evidence.ds, ["*"]):
             try:
-                array = values(ds, study, name, arm).values
+                array = evidence.samples(name, arm).values
             except NoAnswerError:
                 continue
             array = array[np.isfinite(array)]
             if array.size:
-                row = {"arm": arm, "label": label(ds, arm), "diagnostic": about, "median": float(np.median(array))}
+                row = {
+                    "arm": arm,
+                    "label": label(evidence.ds, arm),
+                    "diagnostic": about,
+                    "median": float(np.median(array)),
+                }
                 rows.append(row | {"smallest": float(array.min()), "largest": float(array.max())})
     return pd.DataFrame(rows, columns=["arm", "label", "diagnostic", "median", "smallest", "largest"])

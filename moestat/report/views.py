@@ -9,11 +9,22 @@ from typing import Any
 
 import pandas as pd
 
-from moestat.claims.verdicts import VERDICTS
+from moestat.claims import verdicts
 from moestat.rounding import estimate, number
 from moestat.status import Status
 
-CLAIM_COLUMNS = ("claim", "source", "statement", "predicted", "estimate", "verdict", "why")
+CLAIM_COLUMNS = (
+    "claim",
+    "source",
+    "origin",
+    "bearing",
+    "scale",
+    "statement",
+    "predicted",
+    "estimate",
+    "verdict",
+    "why",
+)
 
 
 @dataclass(frozen=True)
@@ -173,16 +184,16 @@ def claims(table: pd.DataFrame, *, columns: tuple[str, ...] = CLAIM_COLUMNS) -> 
     rows = []
     for row in table.to_dict("records"):
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
-        if value and row["ci_low"] == row["ci_high"]:
-            interval = "(exact)"
+        interval = "" if row["ci_low"] == row["ci_high"] else interval
         shown = row | {"predicted": _number(row["predicted"]), "estimate": f"{value} {interval}".strip()}
+        shown |= {"verdict": row["wording"], "says": f"{row['origin']}, {row['bearing']}"}
         rows.append(tuple(str(shown[c]) for c in columns))
     return View("Claims", columns, rows)
 
 
 def tally(table: pd.DataFrame) -> str:
     """Return how many claims got which verdict: ``3 supported, 1 not supported, 0 inconclusive``."""
-    return ", ".join(f"{int((table['verdict'] == word).sum())} {word}" for word in VERDICTS)
+    return ", ".join(f"{count} {word}" for word, count in verdicts.tally(table["verdict"]).items())
 
 
 def summaries(table: pd.DataFrame) -> View:

@@ -14,9 +14,11 @@ from rich.text import Text
 
 from moestat import files
 from moestat.claims import verdicts
-from moestat.claims.counts import count
-from moestat.report import captions, figures, html, render, style, tables, views
+from moestat.claims.evidence import Evidence
+from moestat.claims.sealed import judge_sealed
+from moestat.report import captions, figures, html, ledger, render, style, tables, views
 from moestat.report.html import Drawn, Tables
+from moestat.study import seal
 from moestat.study.spec import Figure, Study
 
 
@@ -68,9 +70,9 @@ class ClaimsTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Show statements where there is room, and the reason where more than the interval stands in the way."""
-        columns = ("claim", "predicted", "estimate", "verdict")
+        columns = ("claim", "says", "predicted", "estimate", "verdict")
         if options.max_width >= 120:
-            columns = ("claim", "statement", "predicted", "estimate", "verdict")  # type: ignore[assignment]
+            columns = ("claim", "says", "statement", "predicted", "estimate", "verdict")  # type: ignore[assignment]
         yield render.rich(views.claims(self.claims, columns=columns))
         for row in self.claims.to_dict("records"):
             if row["verdict"] == "inconclusive" and verdicts.ACROSS not in row["why"]:
@@ -100,55 +102,59 @@ def write_outputs(
         What made the results: shown in the report under its keys. ``study``, ``date``, ``command``,
         ``moestat_version``, ``accepted_stale`` and ``notes`` have their own places.
     """
-    judgements = verdicts.judge(dataset, study, preset)
-    found = Tables(
-        rates=tables.rates(dataset, study, preset),
-        parameters=tables.parameters(dataset, study, preset),
-        summaries=tables.summaries(dataset, study),
-        statuses=tables.statuses(dataset, study),
-        failures=tables.failures(dataset, study),
-        diagnostics=tables.diagnostics(dataset, study),
+    evidence = Evidence(dataset, study, preset)
+    before = {row["claim"]: row["wording"] for row in ledger.read_claims(folder / "claims.csv") or []}
+    judgements, changes = judge_sealed(evidence, seal.read(folder), before)
+    shown_tables = Tables(
+        rates=tables.rates(evidence),
+        parameters=tables.parameters(evidence),
+        summaries=tables.summaries(evidence),
+        statuses=tables.statuses(evidence),
+        failures=tables.failures(dataset),
+        diagnostics=tables.diagnostics(evidence),
     )
     judged = tables.claims(judgements)
     _write(folder, "claims.csv", judged.to_csv(index=False))
     _write(
         folder, "claims.tex", render.latex(views.claims(judged, columns=views.CLAIM_COLUMNS[:-1]), label="tab:claims")
     )
-    _write(folder, "rates.csv", found.rates.to_csv(index=False))
-    if len(found.rates):
-        parts = views.rates_by_loss(found.rates)
+    _write(folder, "rates.csv", shown_tables.rates.to_csv(index=False))
+    if len(shown_tables.rates):
+        parts = views.rates_by_loss(shown_tables.rates)
         _write(folder, "rates.tex", "\n".join(render.latex(v, label=f"tab:rates-{i}") for i, v in enumerate(parts, 1)))
-    if len(found.parameters):
-        shown = views.parameters(found.parameters)
-        _write(folder, "parameters.csv", found.parameters.to_csv(index=False))
+    if len(shown_tables.parameters):
+        shown = views.parameters(shown_tables.parameters)
+        _write(folder, "parameters.csv", shown_tables.parameters.to_csv(index=False))
         _write(folder, "parameters.tex", render.latex(shown, label="tab:parameters"))
         _write(folder, "parameters.txt", render.text(shown))
-    if len(found.summaries):
-        _write(folder, "summaries.csv", found.summaries.to_csv(index=False))
+    if len(shown_tables.summaries):
+        _write(folder, "summaries.csv", shown_tables.summaries.to_csv(index=False))
     drawn = [
-        _draw(dataset, study, preset, figure, "figure" if position == 0 else figure.name, folder)
+        _draw(evidence, figure, "figure" if position == 0 else figure.name, folder)
         for position, figure in enumerate(study.figures)
     ]
-    page = html.report(dataset, study, preset, found, judgements, drawn, provenance)
+    notes = provenance.get("notes") or []
+    notes = [*(notes.splitlines() if isinstance(notes, str) else notes), *changes]
+    page = html.report(evidence, shown_tables, judgements, drawn, {**provenance, "notes": notes})
     _write(folder, "report.html", page)
     if (folder.parent.name, folder.name) == (provenance.get("study"), preset):
         _write(folder.parent.parent, "index.html", html.index(folder.parent.parent))
     problems = [f"Figure {figure.name} could not be drawn: {figure.problem}" for figure in drawn if figure.problem]
-    counts = count(dataset, study)
+    counts = evidence.count()
     runs = f"{counts.replicates} runs: {counts}"
-    return Report(folder, found.rates, found.summaries, judged, found.statuses, problems, runs)
+    return Report(folder, shown_tables.rates, shown_tables.summaries, judged, shown_tables.statuses, problems, runs)
 
 
-def _draw(ds: xr.Dataset, study: Study, preset: str, figure: Figure, name: str, folder: Path) -> Drawn:
+def _draw(evidence: Evidence, figure: Figure, name: str, folder: Path) -> Drawn:
     """Draw one figure and write its files."""
     try:
-        canvas, facts = figures.draw(ds, study, preset, figure)
+        canvas, facts = figures.draw_evidence(evidence, figure)
     except figures.FigureError as error:
         return Drawn(name, problem=str(error))
-    caption = captions.caption(ds, study, preset, figure, facts)
-    titles = [panel.title for panel in figures.panels_of(ds, study, figure)] if facts else []
+    caption = captions.caption(evidence, figure, facts)
+    titles = [panel.title for panel in figures.panels_of(evidence.ds, evidence.study, figure)] if facts else []
     alternative = captions.alternative(figure, facts, titles)
-    saved = style.save(canvas, title=figure.title or study.title, description=caption)
+    saved = style.save(canvas, title=figure.title or evidence.study.title, description=caption)
     for ending, content in saved.items():
         files.write(folder / f"{name}.{ending}", content, durable=False)
     _write(folder, f"{name}.caption.txt", caption + "\n")

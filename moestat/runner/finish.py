@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from moestat import fingerprint
 from moestat.runner import manifest, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
+from moestat.study import seal
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,9 +46,9 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
     provenance = describe(request, made, scan, code, result)
     dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
     dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}
-    results.write(root, dataset)
-    extra = {"state": "collected", "notes": result.notes, "tally": result.tally, "updated": provenance["date"]}
-    manifest.write(root, manifest.describe(request, made, scan, code, extra))
+    extra: dict[str, Any] = {"results_sha256": results.write(root, dataset)}
+    extra |= {"state": "collected", "notes": result.notes, "tally": result.tally, "updated": provenance["date"]}
+    manifest.write(root, manifest.describe(root, request, made, scan, code, extra))
     result.dataset = dataset
     if request.report and report is not None:
         result.report = report(result, provenance)
@@ -56,6 +58,7 @@ def describe(request: Request, made: Plan, scan: store.Scan, code: Mapping[str, 
     """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
     study = made.study_file.study
     versions = manifest.versions()
+    sealed = seal.read(result.folder)
     return {
         "title": study.title,
         "study": made.study_file.name,
@@ -65,10 +68,16 @@ def describe(request: Request, made: Plan, scan: store.Scan, code: Mapping[str, 
         "experiment": made.module_name,
         "seed": made.seed,
         "command": request.command(part=False),
+        "set": [
+            f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in request.settings.items()
+        ],
         "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
         "moestat_version": versions["moestat"],
         "code": fingerprint.digest(code),
+        "rules": sealed.digest if sealed is not None else "",
+        "rules_sealed": sealed.date if sealed is not None else "",
+        "problem": [f"{key}={text}" for key, text in seal.problem(study, made.preset_name).items()],
         **{f"count_{key}": value for key, value in result.tally.items()},
         "accepted_stale": list(scan.accepted),
         "notes": list(result.notes),

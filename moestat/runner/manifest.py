@@ -15,6 +15,7 @@ from moestat import __version__, files
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.runner.store import Scan
+from moestat.study import seal
 
 NAME = "manifest.json"
 
@@ -32,10 +33,11 @@ def versions() -> dict[str, str]:
 
 
 def describe(
-    request: Request, plan: Plan, scan: Scan, code: Mapping[str, str], extra: Mapping[str, Any]
+    root: Path, request: Request, plan: Plan, scan: Scan, code: Mapping[str, str], extra: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the manifest of a folder."""
+    """Return the manifest of the folder ``root``."""
     cells = []
+    sealed = seal.read(root)
     for planned in plan.cells:
         entries = scan.usable.get(planned.digest, [])
         cells.append(
@@ -62,6 +64,7 @@ def describe(
         "versions": versions(),
         "executable": sys.executable,
         "code": dict(code),
+        "rules": sealed.digest if sealed is not None else "",
         "accepted_stale": list(scan.accepted),
         "quarantined": list(scan.quarantined),
         "cells": cells,

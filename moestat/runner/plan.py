@@ -156,6 +156,7 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
             f"{where}: {len(arms)} arms x {points} grid points x {replicates} replicates are more than the "
             f"{MOST_ROWS} rows that one dataset is made for; lower presets.{preset_name}.replicates or --replicates"
         )
+    _refuse_settings_of_arms(where, arms, overrides)
     module_name = experiments.resolve(study_file)
     module = experiments.load(module_name, where)
     seed = study.seed if overrides.seed is None else overrides.seed
@@ -175,6 +176,18 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
         replicates=replicates,
         block=block,
     )
+
+
+def _refuse_settings_of_arms(where: str, arms: Sequence[Arm], overrides: Overrides) -> None:
+    """Refuse ``--set`` of a setting in which arms differ: their names would lie, and claims compare equal arms."""
+    for key in overrides.settings:
+        own = {json.dumps(arm.settings.get(key), sort_keys=True, default=str) for arm in arms}
+        if len(own) > 1:
+            names = listed([arm.name for arm in arms if key in arm.settings])
+            raise InputError(
+                f"--set {key}: the arms of {where} differ in {key}, which {names} set themselves, so they cannot "
+                "have one value; change the arms in a study file of your own, or choose a preset without them"
+            )
 
 
 def _axes(study_file: StudyFile, preset_name: str, preset: Preset, overrides: Overrides) -> dict[str, tuple[Any, ...]]:

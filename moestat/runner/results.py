@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,17 @@ NOT_COMPUTED = -1
 """Status of a replicate that nothing was computed for."""
 BINARY = "binary"
 """Attribute of the values that were truth values before they became 0 and 1."""
-LISTS = ("accepted_stale", "notes")
+LISTS = ("accepted_stale", "notes", "problem", "set")
 
 
-def write(root: Path, dataset: xr.Dataset) -> Path:
-    """Put the dataset in place as netCDF.
+def write(root: Path, dataset: xr.Dataset) -> str:
+    """Put the dataset in place as netCDF, and return the SHA-256 of the file.
 
     The file is made in memory: HDF5 that meets a full disk leaves half a file and an object that cannot be closed.
     """
-    path = root / NAME
-    files.write(path, bytes(dataset.to_netcdf(engine="h5netcdf")))
-    return path
+    content = bytes(dataset.to_netcdf(engine="h5netcdf"))
+    files.write(root / NAME, content)
+    return hashlib.sha256(content).hexdigest()
 
 
 def provenance(dataset: xr.Dataset) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any
 from moestat import files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
 from moestat.experiment import code_version
-from moestat.runner import experiments, lock, manifest, plan, pool, store, worker
+from moestat.runner import experiments, lock, manifest, needs, plan, pool, store, worker
 from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
 from moestat.runner.finish import Reporter, Result, finish
 from moestat.runner.progress import Estimate, Progress
@@ -27,7 +27,7 @@ from moestat.sentences import listed
 from moestat.source.graph import NoCodeError
 from moestat.source.loaded import edited
 from moestat.status import Status
-from moestat.study import load
+from moestat.study import load, seal
 
 SHOWN = 3  # exceptions that are shown while a study runs
 
@@ -55,7 +55,14 @@ def make_plan(request: Request) -> plan.Plan:
     """
     os.environ["MOESTAT_OUTPUTS"] = str(request.out.resolve())
     overrides = plan.Overrides(request.replicates, request.seed, request.block, request.settings)
-    return plan.make(load.read(request.study), request.preset, overrides)
+    study_file = load.read(request.study)
+    try:
+        return plan.make(study_file, request.preset, overrides)
+    except InputError as error:
+        commands = needs.missing(study_file, request)
+        if not commands or request.preset not in study_file.study.presets:
+            raise
+        raise InputError(needs.sentence(study_file, commands)) from error
 
 
 def version_of(made: plan.Plan) -> dict[str, str]:
@@ -136,6 +143,7 @@ class _Run:
         with lock.Lock(self.root, request.part_name, say=self.say) as held:
             files.clean(self.root)
             self._look()
+            self._seal()
             tasks = self._tasks()
             if tasks:
                 self._check_libraries()
@@ -180,6 +188,11 @@ class _Run:
             for line in self.scan.accepted:
                 self.say(f"--accept-stale: {line}")
         store.refuse_stale(self.scan, root)
+
+    def _seal(self) -> None:
+        """Keep the rules of the claims as they are before there are numbers; shards that are there keep their seal."""
+        if seal.read(self.root) is None or not self.scan.usable:
+            seal.write(self.root, seal.make(self.plan.study_file.study, self.plan.preset_name))
 
     def _tasks(self) -> list[worker.Task]:
         """The blocks with missing replicates, cut down to these; of one part, if a part is asked for."""
@@ -341,7 +354,7 @@ class _Run:
 
     def _save_manifest(self, state: str) -> None:
         extra = {"state": state, "notes": self.notes, "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
-        manifest.write(self.root, manifest.describe(self.request, self.plan, self.scan, self.code, extra))
+        manifest.write(self.root, manifest.describe(self.root, self.request, self.plan, self.scan, self.code, extra))
 
     def _resume(self) -> str:
         return f"What is done is kept; go on with: {self.request.command()}"

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.+-]*$")]
 Scalar = bool | int | float | str
+Scale = Literal["paper", "reduced", "stand-in"]
+"""What a run is to the paper: its own problem, the same problem but smaller, or other data or another model."""
+
+
+OURS = re.compile(r"(ours|check)\b|.*\bours$", re.IGNORECASE)
+"""How the source of a claim begins that is no paper's."""
 
 
 class Strict(BaseModel):
@@ -35,6 +42,7 @@ class Preset(Strict):
     settings: dict[str, Any] = Field({}, description="settings that replace the study's")
     block: int | None = Field(None, ge=1, description="replicates per shard; the numbers do not depend on it")
     window: tuple[float, float] | None = Field(None, description="replaces the fit window of every rate")
+    scale: Scale | None = Field(None, description="what its runs are to the paper, instead of the study's `scale`")
 
 
 class Rate(Strict):
@@ -47,6 +55,9 @@ class Rate(Strict):
         None, description="fit window on `over`, both ends included; all if absent"
     )
     bound: float | None = Field(None, description="the exponent that the theory predicts, e.g. -0.5")
+    printed: dict[str, float] = Field({}, description="arm -> slope that the paper prints, e.g. in a figure")
+    reference: str = Field("", description="cell-level variable beside the loss; fisher_<loss> if empty and there")
+    start: str = Field("", description="the loss where the optimiser started; start_<loss> if empty and there")
 
 
 class Parameter(Strict):
@@ -70,13 +81,25 @@ class Parameter(Strict):
 class Claim(Strict):
     """A statement of a paper and the rule, fixed before the run, by which the simulation judges it.
 
-    The estimate's interval is compared with the region [low, high] of ``within``, ``at_most`` or ``at_least``:
-    inside is *supported*, outside is *not supported*, anything else is *inconclusive*.
+    The estimate's interval is compared with the region [low, high] of ``within``, ``equivalent``, ``at_most`` or
+    ``at_least``: inside is *supported*, outside is *not supported*, anything else is *inconclusive*.
     """
 
     id: Name = Field(description="a name, unique in the study")
     source: str = Field(description="where the paper says it, e.g. 'SA Fig. 1a'")
     statement: str = Field(description="what the paper says, in one sentence")
+    origin: Literal["stated", "implied", "ours"] = Field(
+        "stated", description="who says it; if absent, 'ours' where `source` names no place of a paper"
+    )
+    because: str = Field("", description="how it follows from the paper, for origin 'implied'")
+    bearing: Literal["for", "against", "neutral"] = Field(
+        "for", description="what it means for the paper if it is supported; if absent, 'neutral' for origin 'ours'"
+    )
+    group: str = Field("", description="variants of one statement share it and count once; the id if empty")
+    scale: Scale | None = Field(None, description="what its runs are to the paper, instead of the preset's `scale`")
+    printed: bool = Field(
+        False, description="`predicted` is a number that the paper prints for its own problem; compared with that alone"
+    )
     kind: Literal["slope", "slope_difference", "mean", "difference", "log_ratio", "function"]
     variable: str = Field("", description="loss or metric, a variable of the results")
     over: str = Field("n", description="the axis of a slope")
@@ -92,16 +115,30 @@ class Claim(Strict):
     options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
     predicted: str | float = Field("", description="what the paper says, as printed in the table")
     within: tuple[float, float] | None = Field(None, description="the rule: [low, high]")
+    equivalent: float | None = Field(None, gt=0, description="the rule: a difference of at most this, either way")
     at_most: float | None = Field(None, description="the rule: an upper limit")
     at_least: float | None = Field(None, description="the rule: a lower limit")
     level: float = Field(0.95, gt=0.5, lt=1)
     presets: list[str] = Field(["*"], description="presets in which the claim is judged")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _whose(cls, given: Any) -> Any:
+        """Read origin and bearing from the source, where the file does not state them."""
+        if not isinstance(given, dict):
+            return given
+        source = str(given.get("source", ""))
+        origin = given.get("origin") or ("ours" if OURS.match(source) else "stated")
+        return {"origin": origin, "bearing": "neutral" if origin == "ours" else "for"} | given
+
     @model_validator(mode="after")
     def _one_rule(self) -> Claim:
-        rules = [self.within is not None, self.at_most is not None, self.at_least is not None]
-        if sum(rules) != 1:
-            raise ValueError("exactly one of within, at_most, at_least must be given")
+        if sum(getattr(self, rule) is not None for rule in ("within", "equivalent", "at_most", "at_least")) != 1:
+            raise ValueError("exactly one of within, equivalent, at_most, at_least must be given")
+        if self.origin == "implied" and not self.because:
+            raise ValueError("origin 'implied' needs because: how the statement follows from the paper")
+        if self.equivalent is not None and self.kind in ("slope", "mean"):
+            raise ValueError("equivalent is a rule for differences and functions; give within")
         if self.within is not None and not self.within[0] < self.within[1]:
             raise ValueError("within must be [low, high] with low < high")
         if self.kind == "function":
@@ -120,6 +157,8 @@ class Claim(Strict):
         """The region [low, high] of the estimate in which the claim is supported."""
         if self.within is not None:
             return self.within
+        if self.equivalent is not None:
+            return (-self.equivalent, self.equivalent)
         if self.at_most is not None:
             return (float("-inf"), self.at_most)
         assert self.at_least is not None
@@ -179,6 +218,9 @@ class Study(Strict):
     about: str = Field("", description="design, what to expect and how to read the figure; goes into the report")
     experiment: str = Field(description="an experiment of moestat.papers by its name, or an import path")
     seed: int = Field(ge=0, lt=2**63, description="every random number follows from it")
+    scale: Scale | None = Field(
+        None, description="what its runs are to the paper; if absent, 'paper' for a preset of that name, else 'reduced'"
+    )
     needs: list[str] = Field([], description="studies whose results this one reads; --all runs them first")
     settings: dict[str, Any] = Field({}, description="settings of every arm")
     grid: dict[str, list[Scalar]] = Field({}, description="axis -> values; the cells are arms x grid")
@@ -207,3 +249,10 @@ class Study(Strict):
         if "quick" not in self.presets:
             raise ValueError("presets must contain 'quick', the default")
         return self
+
+    def scale_of(self, preset: str, claim: Claim | None = None) -> Scale:
+        """Return what a run at a preset is to the paper, for a claim or for the study as a whole."""
+        if claim is not None and claim.scale is not None:
+            return claim.scale
+        own = self.presets[preset].scale if preset in self.presets else None
+        return own or self.scale or ("paper" if preset == "paper" else "reduced")

@@ -111,7 +111,7 @@ def test_the_rule_of_the_three_verdicts(numbers_, region):
 
 
 def constant(ds, claim, **options):
-    return Estimate(**options)
+    return Estimate(**({"exact": options["low"] == options["high"]} | options))
 
 
 def fixed(**options):
@@ -301,7 +301,7 @@ def test_a_function_that_counts_failures_itself_may_decide():
 
 def smallest(ds, claim):
     value = float(ds["L3"].min())
-    return Estimate(value, value, value, "smallest of all")
+    return Estimate(value, value, value, "smallest of all", exact=True)
 
 
 def test_a_function_sees_no_value_of_a_failed_replicate():
@@ -364,3 +364,129 @@ def test_a_number_without_an_error_is_not_drowned_in_digits():
         "0.0079544",
         "[0.0079544, 0.0079544]",
     )
+
+
+# --- what a verdict is a verdict about -------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_not_the_papers_own_problem_says_so():
+    shown = {}
+    for scale in ("paper", "reduced", "stand-in"):
+        for rule in ({"at_most": 0}, {"at_least": 0}):
+            verdict = verdicts.judge(dataset(), study(SLOPE | rule, scale=scale), "quick")[0]
+            assert verdict.scale == scale
+            shown[scale, verdict.verdict] = verdict.wording
+    assert shown == {
+        ("paper", "supported"): "supported",
+        ("paper", "not supported"): "not supported",
+        ("reduced", "supported"): "supported at reduced scale",
+        ("reduced", "not supported"): "not shown at reduced scale",
+        ("stand-in", "supported"): "supported on a stand-in",
+        ("stand-in", "not supported"): "not shown on a stand-in",
+    }
+    assert all(verdicts.verdict_of(text) == word for (_, word), text in shown.items())
+
+
+def test_the_scale_of_a_claim_goes_before_that_of_its_preset_and_of_its_study():
+    presets = {"paper": {"replicates": 10}, "big": {"replicates": 10, "scale": "stand-in"}}
+    plain, own = SLOPE | {"at_most": 0}, SLOPE | {"at_most": 0, "scale": "paper"}
+    of_study = study(plain, own, presets=presets)
+    assert [of_study.scale_of(name, of_study.claims[0]) for name in ("quick", "paper", "big")] == [
+        "reduced",
+        "paper",
+        "stand-in",
+    ]
+    assert {of_study.scale_of(name, of_study.claims[1]) for name in ("quick", "paper", "big")} == {"paper"}
+    stated = study(plain, scale="stand-in", presets=presets)
+    assert stated.scale_of("quick") == "stand-in"
+
+
+def test_a_printed_number_is_compared_with_the_papers_own_problem_alone():
+    for rule in ({"within": [-0.6, -0.4]}, {"within": [-0.3, -0.2]}):
+        claim = SLOPE | rule | {"predicted": -0.5, "printed": True}
+        small = verdicts.judge(dataset(), study(claim, scale="reduced"), "quick")[0]
+        assert small.verdict == "inconclusive" and "paper prints -0.5 for its own problem" in small.why
+        assert small.estimate == pytest.approx(-0.5, abs=0.1)
+        assert verdicts.judge(dataset(), study(claim, scale="paper"), "quick")[0].verdict != "inconclusive"
+
+
+def test_origin_and_bearing_are_read_from_the_source_unless_they_are_stated():
+    claims = study(
+        SLOPE | {"at_most": 0, "source": "SA Fig. 1"},
+        SLOPE | {"at_most": 0, "source": "ours"},
+        SLOPE | {"at_most": 0, "source": "SA Fig. 1", "origin": "implied", "because": "By (9).", "bearing": "against"},
+    ).claims
+    assert [(c.origin, c.bearing) for c in claims] == [("stated", "for"), ("ours", "neutral"), ("implied", "against")]
+    with pytest.raises(ValueError, match="needs step"):
+        study(SLOPE | {"at_most": 0, "origin": "implied"})
+
+
+@pytest.mark.parametrize("claim", [SLOPE, {"kind": "mean", "variable": "L3", "arm": "arm0", "at": {"n": 1000}}])
+def test_two_replicates_decide_nothing(claim):
+    for replicates, word in ((2, "inconclusive"), (3, "supported")):
+        verdict = judged(dataset(sd=0.001, replicates=replicates), **claim, at_most=1e9)
+        assert verdict.verdict == word
+    assert "2 replicates are too few" in judged(dataset(replicates=2), **claim, at_most=1e9).why
+
+
+def test_replicates_that_are_all_equal_decide_nothing():
+    ds = dataset()
+    ds["L3"][:] = 1.0
+    verdict = judged(ds, kind="mean", variable="L3", arm="arm0", at={"n": 1000}, at_most=2)
+    assert verdict.verdict == "inconclusive" and "no width" in verdict.why and verdict.estimate == 1
+
+
+EVERY = {"kind": "function", "function": "moestat.claims.rules:largest", "variable": "L3", "arm": "arm0"}
+
+
+def test_a_statement_about_every_case_has_a_bound_or_a_counterexample():
+    from scipy import stats
+
+    ds = dataset()
+    losses = ds["L3"].sel(arm="arm0")
+    whole = judged(ds, **EVERY, at_most=float(losses.max()))
+    assert (whole.verdict, whole.wording) == ("no counterexample", "no counterexample in 50 of 50 at reduced scale")
+    # no counterexample in 10 draws: shares p with (1 - p)^10 >= 0.05 are not excluded
+    assert f"At most {100 * (1 - 0.05**0.1):.3g} % of such draws" in whole.why
+    edge = float(np.sort(losses.values.ravel())[-2])
+    broken = judged(ds, **EVERY, at_most=edge)
+    assert (broken.verdict, broken.wording) == ("refuted", "refuted by 1 of 50 at reduced scale")
+    low, high = stats.beta.ppf([0.025, 0.975], [1, 2], [10, 9])
+    assert f"{100 * low:.3g} to {100 * high:.3g} % of such draws" in broken.why and "n 1000, replicate" in broken.why
+    assert broken.why.startswith("The largest L3 is")
+    assert "(exact)" not in whole.why + broken.why
+
+
+def test_a_statement_about_some_case_is_shown_by_one_and_not_refuted_by_none():
+    ds = dataset()
+    top = float(ds["L3"].sel(arm="arm0").max())
+    assert judged(ds, **EVERY, at_least=top).wording == "shown by 1 of 50 at reduced scale"
+    assert judged(ds, **EVERY, at_least=top + 1).verdict == "inconclusive"
+
+
+def test_an_equivalence_needs_its_whole_interval_within_the_margin():
+    ds = dataset(slopes=(-0.5, -0.5))
+    claim = {"kind": "slope_difference", "variable": "L3", "arm": "arm0", "versus": "arm1"}
+    near = judged(ds, **claim, equivalent=0.05)
+    assert near.verdict == "supported" and "equivalent, within [-0.05, 0.05]" in near.why
+    width = near.ci_high - near.ci_low
+    assert judged(ds, **claim, equivalent=width / 4).verdict == "inconclusive"  # no difference seen is not equivalence
+    far = judged(dataset(slopes=(-0.5, -0.25)), **claim, equivalent=0.05)
+    assert far.verdict == "not supported"
+    with pytest.raises(ValueError, match="rule for differences"):
+        study(SLOPE | {"equivalent": 0.1})
+
+
+def test_a_limit_is_judged_by_its_trend_and_a_plateau_is_none():
+    rule = {"kind": "function", "function": "moestat.claims.rules:vanishes", "variable": "L3", "arm": "arm0"}
+    rule |= {"options": {"over": "n"}}
+    falling, flat = dataset(slopes=(-0.5, 0.0)), dataset(slopes=(0.0, 0.0), sd=0.01)
+    assert judged(falling, **rule, at_most=-0.05).verdict == "supported"
+    assert judged(flat, **rule, at_most=-0.05).verdict == "not supported"
+    # it falls at first and stays: one line through all sizes would still fall
+    bent = dataset(slopes=(-0.5, 0.0), sd=0.01)
+    bent["L3"][0, 2:] = bent["L3"][0, 2].values[None]
+    assert judged(bent, **SLOPE, at_most=-0.05).verdict == "supported"
+    assert judged(bent, **rule, at_most=-0.05).verdict in ("not supported", "inconclusive")
+    assert "has slope 0" in judged(falling, **rule, at_most=0.0).why
+    assert "over a decade" in judged(dataset(sizes=N[:3]), **rule, at_most=-0.05).why

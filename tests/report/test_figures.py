@@ -12,6 +12,7 @@ from matplotlib.image import imread
 from report_example import SLOPES, N, results, study_of
 
 from moestat import rates as log_log
+from moestat.claims.evidence import Evidence
 from moestat.report import captions, figures, style
 from moestat.study.spec import Figure, Panel
 
@@ -163,7 +164,7 @@ def test_the_caption_counts_and_says_where_the_fits_started(ds):
     ds["start_policy"][1] = "SGD starts near the truth."
     made = figure(PANEL | {"predicted": {"softmax-relu": -0.24}}, title="A title", caption="By the author.")
     canvas, facts = draw(ds, made)
-    text = captions.caption(ds, study_of(ds), "quick", made, facts)
+    text = captions.caption(Evidence(ds, study_of(ds), "quick"), made, facts)
     for part in (
         "A title. By the author. Points: geometric means",
         "320 runs (10 replicates per point): 1 failed, 0 not converged.",
@@ -185,7 +186,9 @@ def test_a_figure_of_some_arms_counts_those_alone(ds):
     ds["status"][0, 0, 0] = 8
     made = figure(PANEL | {"arms": ["sigmoid*"]})
     _, facts = draw(ds, made)
-    assert "160 runs (10 replicates per point): 0 failed" in captions.caption(ds, study_of(ds), "quick", made, facts)
+    assert "160 runs (10 replicates per point): 0 failed" in captions.caption(
+        Evidence(ds, study_of(ds), "quick"), made, facts
+    )
 
 
 # --- lines, heat maps, functions -------------------------------------------------------------------------------------
@@ -237,7 +240,7 @@ def test_a_logarithmic_axis_takes_geometric_means_and_has_no_place_for_zero():
     expected = np.exp(np.log(ds["accuracy"].sel(arm="mlp", experts=4)).mean("replicate")).values[1:]
     assert lines(canvas.axes[0], color=style.COLOURS[0])[0].get_ydata() == pytest.approx(expected)
     assert "step = 0 has no place on a logarithmic axis" in facts.dropped[0]
-    assert "geometric means" in captions.caption(ds, figures.study_for(ds), "quick", made, [facts])
+    assert "geometric means" in captions.caption(Evidence(ds, figures.study_for(ds), "quick"), made, [facts])
 
 
 def test_lines_over_text_and_truth_values():

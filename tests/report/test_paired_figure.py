@@ -47,7 +47,7 @@ def test_points_of_another_axis_are_compared():
     ("change", "words"),
     [
         ({"variables": {"lost": "x"}}, "no variable 'lost'"),
-        ({"others": ["c"]}, "arm = 'c' is not in the results"),
+        ({"others": ["c"]}, "The arm 'c' is not part of this run"),
         ({"at": {"size": 3}}, "no axis 'size'"),
     ],
 )

@@ -8,13 +8,14 @@ from report_example import N, results, study_of
 
 from moestat import rates as log_log
 from moestat.claims import verdicts
+from moestat.claims.evidence import Evidence
 from moestat.report import render, tables, views
 from moestat.status import Status
 from moestat.study import load
 
 
 def test_rates_are_those_of_the_rate_fit(ds, study):
-    table = tables.rates(ds, study, "quick")
+    table = tables.rates(Evidence(ds, study, "quick"))
     assert list(table["loss"]) == ["L3"] * 4 + ["rmse"] * 4
     for row in table.to_dict("records"):
         fit = log_log.fit(ds[row["loss"]].sel(arm=row["arm"], drop=True), over="n")
@@ -26,26 +27,26 @@ def test_rates_are_those_of_the_rate_fit(ds, study):
 
 
 def test_companions_of_a_rate(ds, study):
-    row = tables.rates(ds, study, "quick").iloc[0]
+    row = tables.rates(Evidence(ds, study, "quick")).iloc[0]
     assert row["predicted"] == -0.5 and row["bound"] == -0.5
     assert row["reference_slope"] == pytest.approx(-0.5)
     assert abs(row["start_slope"]) < 0.02
     last = ds.sel(arm="softmax-relu", n=100000)
     assert row["ratio_to_reference"] == pytest.approx(float(np.exp(np.log(last["L3"]).mean()) / last["fisher_L3"]))
-    other = tables.rates(ds, study, "quick").iloc[4]
+    other = tables.rates(Evidence(ds, study, "quick")).iloc[4]
     assert np.isnan(other["reference_slope"]) and np.isnan(other["predicted"])
 
 
 def test_the_prediction_comes_from_the_figure_where_no_claim_gives_it(ds):
     study = study_of(ds, claims=[])
-    assert list(tables.rates(ds, study, "quick")["predicted"][:2].fillna(0)) == [-0.24, 0]
+    assert list(tables.rates(Evidence(ds, study, "quick"))["predicted"][:2].fillna(0)) == [-0.24, 0]
 
 
 def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):
     study = study_of(
         ds, rates=[{"loss": "absent"}, {"loss": "L3", "over": "step"}, {"loss": "L3", "window": [1e3, 5e3]}]
     )
-    table = tables.rates(ds, study, "quick")
+    table = tables.rates(Evidence(ds, study, "quick"))
     assert len(table) == 12 and not table["trusted"].any()
     assert "no variable 'absent'" in table["why"][0]
     assert "no axis 'step'" in table["why"][4]
@@ -56,13 +57,13 @@ def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):
 def test_the_presets_window_replaces_that_of_the_rate(ds):
     presets = {"quick": {"replicates": 10, "window": [1e4, 1e5]}, "paper": {"replicates": 10}}
     study = study_of(ds, presets=presets, rates=[{"loss": "L3", "window": [1e3, 2e4]}])
-    assert list(tables.rates(ds, study, "quick")["first"]) == [13895] * 4
-    assert list(tables.rates(ds, study, "paper")["last"]) == [13895] * 4
+    assert list(tables.rates(Evidence(ds, study, "quick"))["first"]) == [13895] * 4
+    assert list(tables.rates(Evidence(ds, study, "paper"))["last"]) == [13895] * 4
 
 
 def test_a_loss_with_further_dimensions_has_a_row_for_each_point(ds):
     ds["block"] = ds["L3"] * xr.DataArray([1.0, 2.0], dims="part", coords={"part": ["A", "eta"]})
-    table = tables.rates(ds, study_of(ds, rates=[{"loss": "block"}]), "quick")
+    table = tables.rates(Evidence(ds, study_of(ds, rates=[{"loss": "block"}]), "quick"))
     assert list(table["part"]) == ["A", "eta"] * 4
     assert table["slope"][0] == pytest.approx(table["slope"][1])
     assert views.rates(table).groups[1] == "block over n (8 sizes from 1000 to 100000), part = eta"
@@ -75,12 +76,12 @@ def test_failed_runs_are_counted_where_they_happened(ds, study):
     ds["message"][1, 3, 3] = "ValueError: x"
     ds["status"][2, 0, 0] = int(Status.LIMIT)
     ds["status"][3, 0, 0] = -1
-    table = tables.rates(ds, study, "quick")
+    table = tables.rates(Evidence(ds, study, "quick"))
     assert list(table["failed"][:4]) == [0, 2, 0, 0]
     assert list(table["not_converged"][:4]) == [0, 0, 1, 0]
     assert list(table["missing"][:4]) == [0, 0, 0, 1]
     assert list(table["trusted"][:4]) == [True, False, True, False]
-    statuses = tables.statuses(ds, study)
+    statuses = tables.statuses(Evidence(ds, study, "quick"))
     assert statuses.iloc[-1][["runs", "converged", "failed", "not_converged", "missing"]].tolist() == [
         320,
         316,
@@ -89,7 +90,7 @@ def test_failed_runs_are_counted_where_they_happened(ds, study):
         1,
     ]
     assert statuses["raised"].tolist() == [0, 2, 0, 0, 2]
-    failures = tables.failures(ds, study).to_dict("records")
+    failures = tables.failures(ds).to_dict("records")
     assert [(f["status"], f["runs"], f["message"]) for f in failures] == [
         ("RAISED", 2, "ValueError: x"),
         ("LIMIT", 1, "The stopping criterion was met."),
@@ -98,13 +99,13 @@ def test_failed_runs_are_counted_where_they_happened(ds, study):
 
 
 def test_nothing_failed_is_said_too(ds, study):
-    assert len(tables.failures(ds, study)) == 0
-    row = views.statuses(tables.statuses(ds, study)).rows[-1]
+    assert len(tables.failures(ds)) == 0
+    row = views.statuses(tables.statuses(Evidence(ds, study, "quick"))).rows[-1]
     assert row[:6] == ("all", "320", "320", "0", "0", "0")
 
 
 def test_summaries_against_numpy(ds, study):
-    table = tables.summaries(ds, study)
+    table = tables.summaries(Evidence(ds, study, "quick"))
     assert len(table) == 2 * 4 * 8
     row = table[(table["variable"] == "rmse") & (table["arm"] == "sigmoid-relu") & (table["n"] == 3728)].iloc[0]
     samples = ds["rmse"].sel(arm="sigmoid-relu", n=3728).values
@@ -119,7 +120,7 @@ def test_summaries_of_failed_and_padded_points(ds):
     ds["curve"] = ds["L3"] * xr.DataArray([1.0, np.nan], dims="slot", coords={"slot": [0, 1]})
     ds["status"][0, 0, :4] = int(Status.NOT_FINITE)
     ds["status"][1, 1, :] = int(Status.NOT_FINITE)
-    table = tables.summaries(ds, study_of(ds, summaries=["curve", "L3", "absent"]))
+    table = tables.summaries(Evidence(ds, study_of(ds, summaries=["curve", "L3", "absent"]), "quick"))
     assert set(table["slot"].dropna()) == {0}  # the padding is not shown
     of_loss = table[table["variable"] == "L3"]
     assert of_loss.iloc[0][["replicates", "lost"]].tolist() == [6, 4]
@@ -128,8 +129,8 @@ def test_summaries_of_failed_and_padded_points(ds):
 
 def test_a_study_without_rates_or_claims(ds):
     study = study_of(ds, rates=[], claims=[], summaries=[])
-    assert list(tables.rates(ds, study, "quick").columns)[:5] == ["arm", "label", "loss", "over", "slope"]
-    assert not len(tables.summaries(ds, study))
+    assert list(tables.rates(Evidence(ds, study, "quick")).columns)[:5] == ["arm", "label", "loss", "over", "slope"]
+    assert not len(tables.summaries(Evidence(ds, study, "quick")))
     assert tuple(tables.claims(verdicts.judge(ds, study, "quick")).columns) == verdicts.COLUMNS
     assert views.tally(tables.claims([])) == "0 supported, 0 not supported, 0 inconclusive"
 
@@ -141,7 +142,7 @@ def test_arms_with_one_label_are_called_by_their_names():
 
 def test_one_replicate_and_one_arm():
     ds = results({"only": -0.5}, replicates=1)
-    table = tables.rates(ds, study_of(ds), "quick")
+    table = tables.rates(Evidence(ds, study_of(ds), "quick"))
     assert not table["trusted"].any() and "at least 2 are needed" in table["why"][0]
     assert np.isfinite(table["slope"]).all() and table["ci_low"].isna().all()
     assert list(table["first"]) == [N[0]] * 2
@@ -159,8 +160,8 @@ def test_parameter_rates_are_rates_with_block_role_and_kind_of_atom(ds):
     ds["none"] = xr.zeros_like(ds["L3"])  # no atom of this kind anywhere
     ds["L3"].loc[{"arm": "sigmoid-linear", "n": 1000, "replicate": 0}] = np.nan
     study = study_of(ds, parameters=BLOCKS)
-    table = tables.parameters(ds, study, "quick")
-    plain = tables.rates(ds, study, "quick")
+    table = tables.parameters(Evidence(ds, study, "quick"))
+    plain = tables.rates(Evidence(ds, study, "quick"))
     assert list(table["block"]) == ["A"] * 4 + ["eta"] * 2
     assert list(table["slope"]) == list(plain["slope"][[0, 1, 2, 3, 4, 6]])
     assert list(table["predicted"][:4].fillna(0)) == [-0.25, 0, -0.25, 0]
@@ -169,7 +170,7 @@ def test_parameter_rates_are_rates_with_block_role_and_kind_of_atom(ds):
 
 def test_parameter_rates_are_shown_arm_by_arm_in_every_format(ds):
     ds["L3"].loc[{"arm": "sigmoid-linear", "n": 1000, "replicate": 0}] = np.nan
-    shown = views.parameters(tables.parameters(ds, study_of(ds, parameters=BLOCKS), "quick"))
+    shown = views.parameters(tables.parameters(Evidence(ds, study_of(ds, parameters=BLOCKS), "quick")))
     assert shown.columns == ("block", "atoms", "role", "slope", "95 % interval", "predicted", "complete")
     assert len(set(shown.groups)) == 4 and len(shown.rows) == 6
     assert any(row[0].endswith("\N{DAGGER}") and row[-1] == "9/10" for row in shown.rows) and len(shown.notes) == 1
@@ -177,7 +178,7 @@ def test_parameter_rates_are_shown_arm_by_arm_in_every_format(ds):
 
 
 def test_a_study_without_blocks_has_no_table_of_parameter_rates(ds, study):
-    assert tables.parameters(ds, study, "quick").empty
+    assert tables.parameters(Evidence(ds, study, "quick")).empty
 
 
 @pytest.mark.parametrize("name", sorted(load.known_studies()))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.claims import verdicts
+from moestat.claims.evidence import Evidence
 from moestat.report import render, tables, typography, views
 
 SPECIAL = st.text(alphabet="aN1^()-_$\\{}%&#*.<>=~ ", max_size=20)
@@ -76,16 +77,16 @@ def test_prose_keeps_the_stars_of_mathematics():
 def shown(ds, study):
     ds["status"][1, 2, 3] = 8
     judged = tables.claims(verdicts.judge(ds, study, "quick"))
-    table = tables.rates(ds, study, "quick")
+    table = tables.rates(Evidence(ds, study, "quick"))
     return [
         views.rates(table),
         views.rates(table, brief=True),
         *views.rates_by_loss(table),
         views.claims(judged),
-        views.summaries(tables.summaries(ds, study)),
-        views.statuses(tables.statuses(ds, study)),
-        views.failures(tables.failures(ds, study)),
-        views.diagnostics(tables.diagnostics(ds, study)),
+        views.summaries(tables.summaries(Evidence(ds, study, "quick"))),
+        views.statuses(tables.statuses(Evidence(ds, study, "quick"))),
+        views.failures(tables.failures(ds)),
+        views.diagnostics(tables.diagnostics(Evidence(ds, study, "quick"))),
     ]
 
 
@@ -127,7 +128,9 @@ def test_no_verdict_is_cut_off_in_a_narrow_terminal(shown, width):
 
 def test_verdicts_are_words_with_signs_not_colours_alone(shown):
     html = str(render.html(shown[4]))
-    assert '<span class="verdict supported"><span aria-hidden="true">✓</span> supported</span>' in html
+    assert '<span class="verdict supported"><span aria-hidden="true">✓</span> supported at reduced scale</span>' in html
+    assert '<span class="verdict not-supported">' in html and "not shown at reduced scale" in html
+    assert ">not supported" not in html
     assert '<span class="verdict inconclusive">' in html
 
 

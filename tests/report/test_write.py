@@ -22,6 +22,7 @@ PROVENANCE = {
     "title": "A study",
     "seed": 20260101,
     "command": "python -m moestat.study example --set d=9",
+    "set": ["d=9"],
     "date": "2026-01-05T12:00:00+0000",
     "versions": "moestat 0.1.0, numpy 2.4",
     "moestat_version": "0.1.0",
@@ -115,9 +116,13 @@ def test_claims_csv_has_its_columns_in_order_and_its_numbers_in_full(written):
         rows = list(csv.reader(stream))
     assert tuple(rows[0]) == verdicts.COLUMNS
     assert [row[0] for row in rows[1:]] == ["slope", "faster", "absent"]
-    assert [row[7] for row in rows[1:]] == ["supported", "not supported", "inconclusive"]
-    assert float(rows[1][4]) == report.claims["estimate"][0]
-    assert rows[3][4:7] == ["", "", ""] and "not part of this run" in rows[3][8]
+    slope, faster, absent = (dict(zip(rows[0], row, strict=True)) for row in rows[1:])
+    assert [row["verdict"] for row in (slope, faster, absent)] == ["supported", "not supported", "inconclusive"]
+    assert slope["wording"] == "supported at reduced scale" and faster["wording"] == "not shown at reduced scale"
+    assert (slope["origin"], slope["bearing"], slope["group"], slope["scale"]) == ("stated", "for", "slope", "reduced")
+    assert float(slope["estimate"]) == report.claims["estimate"][0]
+    assert [absent[key] for key in ("estimate", "ci_low", "ci_high")] == ["", "", ""]
+    assert "not part of this run" in absent["why"]
 
 
 def test_a_report_made_again_is_the_same(written, tmp_path):
@@ -293,7 +298,8 @@ def test_the_ledger_prefers_the_paper_and_knows_changed_claims(written, tmp_path
     rows = (folder / "claims.csv").read_text().splitlines()
     for preset in ("quick", "paper"):
         (tmp_path / "example" / preset).mkdir(parents=True)
-        (tmp_path / "example" / preset / "claims.csv").write_text("\n".join(rows[:2] if preset == "paper" else rows))
+        kept = [row.replace("reduced", "paper") for row in rows[:2]] if preset == "paper" else rows
+        (tmp_path / "example" / preset / "claims.csv").write_text("\n".join(kept))
     table = ledger.ledger(tmp_path, {"example": study})
     assert list(table["preset"]) == ["paper", "quick", "quick"]
     content = study.model_dump()

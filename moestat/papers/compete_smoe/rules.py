@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from moestat.claims.counts import NOT_COMPUTED
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.selection import NoAnswerError
-from moestat.claims.verdicts import Estimate
+from moestat.claims.selection import NoAnswerError, variable
+from moestat.rates import Estimate
+from moestat.runner.results import NOT_COMPUTED
 from moestat.study.spec import Claim
 
 
@@ -23,9 +23,7 @@ def share(ds: xr.Dataset, claim: Claim) -> Estimate:
     NoAnswerError
         If the variable is not in the results or has no value.
     """
-    if claim.variable not in ds.data_vars:
-        raise NoAnswerError(f"The results hold no variable {claim.variable!r}.")
-    array = ds[claim.variable].astype(float)
+    array = variable(ds, claim.variable)
     if "status" in ds:
         array = array.where(array.notnull() | (ds["status"] == NOT_COMPUTED), 1.0)
     kept = array.values[np.isfinite(array.values)]

@@ -1,48 +1,21 @@
-"""Claims about mixtures of transformers: stage lengths with censoring, how two losses go together, extremes of cells.
+"""Claims about mixtures of transformers: stage lengths with censoring, and how two losses go together.
 
 Each function serves a claim of kind ``function``: ``f(ds, claim, **options) -> Estimate``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import xarray as xr
 
 from moestat import rates, streams
-from moestat.claims.estimates import proportion_interval
-from moestat.claims.selection import NoAnswerError, at_point
-from moestat.claims.verdicts import Estimate
+from moestat.claims.selection import NoAnswerError, variable
+from moestat.rates import Estimate
 from moestat.rates.estimate import replicate_slopes
 from moestat.study.spec import Claim
 
 DRAWS = 2000
 """Bootstrap draws behind the interval of a slope of medians."""
-
-
-def smallest(ds: xr.Dataset, claim: Claim, *, over: Sequence[str]) -> Estimate:
-    """Return the smallest value of ``claim.variable`` over the axes ``over``; it has no sampling error."""
-    array = at_point(ds, claim.variable, {"arm": claim.arm, **claim.at})
-    left = [str(d) for d in array.dims if d not in (*over, "replicate")]
-    if left:
-        raise NoAnswerError(f"{claim.variable} also runs over {', '.join(left)}: fix it in 'at' or name it in 'over'.")
-    values = array.values[np.isfinite(array.values)]
-    if not values.size:
-        raise NoAnswerError(f"{claim.variable} has no value there.")
-    value = float(values.min())
-    return Estimate(value, value, value, f"smallest of {values.size} values")
-
-
-def share(ds: xr.Dataset, claim: Claim) -> Estimate:
-    """Estimate the share of replicates in which ``claim.variable`` (0 or 1) is true, with its exact interval."""
-    array = at_point(ds, claim.variable, {"arm": claim.arm, **claim.at})
-    left = [str(d) for d in array.dims if d != "replicate"]
-    if left:
-        raise NoAnswerError(f"{claim.variable} also runs over {', '.join(left)}: fix it in 'at'.")
-    known = array.values[np.isfinite(array.values)]
-    low, high = proportion_interval(int(known.sum()), known.size, claim.level)
-    return Estimate(float(known.mean()), low, high, f"{int(known.sum())} of {known.size} replicates")
 
 
 def median_slope(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: float = 0.0) -> Estimate:
@@ -60,7 +33,7 @@ def median_slope(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: 
     least : float
         Points of the axis below it are left out (too few experts to cover the classes, say).
     """
-    array = at_point(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose(over, "replicate")
+    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose(over, "replicate")
     array = array.isel({over: np.flatnonzero(array[over].values >= least)})
     times = np.where(np.isfinite(array.values), np.maximum(array.values, 1.0), np.inf)
     x = np.log(array[over].values.astype(np.float64))
@@ -73,13 +46,13 @@ def median_slope(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: 
     tail = (1 - claim.level) / 2
     low, high = np.nanquantile(draws, (tail, 1 - tail))
     medians = np.median(times, axis=1)
-    told = ", ".join(
+    by_point = ", ".join(
         f"{axis}: {median:.4g}" if np.isfinite(median) else f"{axis}: not reached by half"
         for axis, median in zip(array[over].values, medians, strict=True)
     )
     lost = int(np.sum(~np.isfinite(times)))
-    note = f"medians by {over} {told}; {lost} of {times.size} times are censored"
-    return Estimate(float(slope), float(low), float(high), note, counts_failures=True)
+    note = f"medians by {over} {by_point}; {lost} of {times.size} times are censored"
+    return Estimate(float(slope), float(low), float(high), note, counts_failures=True, replicates=count)
 
 
 def _median_slope(x: np.ndarray, times: np.ndarray) -> tuple[float, np.ndarray]:
@@ -97,7 +70,7 @@ def joint_slope(ds: xr.Dataset, claim: Claim, *, over: str = "tuning", decades: 
     One regression per replicate, over the last ``decades`` decades of ``over``; their mean with a t-interval.
     """
     both = [
-        at_point(ds, claim.variable, {"arm": arm, **claim.at}).transpose("replicate", over)
+        variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose("replicate", over)
         for arm in (claim.arm, claim.versus)
     ]
     t = both[0][over].values.astype(np.float64)
@@ -108,4 +81,4 @@ def joint_slope(ds: xr.Dataset, claim: Claim, *, over: str = "tuning", decades: 
     slopes = np.array([np.polyfit(b, a, 1)[0] for a, b in zip(ours[whole], theirs[whole], strict=True)])
     mean, _, low, high = rates.mean_interval(slopes, claim.level)
     note = f"{slopes.size} of {whole.size} replicates, {over} from {t[inside][0]:g} to {t[inside][-1]:g}"
-    return Estimate(float(mean), float(low), float(high), note)
+    return Estimate(float(mean), float(low), float(high), note, replicates=slopes.size)

@@ -7,13 +7,12 @@ A replicate is a truth drawn as in App. E.1 with one atom of constant gate. Noth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import xarray as xr
 from pydantic import Field
 
-from moestat.claims.extremes import Extreme
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.losses.voronoi import L2r
 from moestat.models.experts import Expert
@@ -98,10 +97,3 @@ def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[st
     losses = [float(L2r(lone, other, model, s.r)) for other in (truth, *measures)]
     le_cam = minimax.le_cam(fine_loss, fine_distance, N, s.noise_variance, s.r)
     return {"L2r": loss, "distance": distance, "lemma": distance / loss, "le_cam": le_cam, "lone": np.max(losses)}
-
-
-def smallest_lone(ds: xr.Dataset, claim: Any) -> Extreme:
-    """Return the smallest ``lone`` of all arms: 0 refutes the triangle inequality."""
-    values = ds["lone"].values
-    found = float(np.nanmin(values))
-    return Extreme(found, found, found, f"smallest of {np.isfinite(values).sum()} truths")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 
-from moestat.claims.counts import is_at
-from moestat.claims.selection import NoAnswerError
-from moestat.claims.verdicts import Estimate
+from moestat.claims.rules import largest
+from moestat.claims.selection import at_point, variable
+from moestat.rates import Estimate
 from moestat.study.spec import Claim
 
 
 def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", without: str = "") -> Estimate:
     """Return the largest value of ``claim.variable`` over all datasets of ``claim.arm`` at ``claim.at``.
 
-    A theorem about every dataset is refuted by one, so the number has no sampling error.
+    A theorem about every dataset is refuted by one: see :func:`moestat.claims.rules.largest`.
 
     Parameters
     ----------
@@ -29,35 +31,15 @@ def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", without: str = "")
     NoAnswerError
         If the arm, a coordinate or the variable is not in the results.
     """
-    here = _cut(ds, claim.arm, dict(claim.at))
-    array = _variable(here, claim.variable)
-    found = array.values[np.isfinite(array.values)]
-    if not found.size:
-        raise NoAnswerError(f"{claim.variable} has no value there.")
-    value = float(found.max())
-    above = int(np.sum(found > claim.region[1]))
-    note = [f"largest of {found.size} datasets, {above} of them above the rule"]
-    if witness and witness in here:
-        texts = [str(text) for text in here[witness].values.ravel() if str(text)]
+    here = {"arm": claim.arm, **claim.at}
+    datasets = variable(ds, claim.variable, here).values
+    answer = largest(ds, claim)
+    above = int(np.sum(datasets[np.isfinite(datasets)] > claim.region[1]))
+    note = [f"largest of {np.isfinite(datasets).sum()} datasets, {above} of them above the rule"]
+    if witness and witness in ds:
+        texts = [str(text) for text in at_point(ds[witness], here).values.ravel() if str(text)]
         note += [f"first: {texts[0]}"] if texts else []
     if without:
-        mended = _variable(_cut(ds, claim.arm, {**claim.at, "repairs": without}), claim.variable).values
+        mended = variable(ds, claim.variable, {**here, "repairs": without}).values
         note.append(f"with repairs = {without} the largest is {np.nanmax(mended):g}")
-    return Estimate(value, value, value, "; ".join(note))
-
-
-def _cut(ds: xr.Dataset, arm: str, at: dict[str, object]) -> xr.Dataset:
-    for axis, value in {"arm": arm, **at}.items():
-        if axis not in ds.dims:
-            raise NoAnswerError(f"The results have no axis {axis!r}.")
-        here = np.flatnonzero(is_at(ds[axis], value).values)
-        if here.size == 0:
-            raise NoAnswerError(f"{axis} = {value!r} is not part of this run.")
-        ds = ds.isel({axis: int(here[0])})
-    return ds
-
-
-def _variable(ds: xr.Dataset, name: str) -> xr.DataArray:
-    if name not in ds.data_vars:
-        raise NoAnswerError(f"The results hold no variable {name!r}.")
-    return ds[name].astype(float)
+    return replace(answer, note="; ".join(note))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from moestat.claims import rules as general
 from moestat.claims.selection import NoAnswerError
 from moestat.papers.mixture_of_transformers import rules
 from moestat.study.spec import Claim
@@ -54,9 +55,9 @@ def test_the_exponent_between_two_losses():
 
 
 def test_shares_have_exact_intervals_and_extremes_have_none():
-    found = rules.share(dataset(), claim("held"))
+    found = general.share(dataset(), claim("held"))
     assert found.value == pytest.approx(20 / 21) and found.low < 0.8 and found.high < 1
-    least = rules.smallest(dataset(), claim("loss", at={"tuning": 1.0}), over=[])
+    least = general.smallest(dataset(), claim("loss", at={"tuning": 1.0}), over=[])
     assert least.value == least.low == least.high == 1.0
     with pytest.raises(NoAnswerError, match="also runs over tuning"):
-        rules.smallest(dataset(), claim("loss"), over=[])
+        general.smallest(dataset(), claim("loss"), over=[])

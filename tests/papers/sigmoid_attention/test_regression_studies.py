@@ -12,11 +12,12 @@ from pydantic import ValidationError
 from moestat.api import run as run_study
 from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import judge_one, judged
+from moestat.errors import InputError
 from moestat.experiment import Cell
 from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention import protocol_rules, regression, sample_complexity, table_rules
+from moestat.papers.sigmoid_attention import regression, rules, sample_complexity
 from moestat.papers.sigmoid_attention.regression_scores import per_atom, score
 from moestat.papers.sigmoid_attention.regression_targets import Target
 from moestat.study import load
@@ -147,26 +148,26 @@ def protocol(slopes: dict[str, float], start: dict[str, float], *, noise: float 
 
 
 CLAIM = {"id": "x", "source": "s", "statement": "t", "kind": "function", "variable": "L3", "arm": "a", "at_most": 0.1}
-GAP = Claim(**CLAIM, function="moestat.papers.sigmoid_attention.protocol_rules:largest_slope_gap")
-MOVE = Claim(**CLAIM, function="moestat.papers.sigmoid_attention.protocol_rules:largest_move")
+GAP = Claim(**CLAIM, function="moestat.papers.sigmoid_attention.rules:largest_slope_gap")
+MOVE = Claim(**CLAIM, function="moestat.papers.sigmoid_attention.rules:largest_move")
 FIXED = {"0.1": 0.0, "n^-0.25": -0.25, "n^-0.5": -0.5}
 FLAT = dict.fromkeys(FIXED, -0.3)
 
 
 def test_slopes_of_the_start_are_not_a_property_of_the_estimator():
     ds = protocol(FIXED, FIXED)
-    gap = protocol_rules.largest_slope_gap(ds, GAP)
+    gap = rules.largest_slope_gap(ds, GAP)
     assert gap.low < 0.5 < gap.high and gap.low > 0.1
     assert "0.1 gives" in gap.note and "n^-0.5 gives -0.50" in gap.note
-    move = protocol_rules.largest_move(ds, MOVE)
+    move = rules.largest_move(ds, MOVE)
     assert move.high < 0.1
 
 
 def test_an_estimator_that_forgets_its_start_is_recognised():
     ds = protocol(FLAT, FIXED)
-    gap = protocol_rules.largest_slope_gap(ds, GAP)
+    gap = rules.largest_slope_gap(ds, GAP)
     assert gap.high < 0.1
-    assert protocol_rules.largest_move(ds, MOVE).low > 0.1
+    assert rules.largest_move(ds, MOVE).low > 0.1
 
 
 def test_the_joint_interval_seldom_misses_equal_slopes():
@@ -174,7 +175,7 @@ def test_the_joint_interval_seldom_misses_equal_slopes():
 
     Of 200 studies at most 10 are expected to miss it; more than 22 has a probability below 2e-4.
     """
-    missed = sum(protocol_rules.largest_slope_gap(protocol(FLAT, FLAT, seed=seed), GAP).low > 0 for seed in range(200))
+    missed = sum(rules.largest_slope_gap(protocol(FLAT, FLAT, seed=seed), GAP).low > 0 for seed in range(200))
     assert missed <= 22
 
 
@@ -190,7 +191,7 @@ def test_the_joint_interval_seldom_misses_equal_slopes():
 )
 def test_protocol_claims_without_an_answer_say_why(change, words):
     with pytest.raises(NoAnswerError, match=words):
-        protocol_rules.largest_slope_gap(change(protocol(FLAT, FLAT)), GAP)
+        rules.largest_slope_gap(change(protocol(FLAT, FLAT)), GAP)
 
 
 # --- the table of sample complexities ---------------------------------------------------------------------------------
@@ -272,9 +273,9 @@ def test_a_row_that_hangs_on_unconverged_replicates_decides_nothing(tmp_path):
     assert int(ds["source_replicates"].squeeze()) == 5
     rule = Claim(
         **{**CLAIM, "at_most": None, "within": (-0.35, -0.15)},
-        function="moestat.papers.sigmoid_attention.table_rules:x",
+        function="moestat.papers.sigmoid_attention.rules:x",
     )
-    (reason,) = table_rules.measured_slope(ds, rule).reasons
+    (reason,) = rules.measured_slope(ds, rule).reasons
     assert "did not converge" in reason
 
 
@@ -284,13 +285,13 @@ def test_the_verdict_of_a_row_names_its_source(tmp_path):
     study = load.read(FOLDER / "sample_complexity.toml").study
     rule = Claim(
         **{**CLAIM, "at_most": None, "within": (-0.35, -0.15)},
-        function="moestat.papers.sigmoid_attention.table_rules:measured_slope",
+        function="moestat.papers.sigmoid_attention.rules:measured_slope",
     )
     found = judge_one(ds, study, rule, "quick")
     assert found.verdict == "supported" and "sha256" in found.why and "times the samples" in found.why
     assert "/quick/results.nc of" in found.why and str(tmp_path) not in found.why, "no path of one machine"
     with pytest.raises(NoAnswerError):
-        table_rules.measured_slope(ds, rule.model_copy(update={"arm": "b"}))
+        rules.measured_slope(ds, rule.model_copy(update={"arm": "b"}))
 
 
 def test_the_table_runs_from_file_to_claims(tmp_path):
@@ -302,7 +303,7 @@ def test_the_table_runs_from_file_to_claims(tmp_path):
         f'[[arms]]\nname = "{name}"\n'
         f'settings = {{ study = "other", source_arm = "a", loss = "L3", order = "{order}" }}\n'
         f'[[claims]]\nid = "{name}"\nsource = "s"\nstatement = "t"\nkind = "function"\narm = "{name}"\n'
-        f'function = "moestat.papers.sigmoid_attention.table_rules:measured_slope"\n{rule}\n'
+        f'function = "moestat.papers.sigmoid_attention.rules:measured_slope"\n{rule}\n'
         for name, order, rule in (("fast", "eps^-2", "within = [-0.6, -0.4]"), ("slow", "eps^-4", "at_least = -0.3"))
     )
     head, figures = text[: text.index("[[arms]]")], text[text.index("[[figures]]") :]
@@ -317,3 +318,10 @@ def test_the_table_runs_from_file_to_claims(tmp_path):
 @pytest.mark.parametrize(("slope", "factor"), [(-0.5, 4.0), (-0.25, 16.0), (0.0, np.inf), (0.2, np.inf)])
 def test_halving(slope, factor):
     assert sample_complexity.halving(slope) == factor
+
+
+def test_a_single_run_says_which_commands_make_what_it_reads(tmp_path):
+    with pytest.raises(InputError) as error:
+        run_study("sample_complexity", "paper", out=tmp_path, quiet=True)
+    for name in ("sigmoid_regimes", "partial_quadratic"):
+        assert f"python -m moestat.study {name} --preset paper --out {tmp_path}" in str(error.value)

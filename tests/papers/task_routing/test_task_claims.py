@@ -78,8 +78,8 @@ def test_verdicts(results):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"arm": "dense"}, "arm = 'dense' is not part"),
-        ({"at": {"repairs": "half"}}, "repairs = 'half' is not part"),
+        ({"arm": "dense"}, "The arm 'dense' is not part"),
+        ({"at": {"repairs": "half"}}, "repairs = 'half' is not on the grid"),
         ({"at": {"colour": "red"}}, "no axis 'colour'"),
         ({"variable": "mass"}, "no variable 'mass'"),
     ],

@@ -103,7 +103,7 @@ def test_replicates_with_holes_are_left_out():
     ("change", "message"),
     [
         ({"variable": "loss"}, "no variable 'loss'"),
-        ({"arm": "z"}, "arm = 'z' is not in the results"),
+        ({"arm": "z"}, "No arm of this run matches z"),
         ({"at": {"step": 3}}, "has no axis 'step'"),
     ],
 )

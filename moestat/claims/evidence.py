@@ -1,0 +1,204 @@
+"""One run's results, read once: samples of a variable, how the runs ended, and each series fitted a single time.
+
+Verdicts, tables and figures of a report all ask the same :class:`Evidence`, so that they cannot disagree about a fit
+window, and nothing is selected or fitted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from moestat import rates
+from moestat.claims import counts, selection
+from moestat.claims.counts import Counts
+from moestat.claims.selection import NoAnswerError
+from moestat.rates.log_means import bootstrap
+from moestat.rates.series import series
+from moestat.study import hub
+from moestat.study.spec import Study
+
+Window = hub.Window
+DRAWS = 2000
+"""Bootstrap draws of the rate table."""
+
+
+@dataclass(frozen=True)
+class FittedSeries:
+    """A loss over sizes and replicates, with its fit.
+
+    Attributes
+    ----------
+    samples : DataArray (sizes, replicate)
+        Repeated over replicates if it is a property of the cell.
+    over : str
+    window : (low, high) or None
+    exact : bool
+        Whether it is a property of the cell, without a Monte Carlo error.
+    fit : RateFit
+        Without bootstrap.
+    """
+
+    samples: xr.DataArray
+    over: str
+    window: Window
+    exact: bool
+    fit: rates.RateFit
+
+    @cached_property
+    def bootstrap(self) -> tuple[float, float]:
+        """Percentile interval of the slope of the log mean loss, whole replicates drawn again."""
+        array = self.samples.transpose(self.over, "replicate")
+        data = series(array.values, array[self.over].values, self.window)
+        return bootstrap(data, self.fit.level, DRAWS, 0)
+
+
+class Evidence:
+    """The collected results of a study at a preset.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        With the dimensions arm, the grid's axes, replicate and the experiment's own. It must not change afterwards.
+    study : Study
+    preset : str
+    """
+
+    def __init__(self, ds: xr.Dataset, study: Study, preset: str) -> None:
+        self.ds, self.study, self.preset = ds, study, preset
+        self._samples: dict[tuple[Any, ...], xr.DataArray] = {}
+        self._series: dict[tuple[Any, ...], FittedSeries] = {}
+        self._facts: dict[tuple[str, str, str], hub.SeriesFacts] = {}
+        self._usable: dict[bool, xr.Dataset] = {}
+        self._mask: dict[bool, xr.DataArray] = {}
+
+    @cached_property
+    def planned(self) -> xr.DataArray:
+        """Which points of arms x grid belong to the study."""
+        return counts.planned(self.ds, self.study)
+
+    def count(
+        self,
+        arms: Sequence[str] | None = None,
+        at: Mapping[str, Any] | None = None,
+        window: tuple[str, Window] | None = None,
+    ) -> Counts:
+        """Count how the replicates of some cells ended; see :func:`moestat.claims.counts.count`."""
+        return counts.count(self.ds, self.study, arms, at, window, planned_points=self.planned)
+
+    def usable(self, *, converged_only: bool = False) -> xr.Dataset:
+        """Return the results with NaN in every number of a replicate that has no values (or did not converge)."""
+        if converged_only not in self._usable:
+            self._usable[converged_only] = selection.usable(self.ds, converged_only=converged_only)
+        return self._usable[converged_only]
+
+    def facts(self, loss: str, over: str, arm: str) -> hub.SeriesFacts:
+        """Return what the study says about a series."""
+        key = (loss, over, arm)
+        if key not in self._facts:
+            self._facts[key] = hub.facts(self.study, self.preset, *key)
+        return self._facts[key]
+
+    def samples(
+        self,
+        variable: str,
+        arm: str | None = None,
+        at: Mapping[str, Any] | None = None,
+        *,
+        converged_only: bool = False,
+    ) -> xr.DataArray:
+        """Return a variable as float64, with NaN where a replicate has no value.
+
+        Parameters
+        ----------
+        variable : str
+            A variable of the results.
+        arm : str, optional
+            The arm to select; its grid is cut to the points that belong to the study.
+        at : mapping, optional
+            Coordinates to select. Dimensions of length one that are not mentioned are kept.
+        converged_only : bool, default False
+            Whether replicates that have values but did not converge become NaN too.
+
+        Returns
+        -------
+        DataArray
+            Without the dimension ``arm`` when one is given; attribute ``binary`` if the variable holds truth values.
+
+        Raises
+        ------
+        NoAnswerError
+            If there is no such variable, arm or coordinate, or the variable is text.
+        """
+        key = (variable, arm, converged_only)
+        if key not in self._samples:
+            self._samples[key] = self._cut(variable, arm, converged_only)
+        return selection.at_point(self._samples[key], at or {})
+
+    def _cut(self, variable: str, arm: str | None, converged_only: bool) -> xr.DataArray:
+        whole = (variable, None, converged_only)
+        if whole not in self._samples:
+            array = selection.variable(self.ds, variable)
+            if set(self.ds["status"].dims) <= set(array.dims):
+                if converged_only not in self._mask:
+                    self._mask[converged_only] = selection.with_values(self.ds, converged_only=converged_only)
+                array = array.where(self._mask[converged_only])
+            self._samples[whole] = array
+        array = self._samples[whole]
+        if arm is None:
+            return array
+        inside = selection.at_point(self.planned, {"arm": arm})
+        array = selection.at_point(array, {"arm": arm}) if "arm" in array.dims else array
+        for axis in inside.dims:
+            if axis in array.dims:
+                array = array.isel({axis: np.flatnonzero(inside.any([d for d in inside.dims if d != axis]).values)})
+        return array
+
+    def series(
+        self,
+        variable: str,
+        over: str,
+        arm: str,
+        at: Mapping[str, Any] | None = None,
+        *,
+        window: Window = None,
+        level: float = 0.95,
+        converged_only: bool = False,
+    ) -> FittedSeries:
+        """Return the fitted series of a loss.
+
+        Parameters
+        ----------
+        variable, over, arm : str
+        at : mapping, optional
+            Coordinates at which it is taken; axes of length one need not be named.
+        window : (low, high), optional
+            All sizes when None; :attr:`facts` knows the one that the study states.
+        level : float, default 0.95
+        converged_only : bool, default False
+
+        Raises
+        ------
+        NoAnswerError
+            If the results hold no such series.
+        ValueError
+            If its sizes are unusable.
+        """
+        array = self.samples(variable, arm, at, converged_only=converged_only)
+        array = selection.without_lengths_of_one(array, (over, "replicate"))
+        if over not in array.dims:
+            raise NoAnswerError(f"The variable {variable!r} has no axis {over!r}.")
+        # an axis of length one names nothing, so that a figure without it and a table with it share a fit
+        sizes = self._samples[(variable, arm, converged_only)].sizes
+        place = tuple(sorted((axis, str(value)) for axis, value in (at or {}).items() if sizes.get(axis, 1) > 1))
+        key = (variable, over, arm, place, window, level, converged_only)
+        if key not in self._series:
+            samples = selection.with_replicates(array, None)
+            fit = rates.fit(samples, over=over, window=window, level=level, draws=0)
+            self._series[key] = FittedSeries(samples, over, window, "replicate" not in array.dims, fit)
+        return self._series[key]

@@ -1,0 +1,68 @@
+"""Verdicts beside the seal of their run: where a rule was edited later, both verdicts are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from moestat.claims.evidence import Evidence
+from moestat.claims.verdicts import Verdict, judge_claim, judged, rule
+from moestat.study.seal import Seal, code_of, digest_of, settled
+from moestat.study.spec import Claim
+
+
+def judge_sealed(
+    evidence: Evidence, seal: Seal | None, before: Mapping[str, str] | None = None
+) -> tuple[list[Verdict], list[str]]:
+    """Judge every claim of a run by its present rule, and say what was changed after the run started.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    seal : Seal or None
+        The rules at the start of the run; without one nothing is said about changes.
+    before : mapping, optional
+        Wording of earlier verdicts by claim: what is left of a rule whose code was changed.
+
+    Returns
+    -------
+    verdicts : list of Verdict
+        Where a rule was changed, ``changed`` holds the day of the run, and ``why`` both verdicts.
+    notes : list of str
+        Claims that were sealed and are gone, with their verdicts.
+    """
+    now = judged(evidence.study, evidence.preset)
+    verdicts = [judge_claim(evidence, claim) for claim in now]
+    if seal is None:
+        return verdicts, []
+    day = seal.date[:10]
+    marked = []
+    for claim, verdict in zip(now, verdicts, strict=True):
+        text = _change(evidence, seal, claim, (before or {}).get(claim.id, ""))
+        marked.append(replace(verdict, why=f"{verdict.why} {text}", changed=day) if text else verdict)
+    names = {claim.id for claim in evidence.study.claims}
+    dropped = [seal.claim(name) for name in seal.claims if name not in names]
+    gone = [claim for claim in dropped if claim is not None]
+    gone = [
+        claim for claim in gone if claim in judged(evidence.study.model_copy(update={"claims": gone}), evidence.preset)
+    ]
+    notes = [
+        f"The claim {claim.id} was removed after the run on {day}; by its rule ({rule(claim)}) it is: "
+        f"{judge_claim(evidence, claim).wording}."
+        for claim in gone
+    ]
+    return marked, notes
+
+
+def _change(evidence: Evidence, seal: Seal, claim: Claim, before: str) -> str:
+    """Say what was changed in the rule of a claim since the seal; an empty text for nothing."""
+    day, old = seal.date[:10], seal.claim(claim.id)
+    if old is None:
+        return f"The claim was added after the run on {day}."
+    if digest_of(old) != digest_of(settled(evidence.study, evidence.preset, claim)):
+        word = judge_claim(evidence, old).wording
+        return f"The rule was changed after the run on {day}: by the rule before ({rule(old)}) the verdict is: {word}."
+    if seal.claims[claim.id]["code"] != code_of(claim):
+        told = f" The verdict before was: {before}." if before else " The verdict before is not known."
+        return f"The code of the rule was changed after the run on {day}.{told}"
+    return ""

@@ -1,0 +1,105 @@
+"""Claims of the sigmoid-attention paper: slopes of a protocol, rows of the table of complexities, an inequality.
+
+The functions serve claims of kind ``function``: ``claim.variable`` is the loss, ``claim.arm`` the arm, ``claim.at``
+fixes the other axes of the grid. Slopes are per replicate, as everywhere; a replicate with a hole is left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import xarray as xr
+
+from moestat.claims.rules import simultaneous, smallest
+from moestat.claims.selection import NoAnswerError, variable
+from moestat.rates import Estimate
+from moestat.rates.estimate import replicate_slopes
+from moestat.study.spec import Claim
+
+
+def largest_slope_gap(ds: xr.Dataset, claim: Claim, *, between: str = "start_rule", over: str = "n") -> Estimate:
+    """Estimate the largest difference of slopes between any two values of the axis ``between``.
+
+    Differences are paired by replicate. The interval covers all pairs at once (Bonferroni): its lower end is above a
+    bound if some pair differs by more, its upper end is below if no pair does.
+    """
+    slopes, names, note = _slopes(ds, claim, claim.variable, between, over)
+    pairs = list(itertools.combinations(range(len(names)), 2))
+    if not pairs:
+        raise NoAnswerError(f"At least two values of {between} are needed; there is {', '.join(names)}.")
+    gaps = np.stack([slopes[i] - slopes[j] for i, j in pairs])
+    mean, low, high = simultaneous(gaps, claim.level)
+    i, j = pairs[int(np.argmax(mean))]
+    note = f"{names[i]} gives {slopes[i].mean():.2f}, {names[j]} gives {slopes[j].mean():.2f}; {note}"
+    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note, replicates=slopes.shape[1])
+
+
+def largest_move(
+    ds: xr.Dataset, claim: Claim, *, start: str = "", between: str = "start_rule", over: str = "n"
+) -> Estimate:
+    """Estimate the largest difference, over the axis ``between``, of the final slope to the slope at the start.
+
+    ``start`` is the variable at the start, ``start_`` + ``claim.variable`` when empty. Interval as in
+    :func:`largest_slope_gap`.
+    """
+    final, names, note = _slopes(ds, claim, claim.variable, between, over)
+    first, _, _ = _slopes(ds, claim, start or f"start_{claim.variable}", between, over)
+    if final.shape != first.shape:
+        raise NoAnswerError(f"{claim.variable} and its start have values in different replicates.")
+    mean, low, high = simultaneous(final - first, claim.level)
+    worst = int(np.argmax(mean))
+    note = f"{names[worst]}: {first[worst].mean():.2f} at the start, {final[worst].mean():.2f} at the end; {note}"
+    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note, replicates=final.shape[1])
+
+
+def _slopes(ds: xr.Dataset, claim: Claim, name: str, between: str, over: str) -> tuple[np.ndarray, list[str], str]:
+    """Return slopes (K, R) of the complete replicates, the names along ``between``, and a note on how many."""
+    array = variable(ds, name, {"arm": claim.arm, **claim.at})
+    left = [str(d) for d in array.dims if d not in (between, over, "replicate")]
+    if left:
+        raise NoAnswerError(f"{name} also runs over {', '.join(left)}; say under 'at' where it is taken.")
+    losses = array.transpose(between, over, "replicate").sortby(over)
+    if losses.sizes[over] < 2:
+        raise NoAnswerError(f"A slope needs at least two values of {over}.")
+    complete = np.all(np.isfinite(losses.values) & (losses.values > 0), axis=(0, 1))
+    if complete.sum() < 2:
+        raise NoAnswerError(f"{int(complete.sum())} complete replicates give no interval; at least 2 are needed.")
+    sizes = losses[over].values.astype(np.float64)
+    slopes = replicate_slopes(np.log(sizes), np.log(losses.values[:, :, complete]))
+    note = f"{int(complete.sum())} of {complete.size} replicates, {sizes.size} sizes"
+    return slopes, [str(value) for value in losses[between].values], note
+
+
+def measured_slope(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Return the slope of a row with the interval that its source gives."""
+    if claim.arm not in ds["arm"].values:
+        raise NoAnswerError(f"The arm {claim.arm!r} is not part of this run.")
+    row = ds.sel(arm=claim.arm).isel(replicate=0)
+    slope, low, high = (float(row[name]) for name in ("slope", "slope_low", "slope_high"))
+    reasons = [text for text in (str(row["reasons"].values),) if text]
+    rest = tuple(float(row[f"converged_{end}"]) for end in ("low", "high"))
+    if _place(claim, rest) != _place(claim, (low, high)):
+        reasons.append("The verdict hangs on replicates of the source that did not converge.")
+    # the folder of all results belongs to one machine, and a claim is read on others
+    source = "/".join(str(row["source_file"].values).split("/")[-3:])
+    note = (
+        f"{float(row['halving']):.3g} times the samples halve the error; {int(row['source_replicates'])} replicates, "
+        f"{source} of {str(row['source_date'].values)[:10]}, sha256 {str(row['source_sha256'].values)[:12]}"
+    )
+    return Estimate(slope, low, high, note, tuple(reasons), replicates=int(row["source_replicates"]))
+
+
+def _place(claim: Claim, interval: tuple[float, ...]) -> str:
+    """Say where an interval lies with respect to the region of the rule; an interval of NaN lies nowhere."""
+    low, high = claim.region
+    if not interval[0] <= interval[1]:
+        return "nowhere"
+    if low <= interval[0] and interval[1] <= high:
+        return "inside"
+    return "outside" if interval[1] < low or interval[0] > high else "across"
+
+
+def smallest_lone(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Return the smallest ``lone`` of all arms: 0 refutes the triangle inequality."""
+    return smallest(ds, claim.model_copy(update={"variable": "lone"}))

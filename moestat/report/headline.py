@@ -1,0 +1,65 @@
+"""The headline of a paper: its statements by bearing and scale, variants of one statement counted once."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from moestat.claims.verdicts import VERDICTS
+
+NOT_RUN = "not run"
+MIXED = "mixed"
+BEARINGS = ("for", "against", "neutral")
+SCALES = ("paper", "reduced", "stand-in")
+WORDS = (*VERDICTS, MIXED, NOT_RUN)
+_YES, _NO = ("supported", "no counterexample"), ("not supported", "refuted")
+
+
+def of_group(verdicts: list[str]) -> str:
+    """Return the verdict of the variants of one statement together.
+
+    Variants that contradict each other are *mixed*; otherwise the weakest verdict counts: one that decides nothing
+    before one that does.
+
+    >>> of_group(["supported", "supported"]), of_group(["supported", "refuted"]), of_group(["supported", "not run"])
+    ('supported', 'mixed', 'not run')
+    """
+    if any(v in _YES for v in verdicts) and any(v in _NO for v in verdicts):
+        return MIXED
+    order = (NOT_RUN, "inconclusive", "refuted", "not supported", "no counterexample", "supported")
+    return min(verdicts, key=order.index)
+
+
+def headline(table: pd.DataFrame) -> pd.DataFrame:
+    """Count the statements of every paper.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`moestat.report.ledger.ledger`.
+
+    Returns
+    -------
+    DataFrame
+        One row per paper, bearing and scale that occur, with the columns paper, bearing, scale, statements, and one
+        per verdict.
+    """
+    rows = []
+    for (paper, bearing, scale), part in table.groupby(["paper", "bearing", "scale"], sort=True):
+        words = [of_group(list(group["verdict"])) for _, group in part.groupby("group", sort=False)]
+        row = {"paper": paper, "bearing": bearing, "scale": scale, "statements": len(words)}
+        rows.append(row | {word: words.count(word) for word in WORDS})
+    counts = pd.DataFrame(rows, columns=["paper", "bearing", "scale", "statements", *WORDS])
+    order = {name: place for names in (BEARINGS, SCALES) for place, name in enumerate(names)}
+    return counts.sort_values(
+        ["paper", "bearing", "scale"], key=lambda column: column.map(order).fillna(column), ignore_index=True
+    )
+
+
+def sentences(table: pd.DataFrame) -> list[str]:
+    """Say the headline, one sentence per paper, bearing and scale."""
+    lines = []
+    for row in headline(table).to_dict("records"):
+        counts = ", ".join(f"{row[word]} {word}" for word in WORDS if row[word])
+        noun = "statement" if row["statements"] == 1 else "statements"
+        lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {row['statements']} {noun}: {counts}")
+    return lines

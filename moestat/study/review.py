@@ -1,0 +1,79 @@
+"""What a reader of a study file would object to: claims that cannot be told apart, looked up, judged, or fail.
+
+These are no errors of the file's form: it loads and runs. They are looked for by a test over all studies.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+
+from moestat.study.spec import Claim, Study
+
+KEYS = re.compile(r"(SA|CS|EC|MT|TR|DS)\b")
+"""How the place in a paper begins: the key of the paper."""
+LEANING = re.compile(
+    r"(the same|it|its|those|these|they|their|them|this|likewise|also|and|but|neither|nor|so)\b", re.IGNORECASE
+)
+"""How a statement begins that cannot be read without its neighbour."""
+
+
+def objections(study: Study) -> list[str]:
+    """Return what is to be said against the claims of a study, as ``claim: sentence``."""
+    return [f"{claim.id}: {text}" for claim in study.claims for text in _of_claim(study, claim)]
+
+
+def _of_claim(study: Study, claim: Claim) -> list[str]:
+    texts = []
+    twins = [c.id for c in study.claims if _plain(c.statement) == _plain(claim.statement) and c.id != claim.id]
+    if twins:
+        texts.append(f"its statement is also that of {', '.join(twins)}")
+    if LEANING.match(claim.statement):
+        texts.append(f"its statement leans on a neighbour: {claim.statement!r}")
+    if claim.origin != "ours" and not KEYS.match(claim.source):
+        texts.append(f"its source names no paper: {claim.source!r}")
+    if not judged_somewhere(study, claim):
+        texts.append("no preset runs its arms at its points")
+    if nothing_happens(claim):
+        texts.append("its rule calls a loss that does not fall at all convergence")
+    return texts
+
+
+def _plain(statement: str) -> str:
+    return " ".join(statement.lower().split()).rstrip(".")
+
+
+def judged_somewhere(study: Study, claim: Claim) -> bool:
+    """Return whether some preset in which the claim is judged runs its arms, at its points of the grid."""
+    for name, preset in study.presets.items():
+        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in claim.presets):
+            continue
+        grid = study.grid | preset.grid
+        arms = {arm.name for arm in study.arms if any(fnmatch.fnmatchcase(arm.name, p) for p in preset.arms)}
+        needed = {arm for arm in (claim.arm, claim.versus) if arm and "*" not in arm}
+        points = [(axis, value) for at in (claim.at, claim.versus_at or {}) for axis, value in at.items()]
+        if needed <= arms and all(axis not in grid or value in grid[axis] for axis, value in points):
+            return True
+    return False
+
+
+def nothing_happens(claim: Claim) -> bool:
+    """Return whether a claim of convergence is met by a loss that stays where it is.
+
+    A claim of convergence is one about a slope whose prediction is a negative number, with an upper end. Slope 0 in
+    the interior of its region means that the rule cannot tell convergence from nothing.
+
+    >>> about = {"id": "c", "source": "s", "statement": "t", "kind": "slope", "variable": "L", "arm": "a"}
+    >>> nothing_happens(Claim(**about, predicted=-0.07, within=(-0.17, 0.03)))
+    True
+    >>> nothing_happens(Claim(**about, predicted=-0.5, within=(-0.6, -0.4)))
+    False
+    """
+    if claim.kind != "slope" or claim.at_least is not None:
+        return False
+    try:
+        converges = float(claim.predicted) < 0
+    except ValueError:
+        return False
+    low, high = claim.region
+    return converges and low < 0 < high

@@ -1,0 +1,128 @@
+"""The rules of a run, sealed when it starts: what each claim was to be judged by before there were numbers.
+
+The seal is a file beside the shards, ``rules.json``; its digest stands in the manifest and in ``results.nc``. A rule
+that is edited later is found by it, and the report gives both verdicts. It also says whether results belong to a
+study file at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from moestat import files, fingerprint
+from moestat.source.graph import NoCodeError
+from moestat.study import hub
+from moestat.study.spec import Claim, Study
+
+NAME = "rules.json"
+PROSE = ("id", "source", "statement", "origin", "step", "bearing", "group", "scale", "predicted", "presets")
+"""Keys of a claim that say what it is about; all others say how it is judged."""
+ESTIMATE = "moestat.claims.estimates:estimate"
+"""The module that judges claims without a function of their own."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    """Rules as they were when a run started.
+
+    Attributes
+    ----------
+    date : str
+        When the run started.
+    claims : mapping
+        Per claim its content (``claim``), with the fit window that counted, and the hash of its function's code.
+    """
+
+    date: str
+    claims: Mapping[str, Mapping[str, Any]]
+
+    @cached_property
+    def digest(self) -> str:
+        """One hash of date and rules."""
+        return _digest({"date": self.date, "claims": self.claims})
+
+    def claim(self, name: str) -> Claim | None:
+        """Return a claim as it was."""
+        return Claim.model_validate(self.claims[name]["claim"]) if name in self.claims else None
+
+
+def make(study: Study, preset: str) -> Seal:
+    """Return the seal of a run that starts now."""
+    claims = {
+        claim.id: {"claim": settled(study, preset, claim).model_dump(mode="json"), "code": code_of(claim)}
+        for claim in study.claims
+    }
+    return Seal(time.strftime("%Y-%m-%dT%H:%M:%S%z"), json.loads(json.dumps(claims)))
+
+
+def settled(study: Study, preset: str, claim: Claim) -> Claim:
+    """Return a claim with the fit window that counts at a preset, wherever the study file states it."""
+    if not claim.kind.startswith("slope"):
+        return claim
+    window = hub.window_of(study, preset, claim.variable, claim.over, claim.arm, claim)
+    return claim.model_copy(update={"window": window})
+
+
+def rule_digest(study: Study, preset: str, claim: Claim) -> str:
+    """Return one short hash of all that a claim is judged by at a preset."""
+    return digest_of(settled(study, preset, claim))
+
+
+def digest_of(claim: Claim) -> str:
+    """Return one short hash of the rule of a claim whose window is settled."""
+    content = claim.model_dump(mode="json", exclude_defaults=True)
+    return _digest({key: value for key, value in content.items() if key not in PROSE})
+
+
+def code_of(claim: Claim) -> str:
+    """Return a hash of the code of a claim's function; empty where it is not found."""
+    return _code(claim.function or ESTIMATE)
+
+
+@lru_cache(maxsize=64)
+def _code(function: str) -> str:
+    module, _, name = function.partition(":")
+    try:
+        return fingerprint.digest(fingerprint.fingerprint(module, [name]))
+    except (NoCodeError, OSError, SyntaxError, ValueError, ImportError):  # it is told when the claim is judged
+        return ""
+
+
+def write(root: Path, seal: Seal) -> None:
+    """Put a seal in place."""
+    files.write_json(root / NAME, {"date": seal.date, "claims": dict(seal.claims)})
+
+
+def read(root: Path) -> Seal | None:
+    """Return the seal of a folder, or None if there is none that can be read."""
+    try:
+        content = json.loads((root / NAME).read_text(encoding="utf-8"))
+        return Seal(str(content["date"]), dict(content["claims"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def problem(study: Study, preset: str) -> dict[str, str]:
+    """Return hashes of what results are results of: experiment, seed, settings, grid and arms of a preset.
+
+    What the command line changes is not part of it.
+    """
+    chosen = study.presets[preset]
+    return {
+        "experiment": study.experiment,
+        "seed": str(study.seed),
+        "settings": _digest(study.settings | chosen.settings),
+        "grid": _digest(study.grid | chosen.grid),
+        "arms": _digest({arm.name: arm.settings for arm in study.arms}),
+    }
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]

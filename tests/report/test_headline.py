@@ -1,0 +1,45 @@
+"""The headline of a paper counts statements, not claims."""
+
+import pandas as pd
+import pytest
+
+from moestat.report import headline
+
+ROWS = [
+    ("p", "for", "paper", "rate", "supported"),
+    ("p", "for", "paper", "rate", "supported"),
+    ("p", "for", "paper", "order", "refuted"),
+    ("p", "for", "reduced", "order", "not supported"),
+    ("p", "against", "reduced", "gap", "no counterexample"),
+    ("q", "neutral", "stand-in", "check", "not run"),
+]
+TABLE = pd.DataFrame(ROWS, columns=["paper", "bearing", "scale", "group", "verdict"])
+
+
+def test_variants_of_one_statement_count_once():
+    counts = headline.headline(TABLE)
+    assert list(map(tuple, counts[["paper", "bearing", "scale", "statements"]].values)) == [
+        ("p", "for", "paper", 2),
+        ("p", "for", "reduced", 1),
+        ("p", "against", "reduced", 1),
+        ("q", "neutral", "stand-in", 1),
+    ]
+    first = counts.iloc[0]
+    assert (first["supported"], first["refuted"]) == (1, 1)
+    assert (counts[list(headline.WORDS)].sum(axis=1) == counts["statements"]).all()
+    assert headline.sentences(TABLE)[0] == "p, for, paper: 2 statements: 1 supported, 1 refuted"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "word"),
+    [
+        (["supported", "not supported"], "mixed"),
+        (["no counterexample", "refuted", "inconclusive"], "mixed"),
+        (["supported", "inconclusive"], "inconclusive"),
+        (["refuted", "inconclusive"], "inconclusive"),
+        (["supported", "not run"], "not run"),
+        (["supported", "no counterexample"], "no counterexample"),
+    ],
+)
+def test_the_weakest_variant_counts_and_contradictions_are_mixed(verdicts, word):
+    assert headline.of_group(verdicts) == headline.of_group(verdicts[::-1]) == word
