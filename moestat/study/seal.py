@@ -22,7 +22,7 @@ from moestat.study import hub
 from moestat.study.spec import Claim, Study
 
 NAME = "rules.json"
-PROSE = ("id", "source", "statement", "origin", "step", "bearing", "group", "scale", "predicted", "presets")
+PROSE = ("id", "source", "statement", "origin", "because", "bearing", "group", "scale", "predicted", "presets")
 """Keys of a claim that say what it is about; all others say how it is judged."""
 ESTIMATE = "moestat.claims.estimates:estimate"
 """The module that judges claims without a function of their own."""

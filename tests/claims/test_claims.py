@@ -417,7 +417,7 @@ def test_origin_and_bearing_are_read_from_the_source_unless_they_are_stated():
         SLOPE | {"at_most": 0, "source": "SA Fig. 1", "origin": "implied", "because": "By (9).", "bearing": "against"},
     ).claims
     assert [(c.origin, c.bearing) for c in claims] == [("stated", "for"), ("ours", "neutral"), ("implied", "against")]
-    with pytest.raises(ValueError, match="needs step"):
+    with pytest.raises(ValueError, match="needs because"):
         study(SLOPE | {"at_most": 0, "origin": "implied"})
 
 
