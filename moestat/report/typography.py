@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import html as entities
 import re
+from collections.abc import Sequence
 
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
 from markupsafe import Markup
 
 _POWER = r"\(([A-Za-z0-9+\-\u2212*/., ]{1,20})\)|([-\u2212]?(?:[A-Za-z]|\d+(?:\.\d+)?))(?!\w)"
@@ -79,26 +83,20 @@ def mathtext(text: object) -> str:
 def paragraphs(text: str) -> Markup:
     """Return the prose of a study file as HTML: paragraphs, lists of lines with ``- ``, *emphasis*, **strong**, `code`.
 
-    A star is a mark only where a word starts and ends, so that f* and N* + 1 stay what they are.
+    The rest of Markdown stays text, so that nothing in a formula becomes a link, a heading or an escape.
     """
-    blocks = [block.strip() for block in re.split(r"\n\s*\n", text.strip()) if block.strip()]
-    return Markup("\n").join(_block(block) for block in blocks)
+    return Markup(_PROSE.render(text.strip()).rstrip())
 
 
-def _block(block: str) -> Markup:
-    lines = block.splitlines()
-    if all(line.startswith(("- ", "  ")) for line in lines) and lines[0].startswith("- "):
-        items = re.split(r"\n- ", "\n" + block)[1:]
-        return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(_inline(i)) for i in items))
-    return Markup("<p>{}</p>").format(_inline(block))
+def _text(self: RendererHTML, tokens: Sequence[Token], index: int, options: object, env: object) -> str:
+    return str(html(tokens[index].content))
 
 
-def _inline(text: str) -> Markup:
-    safe = str(html(" ".join(text.split())))
-    safe = re.sub(r"`([^`]+)`", r"<code>\1</code>", safe)
-    safe = re.sub(r"(?<![\w*])\*\*(?=\S)(.+?)(?<=\S)\*\*(?![\w*])", r"<strong>\1</strong>", safe)
-    safe = re.sub(r"(?<![\w*])\*(?=\w)([^*]+?)(?<=[\w.])\*(?![\w*])", r"<em>\1</em>", safe)
-    return Markup(safe)
+_PROSE = MarkdownIt("commonmark", {"html": False}).disable(
+    ["autolink", "blockquote", "code", "entity", "escape", "fence", "heading", "hr", "image", "lheading", "link"]
+)
+_PROSE.disable(["html_block", "html_inline", "reference"])
+_PROSE.add_render_rule("text", _text)
 
 
 def _exponent(match: re.Match[str]) -> str:

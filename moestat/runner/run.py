@@ -152,9 +152,9 @@ class _Run:
             try:
                 self._compute(tasks, held, self.root / name, head)
             except KeyboardInterrupt as error:
-                files.clean(self.root)
                 raise self._interrupted(error) from None
             finally:
+                files.clean(self.root)  # of workers that were killed while they wrote
                 _set_or_drop("MOESTAT_CACHE", cache)
                 for task in tasks:
                     task.marker.unlink(missing_ok=True)

@@ -68,7 +68,7 @@ def test_prose_keeps_the_stars_of_mathematics():
     text = "f*(x) and N* + 1 with *emphasis* and **weight**.\n\nNext `code`.\n\n- one\n- two *2*"
     assert typography.paragraphs(text) == (
         "<p>f*(x) and N* + 1 with <em>emphasis</em> and <strong>weight</strong>.</p>\n"
-        "<p>Next <code>code</code>.</p>\n<ul><li>one</li><li>two <em>2</em></li></ul>"
+        "<p>Next <code>code</code>.</p>\n<ul>\n<li>one</li>\n<li>two <em>2</em></li>\n</ul>"
     )
     assert "<script>" not in typography.paragraphs("<script>alert(1)</script>")
 
