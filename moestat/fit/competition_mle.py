@@ -6,7 +6,8 @@ The choice of the winners makes the likelihood discontinuous and full of local m
    and followed by Adam;
 2. a trust-region Gauss-Newton method on the score (Berndt, Hall, Hall and Hausman 1974); the best distinct points go
    on to all samples, where the temperature falls once more, from a lower level, down to the hard choice;
-3. local search (:mod:`moestat.fit.local_search`) among the jumps, for which derivatives are blind.
+3. local search (:mod:`moestat.fit.local_search`) among the jumps, for which derivatives are blind;
+4. hops: the best point is thrown out by a few standard errors, and the search done again from there.
 
 The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
 a box; the theory assumes a compact parameter space as well. Where the likelihood jumps, a maximum is not a stationary
@@ -21,16 +22,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.competition_hops import thrown_out
 from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, unpack
 from moestat.fit.contest import distinct
+from moestat.fit.gram import Gram
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
-from moestat.fit.local_search import left_to_gain, local_search
+from moestat.fit.local_search import Searched, left_to_gain, local_search
 from moestat.fit.trust_region import trust_region
 from moestat.models.competition import Competition
 from moestat.models.gaussian import LOG_2PI
 
 KEPT = 2
-"""Most points per replicate that go on to all samples, and to the local search."""
+"""Most points per replicate that go on to all samples, and to the local search, when nothing else is said."""
+
+AGAIN = 0.1
+"""Log-likelihood units within which a point counts as one that was come to again."""
 
 _REHEATED = (0.02, 0.007, 0.0025, 0.0008)  # temperatures on all samples, before the last one and the hard choice
 _STEPS = 15  # of Gauss-Newton at most, at each temperature
@@ -80,6 +86,8 @@ def maximum_likelihood(
     rate: float = 0.05,
     coarsest: int = 2000,
     search_rounds: int = 120,
+    kept: int = KEPT,
+    hops: int = 0,
 ) -> LikelihoodFit:
     """Fit competition-gated Gaussian mixtures of experts.
 
@@ -105,6 +113,10 @@ def maximum_likelihood(
     coarsest : int, default 2000
     search_rounds : int, default 120
         Rounds of the local search, at most; 0 leaves it out.
+    kept : int, default 2
+        Most distinct points per replicate that go on to all samples, and to the local search.
+    hops : int, default 0
+        Rounds in which points thrown out from the best one are searched from.
 
     Returns
     -------
@@ -118,7 +130,7 @@ def maximum_likelihood(
         setting is out of range.
     """
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
-    _check(model, atoms, box, variances, temperature, adam_steps, rate, coarsest, search_rounds)
+    _check(model, atoms, box, variances, temperature, adam_steps, rate, coarsest, search_rounds, kept, hops)
     xp = namespace(x, y, starts)
     data = Data(model.features(x), y)
     space = _space(model, atoms, box, variances, starts)
@@ -131,15 +143,15 @@ def maximum_likelihood(
     pool = _gauss_newton(few, space, pool, 0.0)
     led = np.tile(np.arange(count), (replicates, 1))
     if data.n > few.n:
-        pool = _continued(pool, few.n, led)
+        pool = _continued(pool, few.n, led, kept)
         coldest = 20.0 / n  # a few dozen samples are then between two experts
         for t in (*(t for t in _REHEATED if t > 2.0 * coldest), coldest):
             pool = _gauss_newton(data, space, pool, t)
         pool = _gauss_newton(data, space, pool, 0.0)
     reached = np.full((replicates, count), np.nan)
     reached[pool.owner, pool.start] = pool.loss
-    pool = _continued(pool, n, led)
-    return _finish(data, space, pool, reached, led, truth, x, search_rounds)
+    pool = _continued(pool, n, led, kept)
+    return _finish(data, space, pool, reached, led, truth, x, search_rounds, kept, hops)
 
 
 def _check(
@@ -152,6 +164,8 @@ def _check(
     rate: float,
     coarsest: int,
     search_rounds: int,
+    kept: int,
+    hops: int,
 ) -> None:
     if model.active > atoms:
         raise ValueError(f"active is {model.active}, but starts holds only {atoms} experts")
@@ -159,7 +173,9 @@ def _check(
     for name, value in (("box", box), ("temperature", temperature), ("rate", rate), ("coarsest", coarsest)):
         if not value > 0:
             raise ValueError(f"{name} is {value}; it must be positive")
-    for name, value in (("adam_steps", adam_steps), ("search_rounds", search_rounds)):
+    if kept < 1:
+        raise ValueError(f"kept is {kept}; it must be at least 1")
+    for name, value in (("adam_steps", adam_steps), ("search_rounds", search_rounds), ("hops", hops)):
         if value < 0:
             raise ValueError(f"{name} is {value}; it must not be negative")
 
@@ -210,17 +226,80 @@ def _gauss_newton(data: Data, space: _Space, pool: _Pool, temperature: float) ->
     return replace(pool, free=result.theta, iterations=steps, loss=np.where(np.isfinite(loss), loss, np.inf))
 
 
-def _continued(pool: _Pool, n: int, led: np.ndarray) -> _Pool:
+def _continued(pool: _Pool, n: int, led: np.ndarray, kept: int) -> _Pool:
     """Return the best distinct points of each replicate.
 
     ``led`` (B, S) holds, for each start, the start that has gone on in its place (-1 when it fell behind), and is
     brought up to date.
     """
-    rows, twin = distinct(pool.owner, pool.loss, n, KEPT)
+    rows, twin = distinct(pool.owner, pool.loss, n, kept)
     for row, other in enumerate(twin):
         starts = led[pool.owner[row]]
         starts[starts == pool.start[row]] = pool.start[other] if other >= 0 else -1
     return pool.take(rows)
+
+
+def _search(data: Data, space: _Space, pool: _Pool, rounds: int) -> tuple[_Pool, Searched]:
+    xp = namespace(pool.free)
+    end = local_search(
+        space.model,
+        data,
+        xp.asarray(pool.owner),
+        pool.free,
+        lower=space.lower,
+        upper=space.upper,
+        least_variance=space.least_variance,
+        max_rounds=rounds,
+    )
+    loss = to_numpy(end.at.loss)
+    steps = pool.iterations + to_numpy(end.rounds)
+    return replace(pool, loss=np.where(np.isfinite(loss), loss, np.inf), free=end.free, iterations=steps), end
+
+
+def _hop(
+    data: Data, space: _Space, pool: _Pool, end: Searched, rounds: int, kept: int, number: int
+) -> tuple[_Pool, Searched, np.ndarray]:
+    """Throw out points from each replicate's best one, and search from where they come down; the best stays.
+
+    Returns also how many came down where they started, or at a point as good.
+    """
+    xp = namespace(pool.free)
+    rows = np.array([row[np.argmin(pool.loss[row])] for row in _rows(pool.owner)])
+    best = pool.take(rows)
+    at = Gram(*(xp.take(part, xp.asarray(rows), axis=0) for part in end.at))
+    thrown = space.clip(thrown_out(best.free, at, data.n, number, space.model.atom_size))
+    count = thrown.shape[1]
+    owner, start, steps = (np.repeat(part, count) for part in (best.owner, best.start, best.iterations))
+    loss = np.full(len(owner), np.inf)
+    out = _Pool(xp.reshape(thrown, (-1, thrown.shape[-1])), owner, start, steps, loss)
+    for temperature in (20.0 / data.n, 0.0):
+        out = _gauss_newton(data, space, out, temperature)
+    chosen, twin = distinct(out.owner, out.loss, data.n, kept)
+    below, low = _search(data, space, out.take(chosen), rounds)
+    ends = np.full(len(owner), np.inf)
+    position = {int(row): k for k, row in enumerate(chosen)}
+    for row, other in enumerate(twin):
+        if other >= 0:
+            ends[row] = below.loss[position[int(other)]]
+    both = _Pool(
+        xp.concat([best.free, below.free]),
+        *(
+            np.concatenate([getattr(best, name), getattr(below, name)])
+            for name in ("owner", "start", "iterations", "loss")
+        ),
+    )
+    index = xp.asarray(rows)
+    joined = Searched(
+        both.free,
+        Gram(*(xp.concat([mine, other]) for mine, other in zip(at, low.at, strict=True))),
+        xp.concat([xp.take(end.rounds, index), low.rounds]),
+        xp.concat([xp.take(end.status, index), low.status]),
+    )
+    least = np.array([both.loss[row].min() for row in _rows(both.owner)])
+    back = np.sum(data.n * (ends.reshape(len(rows), count) - least[:, None]) <= AGAIN, axis=1)
+    # a better point than before has not been come back to before
+    improved = data.n * (best.loss - least) > AGAIN
+    return both, joined, np.where(improved, -back, back)
 
 
 def _finish(
@@ -232,32 +311,23 @@ def _finish(
     truth: Array | None,
     x: Array,
     rounds: int,
+    kept: int,
+    hops: int,
 ) -> LikelihoodFit:
     """Search around the points that are left, and report the best of each replicate."""
     xp = namespace(pool.free)
-    found = local_search(
-        space.model,
-        data,
-        xp.asarray(pool.owner),
-        pool.free,
-        lower=space.lower,
-        upper=space.upper,
-        least_variance=space.least_variance,
-        max_rounds=rounds,
-    )
-    loss = to_numpy(found.at.loss)
-    pool = replace(
-        pool,
-        loss=np.where(np.isfinite(loss), loss, np.inf),
-        free=found.free,
-        iterations=pool.iterations + to_numpy(found.rounds),
-    )
-    reached[pool.owner, pool.start] = np.fmin(reached[pool.owner, pool.start], pool.loss)
+    pool, end = _search(data, space, pool, rounds)
+    back = np.zeros(len(reached), dtype=np.int64)
+    np.fmin.at(reached, (pool.owner, pool.start), pool.loss)
+    for number in range(hops):
+        pool, end, now = _hop(data, space, pool, end, rounds, kept, number)
+        back = np.where(now < 0, -now, back + now)
+        np.fmin.at(reached, (pool.owner, pool.start), pool.loss)
     reached = np.where(led >= 0, np.take_along_axis(reached, np.maximum(led, 0), axis=1), reached)
     bound = 0.5 * (math.log(space.least_variance) + LOG_2PI)
     rows = np.array([row[np.argmin(pool.loss[row])] for row in _rows(pool.owner)])
     index = xp.asarray(rows)
-    best, at = pool.take(rows), type(found.at)(*(xp.take(part, index, axis=0) for part in found.at))
+    best, at = pool.take(rows), Gram(*(xp.take(part, index, axis=0) for part in end.at))
     on_box = (best.free <= space.lower) | (best.free >= space.upper)
     held = ((best.free <= space.lower) & (at.gradient > 0)) | ((best.free >= space.upper) & (at.gradient < 0))
     log_likelihood = xp.asarray(-data.n * (best.loss + bound))
@@ -272,7 +342,8 @@ def _finish(
         box_hits=xp.sum(xp.astype(on_box, xp.int64), axis=-1),
         start=xp.asarray(best.start),
         start_log_likelihood=xp.asarray(-data.n * (reached + bound)),
-        status=judge(xp.take(found.status, index, axis=0), gain),
+        status=judge(xp.take(end.status, index, axis=0), gain),
+        hops_back=xp.asarray(back),
     )
 
 

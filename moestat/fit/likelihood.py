@@ -43,6 +43,9 @@ class LikelihoodFit:
         softmax gates NaN.
     status : array (B,) int
         A :class:`moestat.status.Status`.
+    hops_back : array (B,) int, optional
+        How many of the points that were thrown out from the best one came back to it, or to one as good; for solvers
+        that try this.
     """
 
     theta: Array
@@ -55,6 +58,7 @@ class LikelihoodFit:
     start: Array
     start_log_likelihood: Array
     status: Array
+    hops_back: Array | None = None
 
     def message(self) -> list[str]:
         """Return one full sentence per replicate."""

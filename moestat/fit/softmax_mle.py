@@ -33,7 +33,7 @@ RATIO, RUNGS = 4, 3
 """Each rung of the ladder has so many times the samples of the one before; and there are at most so many rungs."""
 
 KEPT = 2
-"""Most points per replicate that go on to the next rung."""
+"""Most points per replicate that go on to the next rung, when nothing else is said."""
 
 _ROUGH = 0.05  # log-likelihood units to which the lower rungs are solved
 _ROUGH_STEPS = 100
@@ -85,9 +85,9 @@ class _Pool:
         rows = [np.nonzero(self.owner == b)[0] for b in range(replicates)]
         return np.array([row[np.argmin(self.loss[row])] for row in rows])
 
-    def distinct(self, n: int) -> _Pool:
+    def distinct(self, n: int, kept: int) -> _Pool:
         """Return the best distinct points of each replicate."""
-        return self.take(distinct(self.owner, self.loss, n, KEPT)[0])
+        return self.take(distinct(self.owner, self.loss, n, kept)[0])
 
 
 def maximum_likelihood(
@@ -103,6 +103,7 @@ def maximum_likelihood(
     coarsest: int = 2000,
     tolerance: float = 1e-13,
     max_iterations: int = 300,
+    kept: int = KEPT,
 ) -> LikelihoodFit:
     """Fit softmax-gated Gaussian mixtures of experts.
 
@@ -129,6 +130,8 @@ def maximum_likelihood(
         See :func:`moestat.fit.trust_region.trust_region`; the loss is the negative mean log-likelihood.
     max_iterations : int, default 300
         Newton steps per rung.
+    kept : int, default 2
+        Most distinct points per replicate that go on to the next rung.
 
     Returns
     -------
@@ -150,6 +153,7 @@ def maximum_likelihood(
         ("split_rounds", split_rounds, 0),
         ("coarsest", coarsest, 1),
         ("max_iterations", max_iterations, 1),
+        ("kept", kept, 1),
     ):
         if value < least:
             raise ValueError(f"{name} is {value}; it must be at least {least}")
@@ -159,12 +163,12 @@ def maximum_likelihood(
     ladder = _ladder(n, coarsest)
     data = prepare(x, y, thin=ladder[0], single=True)
     pool = _after_em(data, space.clip(free), replicates, count, em_steps, space)
-    for _ in range(split_rounds if atoms > 2 else 0):
+    for number in range(split_rounds if atoms > 2 else 0):
         pool = _rough(data, pool, space)
-        pool = pool.distinct(data.n).join(_split(pool, x, space))
+        pool = pool.distinct(data.n, kept).join(_split(pool, x, space, number))
     for thin in ladder[:-1]:
         data = data if thin == ladder[0] else prepare(x, y, thin=thin, single=True)
-        pool = _rough(data, pool, space).distinct(data.n)
+        pool = _rough(data, pool, space).distinct(data.n, kept)
     data = data if len(ladder) == 1 else prepare(x, y, single=True)
     pool = _rough(data, pool, space)
     best = _newton(prepare(x, y), pool.take(pool.best(replicates)), space, tolerance)
@@ -233,12 +237,12 @@ def _newton(data: Data, pool: _Pool, space: _Space, tolerance: float, rounding: 
     return replace(pool, free=result.theta, iterations=steps, result=result)
 
 
-def _split(pool: _Pool, x: Array, space: _Space) -> _Pool:
+def _split(pool: _Pool, x: Array, space: _Space, number: int) -> _Pool:
     """Return the removals and splits of each replicate's best point."""
     xp = namespace(x)
     best = pool.take(pool.best(x.shape[0]))
     centre = to_numpy(0.5 * (xp.min(x, axis=1) + xp.max(x, axis=1)))
-    moved = split_moves(to_numpy(unpack(best.free, space.atoms)), centre)
+    moved = split_moves(to_numpy(unpack(best.free, space.atoms)), centre, number)
     made = moved.shape[1]
     free = xp.reshape(pack(xp.asarray(moved)), (moved.shape[0] * made, -1))
     owner, start, steps = (np.repeat(a, made) for a in (best.owner, best.start, best.iterations))

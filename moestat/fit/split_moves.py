@@ -17,9 +17,10 @@ from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 _GATE = 2.0  # size of the split in the log-odds of the two halves over a range of x of length 1
 _MEAN = 0.5  # and in their means, in standard deviations
+_WIDER = (math.log(0.5), math.log(20.0))  # further rounds: factors of both, so that a half may fit a few samples only
 
 
-def split_moves(theta: np.ndarray, centre: np.ndarray) -> np.ndarray:
+def split_moves(theta: np.ndarray, centre: np.ndarray, number: int = 0) -> np.ndarray:
     """Return the starts that one removal and one split make of each measure.
 
     The halves lie on either side of the expert that is split: their gates differ in slope, turned about ``centre``,
@@ -30,6 +31,8 @@ def split_moves(theta: np.ndarray, centre: np.ndarray) -> np.ndarray:
     theta : array (B, N, P)
     centre : array (B, d)
         Middle of the inputs.
+    number : int, default 0
+        Of the round; each has directions of its own, and after the first round sizes as well.
 
     Returns
     -------
@@ -37,14 +40,15 @@ def split_moves(theta: np.ndarray, centre: np.ndarray) -> np.ndarray:
     """
     atoms, size = theta.shape[1:]
     model = SoftmaxGaussian((size - 3) // 2)
-    rng = np.random.default_rng(20230503)
+    rng = np.random.default_rng([20230503, number] if number else 20230503)
     moves = []
     for removed in range(atoms):
         for split in range(atoms):
             if removed == split:
                 continue
-            slope = _GATE * rng.choice([-1.0, 1.0], model.d)
-            tilt = _MEAN * rng.standard_normal(model.d + 1)
+            gate, mean = (scale * (math.exp(rng.uniform(*_WIDER)) if number else 1.0) for scale in (_GATE, _MEAN))
+            slope = gate * rng.choice([-1.0, 1.0], model.d)
+            tilt = mean * rng.standard_normal(model.d + 1)
             deviation = np.sqrt(theta[:, split, model.variance])
             delta = np.zeros((len(theta), size))
             delta[:, model.b] = slope

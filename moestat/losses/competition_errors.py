@@ -98,7 +98,8 @@ class Routing:
         self.model, self.truth, self.pool, self.few = model, truth, pool, few
         features = model.features(pool)
         size = xp.sort(xp.abs(model.outputs(truth[:, model.w], features)[0]), axis=0, descending=True)
-        gap = size[model.active - 1, :] - size[model.active, :]
+        every = model.active >= truth.shape[0]  # nobody can change places
+        gap = xp.full_like(size[0, :], xp.inf) if every else size[model.active - 1, :] - size[model.active, :]
         self._reach = xp.max(xp.abs(features), axis=-1)
         self._order = xp.argsort(gap, stable=True)
         self._gap = to_numpy(xp.take(gap, self._order))

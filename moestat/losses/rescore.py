@@ -9,19 +9,23 @@ Whatever fitted them: a script, another package, a study of this one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 
 from moestat.losses import function, matching, voronoi
 from moestat.losses.divergences import expected_hellinger
+from moestat.losses.fitted_gauge import fitted_gauge_losses
 from moestat.losses.measures import competition_losses, softmax_losses
 from moestat.models.competition import Competition
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 KINDS = ("over", "exact")
+
+Gauge = Literal["infimum", "as fitted"]
+GAUGES: tuple[Gauge, ...] = get_args(Gauge)
 
 
 def rescore(
@@ -31,6 +35,7 @@ def rescore(
     n: Sequence[float] | np.ndarray,
     model: SoftmaxGaussian | Competition | Model,
     x: Any = None,
+    gauge: Gauge = "infimum",
 ) -> xr.Dataset:
     """Return the losses of fitted parameters, ready for :func:`moestat.rates.fit`.
 
@@ -48,6 +53,10 @@ def rescore(
     x : array (m, d), optional
         Inputs over which the error of the fitted density (``hellinger``, ``hellinger_squared``) or regression function
         (``rmse``) is averaged; without them it is left out.
+    gauge : {"infimum", "as fitted"}
+        For a SoftmaxGaussian: whether losses are infima over the common shift of the gates, which no density depends
+        on, or compare the gates as they were fitted, as published scripts do: then the losses are those of
+        :func:`moestat.losses.fitted_gauge.fitted_gauge_losses`.
 
     Returns
     -------
@@ -84,7 +93,7 @@ def rescore(
         )
     if sizes.shape != fitted.shape[:1]:
         raise ValueError(f"n has shape {sizes.shape}; parameters holds fits at {fitted.shape[0]} sizes")
-    losses = score(fitted, target, model, x=x)
+    losses = score(fitted, target, model, x=x, gauge=gauge)
     return xr.Dataset(
         {name: (("n", "replicate"), values) for name, values in losses.items()},
         coords={"n": sizes, "replicate": np.arange(fitted.shape[1])},
@@ -92,9 +101,18 @@ def rescore(
 
 
 def score(
-    fitted: np.ndarray, truth: np.ndarray, model: SoftmaxGaussian | Competition | Model, *, x: Any = None
+    fitted: np.ndarray,
+    truth: np.ndarray,
+    model: SoftmaxGaussian | Competition | Model,
+    *,
+    x: Any = None,
+    gauge: Gauge = "infimum",
 ) -> dict[str, np.ndarray]:
     """Return the losses of parameters (..., N, P) as arrays (...); otherwise as :func:`rescore`."""
+    if gauge not in GAUGES:
+        raise ValueError(f"gauge is {gauge!r}; allowed are {', '.join(GAUGES)}")
+    if gauge != "infimum" and not isinstance(model, SoftmaxGaussian):
+        raise ValueError(f"gauge is {gauge!r}, which only a SoftmaxGaussian knows; model is {model}")
     usable = np.all(np.isfinite(fitted), axis=(-2, -1))
     gaussian = not isinstance(model, Model)
     if gaussian:
@@ -104,7 +122,7 @@ def score(
     good = fitted[usable]
     losses: dict[str, np.ndarray]
     if isinstance(model, SoftmaxGaussian):
-        losses = softmax_losses(good, truth, model)
+        losses = (softmax_losses if gauge == "infimum" else fitted_gauge_losses)(good, truth, model)
     elif isinstance(model, Competition):
         losses = competition_losses(good, truth, model)
     else:

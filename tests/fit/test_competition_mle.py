@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+from moestat.fit.competition_hops import SCALES, thrown_out
 from moestat.fit.competition_likelihood import (
     Data,
     gradients,
@@ -14,6 +15,7 @@ from moestat.fit.competition_likelihood import (
     unpack,
 )
 from moestat.fit.competition_mle import maximum_likelihood
+from moestat.fit.gram import Gram
 from moestat.fit.local_search import local_search
 from moestat.models import gaussian
 from moestat.models.competition import EXPERTS, Competition
@@ -260,3 +262,40 @@ def test_a_point_far_outside_of_the_box_loses_without_an_overflow():
     with np.errstate(over="raise", invalid="raise"):
         near, far = (hard_log_density(model, free, model.features(x), y) for free in (inside, outside))
     assert np.isfinite(near).all() and (far < -1e100).all()
+
+
+def test_more_kept_points_and_hops_never_lose():
+    """All samples are used from the beginning (n < coarsest), so that more kept points are a superset."""
+    model, truth, x, y, near = problem("mean", n=250, replicates=2, starts=4)
+    ends = [
+        maximum_likelihood(model, x, y, near, truth=truth, kept=kept, hops=hops, **BOX)
+        for kept, hops in ((1, 0), (3, 0), (3, 1))
+    ]
+    for less, more in zip(ends, ends[1:], strict=False):
+        assert np.all(more.log_likelihood >= less.log_likelihood - 1e-9)
+    assert np.all(ends[0].hops_back == 0) and np.all((ends[2].hops_back >= 0) & (ends[2].hops_back <= 8))
+    np.testing.assert_allclose(
+        ends[2].log_likelihood, gaussian.log_likelihood(model, ends[2].theta, x, y), rtol=1e-12, atol=1e-9
+    )
+    alone = maximum_likelihood(model, x[1:], y[1:], near[1:], truth=truth, kept=3, hops=1, **BOX)
+    np.testing.assert_array_equal(alone.theta[0], ends[2].theta[1])
+    for bad, words in (({"kept": 0}, "kept is 0"), ({"hops": -1}, "hops is -1")):
+        with pytest.raises(ValueError, match=words):
+            maximum_likelihood(model, x, y, near, **bad)
+
+
+def test_points_are_thrown_out_by_the_error_of_the_estimate():
+    rng = np.random.default_rng(12)
+    root = rng.normal(size=(6, 6))
+    gram = root @ root.T + np.eye(6)
+    at = Gram(np.zeros(1), np.zeros((1, 6)), gram[None])
+    steps = np.concatenate([thrown_out(np.zeros((1, 6)), at, 100, k, 3)[0, ::2] for k in range(500)])
+    white = steps.reshape(500, 4, 6) / np.array(SCALES)[None, :, None] * 10.0
+    covariance = np.einsum("ksi,ksj->ij", white, white) / 2000
+    # 2000 draws: standard errors of 3 %; five of them
+    np.testing.assert_allclose(covariance @ gram, np.eye(6), atol=0.16 * np.linalg.cond(gram) ** 0.5)
+    one = thrown_out(np.zeros((1, 6)), at, 100, 0, 3)[0, 1::2].reshape(-1, 2, 3)
+    assert np.all(np.sum(np.any(one != 0, axis=2), axis=1) == 1)
+    # a direction without curvature is left alone
+    flat = Gram(np.zeros(1), np.zeros((1, 6)), np.diag([1.0, 2, 3, 4, 5, 0.0])[None])
+    assert np.all(thrown_out(np.zeros((1, 6)), flat, 100, 0, 3)[0, :, 5] == 0)

@@ -1,7 +1,7 @@
-"""Four true competition-gated mixtures: k* = 4 experts, K = 2 winners, x uniform on [-1, 1]^d.
+"""True competition-gated mixtures, x uniform on [-1, 1]^d, with k* = 4 experts and K = 2 winners.
 
-They differ in what happens at a routing boundary, where the K-th and the (K+1)-th expert change places. The gate is
-continuous there; the density is, too, if the two experts have the same mean and the same variance.
+Four of them differ in what happens at a routing boundary, where the K-th and the (K+1)-th expert change places. The
+gate is continuous there; the density is, too, if the two experts have the same mean and the same variance.
 
 - ``continuous``: all means are positive, all variances equal: no jump.
 - ``variance``: the same means, different variances: a jump of the variance.
@@ -10,41 +10,85 @@ continuous there; the density is, too, if the two experts have the same mean and
 
 Every expert wins at about half of the inputs. The last two were chosen for that and for their boundaries; no fit was
 looked at. Weights are ``[w, b]``, variances come last.
+
+Three more, in two dimensions, stand for the families of experts, ``linear``, ``affine`` and ``tanh``, with any K from 1
+to 4: each expert wins at a quarter of the inputs for K = 1, at half of them for K = 2. The means have both signs.
+
+The paper's assumptions (a compact parameter space, atoms pairwise different, g non-zero and differentiable with
+linearly independent derivatives) admit two that are not regular:
+
+- ``asleep``: three affine experts with |g| >= 1.3 and one with |g| <= 0.7, which wins nowhere (k* = 4, K = 2).
+- ``tied``: linear experts w and -w, K = 1: equal in size at every input. Ties go to the lowest index, so that the
+  second one wins nowhere, and at every input as soon as it is a little larger.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from moestat.models.competition import Competition
 
-Design = Literal["continuous", "variance", "sign", "mean"]
-DESIGNS: tuple[Design, ...] = get_args(Design)
+Regular = Literal["continuous", "variance", "sign", "mean"]
+DESIGNS: tuple[Regular, ...] = get_args(Regular)
+Family = Literal["linear", "affine", "tanh"]
+Degenerate = Literal["asleep", "tied"]
+Design = Literal[Regular, Family, Degenerate]
 
 _POSITIVE = [[1.2, 0.3, 2.0], [-0.9, 0.9, 2.0], [-0.3, -1.2, 2.0], [0.8, -0.7, 1.9]]
 _SIGNED = [[0.8, -3.0, 0.9], [-0.3, 1.4, 1.4], [-1.2, 0.1, -1.2], [1.5, -1.2, -1.5]]
+_CONES = [[1.77, 0.31], [0.9, 1.56], [-0.47, 1.74], [-1.56, 0.9]]
+_PLANES = [[1.0, 0.5, 1.5], [-1.0, 1.0, -1.6], [0.5, -1.2, -1.4], [-0.9, -0.7, 1.5]]
+_WAVES = [[1.0, 0.5, 0.3], [-1.0, 1.0, -0.3], [0.5, -1.2, -0.3], [-0.9, -0.7, 0.3]]
+_ASLEEP = [[0.7, 0.2, 2.5], [-0.5, 0.6, 2.4], [-0.2, -0.8, 2.6], [0.1, 0.1, 0.5]]
+_TIED = [[0.8, -0.6], [-0.8, 0.6]]
 _LINEAR = [[0.2, 2.0, 1.2, 1.0], [0.6, -1.5, 0.6, 1.6], [-0.2, 0.8, 2.1, 0.9], [-0.3, -2.3, -0.8, 0.2]]
 
-_WEIGHTS = {"continuous": _POSITIVE, "variance": _POSITIVE, "sign": _SIGNED, "mean": _LINEAR}
+_WEIGHTS = {
+    "continuous": _POSITIVE,
+    "variance": _POSITIVE,
+    "sign": _SIGNED,
+    "mean": _LINEAR,
+    "linear": _CONES,
+    "affine": _PLANES,
+    "tanh": _WAVES,
+    "asleep": _ASLEEP,
+    "tied": _TIED,
+}
+_FAMILIES = {
+    "mean": Competition(4, "linear", 2),
+    "linear": Competition(2, "linear", 2),
+    "tanh": Competition(2, "tanh", 2),
+    "tied": Competition(2, "linear", 1),
+}
 _VARIANCES = {
     "continuous": [0.25] * 4,
     "variance": [0.15, 0.3, 0.2, 0.4],
     "sign": [0.25] * 4,
     "mean": [0.5, 0.8, 0.6, 1.0],
+    "linear": [0.1] * 4,
+    "affine": [0.1] * 4,
+    "tanh": [0.02] * 4,
+    "asleep": [0.25] * 4,
+    "tied": [0.25] * 2,
 }
 
 
-def true_mixture(design: Design) -> tuple[Competition, np.ndarray]:
-    """Return the family and the true atoms (4, P) of a design.
+def true_mixture(design: Design, active: int | None = None) -> tuple[Competition, np.ndarray]:
+    """Return the family and the true atoms (k*, P) of a design, with another K when ``active`` is given.
 
     Raises
     ------
     ValueError
-        If the name is unknown.
+        If the name is unknown, or there are fewer experts than are to be active.
     """
-    if design not in DESIGNS:
-        raise ValueError(f"design is {design!r}; allowed are {', '.join(DESIGNS)}")
-    model = Competition(4, "linear", 2) if design == "mean" else Competition(2, "affine", 2)
+    if design not in _WEIGHTS:
+        raise ValueError(f"design is {design!r}; allowed are {', '.join(_WEIGHTS)}")
+    model = _FAMILIES.get(design, Competition(2, "affine", 2))
+    if active is not None:
+        if active > len(_WEIGHTS[design]):
+            raise ValueError(f"active is {active}; design {design!r} has {len(_WEIGHTS[design])} experts")
+        model = replace(model, active=active)
     return model, np.column_stack([_WEIGHTS[design], _VARIANCES[design]])

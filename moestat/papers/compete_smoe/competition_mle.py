@@ -1,6 +1,6 @@
 """Maximum likelihood in competition-gated Gaussian mixtures of experts, with as many experts as the truth or more.
 
-The truths are the four designs of ``competition_designs``. Cells that differ in the number of
+The truths are designs of ``competition_designs``. Cells that differ in the number of
 fitted experts or in the starts share their data. An estimate is the best of several starts, some near the truth (never
 at it) and some that know nothing of it; an estimate with less likelihood than the truth is a failed fit.
 """
@@ -8,7 +8,7 @@ at it) and some that know nothing of it; an estimate with less likelihood than t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -17,17 +17,20 @@ from scipy.stats import qmc
 
 from moestat import arrays
 from moestat.experiment import Cell, SettingsModel
-from moestat.fit.competition_mle import maximum_likelihood
+from moestat.fit.competition_mle import AGAIN, maximum_likelihood
 from moestat.fit.likelihood import LikelihoodFit
 from moestat.losses.competition_errors import Routing, paired_with_truth, scale_and_shape
+from moestat.losses.competition_fisher import fisher_line
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
 from moestat.models.competition import Competition
-from moestat.papers.compete_smoe.competition_designs import Design, true_mixture
+from moestat.papers.compete_smoe.competition_designs import Degenerate, Design, true_mixture
 from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
 
 DEVICES = ("cpu", "cuda")
+
+_FISHER_POINTS = 1024
 
 REACHED = 1.0
 """A start has reached the best point when its log-likelihood is at most so far below."""
@@ -37,11 +40,14 @@ class Settings(SettingsModel):
     """Settings of a cell."""
 
     design: Design = Field(description="the truth, see moestat.papers.compete_smoe.competition_designs")
+    active: int | None = Field(None, ge=1, le=4, description="number of winners, K; the design's own without it")
     n: int = Field(ge=50, description="sample size")
     experts: int = Field(4, ge=4, le=8, description="number of fitted experts, k; the truth has 4")
     near_starts: int = Field(2, ge=0, description="starts near the truth, per replicate")
     start_radius: float = Field(0.1, gt=0, description="standard deviation per coordinate of starts near the truth")
     random_starts: int = Field(2, ge=0, description="starts that know nothing of the truth, per replicate")
+    kept: int = Field(2, ge=1, description="most distinct points that go on to all samples and to local search")
+    hops: int = Field(0, ge=0, description="rounds in which points thrown out from the best one are searched from")
     box: float = Field(10.0, gt=4, description="parameter space: bound on the weights")
     smallest_variance: float = Field(0.05, gt=0, lt=0.15, description="parameter space: lower bound of the variances")
     largest_variance: float = Field(10.0, gt=1, description="parameter space: upper bound of the variances")
@@ -52,6 +58,8 @@ class Settings(SettingsModel):
     def _consistent(self) -> Settings:
         if self.near_starts + self.random_starts < 1:
             raise ValueError("near_starts and random_starts are both 0; at least one start is needed")
+        if self.design == "tied":
+            raise ValueError("design is 'tied', which has 2 experts; the others have 4, as is needed here")
         if self.evaluation_points > 2**self.pool_log2:
             raise ValueError(f"evaluation_points is {self.evaluation_points}; at most 2**pool_log2 are possible")
         return self
@@ -65,14 +73,18 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     xarray.Dataset
         Per replicate the losses of :func:`moestat.losses.measures.competition_losses`; ``hellinger`` (E h),
         ``hellinger_squared`` and its root ``root_hellinger_squared``; ``least_wins``, the smallest share of inputs
-        that an expert wins; with as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted``
-        and the parts ``scale_error`` and ``shape_error`` of the weights' error (else NaN). Of the fit: ``gain``,
-        ``failed_fit`` (gain below 0), ``gradient``, ``decrement``, ``log_likelihood``, ``box_hits``, ``start``,
-        ``starts_reached``, ``random_reached`` (whether a random start came to the best point; NaN without one).
+        that an expert wins; ``hellinger_to_bound`` and ``D_to_bound``, divided by sqrt(log n / n); ``..._to_fisher``,
+        losses divided by the Fisher line of :mod:`moestat.losses.competition_fisher` (NaN with more experts than the
+        truth); with as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted`` and the parts
+        ``scale_error`` and ``shape_error`` of the weights' error (else NaN). Of the fit: ``gain``, ``failed_fit``
+        (gain below 0), ``gradient``, ``decrement``, ``log_likelihood``, ``box_hits``, ``on_variance_bound``,
+        ``start``, ``starts_reached``, ``found_again`` (how many other starts came within 0.1 of the best point),
+        ``hops_back`` (how many thrown-out points did), ``random_reached`` (whether a random start came to the best
+        point; NaN without one).
     """
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))
-    model, truth = true_mixture(s.design)
+    model, truth = true_mixture(s.design, s.active)
     x, y = _draw(cell, s, model, truth, replicates)
     starts = _starts(cell, s, model, truth, x, y, replicates)
     fit = maximum_likelihood(
@@ -83,6 +95,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         truth=xp.asarray(truth),
         box=s.box,
         variances=(s.smallest_variance, s.largest_variance),
+        kept=s.kept,
+        hops=s.hops,
     )
     pool = 2.0 * qmc.Sobol(model.d, scramble=True, rng=np.random.default_rng(20240204)).random_base2(s.pool_log2) - 1.0
     out = _diagnostics(fit, s) | _measures(s, model, truth, arrays.to_numpy(fit.theta), pool, xp)
@@ -129,6 +143,12 @@ def _diagnostics(fit: LikelihoodFit, s: Settings) -> dict[str, Any]:
     out["failed_fit"] = (out["gain"] < 0).astype(float)
     out["starts_reached"] = reached.mean(axis=1)
     unknown = np.full(len(reached), np.nan)
+    out["found_again"] = np.sum(behind <= AGAIN, axis=1) - 1.0
+    assert fit.hops_back is not None
+    out["hops_back"] = arrays.to_numpy(fit.hops_back).astype(float)
+    lowest, highest = s.smallest_variance * (1 + 1e-9), s.largest_variance * (1 - 1e-9)
+    variance = arrays.to_numpy(fit.theta)[..., -1]
+    out["on_variance_bound"] = np.any((variance <= lowest) | (variance >= highest), axis=-1).astype(float)
     out["random_reached"] = reached[:, s.near_starts :].any(axis=1).astype(float) if s.random_starts else unknown
     out["message"] = np.asarray(fit.message())
     return out
@@ -160,4 +180,12 @@ def _measures(
         names = ("misrouted", "hellinger_squared_misrouted", "scale_error", "shape_error")
         out |= {"hellinger": h, "hellinger_squared": h2} | dict.fromkeys(names, unknown)
     out["root_hellinger_squared"] = np.sqrt(out["hellinger_squared"])
+    bound = np.sqrt(np.log(s.n) / s.n)
+    out |= {f"{name}_to_bound": out[name] / bound for name in ("hellinger", "D")}
+    names = ("root_hellinger_squared", "hellinger", "D")
+    line = None
+    if s.experts == len(truth) and s.design not in get_args(Degenerate):
+        line = fisher_line(model, truth, pool[:_FISHER_POINTS])
+    for name in names:
+        out[f"{name}_to_fisher"] = unknown if line is None else out[name] * np.sqrt(s.n) / getattr(line, name)
     return out

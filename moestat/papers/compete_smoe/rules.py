@@ -1,10 +1,14 @@
-"""Claims about how many fits failed."""
+"""Claims about competition routing: failed fits, counterexamples, rates that are sharp, tails."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import xarray as xr
+from scipy import optimize
 
+from moestat import rates
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Estimate
@@ -37,3 +41,83 @@ def share(ds: xr.Dataset, claim: Claim) -> Estimate:
         place = ", ".join(f"{axis} {worst[axis].item()}" for axis in array.dims if axis != "replicate")
         note += f"; most at {place}: {float(worst):.0%}"
     return Estimate(float(kept.mean()), low, high, note, counts_failures=True)
+
+
+def counterexample(ds: xr.Dataset, claim: Claim, *, holds: str = "holds") -> Estimate:
+    """Return whether a statement about every truth is refuted in ``claim.arm``: 1 if so, 0 if not.
+
+    One run with ``claim.variable`` = 1, a counterexample that is certain, refutes it. Where there is none, a run
+    without ``holds``, in which the statement fails as far as can be seen, keeps it from being supported.
+
+    Raises
+    ------
+    NoAnswerError
+        If the variables are not in the results or have no value.
+    """
+    rows = {name: variable(ds, name, {"arm": claim.arm}).values.astype(float) for name in (claim.variable, holds)}
+    certain, fine = (row[np.isfinite(row)] for row in rows.values())
+    if not certain.size or not fine.size:
+        raise NoAnswerError(f"{claim.variable} or {holds} has no value.")
+    value = float(certain.max())
+    doubtful = int(np.sum(fine == 0))
+    note = f"{int(certain.sum())} certain counterexamples and {doubtful} probable ones in {certain.size} runs"
+    reasons = (f"{doubtful} probable counterexamples are not certain.",) if doubtful and not value else ()
+    return Estimate(value, value, value, note, reasons)
+
+
+def sharp(
+    ds: xr.Dataset, claim: Claim, *, exponent: float = -0.5, window: tuple[float, float] | None = None
+) -> Estimate:
+    """Estimate the slope of ``claim.variable`` in ``claim.arm``, which is sharp if it can be ``exponent``.
+
+    An interval that lies in the region of the rule, but leaves the exponent out, does not decide: the slope is near the
+    exponent and is not it, at these sizes.
+    """
+    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
+    fit = rates.fit(array, over=claim.over, window=window or claim.window, level=claim.level, draws=0)
+    reasons = fit.reasons
+    low, high = claim.region
+    if low <= fit.low and fit.high <= high and not fit.low <= exponent <= fit.high:
+        reasons += (f"The interval lies in the region but leaves {exponent:g} out.",)
+    return Estimate(
+        fit.slope, fit.low, fit.high, f"{fit.complete} complete replicates, {fit.sizes.size} sizes", reasons
+    )
+
+
+def tail_exponent(ds: xr.Dataset, claim: Claim, *, draws: int = 1000) -> Estimate:
+    """Estimate c in P(loss > C sqrt(log n / n)) ~ n^-c, C being the loss's median at the smallest n in these units.
+
+    One binomial regression with a logarithmic link over the sizes; at the smallest n half of the replicates exceed C by
+    its choice. Percentile interval over ``draws`` resamples of the replicates of every size, C and all.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are fewer than two sizes, or a value is missing.
+    """
+    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose("n", "replicate")
+    n, losses = array["n"].values.astype(float), array.values.astype(float)
+    if len(n) < 2 or not np.isfinite(losses).all():
+        raise NoAnswerError("A tail exponent needs two sizes or more, and a loss of every replicate.")
+    scaled = losses / np.sqrt(np.log(n) / n)[:, None]
+    rng = np.random.default_rng(20240305)
+    value = _tail_slope(n, scaled)
+    resampled = [_tail_slope(n, np.stack([rng.choice(row, row.size) for row in scaled])) for _ in range(draws)]
+    tail = 100 * (1 - claim.level) / 2
+    low, high = np.percentile(resampled, [tail, 100 - tail])
+    shares = np.mean(scaled > np.median(scaled[0]), axis=1)
+    note = "shares above C: " + ", ".join(f"{share:.3f} at n = {size:g}" for share, size in zip(shares, n, strict=True))
+    return Estimate(value, float(low), float(high), note)
+
+
+def _tail_slope(n: np.ndarray, scaled: np.ndarray) -> float:
+    """Return c of P = n^-c / 2, n in units of the smallest, by maximum likelihood over the sizes after the first."""
+    above = np.sum(scaled[1:] > np.median(scaled[0]), axis=1)
+    count, length = scaled.shape[1], np.log(n[1:] / n[0])
+
+    def minus(c: float) -> float:
+        log_p = math.log(0.5) - c * length
+        return -float(np.sum(above * log_p + (count - above) * np.log1p(-np.exp(np.minimum(log_p, -1e-12)))))
+
+    low = math.log(0.5) / length.max() * 0.999
+    return float(optimize.minimize_scalar(minus, bounds=(low, 20.0), method="bounded").x)

@@ -34,6 +34,14 @@ TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.3**2], [0.0, 0.0, 20.0, -5.0, 0.4*
 MOST = 4
 """Largest number of fitted experts."""
 
+_SCRIPTS = {"loss": "published", "mass": "mass"}
+
+CONSTANT = 0.9
+"""Where the weights' part of the published loss is larger than this, weights that should sum to one sum to two."""
+
+AGAIN = 0.1
+"""Log-likelihood units within which another start has come to the best point again."""
+
 PER_ATOM = ("b", "a", "beta", "v")
 """Blocks whose errors are also given as means over atoms."""
 
@@ -53,6 +61,10 @@ class Settings(SettingsModel):
     tolerance: float = Field(1e-6, gt=0, description="EM stops at this relative change of the log-likelihood")
     max_iterations: int = Field(2000, ge=1, description="of EM")
     box: float = Field(100.0, gt=25, description="bound on gates and means in maximum_likelihood")
+    smallest_variance: float = Field(0.01, gt=0, lt=0.09, description="lower bound of the variances, likewise")
+    largest_variance: float = Field(100.0, gt=1, description="upper bound of the variances, likewise")
+    split_rounds: int = Field(1, ge=0, description="rounds of removals and splits of the best point, likewise")
+    kept: int = Field(2, ge=1, description="most distinct points that go on to more samples, likewise")
     evaluation_points: int = Field(256, ge=16, description="midpoints of [0, 1] that stand for the law of x in E_X h")
 
     @model_validator(mode="after")
@@ -69,9 +81,12 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     -------
     xarray.Dataset
         The losses of :func:`moestat.losses.measures.softmax_losses`, ``hellinger`` and ``hellinger_squared``, the same
-        at the start that won (``start_...``), the blocks as means over atoms (``a_over_atom``, ...), ``gain``,
-        ``shortfall`` (how far the likelihood is below that of the truth, 0 if it is not), solver diagnostics, and the
-        fitted parameters ``theta`` (replicate, atom, coordinate).
+        at the start that won (``start_...``), the blocks as means over atoms (``a_over_atom``, ...); ``published_loss``
+        and its part in the weights ``published_mass`` as the published scripts compute them from gates pinned at the
+        last atom's (see :mod:`moestat.losses.fitted_gauge`), ``published_constant``, whether that part is larger than
+        0.9; ``on_variance_bound``, whether a variance is on the edge of the parameter space; ``found_again``, how many
+        other starts came to the best point; ``gain``, ``shortfall`` (how far the likelihood is below that of the truth,
+        0 if it is not), solver diagnostics, and the fitted parameters ``theta`` (replicate, atom, coordinate).
     """
     s = Settings(**cell.settings)
     x, y = _draw(cell, s, replicates)
@@ -83,7 +98,14 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
             *arrays, truth=xp.asarray(TRUTH), tolerance=s.tolerance, max_iterations=s.max_iterations
         )
     else:
-        fit = maximum_likelihood(*arrays, truth=xp.asarray(TRUTH), box=s.box)
+        fit = maximum_likelihood(
+            *arrays,
+            truth=xp.asarray(TRUTH),
+            box=s.box,
+            variances=(s.smallest_variance, s.largest_variance),
+            split_rounds=s.split_rounds,
+            kept=s.kept,
+        )
     theta = to_numpy(fit.theta)
     chosen = starts[np.arange(len(replicates)), to_numpy(fit.start)]
     points = (np.arange(s.evaluation_points)[:, None] + 0.5) / s.evaluation_points
@@ -93,6 +115,12 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
         losses |= _per_atom(losses, s.experts)
         del losses["usable"]
         variables |= {prefix + name: ("replicate", values) for name, values in losses.items()}
+    pinned = theta.copy()
+    pinned[..., MODEL.gate] -= theta[..., -1:, MODEL.gate]
+    scripts = score(pinned, TRUTH, MODEL, gauge="as fitted")
+    variables |= {f"published_{new}": ("replicate", scripts[old]) for new, old in _SCRIPTS.items()}
+    variables["published_constant"] = ("replicate", scripts["mass"] > CONSTANT)
+    variables["on_variance_bound"] = ("replicate", _on_bound(theta[..., -1], s))
     variables |= _diagnostics(fit)
     variables["theta"] = (("replicate", "atom", "coordinate"), _padded(theta))
     dataset = xr.Dataset(variables, coords={"replicate": np.asarray(replicates, dtype=np.int64)})
@@ -136,6 +164,12 @@ def _per_atom(losses: dict[str, np.ndarray], experts: int) -> dict[str, np.ndarr
     }
 
 
+def _on_bound(variance: np.ndarray, s: Settings) -> np.ndarray:
+    low, high = s.smallest_variance * (1 + 1e-9), s.largest_variance * (1 - 1e-9)
+    out: np.ndarray = np.any((variance <= low) | (variance >= high), axis=-1)
+    return out
+
+
 def _padded(theta: np.ndarray) -> np.ndarray:
     """Fill up to MOST atoms with NaN, so that arms with fewer fit into one dataset."""
     missing = MOST - theta.shape[1]
@@ -145,6 +179,9 @@ def _padded(theta: np.ndarray) -> np.ndarray:
 def _diagnostics(fit: LikelihoodFit) -> dict[str, tuple]:
     names = ("status", "iterations", "log_likelihood", "gain", "gradient", "decrement", "box_hits")
     out: dict[str, tuple] = {name: ("replicate", to_numpy(getattr(fit, name))) for name in names}
+    behind = to_numpy(fit.log_likelihood)[:, None] - to_numpy(fit.start_log_likelihood)
+    # NaN: a start that fell behind, or came to another's point before the last rung
+    out["found_again"] = ("replicate", np.sum(behind <= AGAIN, axis=1) - 1.0)
     out["shortfall"] = ("replicate", np.maximum(-to_numpy(fit.gain), 0.0))
     out["start_index"] = ("replicate", to_numpy(fit.start))
     out["message"] = ("replicate", np.asarray(fit.message()))

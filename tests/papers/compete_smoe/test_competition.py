@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from moestat.claims.selection import NoAnswerError
 from moestat.experiment import Cell
-from moestat.papers.compete_smoe import competition_gaps, competition_mle
+from moestat.papers.compete_smoe import competition_bound, competition_gaps, competition_mle
 from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
-from moestat.papers.compete_smoe.rules import share
+from moestat.papers.compete_smoe.rules import counterexample, share, sharp, tail_exponent
 from moestat.status import Status
 from moestat.study.spec import Study
 
@@ -109,10 +109,107 @@ def test_share_of_failed_fits():
         share(ds.drop_vars("failed_fit"), claim)
 
 
-@pytest.mark.parametrize("name", ["competition_mle", "competition_over_specified", "competition_gaps"])
+def bound(replicates=(0, 1, 2, 3), **settings):
+    full = competition_bound.Settings(pool_log2=12, evaluation_points=16, **settings).model_dump()
+    return competition_bound.run(Cell("moestat.papers.compete_smoe.competition_bound", 3, "arm", {}, full), replicates)
+
+
+def test_the_inequality_holds_exactly_where_every_expert_wins():
+    for design in ("sign", "asleep", "tied"):
+        ds = bound([0], design=design)
+        assert bool(ds["holds"][0]) == (design == "sign") == (ds["least_wins"][0] > 0) and bool(ds["agrees"][0])
+        assert ds["counterexample"][0] == (design != "sign")
+    drawn = bound(range(8), design="drawn", expert="affine", active=1)
+    assert drawn["agrees"].all() and 0 < drawn["holds"].sum() < 8
+    # a replicate has a truth of its own, which does not depend on its block
+    xr.testing.assert_identical(drawn.sel(replicate=[2]), bound([2], design="drawn", expert="affine", active=1))
+    all_active = bound(design="drawn", expert="tanh", active=4)
+    assert all_active["holds"].all() and not all_active["counterexample"].any()
+    with pytest.raises(ValidationError, match="there are only 4 experts"):
+        bound(design="drawn", active=5)
+
+
+def test_one_certain_counterexample_refutes_and_a_probable_one_forbids_support():
+    text = (STUDIES / "competition_bound.toml").read_text()
+    claim = next(c for c in Study(**tomllib.loads(text)).claims if c.id == "bound-affine-2")
+    dims, arms = ("arm", "replicate"), {"arm": ["affine-2"]}
+
+    def judged(certain, holds):
+        return counterexample(
+            xr.Dataset({"counterexample": (dims, [certain]), "holds": (dims, [holds])}, coords=arms), claim
+        )
+
+    refuted = judged([0.0, 1.0, 0.0], [True, False, True])
+    assert (refuted.value, refuted.low, refuted.high, refuted.reasons) == (1, 1, 1, ())
+    assert judged([0.0, 0.0], [True, True]).reasons == () and judged([0.0, 0.0], [True, True]).value == 0
+    assert judged([0.0, 0.0], [True, False]).reasons
+    with pytest.raises(NoAnswerError):
+        judged([np.nan], [True])
+
+
+@pytest.mark.parametrize(
+    "name", ["competition_mle", "competition_over_specified", "competition_gaps", "competition_bound"]
+)
 def test_claims_speak_of_variables_that_the_experiments_return(name):
     study = Study(**tomllib.loads((STUDIES / f"{name}.toml").read_text()))
-    ds = gaps("sign", [0]) if name == "competition_gaps" else competition_mle.run(mle_cell(n=60), [0], device="cpu")
+    if name == "competition_gaps":
+        ds = gaps("sign", [0])
+    elif name == "competition_bound":
+        ds = bound([0], design="sign")
+    else:
+        ds = competition_mle.run(mle_cell(n=60), [0], device="cpu")
     panels = [p.variable for f in study.figures for p in f.panels]
     for variable in {c.variable for c in study.claims} | {r.loss for r in study.rates} | {*panels, *study.summaries}:
         assert variable in ds
+
+
+def claim_of(study, name):
+    return next(c for c in Study(**tomllib.loads((STUDIES / f"{study}.toml").read_text())).claims if c.id == name)
+
+
+def test_a_rate_is_sharp_only_where_its_interval_holds_the_exponent():
+    claim, n, rng = claim_of("competition_families", "sharp-linear-4"), np.array([400, 900, 2000, 4500]), 9
+    for exponent, decides in ((-0.5, True), (-0.56, False), (-0.8, True)):
+        noise = 0.02 * np.random.default_rng(rng).standard_normal((1, 4, 20))
+        losses = np.exp(exponent * np.log(n)[:, None] + noise)
+        ds = xr.Dataset({"D": (("arm", "n", "replicate"), losses)}, coords={"arm": ["linear-4"], "n": n})
+        at = sharp(ds, claim)
+        slopes = np.polyfit(np.log(n), np.log(losses[0]), 1)[0]
+        assert at.value == pytest.approx(slopes.mean()) and at.low < at.value < at.high
+        # -0.8 lies outside the region: the rule itself decides
+        assert (at.reasons == ()) == decides
+
+
+def test_the_tail_exponent_is_that_of_a_known_tail():
+    claim, n = claim_of("competition_tail", "tail-density-all"), np.array([200, 400, 800, 1600, 3200])
+    for c in (0.0, 0.7):
+        rng = np.random.default_rng(10)
+        above = rng.uniform(size=(5, 2000)) < 0.5 * (n / 200.0)[:, None] ** -c
+        scaled = np.where(above, 1 + rng.uniform(size=above.shape), 1 - rng.uniform(size=above.shape))
+        losses = scaled * np.sqrt(np.log(n) / n)[:, None]
+        ds = xr.Dataset({"hellinger": (("arm", "n", "replicate"), losses[None])}, coords={"arm": ["all"], "n": n})
+        at = tail_exponent(ds, claim, draws=100)
+        # standard error of a share of 2000 near 1/16: 9 %, over a factor of 16: 0.03; five of them
+        assert at.value == pytest.approx(c, abs=0.15) and at.low <= at.value <= at.high
+        shares = np.mean(scaled > np.median(scaled[0]), axis=1)
+        plain = -np.polyfit(np.log(n), np.log(shares), 1)[0]
+        assert at.value == pytest.approx(plain, abs=0.1)
+    with pytest.raises(NoAnswerError, match="two sizes"):
+        tail_exponent(ds.isel(n=[0]), claim)
+
+
+@pytest.mark.parametrize("name", ["competition_families", "competition_tail"])
+def test_families_speak_of_variables_that_the_experiment_returns(name):
+    study = Study(**tomllib.loads((STUDIES / f"{name}.toml").read_text()))
+    ds = competition_mle.run(mle_cell(n=60, design="tanh", active=4, smallest_variance=0.002), [0], device="cpu")
+    panels = [p.variable for f in study.figures for p in f.panels]
+    for variable in {c.variable for c in study.claims} | {r.loss for r in study.rates} | {*panels, *study.summaries}:
+        assert variable in ds and np.isfinite(ds[variable]).all()
+    assert ds["misrouted"] == 0 and ds["hellinger_to_bound"] == ds["hellinger"] / np.sqrt(np.log(60) / 60)
+
+
+def test_where_an_expert_sleeps_there_is_no_fisher_line_and_d_stays():
+    ds = competition_mle.run(mle_cell(design="asleep", n=300), [0, 1], device="cpu")
+    assert np.isnan(ds["D_to_fisher"]).all() and (ds["gain"] > 0).all() and (ds["D"] > 0.3).all()
+    with pytest.raises(ValidationError, match="tied"):
+        mle_cell(design="tied")
