@@ -182,10 +182,9 @@ def _measures(
     out["root_hellinger_squared"] = np.sqrt(out["hellinger_squared"])
     bound = np.sqrt(np.log(s.n) / s.n)
     out |= {f"{name}_to_bound": out[name] / bound for name in ("hellinger", "D")}
-    names = ("root_hellinger_squared", "hellinger", "D")
     line = None
     if s.experts == len(truth) and s.design not in get_args(Degenerate):
         line = fisher_line(model, truth, pool[:_FISHER_POINTS])
-    for name in names:
+    for name in ("root_hellinger_squared", "hellinger", "D"):
         out[f"{name}_to_fisher"] = unknown if line is None else out[name] * np.sqrt(s.n) / getattr(line, name)
     return out
