@@ -67,9 +67,8 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
             "little); lines: mean of the slopes of the replicates, \N{PLUS-MINUS SIGN} half its 95 % t-interval"
         )
     elif figure.kind == "lines":
-        parts.append("Lines: means over replicates with 95 % t-intervals")
-        if "geometric" in shown:
-            parts[-1] = "Lines: geometric means over replicates with 95 % t-intervals"
+        means = "geometric means" if "geometric" in shown else "means"
+        parts.append(f"{'Marks' if 'categories' in shown else 'Lines'}: {means} over replicates with 95 % t-intervals")
     elif figure.kind == "heatmap":
         parts.append("Cells: means over replicates, \N{PLUS-MINUS SIGN} half the 95 % t-interval where there is room")
     if "predicted" in shown:

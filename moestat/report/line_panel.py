@@ -1,4 +1,7 @@
-"""A panel of lines: the mean over replicates with its interval over any axis, one line per arm or per hue."""
+"""A panel of lines: the mean over replicates with its interval over any axis, one line per arm or per hue.
+
+Categories are not joined: there is nothing between them. Their marks stand side by side, so that equal ones show.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,10 @@ from moestat.study.spec import Figure, Panel
 
 FEW = 12
 """Up to so many points carry markers and bars; more become a line with a band."""
+APART = 0.5
+"""Width that the marks of one category take, between neighbours at a distance of 1."""
+ROOM = 48
+"""Characters that fit side by side below a panel; the names of more categories are broken at hyphens."""
 
 
 def draw(
@@ -54,12 +61,15 @@ def draw(
     facts.parts |= {"geometric"} if geometric else set()
     # a heading of its own would repeat an arm that all lines share
     several = len(facts.arms) > 1
+    bounds = figure.options.get("within", {}).get(panel.variable, (-np.inf, np.inf))
     for index, (arm, value, array) in enumerate(curves):
         name = label(evidence.ds, arm) if called.count(label(evidence.ds, arm)) == 1 else arm
         if figure.hue != "arm":
             name = ", ".join([*([name] if several else []), f"{figure.hue} = {number(value)}"])
         colour_index = colours.get(name, index) if figure.hue == "arm" else index
         x, mean, low, high, lost = _curve(array, figure.x, geometric)
+        if x.dtype.kind == "U":
+            facts.parts.add("categories")
         if lost:
             facts.dropped.append(f"{name}: {lost} values are missing")
         if figure.logx and x.dtype.kind != "U" and np.any(x <= 0):
@@ -68,7 +78,8 @@ def draw(
         if not np.isfinite(mean).any():
             continue
         text = wrapped(name, room)
-        _stroke(axes, x, mean, low, high, colour_index, text)
+        place = APART * ((index + 0.5) / len(curves) - 0.5)
+        _stroke(axes, x, mean, np.maximum(low, bounds[0]), np.minimum(high, bounds[1]), colour_index, text, place)
         texts.append(text)
         known = np.flatnonzero(np.isfinite(mean))
         first, last = known[0], known[-1]
@@ -123,13 +134,22 @@ def _curve(
 
 
 def _stroke(
-    axes: Axes, x: np.ndarray, mean: np.ndarray, low: np.ndarray, high: np.ndarray, index: int, text: str
+    axes: Axes,
+    x: np.ndarray,
+    mean: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    index: int,
+    text: str,
+    place: float,
 ) -> None:
+    """Draw one line; ``place``: where its marks stand beside a category."""
     colour, look = style.colour(index), style.marker(index)
     known = np.isfinite(mean)
-    at = np.arange(len(x), dtype=float) if x.dtype.kind == "U" else x
-    linestyle = "-" if index < len(style.COLOURS) else "--"
-    if len(x) <= FEW:
+    named = x.dtype.kind == "U"
+    at = np.arange(len(x)) + place if named else x
+    linestyle = "none" if named else "-" if index < len(style.COLOURS) else "--"
+    if named or len(x) <= FEW:
         bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
         axes.errorbar(at[known], mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
         axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text, **look)
@@ -164,7 +184,11 @@ def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:
     axes.set_yscale("log" if figure.logy else "linear")
     places = array[figure.x].values if array is not None and figure.x in array.coords else np.zeros(0)
     if places.dtype.kind in "OUb":
-        axes.set_xticks(np.arange(len(places)), [mathtext(p) for p in places.astype(str)])
+        names = places.astype(str)
+        crowded = sum(map(len, names)) + 2 * len(names) > ROOM
+        shown = [mathtext(name.replace("-", "-\n") if crowded else name) for name in names]
+        look: dict[str, Any] = {"fontsize": 6} if crowded else {}
+        axes.set_xticks(np.arange(len(places)), shown, **look)
         axes.set_xlim(-0.4, len(places) - 0.6)
         return
     if not figure.logx:

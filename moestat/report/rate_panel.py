@@ -179,9 +179,12 @@ def legend(axes: Axes, facts: Facts, room: int) -> None:
     columns = max(1, min(4, len(facts.legend), (room + 6) // (longest + 7)))
     rows = -(-len(facts.legend) // columns)
     facts.lines = max(sum(t.count("\n") + 1 for t in facts.legend[c * rows : (c + 1) * rows]) for c in range(columns))
+    # names of categories may take two lines, which push the axis label down
+    extra = max((text.get_text().count("\n") for text in axes.get_xticklabels()), default=0)
+    facts.lines += extra
     figure = axes.get_figure()
     assert figure is not None
-    below = axes.transAxes + ScaledTranslation(-0.46, -0.42, figure.dpi_scale_trans)
+    below = axes.transAxes + ScaledTranslation(-0.46, -0.42 - 0.11 * extra, figure.dpi_scale_trans)
     axes.legend(
         loc="upper left",
         bbox_to_anchor=(0.0, 0.0),

@@ -196,8 +196,8 @@ def tally(table: pd.DataFrame) -> str:
     return ", ".join(f"{count} {word}" for word, count in verdicts.tally(table["verdict"]).items())
 
 
-def summaries(table: pd.DataFrame) -> View:
-    """Show means with intervals, one group of rows per variable."""
+def summaries(table: pd.DataFrame, *, brief: bool = False) -> View:
+    """Show means with intervals, one group of rows per variable; ``brief`` keeps what fits a terminal."""
     axes = table.attrs.get("axes", [])
     rows, groups = [], []
     for name, row in zip(names(table), table.to_dict("records"), strict=True):
@@ -207,7 +207,13 @@ def summaries(table: pd.DataFrame) -> View:
         rows.append((name, *points, value, interval, *spread))
         groups.append(str(row["variable"]))
     columns = ("arm", *axes, "mean", "95 % interval", "sd", "median", "replicates", "lost")
-    return View("Means over replicates", columns, rows, groups, numeric=frozenset(columns[1:])).without_empty_columns()
+    if brief:
+        kept = [i for i, column in enumerate(columns) if column not in ("sd", "median", "replicates")]
+        columns, rows = tuple(columns[i] for i in kept), [tuple(row[i] for i in kept) for row in rows]
+    # names on an axis are text: they may be folded where numbers may not
+    texts = {axis for axis in axes if not pd.api.types.is_numeric_dtype(table[axis])}
+    numeric = frozenset(columns[1:]) - texts
+    return View("Means over replicates", columns, rows, groups, numeric=numeric).without_empty_columns()
 
 
 def statuses(table: pd.DataFrame) -> View:

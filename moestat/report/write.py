@@ -49,7 +49,7 @@ class Report:
         """Return the rate table for a terminal; without rates, the table of means."""
         if len(self.rates):
             return render.rich(views.rates(self.rates, brief=True))
-        return render.rich(views.summaries(self.summaries))
+        return render.rich(views.summaries(self.summaries, brief=True))
 
     def claims_table(self) -> ClaimsTable:
         """Return the claims table for a terminal: as many columns as fit, and the reasons."""

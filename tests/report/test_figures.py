@@ -252,6 +252,20 @@ def test_lines_over_text_and_truth_values():
     assert [t.get_text() for t in canvas.axes[0].get_xticklabels()] == ["few", "some", "many"]
     low = canvas.axes[0].collections[0].get_segments()[0][0, 1]
     assert low == pytest.approx(0.025 ** (1 / 10))  # the exact interval of 10 out of 10
+    # categories are not joined, and equal values of two arms stand side by side
+    means = ds["last"].mean("replicate").values
+    made = Figure.model_validate(
+        {"kind": "lines", "x": "kind", "logx": False, "logy": False, "panels": [{"variable": "last"}]}
+        | {"options": {"within": {"last": [means.min(), means.max()]}}}
+    )
+    canvas, (facts,) = figures.draw(ds, figures.study_for(ds), "quick", made)
+    first, second = (lines(canvas.axes[0], color=colour)[0] for colour in style.COLOURS[:2])
+    assert first.get_linestyle() == second.get_linestyle() == "None"
+    assert np.all(np.round(second.get_xdata() - first.get_xdata(), 6) == 0.25)
+    assert np.all(np.round((first.get_xdata() + second.get_xdata()) / 2, 6) == [0, 1, 2])
+    ends = np.array([s[:, 1] for part in canvas.axes[0].collections for s in part.get_segments()])
+    assert (ends.min(), ends.max()) == pytest.approx((means.min(), means.max()))
+    assert "Marks: means" in captions.caption(ds, figures.study_for(ds), "quick", made, [facts])
 
 
 def test_heat_maps_share_their_scale_and_hatch_what_is_missing():

@@ -1,12 +1,15 @@
 """Text and tables for print: escaping, exponents, and tables whose rows have as many cells as their heads."""
 
+import io
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
@@ -138,3 +141,22 @@ def test_the_text_of_a_table_is_returned_inside_a_notebook_too(monkeypatch):
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     shown = views.View("Slopes", ("arm", "slope"), [("one", "-0.5")], [""])
     assert "-0.5" in render.text(shown)
+
+
+def test_means_keep_the_names_of_arms_and_of_places_in_a_terminal_of_80_columns():
+    record = {"mean": 0.12345, "ci_low": 0.1, "ci_high": 0.2, "sd": 0.1, "median": 0.1, "replicates": 200, "lost": 0}
+    arms = {"moe": "Theorem 4.2", "dense-templates": "Theorem 4.1, shared templates"}
+    table = pd.DataFrame(
+        [
+            {"arm": arm, "label": label, "variable": "low_mass", "size": size, **record}
+            for arm, label in arms.items()
+            for size in ("one-task", "shared-subject")
+        ]
+    )
+    table.attrs["axes"] = ["size"]
+    console = Console(width=80, file=io.StringIO())
+    console.print(render.rich(views.summaries(table, brief=True)))
+    shown = console.file.getvalue()
+    assert shown.count("Theorem 4.1, shared templates") == shown.count("shared-subject") == 2
+    assert "[0.100, 0.200]" in shown
+    assert max(map(len, shown.splitlines())) <= 80

@@ -10,6 +10,7 @@ import numpy as np
 from moestat import data_file
 from moestat.papers.task_routing.knowledge import Knowledge, Task
 from moestat.papers.task_routing.knowledge_file import load
+from moestat.papers.task_routing.knowledge_small import is_name, named
 from moestat.papers.task_routing.knowledge_synthetic import synthetic
 from moestat.papers.task_routing.template import KnowledgeError, Template
 
@@ -56,7 +57,7 @@ def sample(knowledge: Knowledge, rng: np.random.Generator, tasks: int, templates
 
 @dataclass(frozen=True)
 class Source:
-    """Where a study takes its knowledge from: the example, the generator, or a sample of the user's own file."""
+    """Where a study takes its knowledge from: a small dataset, the generator, or a sample of the user's own file."""
 
     size: str
     tasks: int = 0
@@ -70,14 +71,15 @@ class Source:
 
     @classmethod
     def parse(cls, size: str, **options: Any) -> Source:
-        """Read a size such as ``"10x5x200"`` (tasks x templates x pairs) or ``"example"``."""
-        tasks, templates, pairs = (0, 0, 0) if size == "example" else map(int, size.split("x"))
+        """Read a size such as ``"10x5x200"`` (tasks x templates x pairs), or the name of a small dataset."""
+        small = size == "example" or is_name(size)
+        tasks, templates, pairs = (0, 0, 0) if small else map(int, size.split("x"))
         return cls(size, tasks, templates, pairs, **options)
 
     @property
     def identity(self) -> dict[str, object]:
         """What the draw depends on, to be used as the identity of its random stream."""
-        if self.size == "example":
+        if not self.tasks:
             return {"size": self.size}
         if self.file:
             return {"size": self.size, "file_sha256": self.file_sha256}
@@ -100,6 +102,8 @@ class Source:
         """
         if self.size == "example":
             return paper_example()
+        if not self.tasks:
+            return named(self.size, rng)
         if not self.file:
             return synthetic(
                 rng,

@@ -16,10 +16,14 @@ from pydantic import Field, field_validator, model_validator
 
 from moestat.data_file import with_digest
 from moestat.experiment import Cell, SettingsModel
-from moestat.papers.task_routing.construction import model
+from moestat.papers.task_routing import knowledge_small
+from moestat.papers.task_routing.construction import model, parity
 from moestat.papers.task_routing.construction.build import build
 from moestat.papers.task_routing.construction.check import Check, check
 from moestat.papers.task_routing.construction.forward import cast
+from moestat.papers.task_routing.construction.isolated import isolate
+from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
+from moestat.papers.task_routing.construction.memoriser import plane
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
 from moestat.status import Status
@@ -28,9 +32,12 @@ from moestat.status import Status
 class Settings(SettingsModel):
     """Settings of a cell."""
 
-    size: str = Field("10x5x50", description="tasks x templates per task x pairs per task, or 'example' (the paper's)")
+    size: str = Field("10x5x50", description="tasks x templates per task x pairs per task, or a small dataset by name")
     theorem: Literal["moe", "dense"] = Field("moe", description="Theorem 4.2 or Theorem 4.1")
-    router: Literal["one_hot", "argmax"] = Field("one_hot", description="'argmax' keeps the two heads of the print")
+    router: Literal["one_hot", "argmax", "none"] = Field(
+        "one_hot",
+        description="'argmax' (moe) and 'none' (dense, a neuron at a time speaks) have the two heads of the theorems",
+    )
     repairs: str = Field("all", description="'all', 'none', 'all but heads', or 'heads + amplitude'")
     epsilon: float = Field(0.01, gt=0, lt=1)
     precision: Literal["float64", "float32"] = "float64"
@@ -49,8 +56,12 @@ class Settings(SettingsModel):
     @field_validator("size")
     @classmethod
     def _size(cls, size: str) -> str:
-        if size != "example" and not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", size):
-            raise ValueError(f"size is {size!r}; allowed are 'example' and tasks x templates x pairs such as '10x5x50'")
+        name = size == "example" or knowledge_small.is_name(size)
+        if not name and not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", size):
+            raise ValueError(
+                f"size is {size!r}; allowed are tasks x templates x pairs such as '10x5x50', and the datasets "
+                f"'example', {', '.join(map(repr, knowledge_small.FIXED))}, 'tiny' and 'parity-2' to 'parity-6'"
+            )
         return size
 
     @field_validator("repairs")
@@ -61,8 +72,10 @@ class Settings(SettingsModel):
 
     @model_validator(mode="after")
     def _router(self) -> Settings:
-        if self.theorem == "dense" and self.router == "argmax":
-            raise ValueError("router 'argmax' goes with theorem 'moe'; the dense model has no router")
+        if self.router == ("argmax" if self.theorem == "dense" else "none"):
+            raise ValueError("router 'argmax' goes with theorem 'moe', and router 'none' with theorem 'dense'")
+        if self.router == "none" and (self.repairs != "all" or self.precision != "float64"):
+            raise ValueError("router 'none' goes with repairs 'all' and precision 'float64'")
         return self
 
     def source(self) -> Source:
@@ -85,16 +98,23 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     Returns
     -------
     xarray.Dataset
-        Sizes: ``tokens``, ``templates``, ``longest`` template, ``patterns``, ``prefixes``, of which ``checked`` and
-        ``ambiguous`` (several tasks generate them: the theorems cannot mean them). Weights: ``heads`` in all, ``rank``
-        of the template vectors, ``rank_bound`` for one content head, ``rank_excess`` over it, ``dependent``: patterns
-        less rank, ``dimension_ratio``: coordinates in use over L|T| (larger block), ``width``: neurons of the largest
-        expert or circuit, ``width_ratio``: over L|T(k)| + N (largest task), ``neurons`` in all, ``neurons_ratio``: over
-        L|T| + N|K|, ``router_error`` against the one-hot target, ``inseparable``: whether the router's argmax is wrong
-        on a pattern. Checks, as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also
-        ``_ambiguous`` (``low_mass`` counts both, the others one-task prefixes), ``failing``: any of them, and
-        ``failing_share``; ``worst_mass``, ``most_active`` tasks at a prefix of one task; ``failure``: the shortest
-        failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one.
+        Sizes: ``tokens``, ``templates``, ``longest`` template, ``patterns``, ``prefixes``, of which ``checked``,
+        ``ambiguous`` (several tasks generate them: the theorems cannot mean them) and ``untold`` (pattern and subject
+        leave other tasks than those that generate the prefix). Weights: ``heads`` in all, ``rank`` of what the router
+        sees of the patterns, ``dependent``: patterns less rank, ``head_rank`` of the first content head alone,
+        ``rank_bound`` on it, ``rank_excess`` over that, ``dimension_ratio``: coordinates in use over 2 L|T|,
+        ``width``: neurons of the largest expert or circuit, ``width_ratio``: over L|T(k)| + N (largest task),
+        ``complexity_ratio`` and ``complexity_ratio_least``: largest and least over c(k), ``neurons`` in all,
+        ``neurons_ratio``: over L|T| + N|K|, ``router_error`` against the one-hot target, ``inseparable``: whether the
+        router's argmax fails a condition that the prefixes make, ``draws`` of queries and keys. Lemmas: ``fit_error``
+        of the memorisers (A.4), ``plane_wrong``: tokens whose own coordinate is not the only largest one (5.1). Checks,
+        as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also ``_ambiguous`` (``low_mass``
+        counts both, the others one-task prefixes), the first two also ``_told`` (not ``untold``), ``failing``: any of
+        them, and ``failing_share``; ``circuit_distance``: largest total variation distance between model and circuit
+        over all prefixes and all tasks that generate them; ``worst_mass``, ``most_active`` tasks at a prefix of one
+        task; ``failure``: the shortest failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one.
+        ``collision``: for the datasets ``parity-m``, the distance between a positive combination of what a router sees
+        of one task and one of the other, for two generic heads of any kind (NaN elsewhere).
     """
     settings = Settings.model_validate(dict(cell.settings))
     rows = [_replicate(cell, settings, replicate) for replicate in replicates]
@@ -106,6 +126,8 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     source = settings.source()
     identity = source.identity
     knowledge = source.draw(cell.generator(replicate, "knowledge", **identity))
+    if settings.router == "none":
+        return _isolated(cell, settings, replicate, knowledge)
     built = build(
         knowledge,
         cell.generator(replicate, "weights", **identity),
@@ -117,56 +139,117 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     if settings.precision == "float32":
         built = cast(built, np.float32)
     found = check(built, cell.generator(replicate, "prefixes", **identity), most=settings.max_prefixes)
-    return {**_sizes(built), **_findings(built, found), **_outcome(built)}
-
-
-def _sizes(built: model.Construction) -> dict[str, Any]:
-    """Return what is counted in the weights."""
-    knowledge: Knowledge = built.knowledge
-    widths = np.array([expert.width for expert in built.experts])
-    bounds = np.array([built.width_bound(k) for k in range(len(built.experts))])
-    all_neurons = built.block + knowledge.max_table * len(knowledge.tasks)
-    return {
-        "tokens": len(knowledge.vocabulary),
-        "templates": len(knowledge.templates),
-        "longest": knowledge.max_length,
-        "patterns": len(knowledge.prefixes.patterns),
-        "prefixes": len(knowledge.prefixes),
+    collision = np.nan
+    if settings.size.startswith("parity-"):
+        bits = int(settings.size.removeprefix("parity-"))
+        collision = parity.distance(bits, 2, cell.generator(replicate, "collision", **identity))
+    own = {
         "rank": built.rank,
+        "head_rank": built.head_rank,
         "rank_bound": built.rank_bound,
-        "rank_excess": built.rank - built.rank_bound,
+        "rank_excess": built.head_rank - built.rank_bound,
         "dependent": len(knowledge.prefixes.patterns) - built.rank,
-        "heads": built.heads,
-        "dimension_ratio": max(built.used) / built.block,
-        "width": int(widths.max()),
-        "width_ratio": float(np.max(widths / bounds)),
-        "neurons": int(widths.sum()),
-        "neurons_ratio": float(widths.sum() / all_neurons),
         "router_error": built.router_error,
-        "inseparable": not built.separable,
+        "inseparable": float(not built.separable),
+        "fit_error": built.fit_error,
+        "collision": collision,
+    }
+    widths = np.array([expert.width for expert in built.experts])
+    sizes = _sizes(knowledge, widths, int(widths.sum()), built.heads, built.coordinates, built.draws)
+    first, ambiguous = (found.first(rows, knowledge, settings.theorem) for rows in _wrong(found, settings.theorem))
+    words = {"failure": first, "failure_ambiguous": ambiguous}
+    return {**sizes, **own, **_findings(found, settings.theorem), **words, **_outcome(built)}
+
+
+OWN = ("rank", "head_rank", "rank_bound", "rank_excess", "dependent", "router_error", "inseparable", "fit_error")
+"""What neurons that speak one at a time do not have."""
+
+
+def _isolated(cell: Cell, settings: Settings, replicate: int, knowledge: Knowledge) -> dict[str, Any]:
+    """Build and check the dense model in which one neuron at a time speaks."""
+    identity = settings.source().identity
+    built = isolate(knowledge, cell.generator(replicate, "weights", **identity), epsilon=settings.epsilon)
+    circuit = circuits(built)
+    rng = cell.generator(replicate, "prefixes", **identity)
+    found = check_isolated(built, circuit, rng, most=settings.max_prefixes)
+    sizes = _sizes(knowledge, circuit.sum(axis=1), len(built.token), 2, built.coordinates, built.draws)
+    first, ambiguous = (found.first(rows, knowledge, settings.theorem) for rows in _wrong(found, settings.theorem))
+    return {
+        **sizes,
+        **dict.fromkeys((*OWN, "collision"), np.nan),
+        **_findings(found, settings.theorem),
+        "failure": first,
+        "failure_ambiguous": ambiguous,
+        "status": int(Status.CONVERGED),
+        "message": "The weights were built and the prefixes checked.",
+        "iterations": 2,
     }
 
 
-def _findings(built: model.Construction, found: Check) -> dict[str, Any]:
+def _plane_wrong(tokens: int) -> int:
+    """Count the tokens whose own coordinate is not the only largest one of their vector (Lemma 5.1)."""
+    points = plane(tokens)
+    wrong = 0
+    for token, point in enumerate(points):
+        logits = points @ point
+        wrong += int(np.argmax(logits) != token or np.sum(logits == logits[token]) != 1)
+    return wrong
+
+
+def _sizes(
+    knowledge: Knowledge, widths: np.ndarray, neurons: int, heads: int, coordinates: int, draws: int
+) -> dict[str, Any]:
+    """Return what is counted in the weights; ``widths`` (K,) are the neurons of the experts or circuits."""
+    longest, block = knowledge.max_length, knowledge.max_length * len(knowledge.templates)
+    bounds = np.array([longest * len(task.templates) + knowledge.max_table for task in knowledge.tasks])
+    per_complexity = widths / np.array([task.complexity for task in knowledge.tasks])
+    return {
+        "tokens": len(knowledge.vocabulary),
+        "templates": len(knowledge.templates),
+        "longest": longest,
+        "patterns": len(knowledge.prefixes.patterns),
+        "prefixes": len(knowledge.prefixes),
+        "heads": heads,
+        "dimension_ratio": coordinates / (2 * block),
+        "width": int(widths.max()),
+        "width_ratio": float(np.max(widths / bounds)),
+        "complexity_ratio": float(per_complexity.max()),
+        "complexity_ratio_least": float(per_complexity.min()),
+        "neurons": neurons,
+        "neurons_ratio": neurons / (block + knowledge.max_table * len(knowledge.tasks)),
+        "draws": draws,
+        "plane_wrong": _plane_wrong(len(knowledge.vocabulary)),
+    }
+
+
+def _wrong(found: Check, theorem: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return (W,) which prefixes fail a bullet, and which have no task of their own."""
+    misrouted = found.misrouted if theorem == "moe" else np.zeros_like(found.single)
+    return ((misrouted | found.differs) & found.single) | found.low_mass, ~found.single
+
+
+def _findings(found: Check, theorem: str) -> dict[str, Any]:
     """Return what the check found on the prefixes."""
     single = found.single
-    misrouted = found.misrouted if built.theorem == "moe" else np.zeros_like(single)
-    wrong = ((misrouted | found.differs) & single) | found.low_mass
+    misrouted = found.misrouted if theorem == "moe" else np.zeros_like(single)
+    wrong, _ = _wrong(found, theorem)
     return {
         "checked": len(found.prefixes),
         "ambiguous": int((~single).sum()),
         "misrouted": int((misrouted & single).sum()),
         "misrouted_ambiguous": int((misrouted & ~single).sum()),
+        "misrouted_told": int((misrouted & found.told).sum()),
         "low_mass": int(found.low_mass.sum()),
         "low_mass_ambiguous": int((found.low_mass & ~single).sum()),
+        "low_mass_told": int((found.low_mass & found.told).sum()),
+        "untold": int((~found.told).sum()),
         "worst_mass": float(found.mass.min()),
         "circuit_differs": int((found.differs & single).sum()),
         "circuit_differs_ambiguous": int((found.differs & ~single).sum()),
+        "circuit_distance": float(found.distance.max()),
         "most_active": int(found.active[single].max(initial=0)),
         "failing": int(wrong.sum()),
         "failing_share": float(wrong.mean()),
-        "failure": found.first(wrong, built),
-        "failure_ambiguous": found.first(~single, built),
     }
 
 

@@ -18,9 +18,20 @@ from moestat.study.spec import Figure
 FLOOR = 1e-5
 """Where exact zeros are drawn on the logarithmic axis."""
 
+STEPS = {
+    "heads": ("one content head", "more content heads"),
+    "subject_router": ("router sees no subject", "router sees the subject"),
+    "amplitude": ("blocks equally loud", "template block louder"),
+    "representative": ("target: all valid tokens", "target: one valid token"),
+    "first_entity": ("head on all entities", "head on first entity"),
+    "reserved": ("shared coordinates", "own coordinates"),
+    "joint_isolation": ("blocks shut off apart", "blocks shut off together"),
+}
+"""Every repair in words: the step as printed, and what mends it."""
+
 
 def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str = "failing_share") -> Canvas:
-    """Draw what fails without each repair (left), and as the repairs are made one after the other (right).
+    """Draw which step of a proof fails as printed (left), and what fails as they are mended one by one (right).
 
     Parameters
     ----------
@@ -37,14 +48,16 @@ def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str =
     taken = ["all", *(value for value in values if value.startswith("all but "))]
     made = [value for value in values if value not in taken[1:]]
     last = [value.split(" + ")[-1] for value in made]
-    steps = [name if name in ("none", "all") else f"+ {name}" for name in last]
-    less = [f"\N{MINUS SIGN} {value.removeprefix('all but ')}" if value != "all" else value for value in taken]
+    ends = {"none": "all as printed", "all": "all mended"}
+    steps = [ends.get(name) or f"+ {STEPS.get(name, (name, name))[1]}" for name in last]
+    less = [ends.get(name) or STEPS.get(name, (name, name))[0] for name in (v.removeprefix("all but ") for v in taken)]
     canvas = style.new_figure(style.TWO_COLUMNS, 0.9 + 2.3 * len(arms))
     grid = canvas.subplots(len(arms), 2, squeeze=False)
     _pad(canvas)
     for row, arm in zip(grid, arms, strict=True):
         shares = ds[variable].sel(arm=arm)
-        for axes, rows, texts, title in ((row[0], taken, less, "one taken back"), (row[1], made, steps, "one by one")):
+        sides = (row[0], taken, less, "one step as printed"), (row[1], made, steps, "mended one by one")
+        for axes, rows, texts, title in sides:
             _panel(axes, shares, rows, texts)
             axes.set_title(f"{label(ds, arm)}: {title}", loc="left")
     for axes in grid[-1]:
@@ -61,7 +74,7 @@ def _panel(axes: Axes, shares: xr.DataArray, rows: list[str], texts: list[str]) 
     for number, size in enumerate(sizes):
         mean = shares.sel(size=size).mean("replicate")
         x = np.array([float(mean.sel(repairs=row)) for row in rows])
-        y = np.arange(len(rows)) + 0.16 * (number - (len(sizes) - 1) / 2)
+        y = np.arange(len(rows)) + 0.66 * ((number + 0.5) / len(sizes) - 0.5)
         colour = style.COLOURS[number]
         look: dict[str, Any] = {"color": colour, "marker": style.MARKERS[number], "linestyle": "none", "clip_on": False}
         axes.plot(np.maximum(x, FLOOR)[x > 0], y[x > 0], label=size, zorder=3, **look)
@@ -137,6 +150,7 @@ def accuracy_curves(
     *,
     arms: Sequence[str],
     printed: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
+    printed_pairs: int = 0,
     variable: str = "accuracy",
 ) -> Canvas:
     """Draw accuracy against the number of experts, one panel per number of tasks (Fig. 3 and Table 1).
@@ -147,7 +161,10 @@ def accuracy_curves(
         One line each, with t-intervals over replicates; arms that were not run are left out.
     printed : mapping, optional
         ``{tasks: {experts: {arm: per cent}}}`` of the paper, drawn as hollow marks.
+    printed_pairs : int
+        Pairs per task of the paper; its numbers are drawn only over tables of this size.
     """
+    comparable = "pairs" in ds and bool((ds["pairs"] == printed_pairs).where(ds["pairs"].notnull(), True).all())
     shown = [arm for arm in arms if arm in ds["arm"].values]
     panels = [int(value) for value in ds["tasks"].values]
     columns = min(len(panels), 2)
@@ -163,16 +180,19 @@ def accuracy_curves(
             x = experts + 0.12 * (number - (len(shown) - 1) / 2)
             mean, _, low, high = (np.asarray(part) for part in rates.mean_interval(values.values))
             colour, marker = style.COLOURS[number], style.MARKERS[number]
+            low, high = np.maximum(low, 0.0), np.minimum(high, 100.0)
             axes.errorbar(x, mean, [mean - low, high - mean], color=colour, marker=marker, label=label(ds, arm))
-            rows = (printed or {}).get(str(tasks), {})
+            rows = (printed or {}).get(str(tasks), {}) if comparable else {}
             paper = [rows.get(str(int(e)), {}).get(arm, np.nan) for e in experts]
-            axes.plot(x, paper, color=colour, marker=marker, fillstyle="none", linestyle="none")
+            if np.isfinite(paper).any():
+                axes.plot(x, paper, color=colour, marker=marker, fillstyle="none", linestyle="none")
         axes.set_title(f"{tasks} tasks", loc="left")
         axes.set_xlabel("experts")
         axes.set_xticks(ds["experts"].values)
         axes.set_xlim(min(experts) - 0.8, max(experts) + 0.8)
         axes.set_ylabel("accuracy (%)")
     handles, texts = grid.flat[0].get_legend_handles_labels()
-    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts), title="hollow: printed in the paper")
+    title = "hollow: printed in the paper" if comparable and printed else None
+    canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts), title=title)
     canvas.suptitle(figure.title, weight="bold")
     return canvas

@@ -89,7 +89,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         experts in bits, ``top_share`` of a task's favourite expert, ``routed_as_asked``: share sent to expert k mod E
         of their task k, among tokens whose prefix one task alone generates, ``ambiguous_share``: the other tokens,
         ``routing`` (task, expert): share of the task's tokens. ``curve`` (epoch): training cross-entropy in nats per
-        token, ``train_loss``: its last value, ``tokens`` in the vocabulary.
+        token, ``train_loss``: its last value, ``tokens`` in the vocabulary, ``pairs`` per task.
     """
     require_torch()
     settings = Settings.model_validate(dict(cell.settings))
@@ -146,6 +146,7 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
         "curve": curve,
         "train_loss": float(curve[-1]),
         "tokens": shape.vocabulary,
+        "pairs": settings.pairs,
         "status": int(status),
         "message": f"The training ran its {settings.epochs} epochs." if finite else status.sentence,
         "iterations": settings.epochs * -(-train_rows.shape[0] // settings.batch),

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import judge_one
-from moestat.papers.task_routing.rules import worst
+from moestat.papers.task_routing.rules import trend, worst
 from moestat.study.spec import Claim, Study
 
 
@@ -49,12 +50,50 @@ def claim(**changes):
 def test_the_worst_dataset_decides_and_the_first_failure_is_named(results):
     found = worst(results, claim(), witness="failure", without="all")
     assert (found.value, found.low, found.high) == (40, 40, 40)
-    assert "4 datasets, 3 of them above the rule" in found.note
+    assert "4 draws, 3 of them against the rule" in found.note
     assert "first: [a] of R" in found.note
     assert "with repairs = all the largest is 0" in found.note
     mended = worst(results, claim(at={"repairs": "all"}), witness="failure")
     assert mended.value == 0
     assert "first" not in mended.note
+    # (1 - p)^4 = 5 % at p = 0.527
+    assert "0 of them against the rule" in mended.note
+
+
+def test_a_lower_limit_is_held_by_the_least(results):
+    found = worst(results, claim(at_most=None, at_least=1.0), witness="failure")
+    assert found.value == 0
+    assert "smallest of 4 draws, 1 of them against the rule" in found.note
+
+
+def test_the_witness_is_of_a_dataset_that_breaks_the_rule(results):
+    found = worst(results, claim(at_most=4), witness="failure")
+    assert "2 of them against the rule" in found.note
+    assert "first: [b] of R" in found.note
+
+
+def test_the_trend_of_a_gap_is_the_least_squares_slope():
+    rng = np.random.default_rng(0)
+    experts, count = np.array([3, 5, 7, 9]), 6
+    accuracy = rng.normal(0.8, 0.01, (2, 2, 4, count))
+    accuracy[1] += 0.004 * experts[None, :, None]
+    accuracy[0, 0, 0, 5] = np.nan
+    dims = ("arm", "tasks", "experts", "replicate")
+    ds = xr.Dataset(
+        {"accuracy": (dims, accuracy)},
+        coords={"arm": ["ce", "router"], "tasks": [10, 20], "experts": experts, "replicate": range(count)},
+    )
+    asked = claim(variable="accuracy", arm="router", versus="ce", at={}, at_most=None, at_least=0.0)
+    found = trend(ds, asked)
+    gap = (accuracy[1] - accuracy[0]).mean(axis=0)[:, :5]
+    slopes = [np.polyfit(experts, gap[:, i], 1)[0] for i in range(5)]
+    np.testing.assert_allclose(found.value, np.mean(slopes))
+    interval = stats.t.interval(0.95, 4, np.mean(slopes), stats.sem(slopes))
+    np.testing.assert_allclose((found.low, found.high), interval)
+    assert "5 replicates" in found.note
+    assert trend(ds, claim(**{**asked.model_dump(), "at": {"tasks": 20}})).value != found.value
+    with pytest.raises(NoAnswerError, match="two or more values of 'experts'"):
+        trend(ds.isel(experts=[1]), asked)
 
 
 def test_verdicts(results):
@@ -70,8 +109,8 @@ def test_verdicts(results):
             "presets": {"quick": {"replicates": 2}},
         }
     )
-    assert judge_one(results, study, claim(), "quick").verdict == "not supported"
-    assert judge_one(results, study, claim(at={"repairs": "all"}), "quick").verdict == "supported"
+    assert judge_one(results, study, claim(), "quick").verdict == "refuted"
+    assert judge_one(results, study, claim(at={"repairs": "all"}), "quick").verdict == "no counterexample"
     assert judge_one(results, study, claim(at={"repairs": "half"}), "quick").verdict == "inconclusive"
 
 

@@ -69,7 +69,9 @@ def test_arms_share_the_dataset():
     ("settings", "message"),
     [
         ({"size": "10x5"}, "tasks x templates x pairs"),
-        ({"theorem": "dense", "router": "argmax"}, "has no router"),
+        ({"theorem": "dense", "router": "argmax"}, "goes with theorem 'moe'"),
+        ({"theorem": "moe", "router": "none"}, "with theorem 'dense'"),
+        ({"theorem": "dense", "router": "none", "repairs": "none"}, "repairs 'all'"),
         ({"repairs": "all but spelling"}, "joint_isolation"),
         ({"epsilon": 0}, "greater than 0"),
     ],

@@ -20,7 +20,7 @@ def arms(names):
 
 def test_gaps_shows_exact_zeros_and_shares():
     rng = np.random.default_rng(0)
-    repairs = ["none", "a", "a + b", "all", "all but a", "all but b"]
+    repairs = ["none", "a", "a + amplitude", "all", "all but a", "all but amplitude"]
     shares = rng.random((1, 2, 6, 3))
     shares[:, :, 3] = 0.0
     ds = xr.Dataset(
@@ -30,8 +30,13 @@ def test_gaps_shows_exact_zeros_and_shares():
     with style.look():
         canvas = task_figures.gaps(ds, FIGURE, arms=["moe"])
     left, right = canvas.axes
-    assert [t.get_text() for t in left.get_yticklabels()] == ["all", "\N{MINUS SIGN} a", "\N{MINUS SIGN} b"]
-    assert [t.get_text() for t in right.get_yticklabels()] == ["none", "+ a", "+ b", "all"]
+    assert [t.get_text() for t in left.get_yticklabels()] == ["all mended", "a", "blocks equally loud"]
+    assert [t.get_text() for t in right.get_yticklabels()] == [
+        "all as printed",
+        "+ a",
+        "+ template block louder",
+        "all mended",
+    ]
     drawn = {tuple(line.get_xdata()) for line in left.lines if line.get_label() in ("x", "y")}
     mean = shares[0].mean(axis=-1)
     assert drawn == {tuple(mean[i, [4, 5]]) for i in (0, 1)}
@@ -52,6 +57,7 @@ def trained():
             "mutual_information": (dims, rng.random((2, 2, 1, 3))),
             "top_share": (dims, rng.random((2, 2, 1, 3))),
             "accuracy": (dims, rng.random((2, 2, 1, 3))),
+            "pairs": (dims, np.full((2, 2, 1, 3), 200)),
         },
         coords={
             **arms(["ce", "router"]),
@@ -82,12 +88,28 @@ def test_routing_maps_show_one_run_of_one_cell(trained):
 def test_accuracy_curves_show_means_and_the_papers_numbers(trained):
     printed = {"4": {"3": {"ce": 88.0, "router": 91.0}}}
     with style.look():
-        canvas = task_figures.accuracy_curves(trained, FIGURE, arms=["ce", "router"], printed=printed)
+        canvas = task_figures.accuracy_curves(
+            trained, FIGURE, arms=["ce", "router"], printed=printed, printed_pairs=200
+        )
     first, second = canvas.axes
     assert [axes.get_title(loc="left") for axes in canvas.axes] == ["4 tasks", "6 tasks"]
     hollow = [line.get_ydata().tolist() for line in first.lines if line.get_fillstyle() == "none"]
     assert hollow == [[88.0], [91.0]]
-    assert all(np.isnan(line.get_ydata()).all() for line in second.lines if line.get_fillstyle() == "none")
+    assert not any(line.get_fillstyle() == "none" for line in second.lines)
     means = [container[0].get_ydata()[0] for container in first.containers]
     expected = 100 * trained["accuracy"].sel(tasks=4).isel(experts=0).mean("replicate").values
     np.testing.assert_allclose(means, expected)
+
+
+def test_accuracies_stay_between_0_and_100_and_the_papers_numbers_belong_to_its_tables(trained):
+    printed = {"4": {"3": {"ce": 88.0, "router": 91.0}}}
+    # a t-interval over three values around 0.98 goes beyond 1
+    near = trained.assign(accuracy=trained["accuracy"].copy(data=np.broadcast_to([0.94, 1.0, 1.0], (2, 2, 1, 3))))
+    with style.look():
+        canvas = task_figures.accuracy_curves(
+            near.assign(pairs=trained["pairs"] - 140), FIGURE, arms=["ce"], printed=printed, printed_pairs=200
+        )
+    for axes in canvas.axes:
+        bars = [segment for container in axes.containers for lines in container[2] for segment in lines.get_segments()]
+        assert max(end[1] for segment in bars for end in segment) == 100.0
+        assert not any(line.get_fillstyle() == "none" for line in axes.lines)

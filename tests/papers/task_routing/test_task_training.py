@@ -49,6 +49,15 @@ def test_replicates_do_not_depend_on_the_block():
     assert alone.identical(together.sel(replicate=[1]))
 
 
+def test_one_expert_has_nothing_to_route():
+    # both auxiliary losses are then constant, so that the studies leave one expert out
+    runs = [task_training.run(cell(loss=loss, experts=1, epochs=2), [0]) for loss in ("ce", "load_balance", "router")]
+    for found in runs:
+        assert found["usage_entropy"].item() == found["mutual_information"].item() == 0.0
+        assert np.array_equal(found["accuracy"], runs[0]["accuracy"])
+        np.testing.assert_allclose(found["curve"], runs[0]["curve"], rtol=1e-12)
+
+
 def test_a_held_out_fact_cannot_be_recalled():
     settings = {"epochs": 40, "completions": 500, "tasks": 3, "pairs": 30}
     seen = task_training.run(cell(**settings), [0])

@@ -8,6 +8,7 @@ import numpy as np
 
 from moestat.papers.task_routing.construction import memoriser
 from moestat.papers.task_routing.construction import router as router_fit
+from moestat.papers.task_routing.construction.conditions import Conditions, conditions
 from moestat.papers.task_routing.construction.forward import pattern_vectors
 from moestat.papers.task_routing.construction.model import Construction, Expert, Layout, Repairs, Theorem
 from moestat.papers.task_routing.knowledge import Knowledge
@@ -15,6 +16,8 @@ from moestat.papers.task_routing.template import OBJECT, SUBJECT, entity
 
 Router = Literal["one_hot", "argmax"]
 KEY_SIZE = 16
+DRAWS = 8
+"""Queries and keys that are tried until the argmax router exists; one generic draw is enough as a rule."""
 
 
 def build(
@@ -40,7 +43,7 @@ def build(
         What is mended; everything by default.
     router : {"one_hot", "argmax"}
         ``"one_hot"``: the linear map that comes closest to the one-hot vectors of the proof. ``"argmax"``: with two
-        heads as printed, a linear map whose argmax is right on every pattern, where one exists.
+        heads as the theorem has it, a linear map whose argmax is right after every prefix, where one exists.
     epsilon : float
         Probability that may be lost on invalid tokens.
 
@@ -52,44 +55,45 @@ def build(
     n, length, tasks = len(knowledge.vocabulary), knowledge.max_length, len(knowledge.tasks)
     words = len(knowledge.words)
     layout = Layout(tasks, repairs.reserved)
-    size = words - 1 + 1 + length - 1
+    block = length * len(knowledge.templates)
+    room = max(2 * block - layout.size - layout.plane, 2)
     token_class = np.minimum(np.arange(n), words)
-    # the end-of-sentence token is never read, so it needs no coordinate; entities share the last one
-    embedding = np.eye(words + 1, size)
-    embedding[words - 1] = 0.0
-    embedding[words] = np.eye(size)[words - 1]
-    positions = np.eye(length - 1, size, k=words)
+    embedding, positions = one_hot_embedding(words, length, room // 2 if repairs.reserved else room, rng)
     number = np.concatenate((np.zeros(words), np.arange(1, n - words + 1) / (n - words)))
     member = np.concatenate((np.ones((words, tasks)), np.zeros((n - words, tasks))))
     for k, task in enumerate(knowledge.tasks):
         member[knowledge.encode(entity(subject) for subject in task.subjects), k] = 1.0
 
     patterns = knowledge.prefixes.pattern_tasks
-    block = length * len(knowledge.templates)
-    content, vectors, rank = _independent(
-        knowledge, embedding, positions, block - 2, rng, many=repairs.heads and router == "one_hot"
-    )
-    queries, keys, mixes = content
-
+    seen = member if repairs.subject_router else np.ones_like(member)
+    asked = conditions(knowledge.prefixes, seen, words)
+    apart = repairs.reserved
+    draws = 1
     if router == "argmax":
-        fit = router_fit.argmax(vectors, patterns)
+        queries, keys, vectors, fit, draws = _routed(knowledge, embedding, positions, asked, rng, apart=apart)
+        mixes: tuple[np.ndarray, ...] = ()
         weights, separable, router_error = fit.weights, fit.separable, np.nan
         scores = vectors @ weights
-        spread = np.where(patterns, scores, -np.inf).max(1) - np.where(patterns, scores, np.inf).min(1)
-        router_member = 1.0 + float(spread.max())
+        router_member = 1.0 + float(np.max(scores.max(axis=1) - scores.min(axis=1)))
     else:
+        (queries, keys, mixes), vectors = _independent(
+            knowledge, embedding, positions, room, rng, many=repairs.heads, apart=apart
+        )
         weights, router_error = router_fit.one_hot(vectors, patterns)
-        separable = router_fit.correct(vectors @ weights, patterns)
+        separable = bool(asked.met(vectors @ weights).all())
         router_member = 0.5
+    head = pattern_vectors(knowledge, embedding, positions, queries[:1], keys[:1], (), apart=True)
+    head = head[:, embedding.shape[1] :]
 
     basis = memoriser.plane(n)
-    experts = tuple(
-        Expert(
-            _template_block(knowledge, k, vectors[patterns[:, k]], basis, repairs, rng),
-            _dictionary_block(knowledge, k, number, basis, rng),
-        )
-        for k in range(tasks)
-    )
+    experts, errors = [], []
+    for k in range(tasks):
+        templates = vectors[patterns[:, k]], _next_tokens(knowledge, k, basis, repairs)
+        subjects, objects = table(knowledge, k)
+        pairs = number[subjects][:, None], basis[objects]
+        expert = Expert(memoriser.memorise(*templates, rng), memoriser.memorise(*pairs, rng))
+        errors += [expert.template.error(*templates), expert.dictionary.error(*pairs)]
+        experts.append(expert)
     used = vectors.shape[1]
     leak = (np.zeros((used, 2)), np.zeros((layout.size, 2)))
     if not repairs.reserved:
@@ -113,14 +117,60 @@ def build(
         router_template=weights,
         router_member=router_member if repairs.subject_router else 0.0,
         gates=np.array([_gate(e, vectors) for e in experts]),
-        experts=experts,
+        experts=tuple(experts),
         output=memoriser.scale(n, epsilon) * basis,
         leak=leak,
-        rank=rank,
+        rank=int(np.linalg.matrix_rank(vectors)),
+        head_rank=int(np.linalg.matrix_rank(head)),
         rank_bound=words + length - 2,
         router_error=router_error,
         separable=separable,
+        draws=draws,
+        fit_error=max(errors),
     )
+
+
+def one_hot_embedding(words: int, length: int, room: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return block-1 embeddings of the token classes and of the positions in at most ``room`` coordinates.
+
+    One-hot vectors where these fit; else their image under a generic map with orthonormal columns.
+    """
+    # the end-of-sentence token is never read, so it needs no coordinate; entities share the last one
+    size = words + length - 1
+    embedding = np.eye(words + 1, size)
+    embedding[words - 1] = 0.0
+    embedding[words] = np.eye(size)[words - 1]
+    positions = np.eye(length - 1, size, k=words)
+    if size > room:
+        generic = np.linalg.qr(rng.standard_normal((size, size)))[0][:, :room]
+        embedding, positions = embedding @ generic, positions @ generic
+    return embedding, positions
+
+
+def draw_head(size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw generic queries and keys (1, size, KEY_SIZE) of one content head."""
+    queries, keys = rng.standard_normal((2, 1, size, KEY_SIZE)) / KEY_SIZE**0.25
+    return queries, keys
+
+
+def _routed(
+    knowledge: Knowledge,
+    embedding: np.ndarray,
+    positions: np.ndarray,
+    asked: Conditions,
+    rng: np.random.Generator,
+    *,
+    apart: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, router_fit.ArgmaxRouter, int]:
+    """Draw one generic content head until a router meets all conditions; (queries, keys, vectors, router, draws)."""
+    draws = 0
+    while True:
+        draws += 1
+        queries, keys = draw_head(embedding.shape[1], rng)
+        vectors = pattern_vectors(knowledge, embedding, positions, queries, keys, (), apart=apart)
+        fit = router_fit.argmax(vectors, len(knowledge.tasks), asked)
+        if fit.separable or draws == DRAWS:
+            return queries, keys, vectors, fit, draws
 
 
 def _independent(
@@ -131,50 +181,44 @@ def _independent(
     rng: np.random.Generator,
     *,
     many: bool,
-) -> tuple[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]], np.ndarray, int]:
-    """Draw generic content heads, one or as many as make the template vectors independent.
+    apart: bool,
+) -> tuple[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]], np.ndarray]:
+    """Draw generic content heads, one or as many as make the router's inputs independent.
 
     A head writes into coordinates of its own while block 1 has ``room`` for them, after that into a generic mixture
-    of all coordinates. Returns (queries, keys, mixes), the vectors of the patterns and their rank.
+    of all coordinates. Returns (queries, keys, mixes) and the vectors of the patterns.
     """
     size, patterns = positions.shape[1], len(knowledge.prefixes.patterns)
-    own = max(room // size, 1)
+    own = max(room // size - apart, 1)
     queries, keys = np.zeros((2, 0, size, KEY_SIZE))
     mixes: tuple[np.ndarray, ...] = ()
     while True:
-        draw = rng.standard_normal((2, 1, size, KEY_SIZE)) / KEY_SIZE**0.25
+        draw = draw_head(size, rng)
         queries, keys = np.concatenate((queries, draw[0])), np.concatenate((keys, draw[1]))
         if queries.shape[0] > own:
             used = max(room, size)
             mixes = (*mixes, rng.standard_normal((size, used)) / np.sqrt(size))
-        vectors = pattern_vectors(knowledge, embedding, positions, queries, keys, mixes)
+        vectors = pattern_vectors(knowledge, embedding, positions, queries, keys, mixes, apart=apart)
         rank = int(np.linalg.matrix_rank(vectors))
         if not many or rank == patterns or queries.shape[0] >= own + 4 + patterns // size:
-            return (queries, keys, mixes), vectors, rank
+            return (queries, keys, mixes), vectors
 
 
-def _template_block(
-    knowledge: Knowledge,
-    task: int,
-    vectors: np.ndarray,
-    basis: np.ndarray,
-    repairs: Repairs,
-    rng: np.random.Generator,
-) -> memoriser.Memoriser:
-    """Fit the template vectors of a task to the next word; 0 where the next token is the object."""
+def _next_tokens(knowledge: Knowledge, task: int, basis: np.ndarray, repairs: Repairs) -> np.ndarray:
+    """Return what a task says after each of its patterns: the next word; 0 where the next token is the object."""
     prefixes = knowledge.prefixes
     targets = []
     for row in np.flatnonzero(prefixes.pattern_tasks[:, task]):
-        tokens = _next_words(knowledge, task, prefixes.patterns[row])
+        tokens = next_words(knowledge, task, prefixes.patterns[row])
         if repairs.representative and SUBJECT not in prefixes.patterns[row]:
-            others = [_next_words(knowledge, k, prefixes.patterns[row]) for k in range(len(knowledge.tasks))]
+            others = [next_words(knowledge, k, prefixes.patterns[row]) for k in range(len(knowledge.tasks))]
             tokens = np.sort(np.concatenate(others))
         targets.append(basis[tokens[:1] if repairs.representative else tokens].sum(axis=0))
     loud = float(basis.shape[0]) if repairs.amplitude else 1.0
-    return memoriser.memorise(vectors, loud * np.array(targets), rng)
+    return loud * np.array(targets)
 
 
-def _next_words(knowledge: Knowledge, task: int, pattern: tuple[str, ...]) -> np.ndarray:
+def next_words(knowledge: Knowledge, task: int, pattern: tuple[str, ...]) -> np.ndarray:
     """Return the tokens, objects excepted, that may follow a pattern in a task: words first, then its subjects."""
     templates = [template.tokens for template in knowledge.tasks[task].templates]
     follow = {tokens[len(pattern)] for tokens in templates if tokens[: len(pattern)] == pattern}
@@ -184,14 +228,11 @@ def _next_words(knowledge: Knowledge, task: int, pattern: tuple[str, ...]) -> np
     return np.concatenate((words, knowledge.encode(entity(subject) for subject in knowledge.tasks[task].subjects)))
 
 
-def _dictionary_block(
-    knowledge: Knowledge, task: int, number: np.ndarray, basis: np.ndarray, rng: np.random.Generator
-) -> memoriser.Memoriser:
-    """Fit the numbers of the subjects of a task to their objects (the first one of a subject with several)."""
+def table(knowledge: Knowledge, task: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tokens of the subjects of a task and of their objects (the first one of a subject with several)."""
     table = dict(reversed(knowledge.tasks[task].table))
     subjects = knowledge.encode(entity(subject) for subject in table)
-    objects = knowledge.encode(entity(obj) for obj in table.values())
-    return memoriser.memorise(number[subjects][:, None], basis[objects], rng)
+    return subjects, knowledge.encode(entity(obj) for obj in table.values())
 
 
 def _gate(expert: Expert, vectors: np.ndarray) -> float:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moestat.papers.task_routing.construction.forward import forward, plane_point
+from moestat.papers.task_routing.construction.conditions import told
+from moestat.papers.task_routing.construction.forward import forward, logits, plane_point
 from moestat.papers.task_routing.construction.model import Construction
-from moestat.papers.task_routing.knowledge import Prefixes
+from moestat.papers.task_routing.knowledge import Knowledge, Prefixes
 
 ROWS = 512
 """Prefixes per chunk; bounds the memory, the numbers do not depend on it."""
@@ -30,6 +31,10 @@ class Check:
     """(W,) number of tasks with an active neuron (MoE: 0 or 1, of the chosen expert)."""
     differs: np.ndarray
     """(W,) dense model: whether the circuit of some task that generates the prefix gives other bits than the model."""
+    distance: np.ndarray
+    """(W,) dense model: the largest total variation distance between what such a circuit and the model say."""
+    told: np.ndarray
+    """(W,) whether template and subject tell which tasks generate the prefix."""
     epsilon: float
 
     @property
@@ -47,17 +52,16 @@ class Check:
         """(W,) whether the valid next tokens have a probability of 1 - epsilon or less."""
         return ~(self.mass > 1.0 - self.epsilon)
 
-    def first(self, failed: np.ndarray, construction: Construction) -> str:
+    def first(self, failed: np.ndarray, knowledge: Knowledge, theorem: str = "moe") -> str:
         """Describe the shortest prefix that fails, in words; empty when none does."""
         rows = np.flatnonzero(failed)
         if rows.size == 0:
             return ""
         row = int(rows[0])
-        knowledge = construction.knowledge
         names = [task.name for task in knowledge.tasks]
         mine = " or ".join(names[k] for k in np.flatnonzero(self.prefixes.compatible[row]))
         what = []
-        if construction.theorem == "moe" and self.misrouted[row]:
+        if theorem == "moe" and self.misrouted[row]:
             what.append(f"routed to {names[self.expert[row]]}")
         if self.low_mass[row]:
             valid = [knowledge.vocabulary[token] for token in self.prefixes.valid(row)]
@@ -73,26 +77,27 @@ def check(construction: Construction, rng: np.random.Generator, *, most: int = 5
     """Run the constructed transformer on all prefixes, or on a random sample of ``most`` when there are more.
 
     Routing, probability of the valid next tokens and, for the dense model, equality of circuit and model to the
-    last bit. The circuit of a task keeps its own neurons and sets all others to zero.
+    last bit, and the distance of their probabilities where the bits differ. The circuit of a task keeps its own
+    neurons and sets all others to zero.
     """
-    prefixes = construction.knowledge.prefixes
+    knowledge = construction.knowledge
+    prefixes = knowledge.prefixes
     if len(prefixes) > most:
         prefixes = prefixes.take(np.sort(rng.choice(len(prefixes), most, replace=False)))
     total = len(prefixes)
     mass, said = np.empty(total), np.empty(total, dtype=np.int64)
     expert, active = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.int64)
-    differs = np.zeros(total, dtype=bool)
+    differs, distance = np.zeros(total, dtype=bool), np.zeros(total)
     for start in range(0, total, ROWS):
         rows = np.arange(start, min(start + ROWS, total))
         part = prefixes.take(rows)
         out = forward(construction, part.tokens, part.length)
         peak = np.argmax(out.logits, axis=1)
-        weight = out.logits - out.logits[np.arange(len(part)), peak][:, None]
-        np.exp(weight, out=weight)
+        weight = softmax(out.logits)
         counts = np.diff(part.valid_start)
         owner = np.repeat(np.arange(len(part)), counts)
         valid = np.bincount(owner, weight[owner, part.valid_token], minlength=len(part))
-        mass[rows] = valid / weight.sum(axis=1)
+        mass[rows] = valid
         said[rows], expert[rows], active[rows] = peak, out.expert, out.active.sum(axis=1)
         if construction.theorem == "dense":
             whole = plane_point(out.outputs, out.residual)
@@ -101,5 +106,16 @@ def check(construction: Construction, rng: np.random.Generator, *, most: int = 5
                 alone[:, k] = out.outputs[:, k]
                 # the logits are a function of these two numbers, entry by entry: same bits here, same bits there
                 equal = np.all(plane_point(alone, out.residual) == whole, axis=1)
-                differs[rows] |= part.compatible[:, k] & ~equal
-    return Check(prefixes, mass, expert, said, active, differs, construction.epsilon)
+                other = np.flatnonzero(part.compatible[:, k] & ~equal)
+                differs[rows[other]] = True
+                circuit = softmax(logits(construction, alone[other], out.residual[other]))
+                gap = 0.5 * np.abs(circuit - weight[other]).sum(axis=1)
+                distance[rows[other]] = np.maximum(distance[rows[other]], gap)
+    known = told(prefixes, construction.entity_member, len(knowledge.words))
+    return Check(prefixes, mass, expert, said, active, differs, distance, known, construction.epsilon)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Return the probabilities (B, n) of logits (B, n)."""
+    weight = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weight / weight.sum(axis=1, keepdims=True)

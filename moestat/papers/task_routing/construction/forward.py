@@ -11,7 +11,7 @@ from moestat.papers.task_routing.construction.model import SHARPNESS, Constructi
 from moestat.papers.task_routing.knowledge import Knowledge
 
 
-def _content(
+def block_one(
     classes: np.ndarray,
     length: np.ndarray,
     embedding: np.ndarray,
@@ -19,14 +19,18 @@ def _content(
     queries: np.ndarray,
     keys: np.ndarray,
     mixes: tuple[np.ndarray, ...],
+    apart: bool,
 ) -> np.ndarray:
-    """Block 1 after attention and residual at the last position: (B, used) for token classes (B, S)."""
+    """Block 1 after attention and residual at the last position: (B, used) for token classes (B, S).
+
+    ``apart``: the first head, too, has coordinates of its own, else it is added to the embedding of the last token.
+    """
     rows = np.arange(classes.shape[0])
     steps = np.arange(classes.shape[1])
     seen = steps < length[:, None]
     x = np.where(seen[..., None], embedding[classes] + positions[: classes.shape[1]], 0.0)
     last = x[rows, length - 1]
-    out = []
+    out = [last] if apart else []
     for h, (query, key) in enumerate(zip(queries, keys, strict=True)):
         # linear maps of a sum of two embeddings: looked up, not multiplied again for every prefix
         scores = np.where(
@@ -40,8 +44,7 @@ def _content(
         weight = np.exp(scores - scores.max(axis=1, keepdims=True))
         weight /= weight.sum(axis=1, keepdims=True)
         head = (weight[:, None, :] @ x)[:, 0]
-        # W_O adds the first head to the residual stream's own coordinates and gives every other head its own
-        out.append(head + last if h == 0 else head)
+        out.append(head if apart or h else head + last)
     own = len(out) - len(mixes)
     z = np.concatenate(out[:own], axis=1)
     if mixes:
@@ -58,15 +61,17 @@ def pattern_vectors(
     queries: np.ndarray,
     keys: np.ndarray,
     mixes: tuple[np.ndarray, ...],
+    *,
+    apart: bool,
 ) -> np.ndarray:
-    """Return block 1 (M, used) of every pattern."""
+    """Return block 1 (M, used) of every pattern; ``apart``: embedding and first head have coordinates of their own."""
     patterns = knowledge.prefixes.patterns
     words = len(knowledge.words)
     classes = np.zeros((len(patterns), knowledge.max_length - 1), dtype=np.int64)
     for row, pattern in enumerate(patterns):
         classes[row, : len(pattern)] = [knowledge.token_id.get(token, words) for token in pattern]
     length = np.array([len(pattern) for pattern in patterns])
-    return _content(classes, length, embedding, positions, queries, keys, mixes)
+    return block_one(classes, length, embedding, positions, queries, keys, mixes, apart)
 
 
 def _subject(c: Construction, tokens: np.ndarray, length: np.ndarray) -> np.ndarray:
@@ -76,15 +81,16 @@ def _subject(c: Construction, tokens: np.ndarray, length: np.ndarray) -> np.ndar
     known = np.where(seen, tokens, 0)
     layout = c.layout
     x = np.zeros((*tokens.shape, layout.size), dtype=c.output.dtype)
-    x[..., layout.one] = 1.0
-    x[..., layout.position] = steps
+    x[..., layout.position] = steps + 1
     x[..., layout.is_entity] = known >= len(c.knowledge.words)
     x[..., layout.number] = c.entity_number[known]
-    x[..., layout.member] = c.entity_member[known]
+    if layout.members:
+        x[..., layout.member] = c.entity_member[known]
     scores = SHARPNESS * (c.knowledge.max_length + 1) * x[..., layout.is_entity]
     if c.repairs.first_entity:
         scores = scores - SHARPNESS * x[..., layout.position]
-    scores = np.where(seen, scores, -np.inf)
+    # the query is the position of the last token: 1 or more, which makes the softmax no less sharp
+    scores = np.where(seen, scores * length[:, None], -np.inf)
     weight = np.exp(scores - scores.max(axis=1, keepdims=True))
     weight /= weight.sum(axis=1, keepdims=True)
     head = (weight[:, None, :] @ x)[:, 0]
@@ -152,11 +158,11 @@ def forward(c: Construction, tokens: np.ndarray, length: np.ndarray) -> Pass:
     """
     words = len(c.knowledge.words)
     classes = np.where(tokens >= 0, np.minimum(tokens, words), 0)
-    z1 = _content(classes, length, c.embedding, c.positions, c.queries, c.keys, c.mixes)
+    z1 = block_one(classes, length, c.embedding, c.positions, c.queries, c.keys, c.mixes, c.repairs.reserved)
     z2 = _subject(c, tokens, length)
     batch, tasks = tokens.shape[0], len(c.experts)
     template_score = z1 @ c.router_template
-    membership = z2[:, c.layout.member_out]
+    membership = z2[:, c.layout.member_out] if c.layout.members else np.ones_like(template_score)
     scores = template_score + c.router_member * membership
     expert = np.argmax(scores, axis=1)
     outputs = np.zeros((batch, tasks, 2), dtype=z1.dtype)

@@ -51,9 +51,8 @@ class FullWeights:
 
 def full_weights(c: Construction) -> FullWeights:
     """Write out all weights; d is 2 L|T|, or more where that does not suffice."""
-    used = c.router_template.shape[0]
-    block = max(c.block, *c.used)
-    d, n, layout = 2 * block, c.output.shape[0], c.layout
+    used = block = c.router_template.shape[0]
+    d, n, layout = max(2 * c.block, c.coordinates), c.output.shape[0], c.layout
     size, heads = c.embedding.shape[1], c.queries.shape[0]
     second = slice(block, block + layout.size)
 
@@ -61,40 +60,40 @@ def full_weights(c: Construction) -> FullWeights:
     embedding[:, :size] = c.embedding[c.token_class]
     embedding[:, block + layout.is_entity] = np.arange(n) >= len(c.knowledge.words)
     embedding[:, block + layout.number] = c.entity_number
-    embedding[:, second][:, layout.member] = c.entity_member
+    embedding[:, second][:, layout.member] = c.entity_member[:, : layout.members]
     positions = np.zeros((c.positions.shape[0], d))
     positions[:, :size] = c.positions
-    positions[:, block + layout.one] = 1.0
-    positions[:, block + layout.position] = np.arange(c.positions.shape[0])
+    positions[:, block + layout.position] = np.arange(c.positions.shape[0]) + 1
 
     attention = []
     for h in range(heads):
         query, key = np.zeros((2, d, c.queries.shape[2]))
         query[:size], key[:size] = c.queries[h], c.keys[h]
         output = np.zeros((size, d))
-        own = heads - len(c.mixes)
+        own, place = heads - len(c.mixes), (h + c.repairs.reserved) * size
         if h < own:
-            output[:, h * size : (h + 1) * size] = np.eye(size)
+            output[:, place : place + size] = np.eye(size)
         else:
             output[:, :used] = c.mixes[h - own]
         attention.append(Head(query, key, np.eye(d, size), output))
     query, key = np.zeros((2, d, 1))
-    query[block + layout.one] = 1.0
+    query[block + layout.position] = 1.0
     key[block + layout.is_entity] = SHARPNESS * (c.knowledge.max_length + 1)
     key[block + layout.position] = -SHARPNESS if c.repairs.first_entity else 0.0
-    value, output = np.zeros((d, 1 + layout.tasks)), np.zeros((1 + layout.tasks, d))
+    value, output = np.zeros((d, 1 + layout.members)), np.zeros((1 + layout.members, d))
     value[block + layout.number, 0] = output[0, block + layout.number_out] = 1.0
-    value[second][layout.member, 1:] = output[1:, second][:, layout.member_out] = np.eye(layout.tasks)
+    value[second][layout.member, 1:] = output[1:, second][:, layout.member_out] = np.eye(layout.members)
     attention.append(Head(query, key, value, output))
 
     router = np.zeros((d, layout.tasks))
     router[:used] = c.router_template
-    router[second][layout.member_out] = c.router_member * np.eye(layout.tasks)
+    if layout.members:
+        router[second][layout.member_out] = c.router_member * np.eye(layout.tasks)
 
     read = np.zeros((d, 2))
     if c.repairs.reserved:
-        read[[block - 2, 2 * block - 2], 0] = read[[block - 1, 2 * block - 1], 1] = 1.0
-        write = (read * (np.arange(d) < block)[:, None], read * (np.arange(d) >= block)[:, None])
+        read[d - 2, 0] = read[d - 1, 1] = 1.0
+        write = (read, read)
     else:
         read[:used] = c.leak[0]
         read[second] = c.leak[1]
@@ -106,7 +105,7 @@ def full_weights(c: Construction) -> FullWeights:
 def _right_inverses(read: np.ndarray, block: int) -> tuple[np.ndarray, np.ndarray]:
     """Return per block the (d, 2) directions that the read-out maps to the identity."""
     out = []
-    for part in (slice(0, block), slice(block, 2 * block)):
+    for part in (slice(0, block), slice(block, len(read))):
         write = np.zeros_like(read)
         write[part] = np.linalg.pinv(read[part]).T
         out.append(write)
@@ -123,13 +122,18 @@ def _network(c: Construction, k: int, d: int, block: int, write: tuple[np.ndarra
     first[block + layout.number_out, template.width :] = dictionary.direction[0]
     if c.theorem == "dense":
         member = block + layout.member_out.start + k
+        # a single task has no membership to look at: what would be added for it is the same for every prefix
         if c.repairs.joint_isolation:
             first[:used] += c.gates[k] * c.router_template[:, k, None]
-            first[member] += 0.5 * c.gates[k]
-            bias = bias - 1.5 * c.gates[k]
+            bias = bias - c.gates[k]
+            if layout.members:
+                first[member] += 0.5 * c.gates[k]
+                bias = bias - 0.5 * c.gates[k]
         else:
             first[:used, : template.width] += c.gates[k] * c.router_template[:, k, None]
-            first[member, template.width :] += c.gates[k]
-            bias = bias - c.gates[k]
+            bias[: template.width] -= c.gates[k]
+            if layout.members:
+                first[member, template.width :] += c.gates[k]
+                bias[template.width :] -= c.gates[k]
     second = np.concatenate((template.slopes @ write[0].T, dictionary.slopes @ write[1].T))
     return Network(first, bias, second)

@@ -45,6 +45,10 @@ class Memoriser:
         """Return the outputs (..., q) for inputs (..., p)."""
         return self.hidden(self.project(x)) @ self.slopes
 
+    def error(self, x: np.ndarray, y: np.ndarray) -> float:
+        """Return the largest error at inputs (K, p) with outputs (K, q), relative to the largest output."""
+        return float(np.abs(self(x) - y).max() / max(np.abs(y).max(), np.finfo(float).tiny))
+
 
 def memorise(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, *, directions: int = 20) -> Memoriser:
     """Fit K points exactly with K ReLU neurons (Lemma A.4).

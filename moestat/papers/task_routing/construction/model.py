@@ -1,9 +1,9 @@
 """Theorems 4.1 and 4.2 of the task-routing paper as explicit weights in float64.
 
 The model is one transformer layer: content heads and a subject head, residual, a feed-forward network (dense) or one
-expert per task behind a top-1 router (MoE), residual, a linear output layer. The width 2 L|T| is two blocks of L|T|
-coordinates each. Block 1 sees words, "an entity" and positions; block 2 sees who the entity is. Coordinates that no
-weight touches are zero and are not stored; ``construction.full.full_weights`` writes them out.
+expert per task behind a top-1 router (MoE), residual, a linear output layer. The 2 L|T| coordinates are two blocks and
+the plane that is read out. Block 1 sees words, "an entity" and positions; block 2 sees who the entity is. Coordinates
+that no weight touches are zero and are not stored; ``construction.full.full_weights`` writes them out.
 
 The proof as printed does not hold in general. ``Repairs`` lists what was mended, each repair on its own switch; the
 construction with none of them is our most favourable reading of the print.
@@ -30,9 +30,9 @@ class Repairs:
     """What is mended in the printed construction; all of it by default."""
 
     heads: bool = True
-    """Printed: one content head whose outputs v_i(tau) are "linearly independent for generic weights". They lie in
-    the span of the word and position embeddings, so their rank is at most |words| + L - 2. Mended: as many content
-    heads as make them independent."""
+    """One-hot router only. Printed: one content head whose outputs v_i(tau) are "linearly independent for generic
+    weights". They lie in the span of the word and position embeddings, so their rank is at most |words| + L - 2.
+    Mended: as many content heads as make the router's inputs independent."""
     subject_router: bool = True
     """Printed: the router sees the template block only, so two tasks whose templates begin alike are routed alike.
     Mended: it also sees in whose tables the subject is."""
@@ -91,32 +91,46 @@ class Expert:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which coordinate of block 2 holds what; block 1 is [words, entity, positions] once per content head."""
+    """Which coordinate of block 2 holds what.
+
+    Block 1 is the embedding [words, entity, positions], then what every content head says. Membership takes no
+    coordinates where there is a single task.
+    """
 
     tasks: int
     reserved: bool
 
-    one, position, is_entity, number = 0, 1, 2, 3
+    position, is_entity, number = 0, 1, 2
+
+    @property
+    def members(self) -> int:
+        """Coordinates of a membership."""
+        return self.tasks if self.tasks > 1 else 0
 
     @property
     def member(self) -> slice:
         """Embedding: in whose tables the entity is a subject (all ones for words)."""
-        return slice(4, 4 + self.tasks)
+        return slice(3, 3 + self.members)
 
     @property
     def number_out(self) -> int:
         """Where the subject head writes the number of the subject."""
-        return 4 + self.tasks if self.reserved else self.number
+        return 3 + self.members if self.reserved else self.number
 
     @property
     def member_out(self) -> slice:
         """Where the subject head writes the membership of the subject."""
-        return slice(5 + self.tasks, 5 + 2 * self.tasks) if self.reserved else self.member
+        return slice(4 + self.members, self.size) if self.reserved else self.member
 
     @property
     def size(self) -> int:
-        """Coordinates of block 2 without its two read-out coordinates."""
-        return 5 + 2 * self.tasks if self.reserved else 4 + self.tasks
+        """Coordinates of block 2."""
+        return 4 + 2 * self.members if self.reserved else 3 + self.members
+
+    @property
+    def plane(self) -> int:
+        """Coordinates that are kept free for the read-out."""
+        return 2 if self.reserved else 0
 
 
 @dataclass(frozen=True)
@@ -156,13 +170,19 @@ class Construction:
     leak: tuple[np.ndarray, np.ndarray]
     """Read-out (., 2) of the two blocks' other coordinates; zero when the read-out coordinates are reserved."""
     rank: int
-    """Rank of the template vectors of all patterns."""
+    """Rank of block 1 over all patterns: what the router can use, the residual stream included."""
+    head_rank: int
+    """Rank of the template vectors v_i(tau) of the proof: what the first content head says."""
     rank_bound: int
-    """Bound on that rank for one content head: |words| + L - 2."""
+    """Bound on the rank of one content head: |words| + L - 2."""
     router_error: float
     """Largest error of the linear router against its target (one-hot router)."""
     separable: bool
-    """Whether the router's argmax is right on every pattern."""
+    """Whether the router's argmax is right under every condition that the prefixes make."""
+    draws: int
+    """Draws of queries and keys until a router was found (argmax router), or all that were tried."""
+    fit_error: float
+    """Largest error of a memoriser on its points, relative to its largest output (Lemma A.4 has 0)."""
 
     @property
     def heads(self) -> int:
@@ -175,9 +195,9 @@ class Construction:
         return self.knowledge.max_length * len(self.knowledge.templates)
 
     @property
-    def used(self) -> tuple[int, int]:
-        """Coordinates of the two blocks in use, the two read-out coordinates of each included."""
-        return self.router_template.shape[0] + 2, self.layout.size + 2
+    def coordinates(self) -> int:
+        """Coordinates in use: both blocks and the plane that is read out; the theorem has 2 L|T|."""
+        return self.router_template.shape[0] + self.layout.size + self.layout.plane
 
     def width_bound(self, task: int) -> int:
         """Return L|T(k)| + N with N the largest table (the theorem allows more: N exceeds every table)."""
