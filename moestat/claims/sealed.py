@@ -41,10 +41,8 @@ def judge_sealed(
         text = _change(evidence, seal, claim, (before or {}).get(claim.id, ""))
         marked.append(replace(verdict, why=f"{verdict.why} {text}", changed=day) if text else verdict)
     names = {claim.id for claim in evidence.study.claims}
-    gone = [claim for name in seal.claims if name not in names and (claim := seal.claim(name)) is not None]
-    gone = [
-        claim for claim in gone if claim in judged(evidence.study.model_copy(update={"claims": gone}), evidence.preset)
-    ]
+    removed = [claim for name in seal.claims if name not in names for claim in [seal.claim(name)] if claim is not None]
+    gone = judged(evidence.study.model_copy(update={"claims": removed}), evidence.preset)
     notes = [
         f"The claim {claim.id} was removed after the run on {day}; by its rule ({rule(claim)}) it is: "
         f"{judge_claim(evidence, claim).wording}."
@@ -62,6 +60,6 @@ def _change(evidence: Evidence, seal: Seal, claim: Claim, before: str) -> str:
         word = judge_claim(evidence, old).wording
         return f"The rule was changed after the run on {day}: by the rule before ({rule(old)}) the verdict is: {word}."
     if seal.claims[claim.id]["code"] != code_of(claim):
-        told = f" The verdict before was: {before}." if before else " The verdict before is not known."
-        return f"The code of the rule was changed after the run on {day}.{told}"
+        earlier = f" The verdict before was: {before}." if before else " The verdict before is not known."
+        return f"The code of the rule was changed after the run on {day}.{earlier}"
     return ""

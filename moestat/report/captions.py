@@ -24,14 +24,14 @@ def statements(ds: xr.Dataset, name: str, arms: Sequence[str] | None = None) -> 
         text = str(ds.attrs.get(name, "") or "")
         return {text: []} if text else {}
     array = ds[name]
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for arm in map(str, ds["arm"].values):
         if arms is not None and arm not in arms:
             continue
         here = array.sel(arm=arm).values.ravel().tolist() if "arm" in array.dims else array.values.ravel().tolist()
         for text in dict.fromkeys(str(t) for t in here if isinstance(t, str) and t):
-            found.setdefault(text, []).append(arm)
-    return found
+            texts.setdefault(text, []).append(arm)
+    return texts
 
 
 def counted(evidence: Evidence, arms: Sequence[str]) -> str:

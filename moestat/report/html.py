@@ -115,21 +115,21 @@ def stylesheet() -> Markup:
 def index(out_root: Path) -> str:
     """Return a page that lists the studies and presets of an outputs folder, with their verdicts."""
     rows, links = [], {}
-    found = ledger.runs(out_root)
-    for run in found:
+    runs = ledger.runs(out_root)
+    for run in runs:
         tally = run.manifest.get("tally")
         tally = tally if isinstance(tally, Mapping) else {}
-        runs = [str(tally[key]) if key in tally else "" for key in ("replicates", "failed")]
+        counts = [str(tally[key]) if key in tally else "" for key in ("replicates", "failed")]
         verdicts = [str(n) if run.claims is not None else "" for n in run.verdicts().values()]
-        row = (run.preset, str(run.manifest.get("title", "")), *verdicts, *runs, run.date, run.version)
+        row = (run.preset, str(run.manifest.get("title", "")), *verdicts, *counts, run.date, run.version)
         rows.append(row)
         if (run.folder / "report.html").is_file():
             links[row] = f"{run.study}/{run.preset}/report.html"
     columns = ("preset", "title", *VERDICTS, "runs", "not converged", "date", "version")
-    groups = [run.study for run in found]
+    groups = [run.study for run in runs]
     shown = views.View("Studies and presets", columns, rows, groups, numeric=frozenset(columns[2:]))
-    totals = {word: sum(run.verdicts()[word] for run in found) for word in VERDICTS}
-    summary = f"{len(set(groups))} studies, {len(found)} presets; verdicts: " + ", ".join(
+    totals = {word: sum(run.verdicts()[word] for run in runs) for word in VERDICTS}
+    summary = f"{len(set(groups))} studies, {len(runs)} presets; verdicts: " + ", ".join(
         f"{n} {word}" for word, n in totals.items()
     )
     template = render.environment().get_template("index.html.j2")
@@ -193,9 +193,9 @@ def _design(ds: xr.Dataset, study: Study, preset: str, overrides: Mapping[str, s
     if settings:
         rows.append(("Settings", ", ".join(f"{key} = {_value(value)}" for key, value in settings.items())))
     for name, called in (("target", "Target"), ("start_policy", "Starts")):
-        found = captions.statements(ds, name)
-        for text, arms in found.items():
-            rows.append((called, f"{text} ({', '.join(arms)})" if len(found) > 1 and arms else text))
+        texts = captions.statements(ds, name)
+        for text, arms in texts.items():
+            rows.append((called, f"{text} ({', '.join(arms)})" if len(texts) > 1 and arms else text))
     return rows
 
 

@@ -115,15 +115,15 @@ def chip(wording: str, number: int | None = None) -> Markup:
 @cache
 def environment() -> Environment:
     """Return the templates of the pages."""
-    made = Environment(
+    pages = Environment(
         loader=PackageLoader("moestat.report"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.globals |= {"text": typography.html, "paragraphs": typography.paragraphs, "chip": chip}
-    return made
+    pages.globals |= {"text": typography.html, "paragraphs": typography.paragraphs, "chip": chip}
+    return pages
 
 
 def markdown(view: View) -> str:

@@ -46,7 +46,7 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
     provenance = describe(request, made, scan, code, result)
     dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
     dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}
-    extra = {"results_sha256": results.write(root, dataset)}
+    extra: dict[str, Any] = {"results_sha256": results.write(root, dataset)}
     extra |= {"state": "collected", "notes": result.notes, "tally": result.tally, "updated": provenance["date"]}
     manifest.write(root, manifest.describe(root, request, made, scan, code, extra))
     result.dataset = dataset

@@ -20,7 +20,7 @@ FLOOR = 1e-5
 
 
 def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str = "failing_share") -> Canvas:
-    """Draw what fails without each repair (left), and as the repairs are made one after the other (right).
+    """Draw what fails without each repair (left), and as the repairs are added one after the other (right).
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str =
     """
     values = [str(value) for value in ds["repairs"].values]
     taken = ["all", *(value for value in values if value.startswith("all but "))]
-    made = [value for value in values if value not in taken[1:]]
-    last = [value.split(" + ")[-1] for value in made]
+    added = [value for value in values if value not in taken[1:]]
+    last = [value.split(" + ")[-1] for value in added]
     steps = [name if name in ("none", "all") else f"+ {name}" for name in last]
     less = [f"\N{MINUS SIGN} {value.removeprefix('all but ')}" if value != "all" else value for value in taken]
     canvas = style.new_figure(style.TWO_COLUMNS, 0.9 + 2.3 * len(arms))
@@ -44,7 +44,7 @@ def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str =
     _pad(canvas)
     for row, arm in zip(grid, arms, strict=True):
         shares = ds[variable].sel(arm=arm)
-        for axes, rows, texts, title in ((row[0], taken, less, "one taken back"), (row[1], made, steps, "one by one")):
+        for axes, rows, texts, title in ((row[0], taken, less, "one taken back"), (row[1], added, steps, "one by one")):
             _panel(axes, shares, rows, texts)
             axes.set_title(f"{label(ds, arm)}: {title}", loc="left")
     for axes in grid[-1]:

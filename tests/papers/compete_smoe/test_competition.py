@@ -14,7 +14,7 @@ from moestat.papers.compete_smoe.rules import share
 from moestat.status import Status
 from moestat.study.spec import Study
 
-STUDIES = Path(__file__).parents[2] / "studies"
+STUDIES = Path(__file__).parents[3] / "studies"
 
 
 def mle_cell(**settings):

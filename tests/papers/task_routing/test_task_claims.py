@@ -70,8 +70,8 @@ def test_verdicts(results):
             "presets": {"quick": {"replicates": 2}},
         }
     )
-    assert judge_one(results, study, claim(), "quick").verdict == "not supported"
-    assert judge_one(results, study, claim(at={"repairs": "all"}), "quick").verdict == "supported"
+    assert judge_one(results, study, claim(), "quick").verdict == "refuted"
+    assert judge_one(results, study, claim(at={"repairs": "all"}), "quick").verdict == "no counterexample"
     assert judge_one(results, study, claim(at={"repairs": "half"}), "quick").verdict == "inconclusive"
 
 
