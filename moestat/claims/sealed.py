@@ -41,8 +41,11 @@ def judge_sealed(
         text = _change(evidence, seal, claim, (before or {}).get(claim.id, ""))
         marked.append(replace(verdict, why=f"{verdict.why} {text}", changed=day) if text else verdict)
     names = {claim.id for claim in evidence.study.claims}
-    removed = [claim for name in seal.claims if name not in names for claim in [seal.claim(name)] if claim is not None]
-    gone = judged(evidence.study.model_copy(update={"claims": removed}), evidence.preset)
+    dropped = [seal.claim(name) for name in seal.claims if name not in names]
+    gone = [claim for claim in dropped if claim is not None]
+    gone = [
+        claim for claim in gone if claim in judged(evidence.study.model_copy(update={"claims": gone}), evidence.preset)
+    ]
     notes = [
         f"The claim {claim.id} was removed after the run on {day}; by its rule ({rule(claim)}) it is: "
         f"{judge_claim(evidence, claim).wording}."

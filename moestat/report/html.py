@@ -16,7 +16,7 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
 from moestat.report import captions, ledger, render, svg, typography, views
 from moestat.rounding import estimate, number
-from moestat.study.spec import Study
+from moestat.study.spec import Claim, Study
 
 MOST_ROWS = 200
 """A longer table of means is cut in the page; the file holds all of it."""
@@ -184,6 +184,7 @@ def _design(ds: xr.Dataset, study: Study, preset: str, overrides: Mapping[str, s
     rows = []
     if chosen is not None and chosen.about:
         rows.append((f"Preset {preset}", chosen.about))
+    rows.append(("Scale", SCALES[study.scale_of(preset)]))
     axes = [str(d) for d in ds["status"].dims if d not in ("arm", "replicate")]
     rows += [(f"Grid: {axis}", ", ".join(number(v) for v in ds[axis].values.tolist())) for axis in axes]
     rows.append(("Replicates", str(ds.sizes["replicate"])))
@@ -241,11 +242,18 @@ def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
         "rule": rule(claim),
         "estimate": value if verdict.ci_low == verdict.ci_high else f"{value} {interval}".strip(),
         "wording": verdict.wording,
-        "says": SAYS[verdict.origin, verdict.bearing] + (f" ({claim.step})" if claim.step else ""),
+        "says": _says(claim, verdict),
         "scale": SCALES[verdict.scale],
         "why": verdict.why,
         "strip": svg.strip(verdict.ci_low, verdict.ci_high, claim.region, verdict.estimate, paper),
     }
+
+
+def _says(claim: Claim, verdict: Verdict) -> str:
+    """Say whose statement a claim is, and what it means for the paper."""
+    step = f" ({claim.step})" if claim.step else ""
+    group = f"; counts once with the group {verdict.group}" if verdict.group != verdict.claim else ""
+    return f"{SAYS[verdict.origin, verdict.bearing]}{step}{group}"
 
 
 def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, Any]]:

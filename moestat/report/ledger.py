@@ -219,8 +219,9 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
         shown = f"{value} {interval}".strip()
         first = [row["statement"], row["source"]] if not brief else [row["statement" if statements else "claim"]]
         rest = [] if brief else [row["command"], row["date"], row["version"]]
-        says = f"{row['origin']}, {row['bearing']}"
-        rows.append((*map(str, first), says, number(row["predicted"]), shown, row["wording"], *map(str, rest)))
+        rows.append(
+            (*map(str, first), views.says(row), number(row["predicted"]), shown, row["wording"], *map(str, rest))
+        )
         run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] and brief else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")
     columns = ("claim", "says", "predicted", "estimate", "verdict")
