@@ -63,6 +63,6 @@ def _change(evidence: Evidence, seal: Seal, claim: Claim, before: str) -> str:
         word = judge_claim(evidence, old).wording
         return f"The rule was changed after the run on {day}: by the rule before ({rule(old)}) the verdict is: {word}."
     if seal.claims[claim.id]["code"] != code_of(claim):
-        told = f" The verdict before was: {before}." if before else " The verdict before is not known."
-        return f"The code of the rule was changed after the run on {day}.{told}"
+        earlier = f" The verdict before was: {before}." if before else " The verdict before is not known."
+        return f"The code of the rule was changed after the run on {day}.{earlier}"
     return ""

@@ -35,6 +35,7 @@ __all__ = [
     "COLUMNS",
     "Estimate",
     "Verdict",
+    "broad",
     "judge",
     "judge_claim",
     "judge_evidence",
@@ -114,6 +115,15 @@ def tally(words: Iterable[str]) -> dict[str, int]:
     """
     counts = Counter(words)
     return {word: counts[word] for word in VERDICTS if counts[word] or word not in ("no counterexample", "refuted")}
+
+
+def broad(verdict: str) -> str:
+    """Return which of the three verdicts a verdict is, with those about every case among them.
+
+    >>> broad("no counterexample"), broad("refuted"), broad("inconclusive")
+    ('supported', 'not supported', 'inconclusive')
+    """
+    return {"no counterexample": "supported", "refuted": "not supported"}.get(verdict, verdict)
 
 
 def verdict_of(wording: str) -> str:

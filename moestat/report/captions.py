@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from moestat.claims.evidence import Evidence
+from moestat.claims.verdicts import AT_SCALE
 from moestat.report.tables import label
 from moestat.study.spec import Figure
 
@@ -24,14 +25,14 @@ def statements(ds: xr.Dataset, name: str, arms: Sequence[str] | None = None) -> 
         text = str(ds.attrs.get(name, "") or "")
         return {text: []} if text else {}
     array = ds[name]
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for arm in map(str, ds["arm"].values):
         if arms is not None and arm not in arms:
             continue
         here = array.sel(arm=arm).values.ravel().tolist() if "arm" in array.dims else array.values.ravel().tolist()
         for text in dict.fromkeys(str(t) for t in here if isinstance(t, str) and t):
-            found.setdefault(text, []).append(arm)
-    return found
+            texts.setdefault(text, []).append(arm)
+    return texts
 
 
 def counted(evidence: Evidence, arms: Sequence[str]) -> str:
@@ -72,7 +73,9 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
     elif figure.kind == "heatmap":
         parts.append("Cells: means over replicates, \N{PLUS-MINUS SIGN} half the 95 % t-interval where there is room")
     if "predicted" in shown:
-        parts.append("Dashed: the slope printed in the paper, drawn through the centre of our points")
+        scale = study.scale_of(preset)
+        own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
+        parts.append(f"Dashed: the slope printed in the paper{own}, drawn through the centre of our points")
     if "reference" in shown:
         parts.append(f"Grey: {next(fact.reference for fact in facts if fact.reference)}")
     if "start" in shown:

@@ -190,8 +190,8 @@ def _colours(ds: xr.Dataset, panels: Sequence[Panel]) -> dict[str, int]:
     for row in rows:
         for place, text in enumerate(row):
             places.setdefault(text, set()).add(place)
-    if all(len(found) == 1 for found in places.values()):
-        return {text: min(found) for text, found in places.items()}
+    if all(len(columns) == 1 for columns in places.values()):
+        return {text: min(columns) for text, columns in places.items()}
     return {text: number for number, text in enumerate(places)}
 
 

@@ -17,7 +17,7 @@ from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
 from moestat.report import captions, ledger, render, svg, typography, views
 from moestat.report.findings import findings
 from moestat.rounding import estimate, number
-from moestat.study.spec import Study
+from moestat.study.spec import Claim, Study
 
 MOST_ROWS = 200
 """A longer table of means is cut in the page; the file holds all of it."""
@@ -117,21 +117,21 @@ def stylesheet() -> Markup:
 def index(out_root: Path) -> str:
     """Return a page that lists the studies and presets of an outputs folder, with their verdicts."""
     rows, links = [], {}
-    found = ledger.runs(out_root)
-    for run in found:
+    runs = ledger.runs(out_root)
+    for run in runs:
         tally = run.manifest.get("tally")
         tally = tally if isinstance(tally, Mapping) else {}
-        runs = [str(tally[key]) if key in tally else "" for key in ("replicates", "failed")]
+        counts = [str(tally[key]) if key in tally else "" for key in ("replicates", "failed")]
         verdicts = [str(n) if run.claims is not None else "" for n in run.verdicts().values()]
-        row = (run.preset, str(run.manifest.get("title", "")), *verdicts, *runs, run.date, run.version)
+        row = (run.preset, str(run.manifest.get("title", "")), *verdicts, *counts, run.date, run.version)
         rows.append(row)
         if (run.folder / "report.html").is_file():
             links[row] = f"{run.study}/{run.preset}/report.html"
     columns = ("preset", "title", *VERDICTS, "runs", "not converged", "date", "version")
-    groups = [run.study for run in found]
+    groups = [run.study for run in runs]
     shown = views.View("Studies and presets", columns, rows, groups, numeric=frozenset(columns[2:]))
-    totals = {word: sum(run.verdicts()[word] for run in found) for word in VERDICTS}
-    summary = f"{len(set(groups))} studies, {len(found)} presets; verdicts: " + ", ".join(
+    totals = {word: sum(run.verdicts()[word] for run in runs) for word in VERDICTS}
+    summary = f"{len(set(groups))} studies, {len(runs)} presets; verdicts: " + ", ".join(
         f"{n} {word}" for word, n in totals.items()
     )
     template = render.environment().get_template("index.html.j2")
@@ -187,6 +187,7 @@ def _design(ds: xr.Dataset, study: Study, preset: str, overrides: Mapping[str, s
     rows = []
     if chosen is not None and chosen.about:
         rows.append((f"Preset {preset}", chosen.about))
+    rows.append(("Scale", SCALES[study.scale_of(preset)]))
     axes = [str(d) for d in ds["status"].dims if d not in ("arm", "replicate")]
     rows += [(f"Grid: {axis}", ", ".join(number(v) for v in ds[axis].values.tolist())) for axis in axes]
     rows.append(("Replicates", str(ds.sizes["replicate"])))
@@ -196,9 +197,9 @@ def _design(ds: xr.Dataset, study: Study, preset: str, overrides: Mapping[str, s
     if settings:
         rows.append(("Settings", ", ".join(f"{key} = {_value(value)}" for key, value in settings.items())))
     for name, called in (("target", "Target"), ("start_policy", "Starts")):
-        found = captions.statements(ds, name)
-        for text, arms in found.items():
-            rows.append((called, f"{text} ({', '.join(arms)})" if len(found) > 1 and arms else text))
+        texts = captions.statements(ds, name)
+        for text, arms in texts.items():
+            rows.append((called, f"{text} ({', '.join(arms)})" if len(texts) > 1 and arms else text))
     return rows
 
 
@@ -244,11 +245,18 @@ def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
         "rule": rule(claim),
         "estimate": value if verdict.ci_low == verdict.ci_high else f"{value} {interval}".strip(),
         "wording": verdict.wording,
-        "says": SAYS[verdict.origin, verdict.bearing] + (f" ({claim.because})" if claim.because else ""),
+        "says": _says(claim, verdict),
         "scale": SCALES[verdict.scale],
         "why": verdict.why,
         "strip": svg.strip(verdict.ci_low, verdict.ci_high, claim.region, verdict.estimate, paper),
     }
+
+
+def _says(claim: Claim, verdict: Verdict) -> str:
+    """Say whose statement a claim is, and what it means for the paper."""
+    step = f" ({claim.step})" if claim.step else ""
+    group = f"; counts once with the group {verdict.group}" if verdict.group != verdict.claim else ""
+    return f"{SAYS[verdict.origin, verdict.bearing]}{step}{group}"
 
 
 def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -55,10 +55,10 @@ class Run:
     def version(self) -> str:
         """Version of moestat that computed."""
         versions = self.manifest.get("versions")
-        found = (
+        version = (
             versions.get("moestat", "") if isinstance(versions, Mapping) else self.manifest.get("moestat_version", "")
         )
-        return str(found)
+        return str(version)
 
     @property
     def code(self) -> str:
@@ -78,8 +78,8 @@ class Run:
 
     def verdicts(self) -> dict[str, int]:
         """Return how many claims got which verdict."""
-        found = [row["verdict"] for row in self.claims or []]
-        return {word: found.count(word) for word in VERDICTS}
+        words = [row["verdict"] for row in self.claims or []]
+        return {word: words.count(word) for word in VERDICTS}
 
 
 def command(study: str, preset: str) -> str:
@@ -145,12 +145,12 @@ def ledger(
         fingerprint), seed. The verdict of a claim without a run is 'not run'; so is that of a claim that differs from
         the one that was judged.
     """
-    found: dict[str, list[Run]] = {}
+    by_study: dict[str, list[Run]] = {}
     for run in runs(Path(out_root)):
-        found.setdefault(run.study, []).append(run)
+        by_study.setdefault(run.study, []).append(run)
     rows = []
     for name, study in studies.items():
-        ordered = sorted(found.get(name, []), key=lambda run: _rank(run.preset, presets))
+        ordered = sorted(by_study.get(name, []), key=lambda run: _rank(run.preset, presets))
         rows += [
             {"study": name, "paper": study.paper} | _row(name, study, claim, ordered, presets) for claim in study.claims
         ]
@@ -219,8 +219,9 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
         shown = f"{value} {interval}".strip()
         first = [row["statement"], row["source"]] if not brief else [row["statement" if statements else "claim"]]
         rest = [] if brief else [row["command"], row["date"], row["version"]]
-        says = f"{row['origin']}, {row['bearing']}"
-        rows.append((*map(str, first), says, number(row["predicted"]), shown, row["wording"], *map(str, rest)))
+        rows.append(
+            (*map(str, first), views.says(row), number(row["predicted"]), shown, row["wording"], *map(str, rest))
+        )
         run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] and brief else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")
     columns = ("claim", "says", "predicted", "estimate", "verdict")

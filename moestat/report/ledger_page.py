@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from moestat.report import headline, typography
+from moestat.report import headline, typography, views
 from moestat.rounding import estimate, number
 from moestat.study.spec import Study
 
@@ -115,8 +115,7 @@ def _claims(rows: Iterable[Mapping[str, Any]]) -> str:
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
         interval = "" if row["ci_low"] == row["ci_high"] else interval
         verdict = f"**{_text(row['wording'])}**" + (f": {_text(row['why'])}" if row["why"] else "")
-        says = f"{row['origin']}, {row['bearing']}"
-        cells = [_text(row["statement"]), _text(row["source"]), says, _text(number(row["predicted"]))]
+        cells = [_text(row["statement"]), _text(row["source"]), _text(views.says(row)), _text(number(row["predicted"]))]
         lines.append(_row([*cells, _text(f"{value} {interval}".strip()), verdict]))
     return "\n".join(lines)
 

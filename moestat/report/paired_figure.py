@@ -101,13 +101,13 @@ def _rows(ds: xr.Dataset, variable: str, x: str, at: Mapping[str, Any]) -> np.nd
 
 
 def _line(axes: Axes, x: np.ndarray, rows: np.ndarray, index: int, text: str, *, geometric: bool) -> None:
-    found = np.full((len(rows), 3), np.nan)
+    estimates = np.full((len(rows), 3), np.nan)
     for i, row in enumerate(rows):
         kept = row[np.isfinite(row) & ((row > 0) | (not geometric))]
         if kept.size:
             mean, _, low, high = mean_interval(np.log(kept) if geometric else kept)
-            found[i] = np.exp((mean, low, high)) if geometric else (mean, low, high)
-    mean, low, high = found.T
+            estimates[i] = np.exp((mean, low, high)) if geometric else (mean, low, high)
+    mean, low, high = estimates.T
     known = np.isfinite(mean)
     half = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
     axes.errorbar(

@@ -37,7 +37,7 @@ SYMBOLS = {
 
 def rich(view: View) -> Group:
     """Return a view for the terminal."""
-    table = Table(title=view.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=view.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     table.padding = (0, 1)
     table.collapse_padding = True
     for column in view.columns:
@@ -47,7 +47,7 @@ def rich(view: View) -> Group:
             justify="right" if column in view.numeric else "left",
             no_wrap=column in view.numeric,
             overflow="fold",
-            min_width=18 if column == "verdict" else 18 if column == view.columns[0] else None,
+            min_width=14 if column == "verdict" else 18 if column == view.columns[0] else None,
             ratio=1 if wide else None,
         )
     for heading, rows in _grouped(view):
@@ -115,15 +115,15 @@ def chip(wording: str, number: int | None = None) -> Markup:
 @cache
 def environment() -> Environment:
     """Return the templates of the pages."""
-    made = Environment(
+    pages = Environment(
         loader=PackageLoader("moestat.report"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.globals |= {"text": typography.html, "paragraphs": typography.paragraphs, "chip": chip}
-    return made
+    pages.globals |= {"text": typography.html, "paragraphs": typography.paragraphs, "chip": chip}
+    return pages
 
 
 def markdown(view: View) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -186,9 +186,15 @@ def claims(table: pd.DataFrame, *, columns: tuple[str, ...] = CLAIM_COLUMNS) -> 
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
         interval = "" if row["ci_low"] == row["ci_high"] else interval
         shown = row | {"predicted": _number(row["predicted"]), "estimate": f"{value} {interval}".strip()}
-        shown |= {"verdict": row["wording"], "says": f"{row['origin']}, {row['bearing']}"}
+        shown |= {"verdict": row["wording"], "says": says(row)}
         rows.append(tuple(str(shown[c]) for c in columns))
     return View("Claims", columns, rows)
+
+
+def says(row: Mapping[str, Any]) -> str:
+    """Return whose statement a claim is, what it means for the paper, and the group that it counts once with."""
+    alone = row["group"] in (row["claim"], f"{row.get('study', '')}/{row['claim']}")
+    return ", ".join([row["origin"], row["bearing"], *([] if alone else [f"group {row['group']}"])])
 
 
 def tally(table: pd.DataFrame) -> str:

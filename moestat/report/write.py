@@ -69,13 +69,15 @@ class ClaimsTable:
     claims: pd.DataFrame
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Show statements where there is room, and the reason where more than the interval stands in the way."""
-        columns = ("claim", "says", "predicted", "estimate", "verdict")
+        """Show statements where there is room, and the reason where it is not the interval alone."""
+        columns: tuple[str, ...] = ("claim", "says", "predicted", "estimate", "verdict")
+        if options.max_width < 80:
+            columns = ("claim", "says", "estimate", "verdict")
         if options.max_width >= 120:
-            columns = ("claim", "says", "statement", "predicted", "estimate", "verdict")  # type: ignore[assignment]
+            columns = ("claim", "says", "statement", "predicted", "estimate", "verdict")
         yield render.rich(views.claims(self.claims, columns=columns))
         for row in self.claims.to_dict("records"):
-            if row["verdict"] == "inconclusive" and verdicts.ACROSS not in row["why"]:
+            if row["changed"] or (row["verdict"] == "inconclusive" and verdicts.ACROSS not in row["why"]):
                 yield Text.assemble((f"{row['claim']}: ", "bold"), str(row["why"]))
 
 

@@ -23,13 +23,13 @@ NAME = "manifest.json"
 @functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of what computes."""
-    found = {"moestat": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    known = {"moestat": __version__, "python": platform.python_version(), "platform": platform.platform()}
     for name in ("numpy", "scipy", "statsmodels", "xarray", "torch"):
         try:
-            found[name] = version(name)
+            known[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return known
 
 
 def describe(

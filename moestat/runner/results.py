@@ -32,13 +32,13 @@ def write(root: Path, dataset: xr.Dataset) -> str:
 
 def provenance(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the attributes of a results file as plain values; texts of several lines that are lists as lists."""
-    found: dict[str, Any] = {}
+    plain_values: dict[str, Any] = {}
     for key, value in dataset.attrs.items():
         plain = np.asarray(value).ravel().tolist()
-        found[str(key)] = plain[0] if len(plain) == 1 else plain or ""
+        plain_values[str(key)] = plain[0] if len(plain) == 1 else plain or ""
     for key in LISTS:
-        found[key] = [line for line in str(found.get(key, "")).split("\n") if line]
-    return found
+        plain_values[key] = [line for line in str(plain_values.get(key, "")).split("\n") if line]
+    return plain_values
 
 
 def read(path: Path, *, made_by: str = "") -> xr.Dataset:

@@ -170,7 +170,7 @@ def test_the_caption_counts_and_says_where_the_fits_started(ds):
         "320 runs (10 replicates per point): 1 failed, 0 not converged.",
         "box |theta| <= 5 (softmax gate, relu",
         "SGD starts near the truth (sigmoid gate, relu",
-        "Dashed: the slope printed in the paper",
+        "Dashed: the slope printed in the paper for its own problem (this run is at reduced scale), drawn",
         "Grey: Fisher line",
         "Not trusted: softmax gate, relu",
         "Preset quick: A small one.",

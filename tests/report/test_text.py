@@ -127,6 +127,12 @@ def test_no_verdict_is_cut_off_in_a_narrow_terminal(shown, width):
     long = views.View("Claims", ("claim", "predicted", "estimate", "verdict"), [("a-long-name" * 3, "0 (bound: 2)")])
     long = replace(long, rows=[(*long.rows[0], "0.0079544 [0.0079544, 0.0079544]", "not supported")])
     assert "not supported" in render.text(long, width)
+    told = ("no counterexample in 748 of 748 at reduced scale", "refuted by 68 of 68 on a stand-in")
+    row = {"claim": "partially-quadratic", "says": "ours, neutral", "estimate": "1.9910 [1.9895, 1.9925]"}
+    row = row if width < 80 else {"claim": row.pop("claim"), "predicted": "bounded"} | row
+    text = render.text(views.View("Claims", (*row, "verdict"), [(*row.values(), word) for word in told]), width)
+    assert all(text.count(word) >= 1 for wording in told for word in wording.split())
+    assert "counterexample" in text and "1.9910" in text and max(map(len, text.splitlines())) <= width
 
 
 def test_verdicts_are_words_with_signs_not_colours_alone(shown):

@@ -343,7 +343,8 @@ def test_the_sentence_names_place_fault_and_remedy(folder, text, told):
     [
         (("--preset", "papper"), "there is no preset 'papper'; did you mean 'paper'? allowed are quick, paper"),
         (("--set", "shfit=1"), "--set shfit: the setting is an unknown key; did you mean 'shift'?"),
-        (("--set", "kind=mode"), "--set kind: the setting is 'mode'"),
+        (("--set", "shift=much"), "--set shift: the setting is 'much'"),
+        (("--set", "kind=mean"), "--set kind: the arms of"),
         (("--set", "n=[5,5]"), "--set n: the axis n of the grid has a value twice: [5, 5]"),
         (("--set", "shift"), "--set is 'shift'; allowed is KEY=VALUE"),
         (("--part", "5/4"), "argument --part: it is '5/4'; allowed is I/K with 1 <= I <= K"),

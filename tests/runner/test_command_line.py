@@ -179,8 +179,10 @@ def test_settings_are_merged_in_a_stated_order(tmp_path, monkeypatch):
     cells = plan.make(load.read(study)).cells
     assert [(c.cell.settings["shift"], c.cell.settings["experts"]) for c in cells] == [(2.0, 5)] * 2 + [(3.0, 5)] * 2
     assert cells[0].cell.settings["die_at"] == [], "defaults are part of the identity"
-    changed = plan.make(load.read(study), "quick", plan.Overrides(settings={"shift": 4.0}))
-    assert {c.cell.settings["shift"] for c in changed.cells} == {4.0}
+    changed = plan.make(load.read(study), "quick", plan.Overrides(settings={"experts": 7}))
+    assert {c.cell.settings["experts"] for c in changed.cells} == {7}
+    with pytest.raises(InputError, match="the arms of .* differ in shift, which median set themselves"):
+        plan.make(load.read(study), "quick", plan.Overrides(settings={"shift": 4.0}))
 
 
 def test_large_cells_come_first_and_the_blocks_are_exact(tmp_path):

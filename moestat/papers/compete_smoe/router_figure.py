@@ -84,14 +84,14 @@ def differences(
     NoAnswerError
         If the variable or the baseline is not in the results.
     """
-    found = [(str(arm), place, values) for arm, place, values in _points(ds, variable, over)]
-    base = [values for arm, place, values in found if arm == baseline[0] and (not over or place == baseline[1])]
+    points = [(str(arm), place, values) for arm, place, values in _points(ds, variable, over)]
+    base = [values for arm, place, values in points if arm == baseline[0] and (not over or place == baseline[1])]
     if len(base) != 1:
         raise NoAnswerError(f"The baseline {list(baseline)} is not in the results.")
-    places = {arm: sum(a == arm for a, _, _ in found) for arm, _, _ in found}
+    places = {arm: sum(a == arm for a, _, _ in points) for arm, _, _ in points}
     rows = [
         (label(ds, arm) + (f", {over} = {number(place)}" if places[arm] > 1 else ""), values)
-        for arm, place, values in found
+        for arm, place, values in points
         if values is not base[0]
     ]
     canvas = style.new_figure(style.ONE_COLUMN * 1.8, 1.1 + 0.3 * len(rows))

@@ -89,6 +89,6 @@ def _slope(part: xr.Dataset, variable: str) -> tuple[np.ndarray, np.ndarray]:
     array = part[variable].transpose("start_rule", "n", "replicate").sortby("n")
     values = array.values.astype(np.float64)
     logs = np.log(np.where(values > 0, values, np.nan))
-    found = [replicate_slopes(np.log(array["n"].values.astype(np.float64)), rule) for rule in logs]
-    intervals = [mean_interval(rule[np.isfinite(rule)]) for rule in found]
+    slopes = [replicate_slopes(np.log(array["n"].values.astype(np.float64)), rule) for rule in logs]
+    intervals = [mean_interval(rule[np.isfinite(rule)]) for rule in slopes]
     return np.array([i[0] for i in intervals]), np.array([i[3] - i[0] for i in intervals])

@@ -46,8 +46,8 @@ def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str =
     """
     values = [str(value) for value in ds["repairs"].values]
     taken = ["all", *(value for value in values if value.startswith("all but "))]
-    made = [value for value in values if value not in taken[1:]]
-    last = [value.split(" + ")[-1] for value in made]
+    added = [value for value in values if value not in taken[1:]]
+    last = [value.split(" + ")[-1] for value in added]
     ends = {"none": "all as printed", "all": "all mended"}
     steps = [ends.get(name) or f"+ {STEPS.get(name, (name, name))[1]}" for name in last]
     less = [ends.get(name) or STEPS.get(name, (name, name))[0] for name in (v.removeprefix("all but ") for v in taken)]
@@ -56,7 +56,7 @@ def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str =
     _pad(canvas)
     for row, arm in zip(grid, arms, strict=True):
         shares = ds[variable].sel(arm=arm)
-        sides = (row[0], taken, less, "one step as printed"), (row[1], made, steps, "mended one by one")
+        sides = (row[0], taken, less, "one step as printed"), (row[1], added, steps, "mended one by one")
         for axes, rows, texts, title in sides:
             _panel(axes, shares, rows, texts)
             axes.set_title(f"{label(ds, arm)}: {title}", loc="left")
