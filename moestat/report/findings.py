@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from moestat.claims.verdicts import Verdict
 from moestat.study.spec import Finding, Study
 
+ABOUT_EVERY_CASE = {"no counterexample": "supported", "refuted": "not supported"}
+"""Verdicts on statements about every case, as the word that a finding has for them."""
+
 
 def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
     """Return the texts of the findings whose verdicts are those of the run, in the order of the file.
@@ -18,7 +21,7 @@ def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
     verdicts : sequence of Verdict
         Of the claims that are judged at the preset of the run; a finding on any other claim does not hold.
     """
-    words = {verdict.claim: verdict.verdict for verdict in verdicts}
+    words = {verdict.claim: ABOUT_EVERY_CASE.get(verdict.verdict, verdict.verdict) for verdict in verdicts}
     claims = [claim.id for claim in study.claims]
     return [finding.text for finding in study.findings if _holds(finding, claims, words)]
 

@@ -8,23 +8,11 @@ from moestat.study.spec import Study
 LEANING = {
     "attention_is_moe": "softmax biases",
     "compete_distillation": "paper-smoe",
-    "mot_attention": "own-small own-specialised centre-query-specialised",
-    "mot_images": "fig2-slower-first",
-    "mot_initialisation": "lemma8-simulated",
-    "mot_noise_floor": "no-floor-mot-little",
-    "mot_router_smoothness": "lemma9-narrow lemma9-wide",
-    "mot_specialisation": "gap-scaling-proof pure-16 pure-slow pure-appendix-d",
-    "mot_stage3_rate": "one-over-t-trained adam-heads heads-time-own-rate",
-    "mot_vs_baselines": "fig2-no-attention-loss fig2-no-attention-fast fig2-multi-head-loss",
     "non_identifiability": "unique-gelu-null thm1-relu-b",
-    "patch_initialisation": "equal-beats-independent-wide",
     "router_entropy": "compete-smoe-gate",
-    "router_smoothness": "bound-close bound-tied",
     "task_split": "routing-new-facts",
 }
 TWINS = {
-    "mot_attention": "own-specialised centre-query-specialised",
-    "mot_vs_baselines": "fig2-no-attention-loss fig2-multi-head-loss",
     "task_construction": "moe-mass dense-mass",
     "task_construction_gaps": "printed-moe printed-dense repaired-moe repaired-dense",
     "task_routing": (

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from report_example import results, study_of
 
+from moestat.claims.verdicts import judge
 from moestat.errors import InputError
+from moestat.report.findings import findings
 from moestat.report.write import write_outputs
 from moestat.study import load
+from moestat.study.spec import Study
 
 STUDIES = sorted((Path(__file__).parents[2] / "studies").glob("*.toml"))
 FINDINGS = [
@@ -39,6 +42,17 @@ def shown(tmp_path, exponent: float) -> set[int]:
 def test_a_report_shows_the_findings_of_its_verdicts_and_no_others(tmp_path):
     assert shown(tmp_path, -0.5) == {0, 4}
     assert shown(tmp_path, -0.2) == {1, 4}
+
+
+@pytest.mark.parametrize(("bound", "word"), [(1e9, "supported"), (1e-9, "not supported")])
+def test_a_finding_on_every_case_holds_where_there_is_no_counterexample_or_one(bound, word):
+    ds = results()
+    every = {"id": "every", "source": "SA Fig. 1", "statement": "Every loss is small.", "kind": "function"}
+    every |= {"function": "moestat.claims.rules:largest", "variable": "L3", "at_most": bound}
+    both = [{"when": {"every": each}, "text": each} for each in ("supported", "not supported")]
+    content = study_of(ds).model_dump() | {"figures": [], "claims": [every], "findings": both}
+    study = Study.model_validate(content)
+    assert findings(study, judge(ds, study, "quick")) == [word]
 
 
 def test_a_page_without_findings_has_no_heading_for_them(tmp_path):
