@@ -7,7 +7,6 @@ from moestat.study.spec import Study
 
 LEANING = {
     "attention_is_moe": "softmax biases",
-    "compete_distillation": "paper-smoe",
     "mot_attention": "own-small own-specialised centre-query-specialised",
     "mot_images": "fig2-slower-first",
     "mot_initialisation": "lemma8-simulated",
@@ -18,7 +17,6 @@ LEANING = {
     "mot_vs_baselines": "fig2-no-attention-loss fig2-no-attention-fast fig2-multi-head-loss",
     "non_identifiability": "unique-gelu-null thm1-relu-b",
     "patch_initialisation": "equal-beats-independent-wide",
-    "router_entropy": "compete-smoe-gate",
     "router_smoothness": "bound-close bound-tied",
     "task_split": "routing-new-facts",
 }
@@ -102,3 +100,6 @@ def test_what_is_objected_to():
     loose = {"predicted": -0.07, "at_most": None, "within": [-0.17, 0.03]}
     assert of(loose) == ["its rule calls a loss that does not fall at all convergence"]
     assert of(loose | {"within": [-0.17, -0.01]}) == []
+    above = {"predicted": "+0.001", "kind": "difference", "versus": "a"}
+    assert of(above) == ["its rule is failed by the number that it predicts, +0.001"]
+    assert of(above | {"predicted": "-0.001"}) == []
