@@ -16,6 +16,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(HERE))
 
+import scale_table  # noqa: E402
 import study_keys  # noqa: E402
 
 import moestat  # noqa: E402
@@ -47,6 +48,7 @@ for notebook in sorted((ROOT / "studies" / "notebooks").glob("*.ipynb")):
     shutil.copy(notebook, notebooks)
 (HERE / "_made").mkdir(exist_ok=True)
 (HERE / "_made" / "study_keys.md").write_text(study_keys.page(), encoding="utf-8")
+(HERE / "_made" / "scale.md").write_text(scale_table.page(), encoding="utf-8")
 exclude_patterns.append("_made")
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]

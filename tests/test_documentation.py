@@ -59,6 +59,29 @@ def test_commands_name_options_and_studies_that_exist(page):
             assert named is None or named.endswith(".toml") or named in known or named == "NAME", line
 
 
+def test_the_page_of_scales_says_of_every_preset_what_its_verdicts_say(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import scale_table
+
+    study = """
+    title = "t"\npaper = "p"\nsource = "s"\nexperiment = "regression"\nseed = 1\nscale = "stand-in"
+    arms = [{ name = "a" }]
+    [presets]
+    quick = { replicates = 3, about = "N* of | small" }
+    paper = { replicates = 3, scale = "paper", about = "All." }
+    [[claims]]
+    id = "c{k}"\nsource = "ours"\nstatement = "Number {k}."\nkind = "mean"\nvariable = "L"\narm = "a"\nat_most = 1
+    each = [{ k = 1 }, { k = 2, scale = "reduced" }, { k = 3, scale = "reduced", presets = ["quick"] }]
+    """
+    (tmp_path / "toy.toml").write_text(study, encoding="utf-8")
+    assert scale_table.page(tmp_path).splitlines()[-2:] == [
+        r"| `toy` | `quick` | **stand-in**; 2 of 3 claims reduced | N\* of \| small |",
+        "|  | `paper` | **paper**; 1 of 2 claims reduced | All. |",
+    ]
+    papers = {load.read(name).study.paper for name in load.known_studies()}
+    assert papers == set(scale_table.PROBLEMS)
+
+
 @pytest.mark.slow
 def test_the_documentation_builds_without_warnings(tmp_path):
     for needed in ("sphinx", "numpydoc", "myst_nb", "pydata_sphinx_theme", "latex2mathml"):

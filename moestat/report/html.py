@@ -254,7 +254,7 @@ def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
 
 def _says(claim: Claim, verdict: Verdict) -> str:
     """Say whose statement a claim is, and what it means for the paper."""
-    step = f" ({claim.step})" if claim.step else ""
+    step = f" ({claim.because})" if claim.because else ""
     group = f"; counts once with the group {verdict.group}" if verdict.group != verdict.claim else ""
     return f"{SAYS[verdict.origin, verdict.bearing]}{step}{group}"
 

@@ -36,6 +36,8 @@ def _of_claim(study: Study, claim: Claim) -> list[str]:
         texts.append("no preset runs its arms at its points")
     if nothing_happens(claim):
         texts.append("its rule calls a loss that does not fall at all convergence")
+    if fails_its_prediction(claim):
+        texts.append(f"its rule is failed by the number that it predicts, {claim.predicted}")
     return texts
 
 
@@ -77,3 +79,20 @@ def nothing_happens(claim: Claim) -> bool:
         return False
     low, high = claim.region
     return converges and low < 0 < high
+
+
+def fails_its_prediction(claim: Claim) -> bool:
+    """Return whether the number that a claim predicts, which the paper prints, lies outside the region of its rule.
+
+    >>> about = {"id": "c", "source": "s", "statement": "t", "kind": "difference", "variable": "L", "arm": "a"}
+    >>> fails_its_prediction(Claim(**about, versus="b", predicted="+0.001", at_most=0.0))
+    True
+    >>> fails_its_prediction(Claim(**about, versus="b", predicted="< 0", at_most=0.0))
+    False
+    """
+    try:
+        number = float(claim.predicted)
+    except ValueError:  # in words
+        return False
+    low, high = claim.region
+    return not low <= number <= high

@@ -7,9 +7,7 @@ from moestat.study.spec import Study
 
 LEANING = {
     "attention_is_moe": "softmax biases",
-    "compete_distillation": "paper-smoe",
     "non_identifiability": "unique-gelu-null thm1-relu-b",
-    "router_entropy": "compete-smoe-gate",
     "task_split": "routing-new-facts",
 }
 TWINS = {
@@ -90,3 +88,6 @@ def test_what_is_objected_to():
     loose = {"predicted": -0.07, "at_most": None, "within": [-0.17, 0.03]}
     assert of(loose) == ["its rule calls a loss that does not fall at all convergence"]
     assert of(loose | {"within": [-0.17, -0.01]}) == []
+    above = {"predicted": "+0.001", "kind": "difference", "versus": "a"}
+    assert of(above) == ["its rule is failed by the number that it predicts, +0.001"]
+    assert of(above | {"predicted": "-0.001"}) == []
