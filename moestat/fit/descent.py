@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
 from moestat.fit.certificate import certify, free_coordinates
-from moestat.fit.linalg import cholesky_solve
+from moestat.fit.linalg import damped_solve
 from moestat.fit.members import State, gather, merge, put, spread, take
 from moestat.fit.moments import Problem
 from moestat.status import Status
@@ -25,9 +25,6 @@ SWITCH = 3e-3
 """Gauss-Newton becomes exact Newton once an accepted step lowers the loss by less than this share."""
 PASSES = 4
 """How often a step is re-solved with the coordinates that left the box pinned to it, before it is cut off."""
-EARLY = 100.0
-"""Factor on the tolerance before the last rung. Much looser wastes iterations: a rung that starts far from its own
-minimum meets the kinks that the previous one smooths."""
 COARSE = 1e-7
 """Below this share of the variance of y the residuals are so small that float32 products would only slow the end."""
 REFUSALS = 12
@@ -68,7 +65,9 @@ def descend(problem: Problem, start: Array, settings: Settings, variance: Array)
     while members.shape[0] > 0:
         step, state = _step(state, settings)
         last = state["stage"] == len(settings.ladder) - 1
-        ease = xp.where(last, state["strictness"], xp.full_like(state["strictness"], EARLY))
+        # A rung is left when it has converged, not before. On the last one the quadratic model holds over steps of the
+        # kink's width only, so whatever is left of the way along a flat valley is walked there in hundreds of steps.
+        ease = xp.where(last, state["strictness"], xp.ones_like(state["strictness"]))
         small = state["decrement"] <= ease * _goal(state, settings)
         stuck = (state["damping"] > MOST_DAMPING) | ~xp.isfinite(state["loss"])
         spent = state["iterations"] >= settings.max_iterations
@@ -163,9 +162,9 @@ def _step(state: State, settings: Settings) -> tuple[Array, State]:
             break
         pinned = xp.where(out, xp.sign(theta + step) * settings.box - theta, pinned)
         free = free & ~out
-        h, g, p, f = (xp.take(part, which, axis=0) for part in (hessian, gradient, pinned, free))
+        h, g, p, f, d = _members((hessian, gradient, pinned, free, damping), which)
         rhs = xp.where(f, -(g + (h @ p[..., None])[..., 0]), p)
-        solved, damped = _damped(h, rhs, f, xp.take(damping, which, axis=0))
+        solved, damped = _damped(h, rhs, f, d)
         step, damping = put(step, solved, again), put(damping, damped, again)
     changed = damping > state["damping"]
     growth = xp.where(changed, 2.0 * xp.ones_like(damping), state["growth"])
@@ -178,26 +177,25 @@ def _damped(hessian: Array, rhs: Array, free: Array, damping: Array) -> tuple[Ar
     The others get step = rhs. Damping is identity: it leaves flat directions (the softmax gauge) where they are.
     """
     xp = namespace(hessian)
-    one = xp.eye(hessian.shape[-1], dtype=hessian.dtype)
-    if not bool(xp.all(free)):
-        both = free[:, :, None] & free[:, None, :]
-        hessian = xp.where(both, hessian, xp.zeros_like(hessian))
-    shift = xp.astype(~free, hessian.dtype)
     solution = xp.zeros_like(rhs)
     todo = damping <= MOST_DAMPING
     while True:
         which = xp.nonzero(todo)[0]
         if which.shape[0] == 0:
             return solution, damping
-        parts = (hessian, free, shift, damping, rhs)
-        if which.shape[0] < damping.shape[0]:
-            parts = tuple(xp.take(part, which, axis=0) for part in parts)
-        h, f, s, d, b = parts
-        diagonal = xp.where(f, d[:, None], s)
-        step, ok = cholesky_solve(h + one * diagonal[:, None, :], b)
+        h, f, d, b = _members((hessian, free, damping, rhs), which)
+        step, ok = damped_solve(h, d, f, b)
         solution = put(solution, step, todo)
         damping = put(damping, xp.where(ok, d, 4.0 * d), todo)
         todo = spread(~ok, todo) & (damping <= MOST_DAMPING)
+
+
+def _members(parts: tuple[Array, ...], which: Array) -> tuple[Array, ...]:
+    """Return arrays of some members; the arrays themselves when these are all, which saves copies of Hessians."""
+    if which.shape[0] == parts[0].shape[0]:
+        return parts
+    xp = namespace(which)
+    return tuple(xp.take(part, which, axis=0) for part in parts)
 
 
 def _advance(problem: Problem, state: State, step: Array, move: Array, settings: Settings) -> State:
@@ -231,7 +229,8 @@ def _advance(problem: Problem, state: State, step: Array, move: Array, settings:
     changed = xp.nonzero(~reject)[0]
     if changed.shape[0] == 0:
         return new
-    evaluated = _evaluate(_restrict(problem, changed), take(new, changed), settings)
+    needed = {name: new[name] for name in ("theta", "stage", "newton", "fine")}
+    evaluated = _evaluate(_restrict(problem, changed), take(needed, changed), settings)
     return {**new, **{name: put(new[name], value, ~reject) for name, value in evaluated.items()}}
 
 

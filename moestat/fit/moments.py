@@ -51,7 +51,7 @@ def monomials(xt: Array, degree: int) -> Array:
     return xp.concat(blocks[: degree + 1], axis=-2)
 
 
-def _monomial_index(d: int, degree: int) -> dict[tuple[int, ...], int]:
+def monomial_index(d: int, degree: int) -> dict[tuple[int, ...], int]:
     """Return the position of every monomial, written as its sorted tuple of variables."""
     order = [t for k in range(degree + 1) for t in combinations_with_replacement(range(d), k)]
     return {t: position for position, t in enumerate(order)}
@@ -92,7 +92,7 @@ def layout(model: Model, n_atoms: int) -> Layout:
     expert: list[tuple[int, ...]] = [(a,) for a in range(d)] + [()]
     degree = max(len(t) for t in gate)
     degrees = (2 * degree, degree + 1, 2)
-    position = _monomial_index(d, max(degrees))
+    position = monomial_index(d, max(degrees))
     sizes = tuple(sum(len(t) <= k for t in position) for k in degrees)
     atom = gate + expert
     feature = np.array([[position[tuple(sorted(s + t))] for t in atom] for s in atom])

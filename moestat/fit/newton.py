@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import array_api_compat
+import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit import kernel
 from moestat.fit.descent import Settings, descend
 from moestat.fit.moments import Precision, Problem
 from moestat.models.regression import Model
@@ -155,7 +157,7 @@ def least_squares(
         members = xp.arange(first, min(first + size, batch * s))
         replicate = members // s
         xs, ys = xp.take(x, replicate, axis=0), xp.take(y, replicate, axis=0)
-        problem = Problem(model, n_atoms, xs, ys, precision)
+        problem = _problem(model, n_atoms, xs, ys, precision)
         part = descend(problem, xp.take(flat, members, axis=0), settings, xp.var(ys, axis=-1))
         exact = part["loss"] if settings.ladder[-1] == 0 else problem.loss(part["theta"], 0.0)
         parts.append({**part, "exact": exact})
@@ -182,6 +184,15 @@ def least_squares(
         start_status=ends["status"],
         damping=best["damping"],
     )
+
+
+def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:
+    """Return the problems of a batch, compiled for this processor where that is possible."""
+    if isinstance(x, np.ndarray) and kernel.vector_bits():
+        from moestat.fit.compiled_problem import CompiledProblem  # needs numba, and half a second to import it
+
+        return CompiledProblem(model, n_atoms, x, y, precision)
+    return Problem(model, n_atoms, x, y, precision)
 
 
 def _settings(

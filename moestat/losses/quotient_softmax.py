@@ -11,6 +11,8 @@ from moestat.models.regression import Model
 
 GAUGE_ROUNDS = 3
 """Rounds of averaging that a gauge of the softmax is refined by."""
+GAUGES_AT_A_TIME = 24
+"""Gauges whose atoms are merged together, the most promising first."""
 
 
 def quotient_softmax(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
@@ -85,7 +87,16 @@ def _softmax_member(atoms: np.ndarray, cells: _SoftmaxTruth, model: Model, kind:
         return float(np.min(total + np.sum(w[..., None] * member * np.sqrt(apart), axis=(1, 2))))
     # an atom of weight 0, which an empty cell can move
     vectors = np.concatenate([w[..., None] * eta, np.zeros((len(w), 1, eta.shape[1]))], axis=1)
-    for j, vector in enumerate(cells.target):
-        used = np.concatenate([member[..., j], np.ones((len(w), 1), dtype=bool)], axis=1)
-        total = total + merge_cost(vectors * used[..., None], used * 1.0, used, vector, kind)
-    return float(np.min(total))
+    least = np.inf
+    for rows in np.array_split(np.argsort(total), -(-len(total) // GAUGES_AT_A_TIME)):
+        rows = rows[~(total[rows] >= least)]  # merging only adds to the total: a gauge that is dear already cannot win
+        if not rows.size:
+            break
+        cost = total[rows]
+        used = np.concatenate([member[rows], np.ones((len(rows), 1, len(cells.target)), dtype=bool)], axis=1)
+        used = np.moveaxis(used, -1, 0)
+        merged = merge_cost(vectors[rows] * used[..., None], used * 1.0, used, cells.target[:, None, :], kind)
+        for each in merged:
+            cost = cost + each
+        least = np.minimum(least, np.min(cost))
+    return float(least)

@@ -25,7 +25,7 @@ def merge_cost(vectors: np.ndarray, price: np.ndarray, used: np.ndarray, target:
         Cost of moving a vector by one unit.
     used : bool array (..., k)
         At least one along the last axis.
-    target : array (E,)
+    target : array (E,) or (..., E)
     kind : {"linear", "relu"}
         "linear": the moved vectors may be any that add up to the target; "relu": they must be non-negative multiples
         of it.
@@ -37,18 +37,19 @@ def merge_cost(vectors: np.ndarray, price: np.ndarray, used: np.ndarray, target:
     if kind == "linear":
         cost: np.ndarray = np.min(np.where(used, price, np.inf), axis=-1) * norm(np.sum(vectors, axis=-2) - target)
         return cost
-    length = float(norm(target))
-    if length == 0.0:
-        cost = np.sum(price * norm(vectors) * used, axis=-1)
-        return cost
-    u = np.sum(vectors * (target / length), axis=-1)
-    v = norm(vectors - u[..., None] * (target / length))
-    tau = _ray_lengths(u, v, price, used, length)
+    length = norm(target)
+    size = np.where(length > 0, length, 1.0)
+    direction = (target / size[..., None])[..., None, :]
+    u = np.sum(vectors * direction, axis=-1)
+    v = norm(vectors - u[..., None] * direction)
+    tau = _ray_lengths(u, v, price, used, size[..., None])
     cost = np.sum(np.where(used, price, 0.0) * np.hypot(tau - u, v), axis=-1)
+    if np.any(length == 0):
+        cost = np.where(length > 0, cost, np.sum(price * norm(vectors) * used, axis=-1))
     return cost
 
 
-def _ray_lengths(u: np.ndarray, v: np.ndarray, price: np.ndarray, used: np.ndarray, total: float) -> np.ndarray:
+def _ray_lengths(u: np.ndarray, v: np.ndarray, price: np.ndarray, used: np.ndarray, total: np.ndarray) -> np.ndarray:
     r"""Minimise sum_i price_i sqrt((tau_i - u_i)^2 + v_i^2) over tau >= 0 with sum tau = total.
 
     At the minimum price_i (tau_i - u_i) / sqrt(...) = lambda wherever tau_i > 0, so tau_i is increasing in lambda, and

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -188,10 +189,10 @@ class Model:
             return theta
         xp = namespace(theta)
         flat = to_numpy(theta).reshape((-1, *theta.shape[-2:]))
-        target = to_numpy(reference)
-        aligned = flat.copy()
-        for k, atoms in enumerate(flat):
-            aligned[k, :, : self.gate_size] += _gauge(atoms, target, self.gate_size)
+        target = to_numpy(reference).astype(np.float64).tobytes()
+        aligned = flat.astype(np.float64)
+        for member in aligned:
+            member[:, : self.gate_size] += _gauge(member.tobytes(), target, self.atom_size, self.gate_size)
         return xp.reshape(xp.asarray(aligned, dtype=theta.dtype), theta.shape)
 
     def _forward(self, theta: Array, x: Array, tau: Smoothing, order: int) -> tuple[Any, ...]:
@@ -212,21 +213,33 @@ def _chunks(x: Array) -> Iterator[tuple[Array, slice]]:
         yield x[..., rows, :], rows
 
 
-def _gauge(atoms: np.ndarray, target: np.ndarray, q: int) -> np.ndarray:
-    """Return the least-squares common shift (q,) of the gate coordinates over optimally matched atoms."""
-    best, best_cost = np.zeros(q), np.inf
-    pairs = target[None, :, :q] - atoms[:, None, :q]
-    distance = np.sum((target[None, :, q:] - atoms[:, None, q:]) ** 2, axis=-1)
-    for shift in pairs.reshape(-1, q):
-        previous = np.inf
-        while True:
-            cost = distance + np.sum((pairs - shift) ** 2, axis=-1)
-            i, j = linear_sum_assignment(cost)
-            total = float(cost[i, j].sum())
-            if not total < previous - 1e-12 * max(total, 1.0):
-                break
-            previous = total
-            shift = pairs[i, j].mean(axis=0)
-        if previous < best_cost:
-            best, best_cost = shift, previous
+@lru_cache(maxsize=1024)
+def _gauge(atoms: bytes, target: bytes, size: int, q: int) -> np.ndarray:
+    """Return the least-squares common shift (q,) of the gate coordinates over optimally matched atoms.
+
+    Every pairing of a fitted with a reference atom starts an alternation of matching and averaging. The arguments are
+    the bytes of the atoms (N, ``size``) and (N*, ``size``): each loss of a fit asks for the same shift again.
+    """
+    fitted, reference = (np.frombuffer(part).reshape(-1, size) for part in (atoms, target))
+    pairs = reference[None, :, :q] - fitted[:, None, :q]
+    distance = np.sum((reference[None, :, q:] - fitted[:, None, q:]) ** 2, axis=-1)
+    shift = pairs.reshape(-1, q).copy()
+    reached = np.full(len(shift), np.inf)
+    running, distinct = np.arange(len(shift)), shift
+    which = running  # of the distinct shifts, by those still running
+    while running.size:
+        costs = distance + np.sum((pairs - distinct[:, None, None, :]) ** 2, axis=-1)
+        matched = [linear_sum_assignment(cost) for cost in costs]
+        total = np.array([cost[match].sum() for cost, match in zip(costs, matched, strict=True)])[which]
+        better = total < reached[running] - 1e-12 * np.maximum(total, 1.0)
+        running, which = running[better], which[better]
+        # most shifts soon lead to one of a few matchings, from which they go on as one
+        first = {(i.tobytes(), j.tobytes()): k for k, (i, j) in reversed(list(enumerate(matched)))}
+        same = np.array([first[i.tobytes(), j.tobytes()] for i, j in matched])
+        kept, which = np.unique(same[which], return_inverse=True)
+        distinct = np.array([pairs[matched[k]].mean(axis=0) for k in kept])
+        reached[running] = total[better]
+        shift[running] = distinct[which] if running.size else shift[running]
+    best: np.ndarray = shift[np.argmin(reached)]
+    best.flags.writeable = False
     return best

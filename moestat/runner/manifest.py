@@ -6,7 +6,7 @@ import functools
 import json
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ NAME = "manifest.json"
 def versions() -> dict[str, str]:
     """Return the versions of what computes."""
     known = {"moestat": __version__, "python": platform.python_version(), "platform": platform.platform()}
-    for name in ("numpy", "scipy", "statsmodels", "xarray", "torch"):
+    for name in ("numpy", "scipy", "numba", "statsmodels", "xarray", "torch"):
         try:
             known[name] = version(name)
         except PackageNotFoundError:
@@ -49,6 +49,7 @@ def describe(
                 "failed": len(scan.failures(planned.digest)),
                 "seconds": round(sum(entry.seconds for entry in entries), 3),
                 "devices": sorted({str(entry.made["device"]) for entry in entries}),
+                "kernels": kernels(entries),
                 "shards": sorted(f"{entry.path.parent.name}/{entry.path.name}" for entry in entries),
             }
         )
@@ -70,6 +71,11 @@ def describe(
         "cells": cells,
         **extra,
     }
+
+
+def kernels(entries: Iterable[Any]) -> list[str]:
+    """Return which codes computed the least-squares fits of some shards; see :mod:`moestat.fit.kernel`."""
+    return sorted({str(entry.made["kernel"]) for entry in entries if entry.made.get("kernel")})
 
 
 def write(root: Path, content: Mapping[str, Any]) -> None:

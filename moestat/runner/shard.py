@@ -31,6 +31,7 @@ import numpy as np
 from moestat import __version__, files
 from moestat.errors import UserError
 from moestat.fingerprint import digest as code_digest
+from moestat.fit import kernel
 
 MAGIC = b"moestat-shard "
 FORMAT = 1
@@ -137,6 +138,7 @@ def encode(
         )
         offset += len(content)
     made = {"created": created, "seconds": seconds, "device": device, "pid": os.getpid(), **_maker()}
+    made["kernel"] = kernel.used()
     header = {
         "cell": cell,
         "arm": arm,

@@ -165,7 +165,8 @@ def test_labels_do_not_matter(seed, permutation):
     np.testing.assert_allclose(a.loss, b.loss, rtol=1e-9)
 
 
-def test_array_api_strict_gives_the_same_fit():
+def test_array_api_strict_gives_the_same_fit(monkeypatch):
+    monkeypatch.setenv("MOESTAT_KERNEL", "numpy")  # one code for both
     model = Model("softmax", "full", "relu", 1)
     truth, x, y = _data(model, 2, 80, 2, seed=6)
     starts = _starts(model, truth, 2, 2, count=2)

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
 from moestat.models.experts import EXPERTS
 from moestat.models.gates import GATES, SCORES, unpack_symmetric
@@ -127,6 +128,37 @@ def test_align_undoes_any_shift_and_permutation(seed):
     np.testing.assert_allclose(distance.min(axis=0), 0, atol=1e-10)
     x = rng.uniform(-1, 1, (5, 2))
     np.testing.assert_allclose(model.predict(aligned, x), model.predict(shifted, x), rtol=1e-10, atol=1e-12)
+
+
+def _slow_shift(atoms, target, q):
+    """The alternation of matching and averaging from every pair of atoms, one after the other."""
+    best, best_cost = None, np.inf
+    pairs = target[None, :, :q] - atoms[:, None, :q]
+    distance = np.sum((target[None, :, q:] - atoms[:, None, q:]) ** 2, axis=-1)
+    for shift in pairs.reshape(-1, q):
+        previous = np.inf
+        while True:
+            cost = distance + np.sum((pairs - shift) ** 2, axis=-1)
+            i, j = linear_sum_assignment(cost)
+            if not cost[i, j].sum() < previous - 1e-12 * max(cost[i, j].sum(), 1.0):
+                break
+            previous, shift = cost[i, j].sum(), pairs[i, j].mean(axis=0)
+        if previous < best_cost:
+            best, best_cost = shift, previous
+    return best
+
+
+@pytest.mark.parametrize(("n", "m", "spread"), [(1, 1, 1.0), (3, 2, 1.0), (9, 8, 0.1), (9, 8, 2.0), (4, 6, 1.0)])
+def test_align_is_the_best_of_all_alternations(n, m, spread):
+    rng = np.random.default_rng(n + m)
+    model = Model("softmax", "full", "relu", 3)
+    reference = rng.normal(size=(m, model.atom_size))
+    theta = np.concatenate([reference, rng.normal(size=(n, model.atom_size))])[-n - m : n]
+    theta = theta + spread * rng.normal(size=(4, *theta.shape))
+    shifts = [_slow_shift(atoms, reference, model.gate_size) for atoms in theta]
+    expected = theta.copy()
+    expected[..., : model.gate_size] += np.stack(shifts)[:, None, :]
+    np.testing.assert_array_equal(model.align(theta, reference), expected)
 
 
 def test_align_is_the_least_squares_shift():

@@ -1,0 +1,361 @@
+"""The compiled pieces of :class:`moestat.fit.compiled_problem.CompiledProblem`; importing this imports numba.
+
+Every function works on one chunk of samples of one member. Work arrays have samples last, in rows that start at
+multiples of 64 bytes and are longer than a chunk, so that no two rows compete for one place in the processor's cache.
+A chunk has ``rows`` samples and is computed up to ``padded``, a whole number of vectors; what stands beyond the samples
+is zero in one operand of every product, and finite in the other.
+
+Loops are short and touch few arrays on purpose: the vectoriser gives up where it must prove many arrays distinct.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moestat.fit import kernel
+from moestat.fit.kernel import compiled
+from moestat.fit.vector_code import STRIP, add_block, blocking, combine_strip, sums_per_block
+
+WIDTH = kernel.vector_bits() // 8
+HEIGHT, BREADTH = blocking(WIDTH)
+ATOMS = 2 if WIDTH == 32 else 3  # combined at a time, by the number of registers
+SINGLE, DOUBLE = sums_per_block(WIDTH, 4), sums_per_block(WIDTH, 8)
+SOFTMAX, SIGMOID, OWN_GATE = 0, 1, 2
+# planes of the room (7, N, ...): score and then gate, pre-activation, expert and its two derivatives, the two
+# derivatives of gates other than the softmax; and lines (5, ...): f, residual, denominator, df/ds, df/dh of an atom
+G, H, PHI, SLOPE, BEND, TURN, TWIST = range(7)
+F, R, TOTAL, U, V = range(5)
+# planes of the parts (8, N, ...) that the weights of pairs are made of, see Problem._moments
+US, VS, LEFT, GATES, SECOND, GG, GE, EE = range(8)
+STEEPEST = 700.0  # as in moestat.models.gates: exp(700) is finite
+
+
+@compiled
+def fill_monomials(x: Any, out: Any, left: Any, right: Any, stop: int, padded: int) -> None:
+    """Write the monomials 1..stop: first the variables, then each as a product of two of lower degree."""
+    for a in range(x.shape[0]):
+        source, row = x[a], out[1 + a]
+        for t in range(padded):
+            row[t] = source[t]
+    for j in range(1 + x.shape[0], stop):
+        row, p, q = out[j], out[left[j]], out[right[j]]
+        for t in range(padded):
+            row[t] = p[t] * q[t]
+
+
+@compiled
+def combine(coefficients: Any, features: Any, out: Any, padded: int) -> None:
+    """Write ``coefficients @ features``; ``padded`` is a whole number of strips."""
+    n = coefficients.shape[0]
+    whole = n - n % ATOMS
+    for at in range(0, padded, STRIP * WIDTH // 8):
+        for i in range(0, whole, ATOMS):
+            combine_strip(coefficients, i, features, out, at, ATOMS, WIDTH)
+        for i in range(whole, n):
+            combine_strip(coefficients, i, features, out, at, 1, WIDTH)
+
+
+@compiled
+def scores(
+    x: Any,
+    first: int,
+    rows: int,
+    padded: int,
+    kind: int,
+    gate: Any,
+    eta: Any,
+    left: Any,
+    right: Any,
+    xs: Any,
+    features: Any,
+    room: Any,
+) -> None:
+    """Write features, pre-activations and scores; the latter are left as the argument of the gate's exponential."""
+    for a in range(x.shape[0]):
+        source, row = x[a], xs[a]
+        for t in range(rows):
+            row[t] = source[first + t]
+        for t in range(rows, padded):
+            row[t] = 0.0
+    fill_monomials(xs, features, left, right, gate.shape[1], padded)
+    s = room[G]
+    combine(gate, features, s, padded)
+    combine(eta, features, room[H], padded)
+    if kind == SOFTMAX:
+        top = xs[0]  # not needed any more
+        for t in range(padded):
+            top[t] = s[0, t]
+        for i in range(1, s.shape[0]):
+            row = s[i]
+            for t in range(padded):
+                top[t] = row[t] if row[t] > top[t] else top[t]
+        for i in range(s.shape[0]):
+            row = s[i]
+            for t in range(padded):
+                row[t] -= top[t]
+    elif kind == SIGMOID:
+        for i in range(s.shape[0]):
+            row = s[i]
+            for t in range(padded):
+                row[t] = STEEPEST if -row[t] > STEEPEST else -row[t]
+
+
+@compiled
+def gate_values(room: Any, lines: Any, kind: int, padded: int) -> None:
+    """Turn the exponentials into the values of the softmax, or into the sigmoid and two derivatives."""
+    g, total = room[G], lines[TOTAL]
+    if kind == SOFTMAX:
+        for t in range(padded):
+            total[t] = g[0, t]
+        for i in range(1, g.shape[0]):
+            row = g[i]
+            for t in range(padded):
+                total[t] += row[t]
+        for t in range(padded):
+            total[t] = 1.0 / total[t]
+        for i in range(g.shape[0]):
+            row = g[i]
+            for t in range(padded):
+                row[t] *= total[t]
+    else:
+        for i in range(g.shape[0]):
+            row, first, second = g[i], room[TURN, i], room[TWIST, i]
+            for t in range(padded):
+                row[t] = 1.0 / (1.0 + row[t])
+                first[t] = row[t] * (1.0 - row[t])
+                second[t] = first[t] * (1.0 - 2.0 * row[t])
+
+
+@compiled
+def relu(room: Any, tau: float, padded: int) -> None:
+    """Write the ReLU with its kink smoothed and two derivatives, see :func:`moestat.models.experts.activation`."""
+    steep, middle, rate = (0.5 / tau, 0.5, 0.5 / tau) if tau > 0 else (1e200, 0.0, 0.0)
+    for i in range(room.shape[1]):
+        source, value, ramp, row = room[H, i], room[PHI, i], room[SLOPE, i], room[BEND, i]
+        for t in range(padded):
+            at = source[t] * steep + middle
+            at = 0.0 if at < 0.0 else at
+            at = 1.0 if at > 1.0 else at
+            above = source[t] - tau
+            ramp[t] = at
+            value[t] = tau * (at * at) + (0.0 if above < 0.0 else above)
+        for t in range(padded):
+            row[t] = rate if (ramp[t] > 0.0) & (ramp[t] < 1.0) else 0.0
+
+
+@compiled
+def residuals(room: Any, lines: Any, y: Any, first: int, rows: int, padded: int) -> float:
+    """Write f and the residuals, which are zero beyond the samples; return half the sum of their squares."""
+    f, r = lines[F], lines[R]
+    for t in range(padded):
+        f[t] = 0.0
+    for i in range(room.shape[1]):
+        gate, value = room[G, i], room[PHI, i]
+        for t in range(padded):
+            f[t] += gate[t] * value[t]
+    half = 0.0
+    for t in range(rows):
+        r[t] = f[t] - y[first + t]
+        half += r[t] * r[t]
+    for t in range(rows, padded):
+        r[t] = 0.0
+    return 0.5 * half
+
+
+@compiled
+def add_products(
+    weights: Any,
+    m: int,
+    features: Any,
+    stored: int,
+    count: int,
+    left: Any,
+    right: Any,
+    spare: Any,
+    sums: Any,
+    at: int,
+    padded: int,
+) -> None:
+    """Add the products of ``m`` rows of weights with the first ``count`` monomials to ``sums``, from ``at`` on.
+
+    Monomials from ``stored`` on are made here, a block at a time, as products of two that are stored: kept, those of
+    degree 3 and 4 would take nearly all of the memory, and more than the cache.
+    """
+    size = SINGLE if weights.itemsize == 4 else DOUBLE
+    for j in range(0, count, BREADTH):
+        kept = j + BREADTH <= stored
+        if not kept:
+            for b in range(BREADTH):
+                row = spare[b]
+                if j + b < stored:
+                    p = features[j + b]
+                    for t in range(padded):
+                        row[t] = p[t]
+                elif j + b < count:
+                    p, q = features[left[j + b]], features[right[j + b]]
+                    for t in range(padded):
+                        row[t] = p[t] * q[t]
+        source, first = (features, j) if kept else (spare, 0)
+        for i in range(0, m, HEIGHT):
+            add_block(weights, i, source, first, sums, at, padded, WIDTH)
+            at += size
+
+
+@compiled
+def add_derivatives(
+    order: int,
+    kind: int,
+    k: float,
+    rows: int,
+    padded: int,
+    room: Any,
+    lines: Any,
+    products: Any,
+    score_features: Any,
+    score_counts: Any,
+    left: Any,
+    right: Any,
+    score_sums: Any,
+    score_offsets: Any,
+    xs: Any,
+    parts: Any,
+    weights: Any,
+    features: Any,
+    stored: int,
+    counts: Any,
+    spare: Any,
+    sums: Any,
+    offsets: Any,
+) -> None:
+    """Add the products that make the gradient, and for ``order`` 2 the moments that make the Hessian.
+
+    The weights of the moments are those of ``Problem._moments``, with k the factor of the residual's second-order
+    term; ``parts`` (8, N, ...) and ``weights`` have the precision of the products.
+    """
+    f, r, u, v, n = lines[F], lines[R], lines[U], lines[V], room.shape[1]
+    for i in range(n):
+        gate, value, one = room[G, i], room[PHI, i], room[TURN, i]
+        if kind == SOFTMAX:
+            for t in range(rows):
+                u[t] = gate[t] * (value[t] - f[t])
+        else:
+            for t in range(rows):
+                u[t] = one[t] * value[t]
+        one = room[SLOPE, i]
+        for t in range(rows):
+            v[t] = gate[t] * one[t]
+        for t in range(rows, padded):
+            u[t] = 0.0
+            v[t] = 0.0
+        row = products[0, i]
+        for t in range(padded):
+            row[t] = u[t] * r[t]
+        row = products[1, i]
+        for t in range(padded):
+            row[t] = v[t] * r[t]
+        if order == 2:
+            split_weights(i, kind, k, padded, room, lines, products, parts)
+    whole = score_features.shape[0]
+    for part in range(2):
+        add_products(
+            products[part],
+            n,
+            score_features,
+            whole,
+            score_counts[part],
+            left,
+            right,
+            score_features,
+            score_sums,
+            score_offsets[part],
+            padded,
+        )
+    if order == 2:
+        for a in range(xs.shape[0]):
+            row, one = xs[a], score_features[1 + a]
+            for t in range(padded):
+                row[t] = one[t]
+        fill_monomials(xs, features, left, right, min(stored, len(left)), padded)
+        for pair in range(3):
+            m = pair_weights(parts, kind == SOFTMAX, pair, padded, weights)
+            add_products(weights, m, features, stored, counts[pair], left, right, spare, sums, offsets[pair], padded)
+
+
+@compiled
+def split_weights(i: int, kind: int, k: float, padded: int, room: Any, lines: Any, products: Any, parts: Any) -> None:
+    """Write what the weights of the pairs of an atom are made of."""
+    r, u, gate = lines[R], lines[U], room[G, i]
+    row = parts[US, i]
+    for t in range(padded):
+        row[t] = u[t]
+    one, row = lines[V], parts[VS, i]
+    for t in range(padded):
+        row[t] = one[t]
+    if kind == SOFTMAX:
+        row = parts[GATES, i]
+        for t in range(padded):
+            row[t] = gate[t]
+        row = parts[LEFT, i]
+        for t in range(padded):
+            row[t] = u[t] - k * r[t] * gate[t]
+        row, one, two = parts[GG, i], products[0, i], parts[SECOND, i]
+        for t in range(padded):
+            row[t] = k * one[t]
+        for t in range(padded):
+            two[t] = -row[t]
+        row, one = parts[GE, i], products[1, i]
+        for t in range(padded):
+            row[t] = k * one[t]
+    else:
+        row, one, other = parts[GG, i], room[TWIST, i], room[PHI, i]
+        for t in range(padded):
+            row[t] = one[t] * other[t] * (k * r[t])
+        row, one, other = parts[GE, i], room[TURN, i], room[SLOPE, i]
+        for t in range(padded):
+            row[t] = one[t] * other[t] * (k * r[t])
+    row, one = parts[EE, i], room[BEND, i]
+    for t in range(padded):
+        row[t] = gate[t] * one[t] * (k * r[t])
+
+
+@compiled
+def pair_weights(parts: Any, softmax: bool, pair: int, padded: int, weights: Any) -> Any:
+    """Write the weights of gate-gate, gate-expert or expert-expert pairs (0, 1, 2), and return their number.
+
+    Pairs of one kind are i = j first, then i < j; of two kinds, i N + j.
+    """
+    n = parts.shape[1]
+    for i in range(n):
+        for j in range(0 if pair == 1 else i, n):
+            at = i * n + j if pair == 1 else i if i == j else n + i * n - i * (i + 1) // 2 + j - i - 1
+            p = parts[US if pair == 0 else VS, i]
+            q = parts[US if pair == 0 else VS, j]
+            if softmax and pair == 0 and i < j:
+                q = parts[LEFT, j]
+            if pair == 1:
+                p = parts[LEFT if softmax else US, i]
+            row = weights[at]
+            if i == j:
+                extra = parts[GG + pair, i]
+                for t in range(padded):
+                    row[t] = p[t] * q[t] + extra[t]
+            else:
+                for t in range(padded):
+                    row[t] = p[t] * q[t]
+            if softmax and pair == 0:
+                p, q = parts[GATES, i], parts[SECOND, j]
+                for t in range(padded):
+                    row[t] += p[t] * q[t]
+                if i == j:
+                    for t in range(padded):
+                        row[t] += p[t] * q[t]
+    return n * n if pair == 1 else n * (n + 1) // 2
+
+
+@compiled
+def assemble(moments: Any, place: Any, root: Any, out: Any) -> None:
+    """Write the Hessian (p, p): the moment at every place, times the factors of both coordinates."""
+    for a in range(out.shape[0]):
+        row, where, factor = out[a], place[a], root[a]
+        for b in range(out.shape[1]):
+            row[b] = moments[where[b]] * (factor * root[b])
