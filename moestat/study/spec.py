@@ -171,7 +171,7 @@ class Finding(Strict):
     A pattern such as ``better-*`` stands for all claims of that name; each must be judged at the preset of the run.
     """
 
-    when: dict[str, Literal["supported", "not supported", "inconclusive"]] = Field(
+    when: dict[str, Literal["supported", "no counterexample", "not supported", "refuted", "inconclusive"]] = Field(
         min_length=1, description="claim (name or pattern) -> the verdict that it must have"
     )
     text: str = Field(description="what the verdicts together say, and why")

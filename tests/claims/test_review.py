@@ -6,8 +6,6 @@ from moestat.study import load, review
 from moestat.study.spec import Study
 
 LEANING = {
-    "attention_is_moe": "softmax biases",
-    "non_identifiability": "unique-gelu-null thm1-relu-b",
     "task_split": "routing-new-facts",
 }
 TWINS = {
@@ -24,18 +22,6 @@ TWINS = {
 }
 NO_KEY = {
     "competition_gaps": "squared-continuous squared-variance squared-sign squared-mean",
-    "regression_rate": (
-        "root-sparse-relu-d1 root-sparse-relu-d2 root-sparse-relu-d8 root-sparse-linear-d1 root-sparse-linear-d2 "
-        "root-sparse-linear-d8 root-dense-relu-d1 root-dense-relu-d2 root-dense-relu-d8 root-dense-linear-d1 "
-        "root-dense-linear-d2 root-dense-linear-d8"
-    ),
-    "sigmoid_regimes": (
-        "fisher-dense-relu-quick fisher-dense-relu-paper fisher-dense-gelu-quick fisher-dense-gelu-paper "
-        "fisher-dense-linear-quick fisher-dense-linear-paper fisher-dense-square-quick fisher-dense-square-paper "
-        "fisher-sparse-relu-quick fisher-sparse-relu-paper fisher-sparse-gelu-quick fisher-sparse-gelu-paper "
-        "fisher-sparse-linear-quick fisher-sparse-linear-paper fisher-sparse-square-quick "
-        "fisher-sparse-square-paper"
-    ),
     "softmax_gaussian": (
         "D1-exact-near D1-exact-random D1-exact-grid D2-three-near D2-three-random D2-three-grid D2-four-near "
         "D2-four-random hellinger-exact hellinger-three-near hellinger-three-random hellinger-four-near "
@@ -45,8 +31,6 @@ NO_KEY = {
     ),
 }
 NOTHING = {
-    "paper_protocol": "printed-softmax-softmax-linear printed-sparse-linear",
-    "sigmoid_regimes": "printed-sparse-linear",
     "sigmoid_vs_softmax": "slope-softmax-linear-ls slope-softmax-linear-sgd-fixed slope-softmax-linear-sgd-root",
 }
 KNOWN = {"leans on a neighbour": LEANING, "is also that of": TWINS, "names no paper": NO_KEY, "does not fall": NOTHING}
