@@ -3,13 +3,14 @@ r"""Pseudo-truths: the N-atom regression functions closest to a target in :math:
 Source: "sigmoid-attention", the set :math:`\overline{\mathcal M}_N` before equation (12). That set need not be a
 point: what is returned is the *list* of local minima that were found with a loss close to the best one. It depends on
 the box, on the starts and on the quadrature; all three are reported. Nothing proves that a better minimum does not
-exist elsewhere.
+exist elsewhere. :func:`pseudo_truths` looks from given starts; :func:`searched_pseudo_truths` searches, as
+:mod:`moestat.fit.global_search` does for samples, and says how often the best was found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -17,13 +18,17 @@ from scipy.stats import qmc
 
 from moestat import streams
 from moestat.arrays import Device, backend, to_numpy
+from moestat.fit.global_search import Budget, global_search
 from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, least_squares
+from moestat.fit.search_starts import Stream
 from moestat.models.regression import Model
 from moestat.status import Status
 
 EXPLORE = 0.1
 """Minima of the coarse search within this share of the best are polished; coarse quadrature errs by less."""
+POLISHED = 6
+"""At most so many minima of a search are polished."""
 EXACT = 1e-6
 """Root mean squares below this share of the target's standard deviation are zero: the model contains the target."""
 
@@ -50,6 +55,11 @@ class PseudoTruths:
         Standard deviation of the target, in the units of ``rmse``.
     dropped : list of str
         Why each of the other starts is not in the list.
+    found, distinct, searched : int
+        After a search: how many of its fits, from independent starts, ended at the best minimum on the coarse points,
+        at how many minima they ended in all, and how many starts there were; 0 for given starts.
+    lower_left : float
+        After a search: the chance that something lower is left (:mod:`moestat.fit.end_points`); 1 for given starts.
     """
 
     theta: np.ndarray
@@ -63,6 +73,10 @@ class PseudoTruths:
     start: np.ndarray
     scale: float
     dropped: list[str]
+    found: int = 0
+    distinct: int = 0
+    searched: int = 0
+    lower_left: float = 1.0
 
 
 def sobol(d: int, log2: int, seed: int, purpose: str) -> np.ndarray:
@@ -130,28 +144,120 @@ def pseudo_truths(
     ValueError
         If an argument is out of range, or no start led to a finite loss.
     """
+    _check(model, starts, points_log2, polish_log2, keep)
+    function = _function(target)
+    fit = _fitter(model, box, max_iterations, precision, device)
+    points = sobol(model.d, points_log2, seed, "coarse")
+    values = function(points)
+    coarse = [fit(points, values, start, None) for start in starts]
+    ends = np.stack([to_numpy(end.theta)[0] for end in coarse])
+    rmse = np.array([np.sqrt(2.0 * to_numpy(end.loss)[0]) for end in coarse])
+    candidates, dropped = _select(model, ends, rmse, EXPLORE, float(np.std(values)), f"on 2^{points_log2} points")
+    return _polish(model, function, ends, candidates, dropped, fit, polish_log2, keep, seed)
+
+
+def searched_pseudo_truths(
+    model: Model,
+    target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
+    starts: np.ndarray,
+    stream: Stream,
+    *,
+    budget: Budget | None = None,
+    box: float = 5.0,
+    points_log2: int = 14,
+    polish_log2: int = 17,
+    keep: float = 0.01,
+    seed: int = 0,
+    max_iterations: int = 1000,
+    precision: Precision = "mixed",
+    device: Device = "cpu",
+) -> PseudoTruths:
+    """Search the minima of ||f - f*|| over N-atom models in the box by the search that samples get, too.
+
+    The search (:func:`moestat.fit.global_search.global_search`) runs on the coarse points, noise-free; its lowest
+    different minima within 10 % of the best, ``POLISHED`` at most, are polished and listed as by :func:`pseudo_truths`.
+
+    Parameters
+    ----------
+    starts : array (S, N, P)
+        Starts that are fitted to the end in any case, and around which others are drawn.
+    stream : callable
+        ``stream(purpose)`` returns the random generator of a purpose.
+    budget : Budget, optional
+    others
+        As in :func:`pseudo_truths`.
+    """
+    _check(model, starts, points_log2, polish_log2, keep)
+    function = _function(target)
+    points = sobol(model.d, points_log2, seed, "coarse")
+    values = function(points)
+    xp = backend(device)
+    search = global_search(
+        model,
+        xp.asarray(points),
+        xp.asarray(values),
+        local=starts,
+        known=starts,
+        stream=stream,
+        box=box,
+        budget=budget,
+        max_iterations=max_iterations,
+        precision=precision,
+    )
+    rmse = np.sqrt(2.0 * search.loss)
+    candidates, dropped = _select(
+        model, search.ends, rmse, EXPLORE, float(np.std(values)), f"on 2^{points_log2} points"
+    )
+    dropped += [
+        f"start {k}: not among the {POLISHED} lowest minima on 2^{points_log2} points" for k in candidates[POLISHED:]
+    ]
+    fit = _fitter(model, box, max_iterations, precision, device)
+    polished = _polish(model, function, search.ends, candidates[:POLISHED], dropped, fit, polish_log2, keep, seed)
+    return replace(
+        polished,
+        found=search.found,
+        distinct=search.distinct,
+        searched=sum(len(losses) for losses in search.start_losses.values()),
+        lower_left=search.lower_left,
+    )
+
+
+Fitter = Callable[[np.ndarray, np.ndarray, np.ndarray, "tuple[float, ...] | None"], Fit]
+
+
+def _fitter(model: Model, box: float, max_iterations: int, precision: Precision, device: Device) -> Fitter:
+    def fit(points: np.ndarray, values: np.ndarray, start: np.ndarray, ladder: tuple[float, ...] | None) -> Fit:
+        xp = backend(device)
+        x, y, s = (xp.asarray(v) for v in (points[None], values[None], start[None, None]))
+        return least_squares(model, x, y, s, box=box, ladder=ladder, max_iterations=max_iterations, precision=precision)
+
+    return fit
+
+
+def _check(model: Model, starts: np.ndarray, points_log2: int, polish_log2: int, keep: float) -> None:
     if starts.ndim != 3 or starts.shape[0] < 1 or starts.shape[-1] != model.atom_size:
         raise ValueError(f"starts has shape {starts.shape}; it must be (S, N, {model.atom_size}) with S at least 1")
     if not 1 <= points_log2 <= polish_log2 <= 30:
         raise ValueError(f"points_log2 is {points_log2} and polish_log2 {polish_log2}; 1 <= first <= second <= 30")
     if not keep >= 0:
         raise ValueError(f"keep is {keep}; it must be at least 0")
-    function = _function(target)
 
-    def fit(points: np.ndarray, values: np.ndarray, start: np.ndarray, ladder: tuple[float, ...] | None) -> Fit:
-        xp = backend(device)
-        x, y, s = (xp.asarray(v) for v in (points[None], values[None], start[None, None]))
-        return least_squares(model, x, y, s, box=box, ladder=ladder, max_iterations=max_iterations, precision=precision)
 
-    points = sobol(model.d, points_log2, seed, "coarse")
-    values = function(points)
-    coarse = [fit(points, values, start, None) for start in starts]
-    scale = float(np.std(values))
-    ends = np.stack([to_numpy(end.theta)[0] for end in coarse])
-    rmse = np.array([np.sqrt(2.0 * to_numpy(end.loss)[0]) for end in coarse])
-    candidates, dropped = _select(model, ends, rmse, EXPLORE, scale, f"on 2^{points_log2} points")
+def _polish(
+    model: Model,
+    function: Callable[[np.ndarray], np.ndarray],
+    ends: np.ndarray,
+    candidates: list[int],
+    dropped: list[str],
+    fit: Fitter,
+    polish_log2: int,
+    keep: float,
+    seed: int,
+) -> PseudoTruths:
+    """Fit the candidates again on many points and list the different ones that stay close to the best."""
     points = sobol(model.d, polish_log2, seed, "polish")
     values = function(points)
+    scale = float(np.std(values))
     last = (LADDER[-1],) if model.expert == "relu" else None  # earlier rungs would leave the basin
     polished = [fit(points, values, ends[k], last) for k in candidates]
     ends = np.stack([to_numpy(end.theta)[0] for end in polished])

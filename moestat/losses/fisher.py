@@ -3,9 +3,10 @@ r"""The Fisher line: the error of least squares when everything goes well.
 With N = N* atoms, started at the truth and with many samples, the least-squares estimator is asymptotically normal,
 :math:`\sqrt{n} (\hat\theta - \theta^*) \to N(0, v I^+)`, with the information matrix
 :math:`I = E[\nabla f \nabla f']` and the noise variance v. Every expected loss is then a number times
-:math:`n^{-1/2}`. No estimator that does not know more than the number of atoms does better, so a measured loss far
-below the line was told the answer by its start, and one far above is pre-asymptotic, over-specified or badly
-optimised.
+:math:`n^{-1/2}`. No regular estimator that does not know more than the number of atoms does better in large samples,
+so a measured loss far below the line was told the answer by its start, and one far above is pre-asymptotic,
+over-specified or badly optimised. The line is that of the *true* model: a fit of another model has another target, for
+which see :mod:`moestat.losses.sandwich`.
 
 Where I is singular (the gauge of the softmax, exchanges between gates and experts in the sparse regime) the
 pseudo-inverse takes its place: the line is then that of the identified directions, with no error in the others.
@@ -109,14 +110,7 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
     rank = int(np.sum(kept))
     inverse = vectors[:, kept] / values[kept]
     covariance = noise_variance * (inverse @ vectors[:, kept].T)
-    size = model.atom_size
-    blocks = {"A": model.a_matrix, "b": model.b, "c": model.c, "eta": model.eta}
-    expected: dict[str, float] = {}
-    for name, part in blocks.items():
-        index = np.arange(size)[part]
-        if index.size:
-            own = [covariance[np.ix_(i * size + index, i * size + index)] for i in range(len(theta))]
-            expected[name] = float(np.sum(expected_norm(np.linalg.eigvalsh(np.stack(own)))))
+    expected = expected_blocks(model, covariance, len(theta))
     l3 = sum(expected.values())
     matched = float(expected_norm(noise_variance / values[kept]))
     dropped = np.max(np.abs(values[~kept]), initial=0.0)
@@ -134,6 +128,19 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
         gap=float(values[kept][0] / dropped) if rank and dropped > 0 else np.inf,
         smallest=float(values[kept][0] / values[-1]) if rank else 0.0,
     )
+
+
+def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[str, float]:
+    """Return E sum_i ||block of atom i|| of a centred Gaussian (N P,), for those of "A", "b", "c", "eta" that exist."""
+    size = model.atom_size
+    blocks = {"A": model.a_matrix, "b": model.b, "c": model.c, "eta": model.eta}
+    expected: dict[str, float] = {}
+    for name, part in blocks.items():
+        index = np.arange(size)[part]
+        if index.size:
+            own = [covariance[np.ix_(i * size + index, i * size + index)] for i in range(n_atoms)]
+            expected[name] = float(np.sum(expected_norm(np.linalg.eigvalsh(np.stack(own)))))
+    return expected
 
 
 def expected_norm(eigenvalues: np.ndarray) -> np.ndarray:

@@ -93,8 +93,13 @@ def null_distance(eta: np.ndarray, kind: str) -> np.ndarray:
 
     a'x + beta <= 0 on the cube means ||a||_1 <= -beta, a cone; the projection onto it soft-thresholds a.
     """
+    return norm(eta - null_projection(eta, kind))
+
+
+def null_projection(eta: np.ndarray, kind: str) -> np.ndarray:
+    """Return the experts that vanish, see :func:`null_distance`, nearest to experts (..., E)."""
     if kind != "relu":
-        return norm(eta)
+        return np.zeros_like(eta)
     a, height = np.abs(eta[..., :-1]), -eta[..., -1]
     # excess(t) = ||soft(a, t)||_1 - (height + t) falls with t; its root is the threshold
     order = -np.sort(-a, axis=-1)
@@ -107,10 +112,9 @@ def null_distance(eta: np.ndarray, kind: str) -> np.ndarray:
         -height,
     )
     root = np.maximum(root, 0.0)
-    projected = np.maximum(a - root[..., None], 0.0)
+    projected = np.maximum(a - root[..., None], 0.0) * np.sign(eta[..., :-1])
     top = np.maximum(height + root, 0.0)
-    distance: np.ndarray = np.sqrt(np.sum((a - projected) ** 2, axis=-1) + (height - top) ** 2)
-    return distance
+    return np.concatenate([projected, -top[..., None]], axis=-1)
 
 
 def ray_distance(eta: np.ndarray, true_eta: np.ndarray) -> np.ndarray:

@@ -6,10 +6,10 @@ nothing. The theorems distinguish over-specified true atoms, whose cell holds tw
 from exactly specified ones; on a fitted measure the cells themselves decide: a true atom is *over* when its cell holds
 two or more atoms, and *exact* otherwise.
 
-Softmax gates are brought into one gauge first. The shift of (A, b) is that of
-:meth:`moestat.models.regression.Model.align`, the shift of c is the one that brings the log masses
-:math:`\log \sum_{i \in A_j} e^{c_i}` of the occupied cells closest to :math:`c^*_j` in least squares, so that a truth
-whose atom is split, c to c - log 2 twice, has its atoms in place.
+Softmax gates have a gauge: one vector added to the (c, b, A) of all atoms changes nothing. A loss is the least one over
+the gauges of :func:`moestat.losses.gauge.candidates`, among which are the medians that are best for equation (12) and
+the gauge of least squares in which a truth whose atom is split, c to c - log 2 twice, has its atoms in place. Cells and
+blocks are those of the gauge with the least :func:`L3`.
 
 Everywhere ``fitted`` is an array (..., N, P), and ``truth`` an array (N*, P), or (K, N*, P) for a list of K
 pseudo-truths: the loss is then the infimum over the list.
@@ -23,7 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 
-from moestat.arrays import Array, namespace
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.losses.gauge import candidates
 from moestat.models.regression import Model
 
 BLOCKS = ("A", "b", "c", "eta")
@@ -42,6 +43,8 @@ class Comparison:
         Number of atoms per cell.
     square : dict of arrays (..., N, N*)
         Squared Euclidean (for A: Frobenius) distances per block "A", "b", "c", "eta".
+    eta_parts : pair of arrays (..., N, N*)
+        The square of "eta" by its parts a and beta.
     gamma : array (..., N)
         c of the fitted atoms, in the gauge of the comparison.
     weight, true_weight : arrays (..., N), (N*,)
@@ -52,6 +55,7 @@ class Comparison:
     member: Array
     size: Array
     square: dict[str, Array]
+    eta_parts: tuple[Array, Array]
     gamma: Array
     weight: Array
     true_weight: Array
@@ -77,51 +81,62 @@ class Comparison:
 
 
 def compare(fitted: Array, truth: Array, model: Model) -> Comparison:
-    """Compare fitted atoms (..., N, P) with one true measure (N*, P), softmax gates in one gauge.
+    """Compare fitted atoms (..., N, P) with one true measure (N*, P), softmax gates in the gauge of least L3.
 
     Raises
     ------
     ValueError
         If the numbers of coordinates do not fit the model.
     """
+    _check(fitted, truth, model)
+    if model.gate != "softmax":
+        return _compare(fitted, truth, model)
     xp = namespace(fitted, truth)
+    gauged = _gauged(fitted, truth, model)
+    best = xp.argmin(_l3(_compare(gauged, truth, model)), axis=-1)
+    chosen = xp.broadcast_to(best[..., None, None, None], (*fitted.shape[:-2], 1, *fitted.shape[-2:]))
+    return _compare(xp.take_along_axis(gauged, chosen, axis=-3)[..., 0, :, :], truth, model)
+
+
+def _check(fitted: Array, truth: Array, model: Model) -> None:
     for name, atoms in (("fitted", fitted), ("truth", truth)):
         if atoms.ndim < 2 or atoms.shape[-1] != model.atom_size:
             raise ValueError(
                 f"{name} has shape {tuple(atoms.shape)}; its last axis must hold the {model.atom_size} coordinates of "
                 "an atom"
             )
-    fitted = model.align(fitted, truth)
+
+
+def _gauged(fitted: Array, truth: Array, model: Model) -> Array:
+    xp = namespace(fitted, truth)
+    return xp.asarray(candidates(to_numpy(fitted), to_numpy(truth), model).copy(), dtype=fitted.dtype)
+
+
+def _compare(fitted: Array, truth: Array, model: Model) -> Comparison:
+    """Compare as they stand."""
+    xp = namespace(fitted, truth)
     difference = fitted[..., :, None, :] - truth
-    parts = {"A": model.a_matrix, "b": model.b, "eta": model.eta}
+    parts = {"A": model.a_matrix, "b": model.b, "c": model.c, "eta": model.eta}
     square = {name: xp.sum(difference[..., part] ** 2, axis=-1) for name, part in parts.items()}
     cell = xp.argmin(square["A"] + square["b"] + square["eta"], axis=-1)
     same = cell[..., None] == xp.arange(truth.shape[-2], dtype=cell.dtype)
     member = xp.astype(same, fitted.dtype)
-    size = xp.sum(member, axis=-2)
-    gamma = fitted[..., 0]
-    if model.gate == "softmax":
-        apart = xp.max(xp.abs(truth[:, None, 1:] - truth[None, :, 1:]), axis=-1)
-        coincident = xp.astype(apart == 0, fitted.dtype)
-        gamma = gamma + _mass_shift(gamma, member, truth[..., 0], coincident)[..., None]
-    square["c"] = (gamma[..., None] - truth[..., 0]) ** 2
-    weight, true_weight = (model.weights(c[..., None]) for c in (gamma, truth[..., 0]))
-    return Comparison(cell, member, size, square, gamma, weight, true_weight)
+    # beta is the last coordinate of an atom, so a = eta without beta
+    eta_parts = xp.sum(difference[..., model.eta][..., :-1] ** 2, axis=-1), difference[..., -1] ** 2
+    weight, true_weight = (model.weights(atoms) for atoms in (fitted, truth))
+    return Comparison(cell, member, xp.sum(member, axis=-2), square, eta_parts, fitted[..., 0], weight, true_weight)
 
 
-def _mass_shift(gamma: Array, member: Array, true_gamma: Array, coincident: Array) -> Array:
-    """Return the mean over occupied true atoms of log sum exp(c*) - log sum_{i in A} exp(c_i), (...).
+def _least(loss: Callable[[Comparison], Array]) -> Callable[[Array, Array, Model], Array]:
+    """Make a loss between measures of a cost of comparisons: over the gauges of a softmax, the least one."""
 
-    True atoms that coincide in (A, b, eta) count together: their fitted atoms all sit in the cell of the first one.
-    """
-    xp = namespace(gamma)
-    top = xp.max(gamma, axis=-1)[..., None]
-    mass = (xp.sum(xp.exp(gamma - top)[..., None] * member, axis=-2)[..., None, :] @ coincident)[..., 0, :]
-    true_mass = (xp.exp(true_gamma)[None, :] @ coincident)[0, :]
-    occupied = xp.astype((xp.sum(member, axis=-2)[..., None, :] @ coincident)[..., 0, :] > 0, gamma.dtype)
-    # a mass can underflow when the c of a fit are more than 700 apart
-    log_mass = xp.log(xp.where(mass > 0, mass, xp.full_like(mass, 5e-324))) + top
-    return xp.sum((xp.log(true_mass) - log_mass) * occupied, axis=-1) / xp.sum(occupied, axis=-1)
+    def least(fitted: Array, truth: Array, model: Model) -> Array:
+        _check(fitted, truth, model)
+        if model.gate != "softmax":
+            return loss(_compare(fitted, truth, model))
+        return namespace(fitted).min(loss(_compare(_gauged(fitted, truth, model), truth, model)), axis=-1)
+
+    return least
 
 
 def infimum(loss: Callable[[Array, Array, Model], Array], fitted: Array, truth: Array, model: Model) -> Array:
@@ -159,11 +174,10 @@ def L1(fitted: Array, truth: Array, model: Model) -> Array:
 
     with w = sigmoid(c) or exp(c). Returns an array (...).
     """
-    return infimum(_l1, fitted, truth, model)
+    return infimum(_least(_l1), fitted, truth, model)
 
 
-def _l1(fitted: Array, truth: Array, model: Model) -> Array:
-    k = compare(fitted, truth, model)
+def _l1(k: Comparison) -> Array:
     squares = k.in_cells(k.square["A"] + k.square["b"] + k.square["eta"])
     return _total(k, k.weight_error + squares, k.in_cells(_norms(k)))
 
@@ -188,16 +202,11 @@ def L2r(fitted: Array, truth: Array, model: Model, r: float = 1.0) -> Array:
     if not r >= 1:
         raise ValueError(f"r is {r}; it must be at least 1")
 
-    def loss(fitted: Array, truth: Array, model: Model) -> Array:
-        k = compare(fitted, truth, model)
-        xp = namespace(fitted)
-        # beta is the last coordinate of an atom, so a = eta without beta
-        beta = (fitted[..., :, None, -1] - truth[:, -1]) ** 2
-        a = xp.sum((fitted[..., :, None, model.eta] - truth[:, model.eta])[..., :-1] ** 2, axis=-1)
-        both = sum(square ** (r / 2) for square in (k.square["A"], k.square["b"], a, beta))
+    def loss(k: Comparison) -> Array:
+        both = sum(square ** (r / 2) for square in (k.square["A"], k.square["b"], *k.eta_parts))
         return _total(k, k.weight_error + k.in_cells(both), k.in_cells(both + k.square["c"] ** (r / 2)))
 
-    return infimum(loss, fitted, truth, model)
+    return infimum(_least(loss), fitted, truth, model)
 
 
 def L3(fitted: Array, truth: Array, model: Model) -> Array:
@@ -208,12 +217,11 @@ def L3(fitted: Array, truth: Array, model: Model) -> Array:
 
     Returns an array (...).
     """
-    return infimum(_l3, fitted, truth, model)
+    return infimum(_least(_l3), fitted, truth, model)
 
 
-def _l3(fitted: Array, truth: Array, model: Model) -> Array:
-    k = compare(fitted, truth, model)
-    return namespace(fitted).sum(k.in_cells(_norms(k)), axis=-1)
+def _l3(k: Comparison) -> Array:
+    return namespace(k.cell).sum(k.in_cells(_norms(k)), axis=-1)
 
 
 def L4(fitted: Array, truth: Array, model: Model) -> Array:
@@ -245,11 +253,10 @@ def Lsm(fitted: Array, truth: Array, model: Model) -> Array:
     """
     if model.gate != "softmax":
         raise ValueError(f"Lsm is a loss of softmax gates; the gate is {model.gate!r}")
-    return infimum(_lsm, fitted, truth, model)
+    return infimum(_least(_lsm), fitted, truth, model)
 
 
-def _lsm(fitted: Array, truth: Array, model: Model) -> Array:
-    k = compare(fitted, truth, model)
+def _lsm(k: Comparison) -> Array:
     squares = k.square["A"] + k.square["b"] + k.square["eta"]
     norms = k.norm("A") + k.norm("b") + k.norm("eta")
     over, exact = (k.in_cells(k.weight[..., None] * part) for part in (squares, norms))

@@ -31,7 +31,6 @@ NO_KEY = {
     ),
 }
 NOTHING = {
-    "sigmoid_vs_softmax": "slope-softmax-linear-ls slope-softmax-linear-sgd-fixed slope-softmax-linear-sgd-root",
 }
 KNOWN = {"leans on a neighbour": LEANING, "is also that of": TWINS, "names no paper": NO_KEY, "does not fall": NOTHING}
 

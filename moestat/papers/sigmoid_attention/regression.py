@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,23 +19,27 @@ from pydantic_core import PydanticCustomError
 from moestat import own
 from moestat.arrays import Device, backend, to_numpy
 from moestat.experiment import Cell, SettingsModel
+from moestat.fit.global_search import Search
 from moestat.fit.gradient import RadiusRule, perturb, sgd
 from moestat.fit.newton import Fit, least_squares
 from moestat.models import truths
 from moestat.models.experts import EXPERTS
 from moestat.models.gates import GATES
 from moestat.models.regression import Model
+from moestat.papers.sigmoid_attention import regression_search
 from moestat.papers.sigmoid_attention.regression_scores import score
 from moestat.papers.sigmoid_attention.regression_targets import (
     Problem,
     Target,
     compute_pseudo_truths,
+    near_truth,
     prerequisite,
     target_of,
 )
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
+_FIT = tuple(field.name for field in fields(Fit))
 
 
 def _name_or_path(value: str, info: ValidationInfo) -> str:
@@ -72,6 +77,10 @@ class Settings(SettingsModel):
     start_radius: float = Field(0.05, ge=0, description="standard deviation per coordinate of the start")
     starts: int = Field(1, ge=0, description="starts near the truth or the pseudo-truths, at most this many")
     random_starts: int = Field(0, ge=0, description="further starts drawn from the law of the truth")
+    search: Literal["local", "global"] = Field(
+        "local", description="local: the best end point of these starts; global: a search whose local starts they are"
+    )
+    search_effort: float = Field(1.0, gt=0, le=100, description="factor on the number of starts of a global search")
     max_iterations: int = Field(2000, ge=1)
     precision: Literal["mixed", "double"] = "mixed"
     # the paper's protocol
@@ -86,6 +95,9 @@ class Settings(SettingsModel):
     pseudo_points_log2: int = Field(15, ge=8, le=20, description="points of the search for pseudo-truths")
     pseudo_polish_log2: int = Field(17, ge=8, le=20, description="points of their final polish")
     pseudo_starts: int = Field(4, ge=1, description="starts of the search for pseudo-truths")
+    pseudo_search: Literal["starts", "global"] = Field(
+        "starts", description="global: the same search as for samples, on a population, around these starts"
+    )
     own_code: str = Field("", description="set by itself: a hash of the code of one's own gates and expert")
 
     @model_validator(mode="before")
@@ -153,6 +165,7 @@ class Settings(SettingsModel):
             polish_log2=self.pseudo_polish_log2,
             starts=self.pseudo_starts,
             own_code=self.own_code,
+            pseudo_search=self.pseudo_search,
         )
 
 
@@ -189,8 +202,10 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     -------
     xarray.Dataset
         Losses (``L1`` ... ``rmse``), the same at the start (``start_L1`` ...), solver diagnostics, the fitted
-        parameters ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``) and
-        the bound of the function error (``bound_rmse``).
+        parameters ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the
+        bound of the function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). After a
+        global search also its record (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ...), see
+        :mod:`moestat.papers.sigmoid_attention.regression_search`; the start is then the first local one.
     """
     settings = Settings(**cell.settings)
     problem = settings.problem
@@ -200,7 +215,29 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     xp = backend(device)
     x, y, starts = (xp.asarray(a) for a in (x, y, starts))
 
-    if settings.estimator == "least_squares":
+    searches: list[Search] = []
+    if settings.estimator == "least_squares" and settings.search == "global":
+        searches = regression_search.search(
+            cell,
+            problem,
+            target,
+            replicates,
+            x,
+            y,
+            to_numpy(starts),
+            n=settings.n,
+            effort=settings.search_effort,
+            max_iterations=settings.max_iterations,
+            precision=settings.precision,
+        )
+        theta = np.concatenate([one.fit.theta for one in searches])
+        diagnostics = _diagnostics(Fit(**{f: np.concatenate([getattr(one.fit, f) for one in searches]) for f in _FIT}))
+        diagnostics |= regression_search.record(
+            searches, settings.noise_variance, settings.search_effort, starts.shape[1]
+        )
+        diagnostics |= regression_search.bands(problem, target, searches, settings.n, settings.evaluation_log2)
+        chosen = to_numpy(starts)[:, 0]
+    elif settings.estimator == "least_squares":
         fit = least_squares(
             problem.fitted,
             x,
@@ -241,7 +278,11 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
         dataset[f"fisher_{name}"] = value
     dataset["bound_rmse"] = rate_bound(settings)
     dataset["bound_rmse"].attrs["long_name"] = "sqrt(v p log n / n)"
+    for name, number in target.certificate.items():
+        dataset[f"pseudo_{name}"] = number
     dataset.attrs |= {"target": target.description, "start_policy": start_policy(settings, target)}
+    if target.fisher_at_one:
+        dataset.attrs["fisher"] = target.fisher_meaning
     return dataset
 
 
@@ -253,13 +294,15 @@ def rate_bound(settings: Settings) -> float:
 
 def start_policy(settings: Settings, target: Target) -> str:
     """Say in one sentence where the optimiser starts."""
-    place = "the pseudo-truth" if target.is_pseudo else "the truth"
     if settings.estimator == "sgd":
         rule = RadiusRule(settings.radius_scale, settings.radius_exponent)
-        return f"SGD starts near {place}, standard deviation per coordinate {rule}."
+        return f"SGD starts near the truth's parameters, standard deviation per coordinate {rule}."
+    place = "the pseudo-truth" if target.is_pseudo else "the truth"
     text = f"{min(settings.starts, len(target.minimisers))} start(s) near {place}, radius {settings.start_radius:g}"
     if settings.random_starts:
         text += f", and {settings.random_starts} random start(s)"
+    if settings.search == "global":
+        text += f", and a global search around them (effort {settings.search_effort:g})"
     return f"Least squares: {text}; the best end point counts; box |theta| <= {settings.box:g}."
 
 
@@ -283,7 +326,9 @@ def _draw(
 def _starts(cell: Cell, settings: Settings, problem: Problem, target: Target, replicates: Sequence[int]) -> np.ndarray:
     """Start values (replicate, start, N, P) by the declared policy."""
     if settings.estimator == "sgd":
-        near = target.minimisers[:1]
+        # as the paper: near the ground truth, also where the fitted model does not contain it
+        numbers = near_truth(problem.truth, target.truth, problem.fitted, problem.n_fitted)
+        near = numbers[None] if target.is_pseudo else target.minimisers[:1]
         radius = RadiusRule(settings.radius_scale, settings.radius_exponent).radius(settings.n)
     else:
         near = target.minimisers[: settings.starts]

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from moestat.losses import function, matching, quotient, voronoi
+from moestat.losses import function, matching, minimisers, quotient, voronoi
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention.regression_targets import Problem, Target, evaluation_points
 
@@ -40,7 +40,7 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
         "L1": voronoi.L1(usable, measures, model),
         "L2_1": voronoi.L2r(usable, measures, model, r=1.0),
         "L2_2": voronoi.L2r(usable, measures, model, r=2.0),
-        "L3": voronoi.L3(usable, target.minimisers, model),
+        "L3": to_minimisers(usable, target, model),
         "quotient": quotient.quotient(usable, measures, model),
         "matched": matching.matched_sum(usable, measures, model),
         "nearest_expert": matching.nearest_expert(usable, measures, model),
@@ -49,7 +49,7 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
         losses["Lsm"] = voronoi.Lsm(usable, measures, model)
     if model.score == "partial":
         losses["L4"] = voronoi.L4(usable, measures, model)
-        losses["L5"] = voronoi.L5(usable, target.minimisers, model)
+        losses["L5"] = losses["L3"]
     blocks = _nearest_blocks(usable, measures, model)
     losses |= {"empty_cells": blocks["cells_empty"]} | blocks | per_atom(blocks, problem.n_fitted)
     points = evaluation_points(model.d, evaluation_log2)
@@ -58,6 +58,13 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
         distances = [function.rmse(model, usable, model.predict(g, points), points) for g in measures]
         losses["rmse_pseudo"] = np.min(distances, axis=0)
     return {name: np.where(finite, values, np.nan) for name, values in losses.items()}
+
+
+def to_minimisers(theta: np.ndarray, target: Target, model: Model) -> np.ndarray:
+    """Return equation (12) (L3, and L5 where the score has no b) to the set of population minimisers, (R,)."""
+    if target.is_pseudo:
+        return voronoi.L3(theta, target.measures, model)
+    return minimisers.L3_infimum(theta, target.measures[0], model)
 
 
 def _nearest_blocks(theta: np.ndarray, measures: np.ndarray, model: Model) -> dict[str, np.ndarray]:

@@ -2,13 +2,14 @@
 
 The truth is drawn once from the study seed. When the fitted model does not contain it (another gate, or a score
 without a part that the truth has), the target is a list of population least-squares minima, found once and cached
-(sigmoid-attention, equation (12); MODELS: the infimum is over all minimisers that were found).
+(sigmoid-attention, equation (12): the infimum is over all minimisers that were found). When it contains the truth, the
+infimum is over the continua of its representations with N atoms (:mod:`moestat.losses.minimisers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -20,15 +21,20 @@ from moestat.arrays import Device
 from moestat.cache import cached
 from moestat.fingerprint import digest, of
 from moestat.fit.gradient import perturb
-from moestat.fit.population import pseudo_truths
+from moestat.fit.population import pseudo_truths, searched_pseudo_truths
 from moestat.losses.fisher import fisher_line
+from moestat.losses.sandwich import sandwich_line
 from moestat.models import truths
 from moestat.models.regression import Model
+from moestat.papers.sigmoid_attention import shipped_targets
 
 SEARCH_RADIUS = 0.05
 """Standard deviation per coordinate of the starts near the truth in the search for pseudo-truths."""
 FISHER_LOG2 = 17
 """The information matrix is a mean over 2**FISHER_LOG2 Sobol points."""
+
+CERTIFICATE = ("rmse", "fresh_rmse", "gradient", "decrement", "box_hits")
+SEARCHED = ("found", "distinct", "searched", "lower_left")
 
 _CONTAINED = {"full": ("full", "partial", "linear"), "partial": ("partial",), "linear": ("linear",)}
 
@@ -48,6 +54,7 @@ class Problem:
     polish_log2: int
     starts: int
     own_code: str = ""
+    pseudo_search: Literal["starts", "global"] = "starts"
 
     @property
     def data_identity(self) -> dict[str, Any]:
@@ -86,13 +93,18 @@ class Target:
         The truth (K = 1, M = N*) or the pseudo-truths (K kept minima, M = N), in the fitted model's coordinates.
     minimisers : array (K, N, P)
         Population minimisers with N atoms: the pseudo-truths, best first, or the truth with one atom split in equal
-        parts, for each atom in turn, the last one first. L3 and L5 are infima over these; fits start near them.
+        parts, for each atom in turn, the last one first. Fits start near them. L3 and L5 are infima over the
+        pseudo-truths, or over all representations of the truth with N atoms, of which these are some.
     is_pseudo : bool
         Whether ``measures`` are pseudo-truths.
     rmse : array (K,)
         Distance ||f_G - f*|| of each measure; zero for the truth.
     fisher_at_one : mapping
-        Asymptotic errors of the oracle with N* atoms at n = 1; they fall like n^(-1/2).
+        Asymptotic errors at n = 1, which fall like n^(-1/2): of the oracle with N* atoms, or, for pseudo-truths, of
+        least squares beside the best of them (the sandwich covariance).
+    certificate : mapping
+        For pseudo-truths what is known about the best: ``rmse``, ``fresh_rmse``, ``gradient``, ``decrement``,
+        ``box_hits``, and, after a global search, ``found``, ``distinct``, ``searched``, ``lower_left``.
     """
 
     truth: np.ndarray
@@ -101,19 +113,42 @@ class Target:
     is_pseudo: bool
     rmse: np.ndarray
     fisher_at_one: Mapping[str, float]
+    certificate: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def description(self) -> str:
         """The target in one sentence."""
         if not self.is_pseudo:
-            return "Losses are taken to the truth, L3 and L5 to its nearest form with one atom split in equal parts."
-        return (
+            return (
+                "Losses are taken to the truth; L3 and L5 are infima over its forms with N atoms, superfluous ones "
+                "split off in any proportion or vanished."
+            )
+        text = (
             f"Losses are taken to the nearest of {len(self.measures)} pseudo-truth(s), the population minima within "
             f"1 % of the best (||f_G - f*|| = {self.rmse[0]:.4g})."
         )
+        if not self.certificate.get("searched"):
+            return text
+        return (
+            f"{text} The best was reached from {self.certificate['found']:.0f} of {self.certificate['searched']:.0f} "
+            f"starts, among {self.certificate['distinct']:.0f} different minima."
+        )
+
+    @property
+    def fisher_meaning(self) -> str:
+        """What the Fisher line is, in one sentence."""
+        if self.is_pseudo:
+            return (
+                "Asymptotic error of least squares beside the best pseudo-truth (sandwich covariance); it is no bound "
+                "for other estimators."
+            )
+        return (
+            "Asymptotic error of least squares with the true number of experts; no regular estimator can be expected "
+            "far below it in large samples."
+        )
 
     def fisher(self, n: int) -> dict[str, float]:
-        """Return the Fisher line at sample size n, with the rank and nullity of the information matrix."""
+        """Return the Fisher line at sample size n, with the rank and nullity of its matrix."""
         counts = ("rank", "nullity")
         return {name: v if name in counts else v / np.sqrt(n) for name, v in self.fisher_at_one.items()}
 
@@ -166,6 +201,8 @@ def prerequisite(problem: Problem, study_seed: int) -> dict | None:
         "starts": problem.starts,
         "seed": study_seed,
     }
+    if problem.pseudo_search == "global":
+        identity["search"] = "global"
     return identity | problem.own
 
 
@@ -175,28 +212,43 @@ def compute_pseudo_truths(identity: Mapping[str, Any], *, device: Device = "cpu"
     Returns
     -------
     dict
-        ``theta`` (K, N, P), best first, and ``rmse`` (K,).
+        ``theta`` (K, N, P), best first, ``rmse`` (K,), and the numbers of ``Target.certificate``.
     """
     data = identity["data"]
     truth_model = Model(data["gate"], data["score"], data["expert"], data["d"], data["power"])
     fitted = Model(identity["gate"], identity["score"], data["expert"], data["d"], data["power"])
     truth = draw_truth(truth_model, data["n_true"], data["regime"], identity["seed"])
 
-    def compute() -> dict[str, np.ndarray]:
-        found = pseudo_truths(
-            fitted,
-            lambda x: truth_model.predict(truth, x),
-            _search_starts(truth_model, truth, fitted, identity),
-            box=identity["box"],
-            points_log2=identity["points_log2"],
-            polish_log2=identity["polish_log2"],
-            device=device,
-        )
-        return {"theta": found.theta, "rmse": found.rmse}
+    def target(x: np.ndarray) -> np.ndarray:
+        return truth_model.predict(truth, x)
 
-    return cached(
-        "pseudo-truths", {**identity, "code": digest(of(pseudo_truths, _search_starts, draw_truth, Model))}, compute
-    )
+    def compute() -> dict[str, np.ndarray]:
+        known = shipped_targets.load(identity, fitted, target)
+        if known is not None:
+            return known
+        starts = _search_starts(truth_model, truth, fitted, identity)
+        options = {name: identity[name] for name in ("box", "points_log2", "polish_log2")} | {"device": device}
+        if identity.get("search") == "global":
+            key = streams.key(what="pseudo-truth search", d=fitted.d, n_true=len(truth), n_fitted=identity["n_fitted"])
+            found = searched_pseudo_truths(
+                fitted, target, starts, lambda purpose: streams.generator(identity["seed"], key, 0, purpose), **options
+            )
+        else:
+            found = pseudo_truths(fitted, target, starts, **options)
+        certificate = {name: getattr(found, name)[0] for name in CERTIFICATE}
+        if found.searched:
+            certificate |= {name: getattr(found, name) for name in SEARCHED}
+        return {"theta": found.theta, "rmse": found.rmse} | {
+            f"best_{name}": np.asarray(value, dtype=np.float64) for name, value in certificate.items()
+        }
+
+    return cached("pseudo-truths", {**identity, "code": _search_code()}, compute)
+
+
+def _search_code() -> str:
+    """Version of the code behind pseudo-truths: a change of it makes a new entry."""
+    search = (pseudo_truths, searched_pseudo_truths, shipped_targets.load, _search_starts, draw_truth, Model)
+    return digest(of(*search))
 
 
 def _search_starts(truth_model: Model, truth: np.ndarray, fitted: Model, identity: Mapping[str, Any]) -> np.ndarray:
@@ -206,8 +258,7 @@ def _search_starts(truth_model: Model, truth: np.ndarray, fitted: Model, identit
     """
     key = streams.key(what="pseudo-truth starts", d=fitted.d, n_true=len(truth), n_fitted=identity["n_fitted"])
     rng = streams.generator(identity["seed"], key, 0, "start")
-    common = Model(fitted.gate, truth_model.score, fitted.expert, fitted.d, fitted.power)
-    near = embed(truths.split(common, truth, identity["n_fitted"]), common, fitted)
+    near = near_truth(truth_model, truth, fitted, identity["n_fitted"])
     starts = []
     for k in range(identity["starts"]):
         if k % 2 == 0:
@@ -217,17 +268,25 @@ def _search_starts(truth_model: Model, truth: np.ndarray, fitted: Model, identit
     return np.clip(np.stack(starts), -identity["box"], identity["box"])
 
 
+def near_truth(truth_model: Model, truth: np.ndarray, fitted: Model, n_fitted: int) -> np.ndarray:
+    """Return the truth's numbers (N, P) as parameters of the fitted model, its last atom split."""
+    common = Model(fitted.gate, truth_model.score, fitted.expert, fitted.d, fitted.power)
+    return embed(truths.split(common, truth, n_fitted), common, fitted)
+
+
 @lru_cache(maxsize=16)
 def target_of(problem: Problem, study_seed: int, *, device: Device = "cpu") -> Target:
     """Return the target of a problem; pseudo-truths and the Fisher line come from the cache where they can."""
     truth = draw_truth(problem.truth, problem.n_true, problem.regime, study_seed)
-    fisher = compute_fisher(problem, study_seed)
     needed = prerequisite(problem, study_seed)
     if needed is None:
         own = embed(truth, problem.truth, problem.fitted)
+        fisher = compute_fisher(problem, study_seed)
         return Target(truth, own[None], _splits(problem, own), False, np.zeros(1), fisher)
     found = compute_pseudo_truths(needed, device=device)
-    return Target(truth, found["theta"], found["theta"], True, found["rmse"], fisher)
+    certificate = {name: float(found[f"best_{name}"]) for name in CERTIFICATE + SEARCHED if f"best_{name}" in found}
+    sandwich = compute_sandwich(problem, needed, truth, found["theta"][0])
+    return Target(truth, found["theta"], found["theta"], True, found["rmse"], sandwich, certificate)
 
 
 def _splits(problem: Problem, truth: np.ndarray) -> np.ndarray:
@@ -259,3 +318,28 @@ def compute_fisher(problem: Problem, study_seed: int) -> dict[str, float]:
         return {name: np.asarray(v) for name, v in (values | {"rank": line.rank, "nullity": line.nullity}).items()}
 
     return {name: float(value) for name, value in cached("fisher", identity, compute).items()}
+
+
+def compute_sandwich(
+    problem: Problem, needed: Mapping[str, Any], truth: np.ndarray, pseudo_truth: np.ndarray
+) -> dict[str, float]:
+    """Return the asymptotic errors of least squares beside a pseudo-truth at n = 1, from the cache or computed now."""
+    if problem.noise_variance == 0:
+        return {}
+    identity = {
+        "pseudo-truth": dict(needed),
+        "search code": _search_code(),
+        "noise_variance": problem.noise_variance,
+        "points_log2": FISHER_LOG2,
+        "code": digest(of(sandwich_line)),
+    }
+
+    def compute() -> dict[str, np.ndarray]:
+        points = evaluation_points(problem.truth.d, FISHER_LOG2)
+        values = problem.truth.predict(truth, points)
+        line = sandwich_line(problem.fitted, pseudo_truth, points, values, problem.noise_variance, box=problem.box)
+        names = ("L1", "L3", "matched_sum", "rmse_pseudo")
+        errors = {name: line.at_one[name] for name in names} | {"rank": line.rank, "nullity": line.nullity}
+        return {name: np.asarray(v) for name, v in errors.items()}
+
+    return {name: float(value) for name, value in cached("sandwich", identity, compute).items()}

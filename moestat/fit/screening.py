@@ -1,0 +1,226 @@
+r"""Where one more atom pays most: a score statistic for thousands of candidate atoms at the cost of one fit.
+
+Let f be a fit with atoms :math:`\theta`, r = y - f its residuals and T the matrix of its tangents (the derivatives of
+f in the free coordinates of :math:`\theta`). A new atom with gate g and expert :math:`\phi(h)`, h = e(x)'eta, changes
+f to first order by a combination of the columns C
+
+* g phi'(h) e_l(x), one for each expert coordinate (for linear experts exact, for ReLU on the active side), and
+* g (phi(h) - f) for the softmax gate, where the new atom takes its mass from the others, and g phi(h) otherwise.
+
+If all else is re-fitted to first order too, the residual sum of squares falls by
+
+.. math::
+    s' S^{-1} s, \qquad s = C'r - (C'T) G^{-1} T'r, \quad S = C'C - (C'T) G^{-1} (T'C), \quad G = T'T,
+
+beyond what the old atoms gain by themselves: the score (Rao) statistic for the presence of the atom, times the residual
+variance. G is factored once; a candidate then costs one product with T.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.certificate import free_coordinates
+from moestat.fit.moments import Problem
+from moestat.models import experts, gates
+from moestat.models.regression import Model
+
+ROWS = 2048
+"""Samples per chunk. Fixed, so that no result depends on how many candidates are screened together."""
+GROUP = 64
+"""Candidates per product."""
+FLAT = 1e-8
+"""Ridge on the tangents' Gram matrix, relative to its largest diagonal entry: redundant atoms make it singular."""
+RIDGE = 1e-4
+"""Ridge on the candidate's own matrix S, relative to the diagonal of C'C: its products are made in float32."""
+SCALES = (0.3, 3.0)
+"""A new atom's mass (the factor of its last column) is kept in this range; the linear model holds near 1."""
+
+
+@dataclass(frozen=True)
+class Screened:
+    """Candidate atoms and what they promise.
+
+    Attributes
+    ----------
+    atom : array (K, P)
+        The candidates, moved to where the linear model puts them, inside the box.
+    gain : array (K,)
+        By how much the residual sum of squares falls, to first order, all else being re-fitted.
+    """
+
+    atom: np.ndarray
+    gain: np.ndarray
+
+
+def screen(model: Model, x: Array, y: Array, theta: np.ndarray, atoms: np.ndarray, *, box: float) -> Screened:
+    """Return the first-order gain of every candidate atom beside the atoms of a fit.
+
+    Parameters
+    ----------
+    model : Model
+    x : array (n, d)
+    y : array (n,)
+    theta : array (M, P)
+        The fit, of any number of atoms; best at a minimum.
+    atoms : array (K, P)
+        Candidates.
+    box : float
+        Bound on every coordinate; coordinates of the fit that it holds are not re-fitted.
+
+    Returns
+    -------
+    Screened
+    """
+    xp = namespace(x, y)
+    smooth = 0.001 if model.expert == "relu" else 0.0
+    problem = Problem(model, len(theta), x[None, ...], y[None, ...], precision="double")
+    point = xp.asarray(theta)[None, ...]
+    _, gradient, gram = problem.hessian(point, smooth, 0.0)
+    free = to_numpy(free_coordinates(xp.reshape(point, gradient.shape), gradient, box))[0]
+    gram, slope = problem.n * to_numpy(gram)[0], -problem.n * to_numpy(gradient)[0]
+    gram = np.where(free[:, None] & free[None, :], gram, 0.0)
+    top = float(np.diag(gram).max())
+    gram[np.diag_indices(len(gram))] += np.where(free, FLAT * top if top > 0 else 1.0, 1.0)
+    factor = cho_factor(gram, lower=True, check_finite=False)
+    slope = np.where(free, slope, 0.0)
+    own_step = cho_solve(factor, slope, check_finite=False)
+    parts = [_group(model, x, y, point, xp.asarray(atoms[k : k + GROUP]), smooth) for k in range(0, len(atoms), GROUP)]
+    score, square, cross = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    cross = np.where(free, cross, 0.0)
+    swept = cho_solve(factor, cross.reshape(-1, len(gram)).T, check_finite=False).T.reshape(cross.shape)
+    s = score - cross @ own_step
+    scale = np.einsum("kii->ki", square) + np.finfo(np.float32).tiny
+    matrix = square - np.matmul(cross, np.swapaxes(swept, 1, 2))
+    matrix = 0.5 * (matrix + np.swapaxes(matrix, 1, 2))
+    matrix[:, np.arange(matrix.shape[1]), np.arange(matrix.shape[1])] += RIDGE * scale
+    return _place(model, atoms, s, matrix, box)
+
+
+def _group(
+    model: Model, x: Array, y: Array, theta: Array, atoms: Array, smooth: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return C'r (K, E + 1), C'C (K, E + 1, E + 1) and C'T (K, E + 1, p) of some candidates."""
+    xp = namespace(x)
+    count, base = atoms.shape[0], theta[0, ...]
+    totals: list[np.ndarray] | None = None
+    for first in range(0, x.shape[0], ROWS):
+        part = x[first : first + ROWS, :]
+        f, (g, *turns), (phi, slope), q, e = model._forward(base, part, smooth, 1)
+        u, v = gates.output_slopes(model.gate, g, phi, f, *turns), g * slope
+        tangents = xp.concat(
+            [xp.concat([u[i, None, :] * q, v[i, None, :] * e], axis=0) for i in range(base.shape[0])], axis=0
+        )
+        weight = _new_gates(model, atoms, base, q)
+        new_phi, new_slope = experts.activation(
+            model.expert, atoms[:, model.eta] @ e, tau=smooth, power=model.power, order=1
+        )
+        last = weight * (new_phi - f if model.gate == "softmax" else new_phi)
+        columns = xp.concat([(weight * new_slope)[:, None, :] * e, last[:, None, :]], axis=1)
+        columns, tangents = xp.astype(columns, xp.float32), xp.astype(tangents, xp.float32)
+        residual = xp.astype(y[first : first + ROWS] - f, xp.float32)
+        rows = xp.reshape(columns, (count * columns.shape[1], -1))
+        made = (
+            xp.reshape(rows @ residual, (count, -1)),
+            columns @ xp.matrix_transpose(columns),
+            xp.reshape(rows @ xp.matrix_transpose(tangents), (count, columns.shape[1], -1)),
+        )
+        double = [to_numpy(a).astype(np.float64) for a in made]
+        totals = double if totals is None else [a + b for a, b in zip(totals, double, strict=True)]
+    assert totals is not None
+    return totals[0], totals[1], totals[2]
+
+
+def _new_gates(model: Model, atoms: Array, base: Array, q: Array) -> Array:
+    """Return the gate (K, rows) of every candidate in the presence of the atoms of the fit."""
+    xp = namespace(q)
+    scores = atoms[:, : model.gate_size] @ q
+    if model.gate != "softmax":
+        return gates.gate_values(model.gate, scores)
+    return gates.gate_values("sigmoid", scores - log_mass(base[:, : model.gate_size] @ q, xp))
+
+
+def log_mass(scores: Array, xp: object) -> Array:
+    """Return log sum_i exp(s_i), (rows,), of the scores (N, rows)."""
+    top = xp.max(scores, axis=0)  # type: ignore[attr-defined]
+    return top + xp.log(xp.sum(xp.exp(scores - top), axis=0))  # type: ignore[attr-defined]
+
+
+def _place(model: Model, atoms: np.ndarray, s: np.ndarray, matrix: np.ndarray, box: float) -> Screened:
+    """Move the candidates to where the linear model puts them; the factor of the last column is kept in bounds."""
+    ok = np.isfinite(matrix).all(axis=(1, 2)) & np.isfinite(s).all(axis=1)
+    matrix = np.where(ok[:, None, None], matrix, np.eye(matrix.shape[1]))
+    s = np.where(ok[:, None], s, 0.0)
+    step = np.linalg.solve(matrix, s[..., None])[..., 0]
+    mass = np.clip(step[:, -1], *SCALES)
+    # the other coefficients given that one
+    rest = s[:, :-1] - matrix[:, :-1, -1] * mass[:, None]
+    move = np.linalg.solve(matrix[:, :-1, :-1], rest[..., None])[..., 0]
+    whole = np.concatenate([move, mass[:, None]], axis=1)
+    gain = 2.0 * np.sum(whole * s, axis=1) - np.einsum("ki,kij,kj->k", whole, matrix, whole)
+    placed = atoms.copy()
+    if model.expert in experts.HOMOGENEOUS and model.gate != "softmax" and model.power == 1:
+        placed[:, model.eta] = mass[:, None] * atoms[:, model.eta] + move
+    else:
+        placed[:, 0] += np.log(mass)
+        placed[:, model.eta] += move / mass[:, None]
+    return Screened(np.clip(placed, -box, box), np.where(ok, gain, -np.inf))
+
+
+def candidates(
+    model: Model, x: Array, theta: np.ndarray, count: int, law: np.ndarray, rng: np.random.Generator, *, box: float
+) -> np.ndarray:
+    """Draw candidate atoms: gates of several widths, at random or beside those of the fit, and of several masses.
+
+    The first ``k`` candidates are the same for every ``count >= k``.
+
+    Parameters
+    ----------
+    model : Model
+    x : array (n, d)
+        Samples; the first 1024 set the masses.
+    theta : array (M, P)
+        The fit beside whose gates every other candidate lies.
+    count : int
+    law : array (P,)
+        Standard deviation of every coordinate of an atom.
+    rng : numpy.random.Generator
+    box : float
+
+    Returns
+    -------
+    array (count, P)
+    """
+    size = model.gate_size
+    # one row of draws per candidate, so that more candidates begin with the same ones
+    normal = rng.standard_normal((count, model.atom_size + 3))
+    choice = np.argsort(np.argsort(normal[:, -3:], axis=1), axis=1)  # uniform on the orders of three
+    atoms = law * normal[:, : model.atom_size]
+    atoms[:, :size] *= np.array([0.7, 1.5, 3.0])[choice[:, 0]][:, None]
+    near = np.arange(count) % 2 == 0
+    atoms[near, :size] += theta[np.arange(count)[near] // 2 % len(theta), :size]
+    atoms = np.clip(atoms, -box, box)
+    if model.gate not in gates.GATES:
+        return atoms
+    shares = (0.01, 0.05, 0.15) if model.gate == "softmax" else (0.1, 0.3, 0.6)
+    atoms[:, 0] = np.clip(_intercepts(model, x, theta, atoms, np.array(shares)[choice[:, 1]]), -box, box)
+    return atoms
+
+
+def _intercepts(model: Model, x: Array, theta: np.ndarray, atoms: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return the c at which the mean of a candidate's gate over the first samples is ``share``, by bisection."""
+    q = to_numpy(gates.score_features(x[:1024, :], model.score))
+    scores = atoms[:, 1 : model.gate_size] @ q[1:]
+    if model.gate == "softmax":
+        scores = scores - log_mass(theta[:, : model.gate_size] @ q, np)
+    low, high = np.full(len(atoms), -40.0), np.full(len(atoms), 40.0)
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        above = np.mean(gates.gate_values("sigmoid", scores + middle[:, None]), axis=1) > share
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    intercepts: np.ndarray = 0.5 * (low + high)
+    return intercepts

@@ -1,0 +1,306 @@
+r"""Equation (12) of sigmoid-attention to the *set* of population minimisers: the loss L3 (and L5) of Theorems 3 and 5.
+
+The theorems bound
+
+.. math:: \inf_{\bar G \in \overline{\mathcal M}_N} L_3(\hat G, \bar G),
+
+over all measures with N atoms whose function is closest to the true one. Where the model contains a truth with N* < N
+atoms, these are not N* points but continua: every one of the N - N* superfluous atoms may
+
+* *vanish*: eta = 0 beside any gate (ReLU: any eta with a'x + beta <= 0 on the cube), for gates other than the softmax;
+  for the softmax its weight may tend to 0, out of reach of all fitted atoms;
+* *split* another one, in any proportion: for gates other than the softmax into eta and eta_j - eta (linear experts),
+  t eta_j and (1 - t) eta_j (ReLU), t^(1/p) eta_j and (1 - t)^(1/p) eta_j (polynomials of degree p), and, where the gate
+  is constant, into shares of its weight; for the softmax into shares t and 1 - t of the weight e^c of the atom, with
+  experts whose mean, weighted by the shares, is eta_j (linear), or multiples of eta_j with that mean (ReLU), or equal
+  ones;
+
+and all softmax gates may be shifted together. Every atom of the fit is compared with the atom of the minimiser that is
+nearest in (A, b, eta), as in :mod:`moestat.losses.voronoi`; atoms of the minimiser that no atom is nearest to cost
+nothing, which is the paper's convention.
+
+*What is computed.* The infimum over finitely many members of the continuum, which adapt to the fit: a vanishing atom at
+the gate of each fitted atom; splits with shares on a grid and at the values that put one or two of the fitted atoms on
+the minimiser. If every superfluous atom serves one fitted atom, and every half of a split atom at most one, the best of
+these is the infimum over all; the best member is then improved by a pattern search. Several superfluous atoms
+are placed one after the other, keeping the ``BEAM`` best. So the number is an upper bound, exact in the cases that
+matter near a minimiser (for the softmax with one superfluous atom; with several it need not vanish where the infimum
+does); the tests compare it with brute force. The box is not looked at.
+
+*The quotient loss and this one.* For gates of the sigmoid kind in the dense regime the two take their infimum over the
+same continua. They differ in what they forbid: the quotient loss (:mod:`moestat.losses.quotient`) makes every true atom
+be represented, and adds up the vectors of all atoms of a split; equation (12) lets cells be empty. As soon as every
+atom of the nearest minimiser has its own fitted atom they are equal (if c does not change which one is nearest): near
+the minimisers, hence for rates, the quotient loss *is* the theorem's loss. It is not in the sparse regime, where the
+theorem's loss is L1 to the truth itself; for the softmax gate, where it weighs atoms by e^c; nor to a list of
+pseudo-truths, which are points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.losses.gauge import shifts
+from moestat.losses.rays import merging, norm, null_projection
+from moestat.models.gates import gate_values
+from moestat.models.regression import Model
+
+BEAM = 4
+"""Partial representations that are kept while superfluous atoms are placed one after the other."""
+SHARES = np.concatenate([np.linspace(0.02, 0.98, 33), [0.5, 0.0, 1.0]])
+"""Shares of a split that are tried for every fit, beside those that the fit itself suggests."""
+CLOSE = 3
+"""Fitted atoms, the nearest ones, that suggest how an atom under a softmax gate is split."""
+REGAUGED = 3
+"""Minimisers, the nearest ones, whose softmax gauge is chosen again at the end."""
+POLISH = (0.1, 0.03, 0.01, 0.003, 0.001)
+"""Steps of the pattern search."""
+
+
+def L3_infimum(fitted: Array, truth: Array, model: Model) -> Array:
+    """Return the infimum of equation (12) over the N-atom minimisers that a truth with N* <= N atoms has.
+
+    For a partially quadratic score this is L5, equation (54).
+
+    Parameters
+    ----------
+    fitted : array (..., N, P)
+    truth : array (N*, P)
+
+    Returns
+    -------
+    array (...)
+
+    Raises
+    ------
+    ValueError
+        If N < N*.
+    """
+    xp = namespace(fitted, truth)
+    target = to_numpy(truth)
+    n, m = fitted.shape[-2], target.shape[0]
+    if n < m:
+        raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
+    flat = to_numpy(fitted).reshape(-1, n, fitted.shape[-1])
+    values = np.array([nearest_minimiser(atoms, target, model)[0] for atoms in flat])
+    return xp.asarray(values.reshape(fitted.shape[:-2]), dtype=fitted.dtype)
+
+
+def nearest_minimiser(atoms: np.ndarray, truth: np.ndarray, model: Model) -> tuple[float, np.ndarray]:
+    """Return the loss of one fit (N, P) and the minimiser (M, P), N* <= M <= N, that it is taken to.
+
+    Atoms of the minimiser that no fitted atom is near are left out where they vanish. Softmax: the minimiser is in the
+    gauge of the fit.
+    """
+    placed = []
+    for shift in shifts(atoms, truth, model):
+        moved = truth.copy()
+        moved[:, : model.gate_size] -= shift
+        placed.append(_place_superfluous(atoms, moved, model))
+    placed.sort(key=lambda one: one[0])
+    if model.gate == "softmax":
+        placed = [_regauge(atoms, measure, model, loss) for loss, measure in placed[:REGAUGED]]
+    return min(placed, key=lambda one: one[0])
+
+
+def eq12(atoms: np.ndarray, measure: np.ndarray, model: Model) -> float:
+    """Return equation (12) between a fit (N, P) and one measure (M, P), as they are, without any gauge."""
+    cost, square = _distances(atoms, measure, model)
+    return float(np.sum(cost[np.arange(len(atoms)), np.argmin(square, axis=1)]))
+
+
+def _distances(atoms: np.ndarray, others: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Return the summed norms and the squared distances without c, (N, M) each, between atoms (N, P) and (M, P)."""
+    difference = atoms[:, None, :] - others
+    cost = sum(norm(difference[..., part]) for part in (model.a_matrix, model.b, model.c, model.eta))
+    return np.asarray(cost), np.sum(difference[..., 1:] ** 2, axis=-1)
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Ways to give a measure one more atom: row ``j`` becomes ``first``, and ``second`` is appended.
+
+    Attributes
+    ----------
+    j : int array (C,)
+        -1 where no row changes.
+    first, second : arrays (C, P)
+    """
+
+    j: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+    def measure(self, base: np.ndarray, k: int) -> np.ndarray:
+        """Return the measure that choice k makes of ``base``."""
+        out = np.concatenate([base, self.second[k : k + 1]])
+        if self.j[k] >= 0:
+            out[self.j[k]] = self.first[k]
+        return out
+
+
+def _place_superfluous(atoms: np.ndarray, truth: np.ndarray, model: Model) -> tuple[float, np.ndarray]:
+    beam = [(eq12(atoms, truth, model), truth)]
+    for _ in range(len(atoms) - len(truth)):
+        entries: dict[float, np.ndarray] = {}
+        for loss, base in beam:
+            entries.setdefault(loss, base)  # the atom vanishes where nobody is
+            pieces = _pieces(atoms, base, model)
+            losses = _with_piece(atoms, base, pieces, model)
+            for k in np.argsort(losses, kind="stable")[:BEAM]:
+                entries.setdefault(float(losses[k]), pieces.measure(base, int(k)))
+        beam = sorted(entries.items(), key=lambda entry: entry[0])[:BEAM]
+    return min((_polish(atoms, measure, truth, model, loss) for loss, measure in beam), key=lambda end: end[0])
+
+
+def _with_piece(atoms: np.ndarray, base: np.ndarray, pieces: _Pieces, model: Model) -> np.ndarray:
+    """Return equation (12) for every choice (C,): only two columns of the distances change."""
+    cost, square = _distances(atoms, base, model)
+    # nearest of the rows that stay, for each row that may change and (last) for none
+    rest = np.repeat(square[None], len(base) + 1, axis=0)
+    rest[np.arange(len(base)), :, np.arange(len(base))] = np.inf
+    cell = np.argmin(rest, axis=2)
+    rest_square, rest_cost = np.min(rest, axis=2)[pieces.j], cost[np.arange(len(atoms)), cell][pieces.j]
+    cost_1, square_1 = (a.T for a in _distances(atoms, pieces.first, model))
+    cost_2, square_2 = (a.T for a in _distances(atoms, pieces.second, model))
+    square_1 = np.where(pieces.j[:, None] >= 0, square_1, np.inf)
+    own = np.where(square_1 <= rest_square, cost_1, rest_cost)
+    total: np.ndarray = np.sum(np.where(square_2 < np.minimum(square_1, rest_square), cost_2, own), axis=1)
+    return total
+
+
+def _pieces(atoms: np.ndarray, base: np.ndarray, model: Model) -> _Pieces:
+    """Return the members of the continuum, with one atom more than ``base``, that are tried for a fit."""
+    js: list[int] = []
+    rows: list[tuple[np.ndarray, np.ndarray]] = []
+    if model.gate != "softmax":
+        # a vanishing atom at the place of a fitted one
+        gone = atoms.copy()
+        gone[:, model.eta] = null_projection(atoms[:, model.eta], merging(model))
+        js += [-1] * len(atoms)
+        rows += [(atom, atom) for atom in gone]
+    for j, atom in enumerate(base):
+        halves = _halves(atoms, atom, model)
+        js += [j] * len(halves)
+        rows += halves
+    if not rows:
+        return _Pieces(np.empty(0, dtype=np.int64), *(np.empty((0, model.atom_size)) for _ in range(2)))
+    return _Pieces(np.array(js), np.array([a for a, _ in rows]), np.array([b for _, b in rows]))
+
+
+def _halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return pairs of atoms that together are ``atom``."""
+    kind, eta, fitted = merging(model), atom[model.eta], atoms[:, model.eta]
+    if model.gate == "softmax":
+        return _softmax_halves(atoms, atom, model)
+    out = []
+    shares = np.concatenate([SHARES, _ray_shares(fitted, eta)])
+    if kind == "linear":
+        vectors = [t * eta for t in shares] + list(fitted) + list(eta - fitted)
+        pairs = eta + fitted[:, None] - fitted[None, :]
+        # two fitted atoms, one for each half: every point between the two places is as good, up to the cells
+        vectors += [
+            s * fitted[i] + (1 - s) * (pairs[i, k] - fitted[i])
+            for i in range(len(fitted))
+            for k in range(len(fitted))
+            if i != k
+            for s in (0.25, 0.5, 0.75)
+        ]
+        out += [(_with(atom, model, v), _with(atom, model, eta - v)) for v in vectors]
+    elif kind == "relu" or model.expert == "polynomial":
+        power = 1.0 / model.power
+        out += [(_with(atom, model, t**power * eta), _with(atom, model, (1 - t) ** power * eta)) for t in shares]
+    if model.gate == "sigmoid" and not atom[1 : model.gate_size].any():
+        weight = gate_values("sigmoid", atom[:1])[0]
+        for t in SHARES[(SHARES > 0) & (SHARES < 1)]:
+            first, second = atom.copy(), atom.copy()
+            first[0], second[0] = (np.log(w / (1 - w)) for w in (t * weight, (1 - t) * weight))
+            out.append((first, second))
+    return out
+
+
+def _ray_shares(fitted: np.ndarray, eta: np.ndarray) -> np.ndarray:
+    """Return the shares t in [0, 1] that are best for one fitted expert at t eta, or for two at t eta and (1 - t) eta.
+
+    With a the position of an expert along eta and p its distance from the ray, both in units of eta, the second is
+    the minimum of sqrt((t - a_i)^2 + p_i^2) + sqrt((1 - t - a_k)^2 + p_k^2): by reflection, where the straight line
+    from (a_i, p_i) to (1 - a_k, -p_k) crosses the axis.
+    """
+    size = float(eta @ eta)
+    if size == 0:
+        return np.empty(0)
+    a = fitted @ eta / size
+    p = norm(fitted / np.sqrt(size) - a[:, None] * (eta / np.sqrt(size)))
+    total = p[:, None] + p[None, :]
+    crossing = (a[:, None] * p[None, :] + (1.0 - a[None, :]) * p[:, None]) / np.where(total > 0, total, 1.0)
+    shares = np.concatenate([a, 1.0 - a, crossing[total > 0]])
+    inside: np.ndarray = np.clip(shares, 0.0, 1.0)
+    return inside
+
+
+def _softmax_halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return pairs of atoms that together are ``atom``; what the fit suggests comes from the nearest of its atoms."""
+    kind, eta = merging(model), atom[model.eta]
+    close = atoms[np.argsort(np.sum((atoms[:, 1:] - atom[1:]) ** 2, axis=1), kind="stable")[:CLOSE]]
+    fitted = close[:, model.eta]
+    own = np.exp(np.minimum(close[:, 0] - atom[0], 0.0))
+    own = own[(own > 1e-6) & (own < 1 - 1e-6)]
+    shares = np.concatenate([np.linspace(0.1, 0.9, 9), own, 1.0 - own])
+    size = float(eta @ eta)
+    out = []
+    for t in shares:
+        vectors = [eta]
+        if kind == "linear":
+            vectors += list(fitted) + list((eta - (1 - t) * fitted) / t)
+        elif kind == "relu" and size > 0:
+            lengths = np.concatenate([np.linspace(0.0, 1.0, 9) / t, fitted @ eta / size])
+            lengths = np.concatenate([lengths, (1.0 - (1 - t) * fitted @ eta / size) / t])
+            vectors += [s * eta for s in lengths[(lengths >= 0) & (lengths <= 1.0 / t)]]
+        for vector in vectors:
+            first, second = _with(atom, model, vector), _with(atom, model, (eta - t * vector) / (1 - t))
+            first[0] += np.log(t)
+            second[0] += np.log1p(-t)
+            out.append((first, second))
+    return out
+
+
+def _with(atom: np.ndarray, model: Model, eta: np.ndarray) -> np.ndarray:
+    out = atom.copy()
+    out[model.eta] = eta
+    return out
+
+
+def _polish(
+    atoms: np.ndarray, measure: np.ndarray, truth: np.ndarray, model: Model, loss: float
+) -> tuple[float, np.ndarray]:
+    """Improve the gates of vanishing atoms by a pattern search along the fitted atoms; the rest is where it is best."""
+    if model.gate == "softmax":
+        return loss, measure
+    for k in range(len(truth), len(measure)):
+        if np.abs(measure[k, model.eta]).max() > 0:
+            continue
+        for step in POLISH:
+            moved = measure[k] + step * (atoms - measure[k])
+            moved[:, model.eta] = 0.0
+            for row in moved:
+                trial = measure.copy()
+                trial[k] = row
+                value = eq12(atoms, trial, model)
+                if value < loss:
+                    loss, measure = value, trial
+    return loss, measure
+
+
+def _regauge(atoms: np.ndarray, measure: np.ndarray, model: Model, loss: float) -> tuple[float, np.ndarray]:
+    """Shift a minimiser once more, now that its superfluous atoms are placed."""
+    start = measure
+    for shift in shifts(atoms, start, model):
+        moved = start.copy()
+        moved[:, : model.gate_size] -= shift
+        value = eq12(atoms, moved, model)
+        if value < loss:
+            loss, measure = value, moved
+    return loss, measure

@@ -1,0 +1,109 @@
+r"""The Fisher line of a model that does not contain the truth: the sandwich covariance at its own target.
+
+Least squares over a model without the truth estimates a population minimiser (pseudo-truth) :math:`\bar\theta`. At an
+isolated one it is asymptotically normal with
+
+.. math::
+    \sqrt{n} (\hat\theta - \bar\theta) \to N(0, H^{-1} S H^{-1}), \qquad
+    H = E[\nabla f \nabla f' + (f - f_*) \nabla^2 f], \qquad S = E[(v + (f - f_*)^2) \nabla f \nabla f'],
+
+over the coordinates that the box does not hold (White, Maximum likelihood estimation of misspecified models,
+Econometrica 50, 1982). Unlike the Fisher line of a true model this is no bound: other estimators of the same target may
+do better. It says what a local fit beside that target has at each n, once n is large.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from moestat.fit.certificate import free_coordinates
+from moestat.fit.moments import Problem
+from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, expected_blocks
+from moestat.models import gates
+from moestat.models.regression import Model
+
+SMOOTHING = 0.001
+"""Half width of the blend that replaces the ReLU's kink in H, as in the last rung of the fit."""
+
+
+def sandwich_line(
+    model: Model, theta: np.ndarray, x_points: np.ndarray, target: np.ndarray, noise_variance: float, *, box: float
+) -> FisherLine:
+    """Return the expected losses, at n = 1, of least squares beside one population minimiser.
+
+    Parameters
+    ----------
+    model : Model
+        The model that is fitted.
+    theta : array (N, P)
+        The population minimiser.
+    x_points : array (m, d)
+        Points that stand for the distribution of X; best those on which ``theta`` is the minimiser.
+    target : array (m,)
+        The true function there.
+    noise_variance : float
+        v > 0.
+    box : float
+        Coordinates on it, with the gradient pushing outwards, do not move.
+
+    Returns
+    -------
+    FisherLine
+        ``"rmse"`` is left out: the distance to the truth does not vanish; ``"rmse_pseudo"`` is the root of the expected
+        squared distance between the fitted function and that of ``theta``. Rank and nullity are those of H.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer points than coordinates.
+    """
+    m = x_points.shape[0]
+    if m < theta.size:
+        raise ValueError(f"{m} points cannot show the curvature in {theta.size} coordinates")
+    smooth = SMOOTHING if model.expert == "relu" else 0.0
+    curvature, spread, tangents = (np.zeros((theta.size, theta.size)) for _ in range(3))
+    gradient = np.zeros(theta.size)
+    for first in range(0, m, CHUNK):
+        x, y = x_points[first : first + CHUNK], target[first : first + CHUNK]
+        _, slope, hessian = Problem(model, len(theta), x[None], y[None], "double").hessian(theta[None], smooth, 1.0)
+        gradient += slope[0] * len(x)
+        curvature += hessian[0] * len(x)
+        jacobian, residual = _jacobian(model, theta, x, y, smooth)
+        tangents += jacobian @ jacobian.T
+        spread += (jacobian * (noise_variance + residual**2)) @ jacobian.T
+    free = free_coordinates(theta.reshape(1, -1), gradient[None] / m, box)[0]
+    free &= np.abs(theta.ravel()) < box * (1 - 1e-12)
+    h, s, j = (a[np.ix_(free, free)] / m for a in (0.5 * (curvature + curvature.T), spread, tangents))
+    values, vectors = np.linalg.eigh(h)
+    kept = np.abs(values) > TOLERANCE * np.abs(values).max()
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    covariance = np.zeros((theta.size, theta.size))
+    covariance[np.ix_(free, free)] = inverse @ s @ inverse
+    expected = expected_blocks(model, covariance, len(theta))
+    l3 = sum(expected.values())
+    rank = int(kept.sum())
+    dropped = np.max(np.abs(values[~kept]), initial=0.0)
+    smallest = float(np.min(values[kept], initial=np.inf))
+    return FisherLine(
+        at_one={
+            "L1": l3,
+            "L3": l3,
+            "matched_sum": l3,
+            "rmse_pseudo": float(np.sqrt(np.trace(covariance[np.ix_(free, free)] @ j))),
+            **expected,
+        },
+        rank=rank,
+        nullity=theta.size - rank,
+        gap=abs(smallest) / dropped if dropped > 0 else np.inf,
+        smallest=smallest / float(values[-1]),
+    )
+
+
+def _jacobian(
+    model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray, smooth: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivatives of f (N P, rows), atoms in turn, and the residuals f - y (rows,)."""
+    f, (g, *turns), (phi, slope), q, e = model._forward(theta, x, smooth, 1)
+    u, v = gates.output_slopes(model.gate, g, phi, f, *turns), g * slope
+    parts = [np.concatenate([u[i] * q, v[i] * e]) for i in range(len(theta))]
+    return np.concatenate(parts), f - y

@@ -1,0 +1,219 @@
+"""The global search: lower than many local fits, the same in any order, and honest about its record."""
+
+import numpy as np
+import pytest
+
+from moestat.experiment import Cell
+from moestat.fit import search_starts
+from moestat.fit.global_search import Budget, global_search
+from moestat.fit.newton import least_squares
+from moestat.models import truths
+from moestat.models.regression import Model
+from moestat.papers.sigmoid_attention import regression, regression_targets
+from moestat.status import Status
+
+SMALL = Budget(near=9, random=4, inserted=4, screened=64, rounds=1, replaced=4, heats=((10, 0.7),), agree=3)
+
+
+def stream(seed, purpose):
+    return np.random.default_rng([seed, *purpose.encode()])
+
+
+def problem(model, n_true, n, *, noise=0.01, seed=0):
+    truth = 2 * truths.ground_truth(model, n_true, "dense", np.random.default_rng(seed))
+    return truth, *truths.sample(model, truth, n, noise, np.random.default_rng(seed + 100))
+
+
+def search(model, truth, x, y, budget=SMALL, seed=0, **options):
+    near = truths.split(model, truth, len(truth) + 1)
+    return global_search(
+        model,
+        x,
+        y,
+        local=near[None] + 0.05 * np.random.default_rng(seed).standard_normal((1, *near.shape)),
+        known=np.stack([truths.split(model, truth[order], len(truth) + 1) for order in ([0, 1], [1, 0])]),
+        smaller=truth[None],
+        stream=lambda purpose: stream(seed, purpose),
+        budget=budget,
+        **options,
+    )
+
+
+def excess_over_24_others(gate, expert, seed):
+    """By how many noise variances the search ends above the best of 24 independent local fits."""
+    model = Model(gate, "full", expert, 2)
+    truth, x, y = problem(model, 2, 300, seed=seed)
+    result = search(model, truth, x, y, Budget().times(3), seed=seed)
+    rng = np.random.default_rng(999 + seed)
+    splits = np.stack([truths.split(model, truth[order], 3) for order in ([0, 1], [1, 0])])
+    radius = rng.choice([0.05, 0.5], 12)[:, None, None]
+    near = splits[rng.integers(2, size=12)] + radius * rng.standard_normal((12, 3, 9))
+    far = np.stack([truths.ground_truth(model, 3, "dense", rng) for _ in range(12)])
+    others = least_squares(model, x[None], y[None], np.concatenate([near, far])[None], box=5.0)
+    return 2 * len(x) * (float(result.fit.loss[0]) - float(others.loss[0])) / 0.01
+
+
+def test_the_search_is_at_least_as_low_as_24_independent_local_fits():
+    assert excess_over_24_others("softmax", "linear", 1) <= 0.05
+
+
+@pytest.mark.slow
+def test_the_search_is_seldom_above_24_independent_local_fits():
+    """In at least ten of twelve data sets it is not, and in none by more than v log n."""
+    combinations = (("softmax", "linear"), ("sigmoid", "relu"), ("sigmoid", "gelu"))
+    above = np.array([excess_over_24_others(*one, seed) for one in combinations for seed in range(4)])
+    assert np.sum(above > 0.05) <= 2, above
+    assert np.max(above) <= np.log(300), above
+
+
+def test_the_record_agrees_with_the_end_points():
+    model = Model("softmax", "full", "linear", 2)
+    truth, x, y = problem(model, 2, 300, seed=3)
+    result = search(model, truth, x, y)
+    # the losses, once more from the parameters
+    again = 0.5 * np.mean((np.stack([model.predict(end, x) for end in result.ends]) - y) ** 2, axis=1)
+    np.testing.assert_allclose(result.loss, again, rtol=1e-10)
+    winner = int(np.argmin(again))
+    assert result.fit.loss[0] == result.loss[winner]
+    np.testing.assert_array_equal(result.fit.theta[0], result.ends[winner])
+    assert result.kind == result.end_kind[winner]
+    assert result.gain == pytest.approx(2 * len(x) * (again[result.end_kind == "local"].min() - again.min()), abs=1e-9)
+    close = np.abs(again - again.min()) <= 0.05 * again.min() / len(x)
+    assert result.found == np.sum(close & (result.end_kind != "replace"))
+    assert 1 <= result.distinct <= len(result.loss)
+    counts = {kind: len(losses) for kind, losses in result.start_losses.items()}
+    assert counts["local"] == 1 and counts["near"] == 9 and counts["random"] == 4 and counts["insert"] == 4
+    assert set(result.end_kind) <= set(search_starts.KINDS)
+    assert result.fit.status[0] == Status.CONVERGED
+    assert np.all(np.abs(result.ends) <= 5.0)
+
+
+def test_it_stops_when_the_best_was_found_often_enough_and_a_round_did_not_lower_it():
+    model = Model("sigmoid", "full", "gelu", 1)
+    truth = np.array([[0.5, 1.0, -1.0, 1.0, 0.2], [-0.5, -2.0, 1.0, -1.5, 0.5]])
+    x, y = truths.sample(model, truth, 400, 1e-4, np.random.default_rng(0))
+    options = {
+        "local": truth[None],
+        "known": truth[None],
+        "stream": lambda purpose: stream(0, purpose),
+        "max_iterations": 200,
+    }
+    heats = ((30, 0.8),)
+    easy = global_search(model, x, y, budget=Budget(rounds=5, agree=2, heats=heats), **options)
+    assert easy.agreed and easy.found >= 2
+    assert len(easy.start_losses["replace"]) == 8  # one round of the five
+    hard = global_search(model, x, y, budget=Budget(rounds=2, agree=99, heats=heats), **options)
+    assert not hard.agreed
+    assert len(hard.start_losses["replace"]) == 16
+    assert hard.fit.loss[0] <= easy.fit.loss[0]
+
+
+def test_a_larger_budget_begins_with_the_same_starts():
+    model = Model("softmax", "full", "relu", 2)
+    known = truths.ground_truth(model, 3, "dense", np.random.default_rng(0))[None]
+    drawn = {
+        count: (
+            search_starts.near(known, count, lambda p: stream(1, p), box=5.0).theta,
+            search_starts.random(model, 3, count, lambda p: stream(1, p), box=5.0).theta,
+        )
+        for count in (2, 5)
+    }
+    for few, many in zip(drawn[2], drawn[5], strict=True):
+        np.testing.assert_array_equal(few, many[:2])
+        assert len(np.unique(many[:, 0, 0])) == 5
+
+
+def test_results_do_not_depend_on_what_else_is_computed():
+    """Two data sets, searched in either order and again: the same to the last bit."""
+    model = Model("sigmoid", "full", "linear", 2)
+    data = [problem(model, 2, 200, seed=seed) for seed in (5, 6)]
+    first = [search(model, *one, seed=k) for k, one in enumerate(data)]
+    second = [search(model, *data[k], seed=k) for k in (1, 0)][::-1]
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a.ends, b.ends)
+        np.testing.assert_array_equal(a.loss, b.loss)
+        assert a.kind == b.kind
+
+
+def test_populations_are_searched_by_the_same_code():
+    """Noise-free responses of a truth that the model contains: the search ends at zero, several times."""
+    model = Model("sigmoid", "full", "gelu", 1)
+    truth = np.array([[0.5, 1.0, -1.0, 1.0, 0.2], [-0.5, -2.0, 1.0, -1.5, 0.5]])
+    x = np.linspace(-1, 1, 512)[:, None]
+    away = truth + np.random.default_rng(0).standard_normal(truth.shape)
+    result = global_search(
+        model,
+        x,
+        model.predict(truth, x),
+        local=away[None],
+        known=away[None],
+        stream=lambda purpose: stream(0, purpose),
+        budget=Budget(near=8, random=4, inserted=4, agree=3, heats=((40, 0.8),)),
+        max_iterations=300,
+    )
+    assert np.sqrt(2 * result.fit.loss[0]) < 1e-6
+    assert result.agreed
+
+
+def test_wrong_arguments_are_named():
+    model = Model("sigmoid", "full", "gelu", 1)
+    x, y, theta = np.zeros((4, 1)), np.zeros(4), np.zeros((1, 2, 5))
+    options = {"stream": lambda purpose: stream(0, purpose)}
+    with pytest.raises(ValueError, match="local and known"):
+        global_search(model, x, y, local=theta[0], known=theta, **options)
+    with pytest.raises(ValueError, match="smaller has shape"):
+        global_search(model, x, y, local=theta, known=theta, smaller=theta, **options)
+    with pytest.raises(ValueError, match="near"):
+        Budget(near=-1)
+    with pytest.raises(ValueError, match="heats"):
+        Budget(heats=((0, 0.5),))
+    with pytest.raises(ValueError, match="agree"):
+        Budget(agree=0)
+
+
+def paper_cell(gate, expert, n, replicates, **settings):
+    """The paper's problem and the study's own draws: d = 8, N* = 8, N = 9."""
+    chosen = regression.Settings(
+        n=n, truth_gate="softmax", fitted_gate=gate, expert=expert, search="global", pseudo_search="starts", **settings
+    ).model_dump()
+    cell = Cell("moestat.papers.sigmoid_attention.regression", 20260101, "arm", {"n": n}, chosen)
+    return regression.run(cell, replicates)
+
+
+@pytest.mark.slow
+def test_the_papers_problem_is_searched_below_31_noise_variances_of_the_local_fit():
+    """Softmax gate, linear experts, n = 10,000, replicate 0: many other searches ended at 0.004628 to 0.004631."""
+    ds = paper_cell("softmax", "linear", 10_000, [0])
+    assert float(ds["search_local_loss"][0]) == pytest.approx(0.0046468, rel=1e-4)
+    assert float(ds["train_loss"][0]) <= 0.004631
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("expert", ["linear", "relu"])
+@pytest.mark.parametrize("n", [1000])
+def test_a_dearer_independent_search_seldom_finds_more(gate, expert, n, tmp_path_factory, monkeypatch):
+    """Other seeds and ten times the starts lower the residual sum of squares by v log n or less, but for one replicate.
+
+    The share that is aimed at is 5 %; two replicates of each of four cells can only show that it is not far larger.
+    """
+    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+    replicates = [0, 1]
+    ds = paper_cell(gate, expert, n, replicates)
+    settings = regression.Settings(n=n, truth_gate="softmax", fitted_gate=gate, expert=expert)
+    target = regression_targets.target_of(settings.problem, 20260101)
+    cell = Cell("moestat.papers.sigmoid_attention.regression", 20260101, "arm", {"n": n}, settings.model_dump())
+    x, y = regression._draw(cell, settings, settings.problem, target, replicates)
+    lower = []
+    for k in range(len(replicates)):
+        dear = global_search(
+            settings.problem.fitted,
+            x[k],
+            y[k],
+            local=target.minimisers[:1],
+            known=target.minimisers,
+            stream=lambda purpose, k=k: stream(4711 + k, purpose),
+            budget=Budget().times(10),
+        )
+        lower.append(2 * n * (float(ds["train_loss"][k]) - float(dear.fit.loss[0])) / 0.01)
+    assert np.sum(np.array(lower) > np.log(n)) <= 1, f"{gate}, {expert}: lower by {np.round(lower, 1)} noise variances"
