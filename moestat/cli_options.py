@@ -56,6 +56,17 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"{message}{'' if message.endswith('?') else '.'} See: {self.prog} --help")
 
 
+class _Version(argparse.Action):
+    """Print the version and what computes least squares here, and leave."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from moestat import __version__
+        from moestat.fit import kernel
+
+        print(f"moestat {__version__}; least squares by {kernel.describe()}")
+        parser.exit()
+
+
 def parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of a subcommand."""
     about = {
@@ -106,6 +117,8 @@ def parser(command: str) -> argparse.ArgumentParser:
         where.add_argument(
             "--device", choices=("auto", "cpu", "cuda"), default="auto", help="what computes (default: auto)"
         )
+    if command == "run":
+        parser.add_argument("--version", action=_Version, nargs=0, help="say which version, and which code computes")
     old: argparse._ArgumentGroup = parser.add_argument_group("results that are there already")
     if command == "run":
         where.add_argument("--jobs", type=_count(1), metavar="J", help="processes (default: one per processor)")

@@ -344,3 +344,8 @@ def test_a_neural_study_without_torch_is_refused_before_anything_is_computed(tmp
     with pytest.raises(InputError, match=r'the study task_routing needs PyTorch; install it: pip install "moestat\['):
         moestat.run("task_routing", out=tmp_path, jobs=1, quiet=True)
     assert not list(tmp_path.rglob("*.shard"))
+
+
+def test_the_version_says_which_code_computes():
+    _, shown, _ = outside("--version", MOESTAT_KERNEL="numpy")
+    assert re.fullmatch(r"moestat \d+\.\d+\.\d+; least squares by numpy .*\n", shown), shown
