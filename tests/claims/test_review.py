@@ -23,7 +23,6 @@ TWINS = {
     ),
 }
 NO_KEY = {
-    "competition_gaps": "squared-continuous squared-variance squared-sign squared-mean",
     "regression_rate": (
         "root-sparse-relu-d1 root-sparse-relu-d2 root-sparse-relu-d8 root-sparse-linear-d1 root-sparse-linear-d2 "
         "root-sparse-linear-d8 root-dense-relu-d1 root-dense-relu-d2 root-dense-relu-d8 root-dense-linear-d1 "
@@ -35,13 +34,6 @@ NO_KEY = {
         "fisher-sparse-relu-quick fisher-sparse-relu-paper fisher-sparse-gelu-quick fisher-sparse-gelu-paper "
         "fisher-sparse-linear-quick fisher-sparse-linear-paper fisher-sparse-square-quick "
         "fisher-sparse-square-paper"
-    ),
-    "softmax_gaussian": (
-        "D1-exact-near D1-exact-random D1-exact-grid D2-three-near D2-three-random D2-three-grid D2-four-near "
-        "D2-four-random hellinger-exact hellinger-three-near hellinger-three-random hellinger-four-near "
-        "hellinger-four-random exact-b exact-a exact-beta exact-v three-exact-a three-exact-beta three-exact-v "
-        "three-over-b three-over-beta three-over-a three-over-v three-slower published-exact published-three "
-        "D1-published D2-published"
     ),
 }
 NOTHING = {
