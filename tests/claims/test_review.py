@@ -20,18 +20,8 @@ TWINS = {
         "table-40-router-comparable table-40-load-balance-comparable table-40-router-higher"
     ),
 }
-NO_KEY = {
-    "competition_gaps": "squared-continuous squared-variance squared-sign squared-mean",
-    "softmax_gaussian": (
-        "D1-exact-near D1-exact-random D1-exact-grid D2-three-near D2-three-random D2-three-grid D2-four-near "
-        "D2-four-random hellinger-exact hellinger-three-near hellinger-three-random hellinger-four-near "
-        "hellinger-four-random exact-b exact-a exact-beta exact-v three-exact-a three-exact-beta three-exact-v "
-        "three-over-b three-over-beta three-over-a three-over-v three-slower published-exact published-three "
-        "D1-published D2-published"
-    ),
-}
-NOTHING = {
-}
+NO_KEY: dict[str, str] = {}
+NOTHING = {}
 KNOWN = {"leans on a neighbour": LEANING, "is also that of": TWINS, "names no paper": NO_KEY, "does not fall": NOTHING}
 
 

@@ -11,7 +11,7 @@ from scipy import optimize
 from moestat import rates
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.selection import NoAnswerError, variable
-from moestat.rates import Estimate
+from moestat.rates import Cases, Estimate, replicate_slopes
 from moestat.runner.results import NOT_COMPUTED
 from moestat.study.spec import Claim
 
@@ -47,7 +47,8 @@ def counterexample(ds: xr.Dataset, claim: Claim, *, holds: str = "holds") -> Est
     """Return whether a statement about every truth is refuted in ``claim.arm``: 1 if so, 0 if not.
 
     One run with ``claim.variable`` = 1, a counterexample that is certain, refutes it. Where there is none, a run
-    without ``holds``, in which the statement fails as far as can be seen, keeps it from being supported.
+    without ``holds``, in which the statement fails as far as can be seen, keeps it from being supported. Each run is a
+    case, and a draw of its own.
 
     Raises
     ------
@@ -62,7 +63,36 @@ def counterexample(ds: xr.Dataset, claim: Claim, *, holds: str = "holds") -> Est
     doubtful = int(np.sum(fine == 0))
     note = f"{int(certain.sum())} certain counterexamples and {doubtful} probable ones in {certain.size} runs"
     reasons = (f"{doubtful} probable counterexamples are not certain.",) if doubtful and not value else ()
-    return Estimate(value, value, value, note, reasons)
+    without = certain.size - int(certain.sum())
+    return Estimate(value, value, value, note, reasons, cases=Cases(certain.size, without, certain.size, without))
+
+
+def least_exponent(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Return the least of the slopes of ``claim.variable`` over ``claim.over`` in the replicates of ``claim.arm``.
+
+    For a bound that is to hold along every direction, the rule being ``at_least``: a replicate is a direction, and a
+    case. One that is below refutes it, and directions with one and the same slope are no obstacle.
+
+    Raises
+    ------
+    NoAnswerError
+        If the rule is not ``at_least``, or no replicate has a slope.
+    """
+    if claim.at_least is None:
+        raise NoAnswerError("A bound along every direction takes the rule at_least.")
+    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose(claim.over, "replicate")
+    values = array.values.astype(float)
+    logs = np.log(np.where(values > 0, values, np.nan))
+    slopes = replicate_slopes(np.log(array[claim.over].values.astype(float)), logs)
+    known = slopes[np.isfinite(slopes)]
+    if not known.size:
+        raise NoAnswerError(f"{claim.variable} has no slope over {claim.over}.")
+    inside = int(np.sum(known >= claim.at_least))
+    least = float(known.min())
+    note = f"exponents from {least:.3g} to {known.max():.3g} in {known.size} directions"
+    subject = f"The least exponent of {claim.variable} over {claim.over}"
+    cases = Cases(known.size, inside, known.size, inside)
+    return Estimate(least, least, least, note, subject=subject, exact=True, cases=cases)
 
 
 def sharp(

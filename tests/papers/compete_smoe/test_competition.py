@@ -1,6 +1,3 @@
-import tomllib
-from pathlib import Path
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -10,11 +7,14 @@ from moestat.claims.selection import NoAnswerError
 from moestat.experiment import Cell
 from moestat.papers.compete_smoe import competition_bound, competition_gaps, competition_mle
 from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
-from moestat.papers.compete_smoe.rules import counterexample, share, sharp, tail_exponent
+from moestat.papers.compete_smoe.rules import counterexample, least_exponent, share, sharp, tail_exponent
+from moestat.rates import Cases
 from moestat.status import Status
-from moestat.study.spec import Study
+from moestat.study import load
 
-STUDIES = Path(__file__).parents[3] / "studies"
+
+def claim_of(study, name):
+    return next(c for c in load.read(study).study.claims if c.id == name)
 
 
 def mle_cell(**settings):
@@ -89,8 +89,7 @@ def test_a_copied_expert_costs_nothing_in_d(design):
 
 
 def test_share_of_failed_fits():
-    text = (STUDIES / "competition_mle.toml").read_text()
-    claim = next(c for c in Study(**tomllib.loads(text)).claims if c.id == "failed-fits")
+    claim = claim_of("competition_mle", "failed-fits")
     failed = np.zeros((2, 2, 25))
     failed[1, 0, :2] = 1.0
     dims = ("arm", "n", "replicate")
@@ -130,8 +129,7 @@ def test_the_inequality_holds_exactly_where_every_expert_wins():
 
 
 def test_one_certain_counterexample_refutes_and_a_probable_one_forbids_support():
-    text = (STUDIES / "competition_bound.toml").read_text()
-    claim = next(c for c in Study(**tomllib.loads(text)).claims if c.id == "bound-affine-2")
+    claim = claim_of("competition_bound", "bound-affine-2")
     dims, arms = ("arm", "replicate"), {"arm": ["affine-2"]}
 
     def judged(certain, holds):
@@ -141,17 +139,35 @@ def test_one_certain_counterexample_refutes_and_a_probable_one_forbids_support()
 
     refuted = judged([0.0, 1.0, 0.0], [True, False, True])
     assert (refuted.value, refuted.low, refuted.high, refuted.reasons) == (1, 1, 1, ())
+    assert refuted.cases == Cases(count=3, inside=2, draws=3, inside_draws=2)
     assert judged([0.0, 0.0], [True, True]).reasons == () and judged([0.0, 0.0], [True, True]).value == 0
+    assert judged([0.0, 0.0], [True, True]).cases == Cases(count=2, inside=2, draws=2, inside_draws=2)
     assert judged([0.0, 0.0], [True, False]).reasons
     with pytest.raises(NoAnswerError):
         judged([np.nan], [True])
+
+
+def test_a_bound_along_every_direction_is_refuted_by_one():
+    claim, lengths = claim_of("competition_bound", "mean-change-continuous"), np.array([0.1, 0.03, 0.01, 0.003])
+
+    def judged(*exponents):
+        values = np.stack([2 * lengths**e for e in exponents], axis=-1)[None]
+        coords = {"arm": ["continuous"], "length": lengths}
+        return least_exponent(xr.Dataset({"largest": (("arm", "length", "replicate"), values)}, coords=coords), claim)
+
+    alike = judged(1.0, 1.0, 1.0)
+    assert alike.value == pytest.approx(1) and alike.cases == Cases(3, 3, 3, 3)
+    one = judged(1.0, 0.0, 1.2)
+    assert one.value == pytest.approx(0, abs=1e-12) and one.cases == Cases(3, 2, 3, 2)
+    with pytest.raises(NoAnswerError, match="at_least"):
+        least_exponent(xr.Dataset(), claim_of("competition_bound", "bound-linear-1"))
 
 
 @pytest.mark.parametrize(
     "name", ["competition_mle", "competition_over_specified", "competition_gaps", "competition_bound"]
 )
 def test_claims_speak_of_variables_that_the_experiments_return(name):
-    study = Study(**tomllib.loads((STUDIES / f"{name}.toml").read_text()))
+    study = load.read(name).study
     if name == "competition_gaps":
         ds = gaps("sign", [0])
     elif name == "competition_bound":
@@ -161,10 +177,6 @@ def test_claims_speak_of_variables_that_the_experiments_return(name):
     panels = [p.variable for f in study.figures for p in f.panels]
     for variable in {c.variable for c in study.claims} | {r.loss for r in study.rates} | {*panels, *study.summaries}:
         assert variable in ds
-
-
-def claim_of(study, name):
-    return next(c for c in Study(**tomllib.loads((STUDIES / f"{study}.toml").read_text())).claims if c.id == name)
 
 
 def test_a_rate_is_sharp_only_where_its_interval_holds_the_exponent():
@@ -200,7 +212,7 @@ def test_the_tail_exponent_is_that_of_a_known_tail():
 
 @pytest.mark.parametrize("name", ["competition_families", "competition_tail"])
 def test_families_speak_of_variables_that_the_experiment_returns(name):
-    study = Study(**tomllib.loads((STUDIES / f"{name}.toml").read_text()))
+    study = load.read(name).study
     ds = competition_mle.run(mle_cell(n=60, design="tanh", active=4, smallest_variance=0.002), [0], device="cpu")
     panels = [p.variable for f in study.figures for p in f.panels]
     for variable in {c.variable for c in study.claims} | {r.loss for r in study.rates} | {*panels, *study.summaries}:
