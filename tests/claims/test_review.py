@@ -8,20 +8,8 @@ from moestat.study.spec import Study
 LEANING = {
     "attention_is_moe": "softmax biases",
     "non_identifiability": "unique-gelu-null thm1-relu-b",
-    "task_split": "routing-new-facts",
 }
-TWINS = {
-    "task_construction": "moe-mass dense-mass",
-    "task_construction_gaps": "printed-moe printed-dense repaired-moe repaired-dense",
-    "task_routing": (
-        "favourite clearer-than-ce clearer-than-balance ce-diffuse balance-diffuse balance-uniform favourite-20x7 "
-        "clearer-than-ce-20x7 clearer-than-balance-20x7 ce-diffuse-20x7 balance-diffuse-20x7 balance-uniform-20x7 "
-        "table-10-router-comparable table-10-load-balance-comparable table-10-router-higher "
-        "table-20-router-comparable table-20-load-balance-comparable table-20-router-higher "
-        "table-30-router-comparable table-30-load-balance-comparable table-30-router-higher "
-        "table-40-router-comparable table-40-load-balance-comparable table-40-router-higher"
-    ),
-}
+TWINS: dict[str, str] = {}
 NO_KEY = {
     "competition_gaps": "squared-continuous squared-variance squared-sign squared-mean",
     "regression_rate": (
