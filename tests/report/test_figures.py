@@ -265,7 +265,7 @@ def test_lines_over_text_and_truth_values():
     assert np.all(np.round((first.get_xdata() + second.get_xdata()) / 2, 6) == [0, 1, 2])
     ends = np.array([s[:, 1] for part in canvas.axes[0].collections for s in part.get_segments()])
     assert (ends.min(), ends.max()) == pytest.approx((means.min(), means.max()))
-    assert "Marks: means" in captions.caption(ds, figures.study_for(ds), "quick", made, [facts])
+    assert "Marks: means" in captions.caption(Evidence(ds, figures.study_for(ds), "quick"), made, [facts])
 
 
 def test_heat_maps_share_their_scale_and_hatch_what_is_missing():

@@ -60,7 +60,8 @@ def test_parts_that_are_merged_by_collect(tmp_path, expected):
     study = write_study(tmp_path, replicates=6, block=1)
     for part in (3, 1, 2):
         code, _, err = inside(study, "--out", tmp_path, "--part", f"{part}/3", "--jobs", 1, "--no-report")
-        assert code == 0 and not (tmp_path / "study/quick/results.nc").exists()
+        assert code == 0, err
+        assert not (tmp_path / "study/quick/results.nc").exists()
         if part == 1:
             assert "8 of 24 replicates are still missing" in err
     assert "collect with: python -m moestat.study collect" in err
