@@ -110,6 +110,7 @@ def test_without_a_choice_it_agrees_with_scipy():
     assert fit.log_likelihood[0] == pytest.approx(reference, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 4])
 def test_no_worse_than_a_brute_force_of_scipy_runs(seed):
     model, truth, x, y, starts, rng = line(1, 3, 120, seed)
@@ -169,9 +170,9 @@ def test_local_search_finds_a_jump_that_a_grid_finds():
 
 
 def test_replicates_do_not_know_of_each_other():
-    model, truth, x, y, starts = problem("mean", 2600, replicates=3)
+    model, truth, x, y, starts = problem("mean", 2600, replicates=2)
     together = maximum_likelihood(model, x, y, starts, truth=truth, coarsest=800, **BOX)
-    for b in range(3):
+    for b in range(2):
         one = slice(b, b + 1)
         alone = maximum_likelihood(model, x[one], y[one], starts[one], truth=truth, coarsest=800, **BOX)
         for name in ("theta", "log_likelihood", "gain", "gradient", "iterations", "start", "start_log_likelihood"):

@@ -53,6 +53,7 @@ def excess_over_24_others(gate, expert, seed):
     return 2 * len(x) * (float(result.fit.loss[0]) - float(others.loss[0])) / 0.01
 
 
+@pytest.mark.slow
 def test_the_search_is_at_least_as_low_as_24_independent_local_fits():
     assert excess_over_24_others("softmax", "linear", 1) <= 0.05
 
