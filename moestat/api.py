@@ -122,10 +122,10 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     if path.is_dir() and (path / results.NAME).is_file():
         return results.read(path / results.NAME)
     file, root = studies.find(study), Path(out).expanduser()
-    found = root / file.stem / preset / results.NAME
-    if not found.is_file():
+    file_of_results = root / file.stem / preset / results.NAME
+    if not file_of_results.is_file():
         studies.need_preset(studies.read(file), preset)
-    return results.read(found, made_by=Request(study=str(study), preset=preset, out=root).command())
+    return results.read(file_of_results, made_by=Request(study=str(study), preset=preset, out=root).command())
 
 
 def write_report(result: Result, provenance: Mapping[str, Any]) -> Report:

@@ -107,16 +107,16 @@ def _run(arguments: argparse.Namespace) -> int:
 def _dry_run(request: Any) -> int:
     from moestat.runner.run import folder_of, make_plan
 
-    made = make_plan(request)
-    study = made.study_file.study
-    print(f"{study.title}\n{made.study_file.shown}, preset {made.preset_name}: {made.preset.about}".rstrip(": "))
-    grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in made.axes.items())
-    print(f"experiment {made.module_name}, seed {made.seed}; grid: {grid or 'one point'}")
-    print(f"{len(made.arms)} arms: {', '.join(arm.name for arm in made.arms)}")
-    print(f"{len(made.by_digest)} cells x {made.replicates} replicates in blocks of {made.block}")
-    if made.preset.expected:
-        print(f"expected: {made.preset.expected}")
-    print(f"results would go to {folder_of(request, made.study_file.name)}; nothing was written")
+    plan = make_plan(request)
+    study = plan.study_file.study
+    print(f"{study.title}\n{plan.study_file.shown}, preset {plan.preset_name}: {plan.preset.about}".rstrip(": "))
+    grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in plan.axes.items())
+    print(f"experiment {plan.module_name}, seed {plan.seed}; grid: {grid or 'one point'}")
+    print(f"{len(plan.arms)} arms: {', '.join(arm.name for arm in plan.arms)}")
+    print(f"{len(plan.by_digest)} cells x {plan.replicates} replicates in blocks of {plan.block}")
+    if plan.preset.expected:
+        print(f"expected: {plan.preset.expected}")
+    print(f"results would go to {folder_of(request, plan.study_file.name)}; nothing was written")
     return 0
 
 
@@ -245,16 +245,16 @@ def _print_all_claims(out: Path, known: Mapping[str, Path], *presets: str) -> No
 def _status(arguments: argparse.Namespace) -> int:
     from moestat.runner import overview, store
 
-    request, made, root, scan, _ = overview.look(cli_options.request(arguments))
+    request, plan, root, scan, _ = overview.look(cli_options.request(arguments))
     if scan.stale and request.accept_stale:
         store.accept_stale(scan)
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
-    rows = overview.overview(made, scan)
-    columns = ["arm", *made.axes, "done", "missing", "failed", "stale", "how"]
-    table = Table(title=f"{made.study_file.name}/{request.preset} in {root}")
+    rows = overview.overview(plan, scan)
+    columns = ["arm", *plan.axes, "done", "missing", "failed", "stale", "how"]
+    table = Table(title=f"{plan.study_file.name}/{request.preset} in {root}")
     for column in columns:
         table.add_column(column, justify="left" if column in ("arm", "how") else "right")
     for row in rows:
@@ -271,7 +271,7 @@ def _status(arguments: argparse.Namespace) -> int:
         print(f"set aside a damaged shard: {line}")
     for line in overview.running(root):
         print(f"at work: {line}")
-    print(overview.advice(request, made, root, scan))
+    print(overview.advice(request, plan, root, scan))
     return 0
 
 
@@ -279,7 +279,7 @@ def _collect(arguments: argparse.Namespace) -> int:
     from moestat.runner import overview, store
     from moestat.runner.finish import Result, finish
 
-    request, made, root, scan, code = overview.look(cli_options.request(arguments))
+    request, plan, root, scan, code = overview.look(cli_options.request(arguments))
     if not root.is_dir():
         raise InputError(f"there is nothing to collect in {root}; run the study with: {request.command()}")
     for line in scan.quarantined:
@@ -287,7 +287,7 @@ def _collect(arguments: argparse.Namespace) -> int:
     if request.accept_stale:
         store.accept_stale(scan)
     store.refuse_stale(scan, root)
-    result = Result(request, made, root, scan.tally(), notes=[f"set aside: {q}" for q in scan.quarantined])
+    result = Result(request, plan, root, scan.tally(), notes=[f"set aside: {q}" for q in scan.quarantined])
     finish(result, scan, code, write_report)
     return _tell(result)
 
@@ -313,11 +313,11 @@ def _replay(arguments: argparse.Namespace) -> int:
     from moestat.runner import overview, replay
     from moestat.status import Status
 
-    request, made, _, scan, _ = overview.look(cli_options.request(arguments))
-    planned, replicate = replay.parse_place(made, arguments.place)
-    again = replay.replay(made, scan, request.out, planned, replicate, request.device)
+    request, plan, _, scan, _ = overview.look(cli_options.request(arguments))
+    planned, replicate = replay.parse_place(plan, arguments.place)
+    again = replay.replay(plan, scan, request.out, planned, replicate, request.device)
     status = Status(int(again.variables["status"].values[0]))
-    print(f"{planned.label}, replicate {replicate} (seed {made.seed}, cell {planned.digest[:12]})")
+    print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
     print(f"status: {status.name}. {status.sentence}")
     for name, variable in again.variables.items():
         if variable.values.size == 1 and name != "status":
@@ -333,8 +333,8 @@ def _replay(arguments: argparse.Namespace) -> int:
     elif again.equal:
         print("equal to the stored replicate, bit for bit")
     else:
-        told = "; ".join(f"{name} {text}" for name, text in again.differences.items())
-        raise UserError(f"the replicate is not equal to the stored one: {told}")
+        differences = "; ".join(f"{name} {text}" for name, text in again.differences.items())
+        raise UserError(f"the replicate is not equal to the stored one: {differences}")
     return 0
 
 

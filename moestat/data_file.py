@@ -27,14 +27,14 @@ def digest(path: str | Path) -> str:
     if not path.exists():
         raise DataFileError(f"{path}: there is no such file or folder")
     try:
-        found = sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
-        stats = [file.stat() for file in found]
-        parts = _digests(tuple(found), tuple((stat.st_size, stat.st_mtime_ns) for stat in stats))
+        files = sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
+        stats = [file.stat() for file in files]
+        parts = _digests(tuple(files), tuple((stat.st_size, stat.st_mtime_ns) for stat in stats))
     except OSError as error:
         raise DataFileError(f"{error.filename or path}: cannot be read ({error.strerror or error})") from None
     if not path.is_dir():
         return parts[0]
-    return hashlib.sha256("".join(f"{f.name} {d}\n" for f, d in zip(found, parts, strict=True)).encode()).hexdigest()
+    return hashlib.sha256("".join(f"{f.name} {d}\n" for f, d in zip(files, parts, strict=True)).encode()).hexdigest()
 
 
 @lru_cache(maxsize=8)
@@ -54,10 +54,10 @@ def check(path: str | Path, stated: str, setting: str = "file") -> None:
     DataFileError
         If it is not; the message names the setting.
     """
-    found = digest(path)
-    if found != stated:
+    present = digest(path)
+    if present != stated:
         raise DataFileError(
-            f"{path}: {setting}_sha256 is {stated!r}, but the checksum of the data is '{found}': they are other, "
+            f"{path}: {setting}_sha256 is {stated!r}, but the checksum of the data is '{present}': they are other, "
             "changed or truncated data"
         )
 

@@ -64,8 +64,8 @@ def fingerprint(module: str, names: Iterable[str], given: Iterable[Callable[...,
     """
     with _without_collection():
         graph = Graph(own=[module.partition(".")[0]])
-        found = [graph.root(module, name) for name in names]
-        if not any(found):
+        present = [graph.root(module, name) for name in names]
+        if not any(present):
             raise NoCodeError(f"{module} has none of the names {', '.join(names)}")
         return _version(graph, given)
 
@@ -95,8 +95,8 @@ def _version(graph: Graph, functions: Iterable[Callable[..., Any]]) -> dict[str,
     modules = graph.modules()
     libraries = {name: _major(name) for name in LIBRARIES if name in graph.libraries() | {"numpy", "scipy"}}
     libraries |= _others(graph)
-    told = [f"{name} {number}" for name, number in sorted(libraries.items())]
-    return {WHOLE: graph.digest(*told)[:32], **dict(sorted(modules.items())), **libraries}
+    releases = [f"{name} {number}" for name, number in sorted(libraries.items())]
+    return {WHOLE: graph.digest(*releases)[:32], **dict(sorted(modules.items())), **libraries}
 
 
 def modules_of(code: Mapping[str, str]) -> list[str]:

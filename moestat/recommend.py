@@ -300,9 +300,9 @@ def study_figure(ds: xr.Dataset, figure: object, *, variable: str = "last_accura
     for ax in panels.flat[len(arms) :]:
         ax.remove()
     for ax, arm in zip(panels.flat, arms, strict=False):
-        found = of_study(ds, arm, variable=variable, clusters=clusters)
-        found.draw(ax)
-        ax.set_title(f"{label(ds, arm)}: {found.text}")
+        recommendation = of_study(ds, arm, variable=variable, clusters=clusters)
+        recommendation.draw(ax)
+        ax.set_title(f"{label(ds, arm)}: {recommendation.text}")
     _legend(canvas)
     return canvas
 
@@ -341,10 +341,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--figure", metavar="FILE", help="write the figure to FILE (png, svg or pdf)")
     options = vars(parser.parse_args(arguments))
     file = options.pop("figure")
-    found = expert_count_range(**options)
-    print(found)
+    recommendation = expert_count_range(**options)
+    print(recommendation)
     if file is not None:
-        found.figure().savefig(file, dpi=150)
+        recommendation.figure().savefig(file, dpi=150)
 
 
 if __name__ == "__main__":

@@ -8,16 +8,16 @@ from moestat.errors import InputError
 from moestat.runner.plan import Plan
 
 
-def resolve_device(asked: str, made: Plan) -> str:
+def resolve_device(asked: str, plan: Plan) -> str:
     """Return the device to compute on: ``auto`` takes a GPU only for an experiment whose ``DEVICES`` name it."""
     from moestat.arrays import DeviceError
     from moestat.arrays import resolve_device as resolve
 
-    able = getattr(made.experiment, "DEVICES", None)
+    able = getattr(plan.experiment, "DEVICES", None)
     if asked == "auto" and "cuda" not in (able or ()):
         return "cpu"
     if able is not None and asked not in ("auto", *able):
-        raise InputError(f"--device is {asked}; experiment {made.module_name} computes on {', '.join(able)}")
+        raise InputError(f"--device is {asked}; experiment {plan.module_name} computes on {', '.join(able)}")
     try:
         return resolve(asked)
     except (DeviceError, ValueError) as error:

@@ -40,33 +40,33 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
     """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
     from moestat.runner import collect, results
 
-    request, made, root = result.request, result.plan, result.folder
+    request, plan, root = result.request, result.plan, result.folder
     dataset, remarks = collect.collect(scan)
     result.notes.extend(remarks)
-    provenance = describe(request, made, scan, code, result)
+    provenance = describe(request, plan, scan, code, result)
     dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
     dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}
     extra: dict[str, Any] = {"results_sha256": results.write(root, dataset)}
     extra |= {"state": "collected", "notes": result.notes, "tally": result.tally, "updated": provenance["date"]}
-    manifest.write(root, manifest.describe(root, request, made, scan, code, extra))
+    manifest.write(root, manifest.describe(root, request, plan, scan, code, extra))
     result.dataset = dataset
     if request.report and report is not None:
         result.report = report(result, provenance)
 
 
-def describe(request: Request, made: Plan, scan: store.Scan, code: Mapping[str, str], result: Result) -> dict[str, Any]:
+def describe(request: Request, plan: Plan, scan: store.Scan, code: Mapping[str, str], result: Result) -> dict[str, Any]:
     """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
-    study = made.study_file.study
+    study = plan.study_file.study
     versions = manifest.versions()
     sealed = seal.read(result.folder)
     return {
         "title": study.title,
-        "study": made.study_file.name,
-        "preset": made.preset_name,
+        "study": plan.study_file.name,
+        "preset": plan.preset_name,
         "paper": study.paper,
         "source": study.source,
-        "experiment": made.module_name,
-        "seed": made.seed,
+        "experiment": plan.module_name,
+        "seed": plan.seed,
         "command": request.command(part=False),
         "set": [
             f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in request.settings.items()
@@ -77,7 +77,7 @@ def describe(request: Request, made: Plan, scan: store.Scan, code: Mapping[str, 
         "code": fingerprint.digest(code),
         "rules": sealed.digest if sealed is not None else "",
         "rules_sealed": sealed.date if sealed is not None else "",
-        "problem": [f"{key}={text}" for key, text in seal.problem(study, made.preset_name).items()],
+        "problem": [f"{key}={text}" for key, text in seal.problem(study, plan.preset_name).items()],
         **{f"count_{key}": value for key, value in result.tally.items()},
         "accepted_stale": list(scan.accepted),
         "notes": list(result.notes),

@@ -48,7 +48,7 @@ def describe(
                 "replicates": sum(scan.done(planned.digest)),
                 "failed": len(scan.failures(planned.digest)),
                 "seconds": round(sum(entry.seconds for entry in entries), 3),
-                "devices": sorted({str(entry.made["device"]) for entry in entries}),
+                "devices": sorted({str(entry.provenance["device"]) for entry in entries}),
                 "kernels": kernels(entries),
                 "shards": sorted(f"{entry.path.parent.name}/{entry.path.name}" for entry in entries),
             }
@@ -75,7 +75,7 @@ def describe(
 
 def kernels(entries: Iterable[Any]) -> list[str]:
     """Return which codes computed the least-squares fits of some shards; see :mod:`moestat.fit.kernel`."""
-    return sorted({str(entry.made["kernel"]) for entry in entries if entry.made.get("kernel")})
+    return sorted({str(entry.provenance["kernel"]) for entry in entries if entry.provenance.get("kernel")})
 
 
 def write(root: Path, content: Mapping[str, Any]) -> None:

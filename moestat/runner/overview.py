@@ -33,25 +33,25 @@ def look(request: Request) -> tuple[Request, Plan, Path, store.Scan, dict[str, s
 
     path = load.find(request.study)
     request = recorded(request, path.stem)
-    made = make_plan(request)
-    root = folder_of(request, made.study_file.name)
-    code = version_of(made)
-    return request, made, root, store.scan(root, made, code), code
+    plan = make_plan(request)
+    root = folder_of(request, plan.study_file.name)
+    code = version_of(plan)
+    return request, plan, root, store.scan(root, plan, code), code
 
 
-def overview(made: Plan, scan: store.Scan) -> list[dict[str, Any]]:
+def overview(plan: Plan, scan: store.Scan) -> list[dict[str, Any]]:
     """Return one row for each cell: arm, coordinates, and the number of replicates done, missing, failed, stale."""
     rows = []
-    for planned in made.cells:
+    for planned in plan.cells:
         done = sum(scan.done(planned.digest))
         failures = scan.failures(planned.digest)
-        stale = {r for entry in scan.stale.get(planned.digest, []) for r in entry.replicates if r < made.replicates}
+        stale = {r for entry in scan.stale.get(planned.digest, []) for r in entry.replicates if r < plan.replicates}
         rows.append(
             {
                 "arm": planned.cell.arm,
                 **planned.cell.coords,
                 "done": done,
-                "missing": made.replicates - done,
+                "missing": plan.replicates - done,
                 "failed": len(failures),
                 "stale": len(stale),
                 "how": ", ".join(_counted(failures)),
@@ -65,13 +65,13 @@ def _counted(failures: Mapping[int, int]) -> list[str]:
     return [f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)]
 
 
-def advice(request: Request, made: Plan, root: Path, scan: store.Scan) -> str:
+def advice(request: Request, plan: Plan, root: Path, scan: store.Scan) -> str:
     """Return what to do next, as a command."""
     tally = scan.tally()
     plain = replace(request, part=None)
     if scan.stale:
-        told = "; ".join(list(store.reasons(scan))[:3])
-        return f"Stale results ({told}): compute them again with: {plain.command()} --replace-stale"
+        changes = "; ".join(list(store.reasons(scan))[:3])
+        return f"Stale results ({changes}): compute them again with: {plain.command()} --replace-stale"
     if tally["missing"]:
         return f"Complete it with: {plain.command()}"
     if not (root / "results.nc").is_file():

@@ -258,8 +258,8 @@ class _Builder:
         try:
             settings = self.module.Settings.model_validate(merged).model_dump(mode="json")
         except ValidationError as error:
-            found = problems(error, self.module.Settings, merged)
-            raise InputError("\n".join(self._line(loc, what, origin, arm) for loc, what in found[:8])) from None
+            complaints = problems(error, self.module.Settings, merged)
+            raise InputError("\n".join(self._line(loc, what, origin, arm) for loc, what in complaints[:8])) from None
         except RecursionError:
             raise InputError(
                 f"{self.study_file.shown}: the settings of arm '{arm.name}' are nested too deeply"

@@ -154,9 +154,9 @@ def run(
             suspects = _suspects(waiting)
             say(f"a worker died ({error}); trying again what it computed: {_labels(suspects)}")
             for task in list(waiting.values()):
-                if (found := is_done(task)) is not None:
+                if (stored := is_done(task)) is not None:
                     del waiting[task.number]
-                    yield found
+                    yield stored
             for task in suspects:
                 if task.number in waiting:
                     del waiting[task.number]
@@ -184,8 +184,8 @@ def _suspects(waiting: Mapping[int, Task]) -> list[Task]:
         with contextlib.suppress(OSError):
             attempts[number] = len(task.marker.read_text().splitlines())
     most = max(attempts.values(), default=0)
-    found = [waiting[number] for number, count in attempts.items() if count == most]
-    return found or list(waiting.values())[:1]  # it died before the first line of a task: blame the first
+    suspects = [waiting[number] for number, count in attempts.items() if count == most]
+    return suspects or list(waiting.values())[:1]  # it died before the first line of a task: blame the first
 
 
 def _retry(pool: Pool, task: Task, say: Say) -> Iterator[Outcome]:

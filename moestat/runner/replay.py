@@ -39,7 +39,7 @@ class Replay:
         return not self.differences
 
 
-def parse_place(made: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
+def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
     """Understand ``ARM VALUE... REPLICATE``, one value (``1000`` or ``n=1000``) for each axis of the grid.
 
     Raises
@@ -47,12 +47,12 @@ def parse_place(made: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
     InputError
         It says which arms, values or replicates there are.
     """
-    axes = list(made.axes)
-    usage = f"the study needs: replay {made.study_file.name} ARM {' '.join(a.upper() for a in axes)} REPLICATE"
+    axes = list(plan.axes)
+    usage = f"the study needs: replay {plan.study_file.name} ARM {' '.join(a.upper() for a in axes)} REPLICATE"
     if len(words) != len(axes) + 2:
         raise InputError(f"{usage}; {len(words)} words were given")
     arm, *values, replicate = words
-    names = [a.name for a in made.arms]
+    names = [a.name for a in plan.arms]
     if arm not in names:
         raise InputError(f"there is no arm {arm!r}{nearest(arm, names) or ';'} allowed are {listed(names)}")
     coords: dict[str, Any] = {}
@@ -63,8 +63,8 @@ def parse_place(made: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
             raise InputError(f"there is no axis {axis!r}; allowed are {listed(axes)}")
         if axis in coords:
             raise InputError(f"{usage}; {axis} was given twice")
-        coords[axis] = _coordinate(made, axis, text)
-    planned = made.by_slot.get(_slot(arm, coords))
+        coords[axis] = _coordinate(plan, axis, text)
+    planned = plan.by_slot.get(_slot(arm, coords))
     if planned is None:
         raise InputError(f"arm {arm!r} has no cell at {coords}")
     if not replicate.isdigit() or int(replicate) >= 2**32:
@@ -78,8 +78,8 @@ def _slot(arm: str, coords: Mapping[str, Any]) -> str:
     return slot_text(arm, coords)
 
 
-def _coordinate(made: Plan, axis: str, text: str) -> Any:
-    for value in made.axes[axis]:
+def _coordinate(plan: Plan, axis: str, text: str) -> Any:
+    for value in plan.axes[axis]:
         if str(value) == text or str(value).lower() == text:
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -88,18 +88,18 @@ def _coordinate(made: Plan, axis: str, text: str) -> Any:
                     return value
             except ValueError:
                 continue
-    raise InputError(f"{axis} is {text!r}; on the grid are {listed(made.axes[axis])}")
+    raise InputError(f"{axis} is {text!r}; on the grid are {listed(plan.axes[axis])}")
 
 
-def replay(made: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replicate: int, device: str) -> Replay:
+def replay(plan: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replicate: int, device: str) -> Replay:
     """Compute one replicate alone and compare it with the stored one."""
-    code = version_of(made)
+    code = version_of(plan)
     context = worker.Context(
-        module_name=made.module_name,
-        search_path=tuple(experiments.search_path(made.study_file)),
+        module_name=plan.module_name,
+        search_path=tuple(experiments.search_path(plan.study_file)),
         root="",
         cache=cache_of(out),
-        device=resolve_device(device, made),
+        device=resolve_device(device, plan),
         parent=os.getpid(),
     )
     module = worker.enter_process(context)
@@ -123,8 +123,8 @@ def _compare(result: Replay, scan: store.Scan, code: Mapping[str, str]) -> None:
         header, stored = shard.read(entry.path)
         if entry.why:
             result.remarks.append(f"the stored replicate is stale: {', '.join(entry.why)}")
-        if header.made["device"] != "cpu":
-            result.remarks.append(f"the stored replicate was computed on {header.made['device']}")
+        if header.provenance["device"] != "cpu":
+            result.remarks.append(f"the stored replicate was computed on {header.provenance['device']}")
         row = header.replicates.index(result.replicate)
         result.stored = {
             name: Variable(v.dims, v.values[row : row + 1] if "replicate" in v.dims else v.values)
@@ -135,9 +135,9 @@ def _compare(result: Replay, scan: store.Scan, code: Mapping[str, str]) -> None:
         if measured:
             result.remarks.append(f"measurements of the machine, which are not compared: {', '.join(sorted(measured))}")
         for name in sorted((result.stored.keys() | result.variables.keys()) - measured):
-            told = difference(result.stored.get(name), result.variables.get(name))
-            if told:
-                result.differences[name] = told
+            text = difference(result.stored.get(name), result.variables.get(name))
+            if text:
+                result.differences[name] = text
         return
 
 

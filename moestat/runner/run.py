@@ -18,7 +18,8 @@ from typing import Any
 from moestat import files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
 from moestat.experiment import code_version
-from moestat.runner import experiments, lock, manifest, needs, plan, pool, store, worker
+from moestat.runner import experiments, lock, manifest, needs, pool, store, worker
+from moestat.runner import plan as plans
 from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
 from moestat.runner.finish import Reporter, Result, finish
 from moestat.runner.progress import Estimate, Progress
@@ -48,16 +49,16 @@ def cache_of(out: Path) -> str:
     return os.environ.get("MOESTAT_CACHE") or str((out / "cache").resolve())
 
 
-def make_plan(request: Request) -> plan.Plan:
+def make_plan(request: Request) -> plans.Plan:
     """Read the study file and make the plan that a request asks for.
 
     The folder of all results is told to experiments that read other studies' results, by ``MOESTAT_OUTPUTS``.
     """
     os.environ["MOESTAT_OUTPUTS"] = str(request.out.resolve())
-    overrides = plan.Overrides(request.replicates, request.seed, request.block, request.settings)
+    overrides = plans.Overrides(request.replicates, request.seed, request.block, request.settings)
     study_file = load.read(request.study)
     try:
-        return plan.make(study_file, request.preset, overrides)
+        return plans.make(study_file, request.preset, overrides)
     except InputError as error:
         commands = needs.missing(study_file, request)
         if not commands or request.preset not in study_file.study.presets:
@@ -65,7 +66,7 @@ def make_plan(request: Request) -> plan.Plan:
         raise InputError(needs.sentence(study_file, commands)) from error
 
 
-def version_of(made: plan.Plan) -> dict[str, str]:
+def version_of(plan: plans.Plan) -> dict[str, str]:
     """Return the version of the code that a plan computes with.
 
     Raises
@@ -76,10 +77,10 @@ def version_of(made: plan.Plan) -> dict[str, str]:
         If this process has imported another version of it than the one on the disk.
     """
     try:
-        code = code_version(made.module_name)
+        code = code_version(plan.module_name)
     except NoCodeError as error:
         raise InputError(
-            f"{made.study_file.shown}: experiment {made.module_name!r}: {error}, so results could not be told from "
+            f"{plan.study_file.shown}: experiment {plan.module_name!r}: {error}, so results could not be told from "
             "those of other code; allowed is a module with a source file"
         ) from None
     changed = edited(fingerprint.modules_of(code))
@@ -102,26 +103,26 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     """
     if request.fresh and request.part:
         raise InputError("--fresh sets everything aside, so it cannot be given to one part of a study (--part)")
-    made = make_plan(request)
-    root = folder_of(request, made.study_file.name)
-    device = resolve_device(request.device, made)
+    plan = make_plan(request)
+    root = folder_of(request, plan.study_file.name)
+    device = resolve_device(request.device, plan)
     try:
         root.mkdir(parents=True, exist_ok=True)
-        return _Run(request, made, root, device, report).locked()
+        return _Run(request, plan, root, device, report).locked()
     except OSError as error:
         raise files.disk_problem(error, root) from None
 
 
 class _Run:
     def __init__(
-        self, request: Request, made: plan.Plan, root: Path, device: str, report: Reporter | None = None
+        self, request: Request, plan: plans.Plan, root: Path, device: str, report: Reporter | None = None
     ) -> None:
-        self.request, self.plan, self.root, self.device = request, made, root, device
+        self.request, self.plan, self.root, self.device = request, plan, root, device
         self.report = report
-        self.code = version_of(made)
+        self.code = version_of(plan)
         self.notes: list[str] = []
         self.shown = 0
-        self.scan = store.Scan(made)
+        self.scan = store.Scan(plan)
 
     def say(self, text: str) -> None:
         """Tell something now."""
@@ -179,9 +180,9 @@ class _Run:
         for line in self.scan.quarantined:
             self.note(f"set aside a damaged shard, to be computed again: {line}")
         if self.scan.stale and request.replace_stale:
-            told = "; ".join(store.reasons(self.scan))
+            changes = "; ".join(store.reasons(self.scan))
             where = store.set_aside(root, [entry.path for entry in self.scan.stale_entries])
-            self.note(f"--replace-stale: {len(self.scan.stale_entries)} shards were set aside in {where} ({told})")
+            self.note(f"--replace-stale: {len(self.scan.stale_entries)} shards were set aside in {where} ({changes})")
             self.scan.stale = {}
         elif self.scan.stale and request.accept_stale:
             store.accept_stale(self.scan)
@@ -271,11 +272,11 @@ class _Run:
         unique: dict[str, dict[str, Any]] = {}
         for cell in {task.digest: task.cell for task in tasks}.values():
             try:
-                found = wanted(cell)
+                prerequisites = wanted(cell)
             except Exception as error:
                 self.note(f"what {cell.arm} shares with other cells cannot be told: {worker.describe(error)}")
                 continue
-            for prerequisite in found:
+            for prerequisite in prerequisites:
                 unique.setdefault(json.dumps(prerequisite, sort_keys=True, default=repr), prerequisite)
         if not unique:
             return
@@ -296,10 +297,10 @@ class _Run:
         self._show_raised(outcome)
         self.progress.add(outcome.digest, len(outcome.replicates), failed, outcome.seconds)
         if outcome.code and not fingerprint.equal(outcome.code, self.code):
-            told = ", ".join(fingerprint.changes(self.code, outcome.code))
+            changes = ", ".join(fingerprint.changes(self.code, outcome.code))
             raise StaleError(
-                f"the code that computes changed while the study was running, or is another one on a worker ({told}); "
-                "start again in a fresh process"
+                "the code that computes changed while the study was running, or is another one on a worker "
+                f"({changes}); start again in a fresh process"
             )
         if held.lost:
             raise UserError(f"another run took over {self.root}; this one ends, and its shards are kept")

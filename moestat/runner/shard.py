@@ -67,7 +67,7 @@ class Header:
     code: Mapping[str, str]
     replicates: tuple[int, ...]
     status: tuple[int, ...]
-    made: Mapping[str, Any]
+    provenance: Mapping[str, Any]
     attrs: Mapping[str, Any]
     arrays: Sequence[Mapping[str, Any]]
 
@@ -137,8 +137,8 @@ def encode(
             }
         )
         offset += len(content)
-    made = {"created": created, "seconds": seconds, "device": device, "pid": os.getpid(), **_maker()}
-    made["kernel"] = kernel.used()
+    provenance = {"created": created, "seconds": seconds, "device": device, "pid": os.getpid(), **_maker()}
+    provenance["kernel"] = kernel.used()
     header = {
         "cell": cell,
         "arm": arm,
@@ -146,7 +146,7 @@ def encode(
         "code": dict(code),
         "replicates": ranges(replicates),
         "status": [int(s) for s in status],
-        "made": made,
+        "made": provenance,
         "attrs": dict(attrs),
         "arrays": arrays,
     }
@@ -187,7 +187,7 @@ def verified(content: bytes) -> tuple[Header, memoryview]:
         code=raw["code"],
         replicates=replicates,
         status=tuple(raw["status"]),
-        made=raw["made"],
+        provenance=raw["made"],
         attrs=raw["attrs"],
         arrays=raw["arrays"],
     )

@@ -32,13 +32,13 @@ class Entry:
     replicates: tuple[int, ...]
     status: tuple[int, ...]
     code: Mapping[str, str]
-    made: Mapping[str, Any]
+    provenance: Mapping[str, Any]
     why: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
         """The time that the shard took."""
-        return float(self.made["seconds"])
+        return float(self.provenance["seconds"])
 
 
 @dataclass
@@ -149,26 +149,26 @@ def _sort(result: Scan, path: Path, header: shard.Header, code: Mapping[str, str
     else:
         result.unused.append(path)
         return
-    entry = Entry(path, digest, slot, header.replicates, header.status, header.code, header.made, tuple(why))
+    entry = Entry(path, digest, slot, header.replicates, header.status, header.code, header.provenance, tuple(why))
     (result.stale if why else result.usable).setdefault(target, []).append(entry)
 
 
 def cell_changes(old: str, planned: PlannedCell) -> list[str]:
     """Say in what an old cell's identity differs from the planned one."""
     before, after = json.loads(old), json.loads(planned.cell.canonical)
-    found = []
+    changes = []
     if before["seed"] != after["seed"]:
-        found.append(f"seed {before['seed']!r} -> {after['seed']!r}")
+        changes.append(f"seed {before['seed']!r} -> {after['seed']!r}")
     absent = object()
     for key in sorted(before["settings"].keys() | after["settings"].keys()):
         a, b = before["settings"].get(key, absent), after["settings"].get(key, absent)
         if a is absent:
-            found.append(f"setting {key} is new (now {b!r})")
+            changes.append(f"setting {key} is new (now {b!r})")
         elif b is absent:
-            found.append(f"setting {key} is gone (was {a!r})")
+            changes.append(f"setting {key} is gone (was {a!r})")
         elif a != b:
-            found.append(f"setting {key} {a!r} -> {b!r}")
-    return found
+            changes.append(f"setting {key} {a!r} -> {b!r}")
+    return changes
 
 
 def reasons(result: Scan) -> dict[str, int]:
@@ -190,10 +190,10 @@ def refuse_stale(result: Scan, root: Path) -> None:
     """
     if not result.stale:
         return
-    told = [f"{text} ({count} replicates)" for text, count in sorted(reasons(result).items(), key=lambda i: -i[1])]
-    more = f"; and {len(told) - 4} more differences" if len(told) > 4 else ""
+    changes = [f"{text} ({count} replicates)" for text, count in sorted(reasons(result).items(), key=lambda i: -i[1])]
+    more = f"; and {len(changes) - 4} more differences" if len(changes) > 4 else ""
     raise StaleError(
-        f"{root} holds results of another version of this study: {'; '.join(told[:4])}{more}. "
+        f"{root} holds results of another version of this study: {'; '.join(changes[:4])}{more}. "
         "Nothing was changed. Choose: --out FOLDER (keep both), --replace-stale (set these aside and compute them "
         "again), --fresh (set everything aside), or --accept-stale (use them as they are; the report will say so)"
     )

@@ -46,16 +46,16 @@ class Statement:
     @cached_property
     def calls(self) -> list[Reference | None]:
         """What it calls when it runs, beside the bodies of functions; None for what cannot be named."""
-        found: list[Reference | None] = []
+        references: list[Reference | None] = []
         for node in _now(self.node):
             called = [node.func] if isinstance(node, ast.Call) else getattr(node, "decorator_list", ())
             for function in called:
                 name = dotted(function)
                 if name is not None:
-                    found.append(Reference("name", name[0], name[1:]))
+                    references.append(Reference("name", name[0], name[1:]))
                 elif isinstance(function, ast.Subscript) or is_setter(getattr(function, "attr", "")):
-                    found.append(None)
-        return found
+                    references.append(None)
+        return references
 
     @cached_property
     def bases(self) -> list[Reference]:

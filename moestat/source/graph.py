@@ -199,10 +199,10 @@ class Graph:
             where = "builtins" if reference.base in BUILTINS else "?"
             return ("library", f"{where}.{reference.base}", ""), attributes
         while attributes and node[0] == "module":
-            found = self._member(node[1], attributes[0], set())
-            if found is None:
+            member = self._member(node[1], attributes[0], set())
+            if member is None:
                 break
-            node, attributes = found, attributes[1:]
+            node, attributes = member, attributes[1:]
         if node[0] == "library":
             node, attributes = self._foreign(".".join((node[1], *attributes))), ()
         if node[0] == "definition":
@@ -227,7 +227,9 @@ class Graph:
         first, _, method = name.partition(".")
         statements = parsed.bindings[first]
         if method:
-            statements = [found for statement in statements if (found := statement.member(method)) is not None]
+            statements = [
+                definition for statement in statements if (definition := statement.member(method)) is not None
+            ]
         content = self._joined(module, statements)
         if first in parsed.imports:  # a name that is imported and bound again, maybe to what derives from it
             content.targets.append((self._import(*parsed.imports[first], set()), ()))
@@ -308,12 +310,12 @@ class Graph:
 
     def _is_plain_class(self, node: Node) -> bool:
         """Whether a call of a node only makes an object, as that of a dataclass does."""
-        found = list(self._classes(node))
-        return bool(found) and all(
+        classes = list(self._classes(node))
+        return bool(classes) and all(
             isinstance(statement.node, ast.ClassDef)
             and not any(statement.member(name) for name in _CONSTRUCTORS)
             and all(base[0] == "library" or self._is_plain_class(base) for base in bases)
-            for statement, bases in found
+            for statement, bases in classes
         )
 
     def _tells_subclasses(self, node: Node) -> bool:
@@ -353,7 +355,7 @@ class Graph:
                 for target, rest in content.targets
             ]
             parts.setdefault(module, []).append(_hash(kind, name, content.text, *used))
-        return {module: _hash(*found)[:12] for module, found in parts.items()}
+        return {module: _hash(*hashes)[:12] for module, hashes in parts.items()}
 
     def libraries(self, *, without: str = "") -> set[str]:
         """Return the top-level modules of the libraries that are used, but for the standard library.

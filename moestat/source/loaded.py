@@ -55,7 +55,7 @@ def remember() -> None:
 
 def edited(names: Iterable[str]) -> list[str]:
     """Return those of some own modules whose code in memory is not, or may not be, that on the disk."""
-    found = []
+    changed = []
     for name in names:
         module = sys.modules.get(name)
         spec = getattr(module, "__spec__", None)
@@ -66,10 +66,10 @@ def edited(names: Iterable[str]) -> list[str]:
         before, now = _seen[name].text, _text(spec)
         if before is None or now is None:
             if spec.origin and spec.origin.endswith(".py"):
-                found.append(name)
+                changed.append(name)
         elif before != now and not _same(before, now, name):
-            found.append(name)
-    return found
+            changed.append(name)
+    return changed
 
 
 def _keep(name: str, module: ModuleType, spec: ModuleSpec) -> None:

@@ -56,11 +56,11 @@ def study_folders() -> list[Path]:
 
 def known_studies() -> dict[str, Path]:
     """Return the studies that can be run by name."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for folder in study_folders():
         for path in sorted(folder.glob("*.toml")):
-            found.setdefault(path.stem, path)
-    return found
+            paths.setdefault(path.stem, path)
+    return paths
 
 
 def title(path: Path) -> str:
@@ -203,13 +203,15 @@ def _cross_checks(study: Study) -> list[str]:
 
     arms = [arm.name for arm in study.arms]
     presets = list(study.presets)
-    found: list[str] = []
+    complaints: list[str] = []
 
     def matches(key: str, patterns: list[str], names: list[str], what: str) -> None:
         for pattern in patterns:
             if not fnmatch.filter(names, pattern):
                 hint = nearest(pattern, names) or ";"
-                found.append(f"{key} names {pattern!r}, which is no {what} of the study{hint} they are {listed(names)}")
+                complaints.append(
+                    f"{key} names {pattern!r}, which is no {what} of the study{hint} they are {listed(names)}"
+                )
 
     for name, preset in study.presets.items():
         matches(f"presets.{name}.arms", preset.arms, arms, "arm")
@@ -229,10 +231,10 @@ def _cross_checks(study: Study) -> list[str]:
             for arm in panel.predicted:
                 matches(f"figures[{index}].panels[{place}].predicted ('{figure.name}')", [arm], arms, "arm")
     for table, grid in [("grid", study.grid)] + [(f"presets.{k}.grid", p.grid) for k, p in study.presets.items()]:
-        found.extend(
+        complaints.extend(
             f"{table}.{axis} {problem}" for axis, values in grid.items() for problem in axis_problems(axis, values)
         )
-    return found
+    return complaints
 
 
 def axis_problems(axis: str, values: list[Any]) -> list[str]:
@@ -241,22 +243,24 @@ def axis_problems(axis: str, values: list[Any]) -> list[str]:
 
     from moestat.sentences import show
 
-    found = []
+    complaints = []
     if axis in RESERVED or not axis.isidentifier():
-        found.append(f"is not allowed as the name of an axis (a plain word other than {', '.join(sorted(RESERVED))})")
+        complaints.append(
+            f"is not allowed as the name of an axis (a plain word other than {', '.join(sorted(RESERVED))})"
+        )
     if not values:
-        found.append("is empty; give at least one value")
+        complaints.append("is empty; give at least one value")
     if len(set(values)) < len(values):
-        found.append(f"has a value twice: {show(values)}")
+        complaints.append(f"has a value twice: {show(values)}")
     for value in values:
         if isinstance(value, float) and not math.isfinite(value):
-            found.append(f"holds {value}; allowed are finite numbers, text, true and false")
+            complaints.append(f"holds {value}; allowed are finite numbers, text, true and false")
         if isinstance(value, int) and abs(value) >= 2**63:
-            found.append("holds an integer beyond 64 bits")
+            complaints.append("holds an integer beyond 64 bits")
     kinds = {str if isinstance(value, str) else bool if isinstance(value, bool) else float for value in values}
     if len(kinds) > 1:
-        found.append(f"mixes numbers, text and truth values: {show(values)}")
-    return found
+        complaints.append(f"mixes numbers, text and truth values: {show(values)}")
+    return complaints
 
 
 RESERVED = frozenset({"arm", "arm_label", "replicate", "status", "message", "iterations"})

@@ -24,14 +24,14 @@ def path_text(loc: Loc) -> str:
 
 def problems(error: ValidationError, model: type[BaseModel], raw: object) -> list[tuple[Loc, str]]:
     """Turn a validation error into (location, sentence) pairs, one for each location."""
-    found: dict[Loc, str] = {}
+    sentences: dict[Loc, str] = {}
     for item in error.errors(include_url=False, include_context=True):
         loc = _in_data(raw, tuple(item["loc"]), item["type"])
         sentence = _sentence(item, loc, model)
-        if loc in found and item["type"] not in ("extra_forbidden", "missing"):
+        if loc in sentences and item["type"] not in ("extra_forbidden", "missing"):
             sentence = f"is {show(item.get('input'))}, which is none of the types allowed here"
-        found[loc] = sentence
-    return list(found.items())
+        sentences[loc] = sentence
+    return list(sentences.items())
 
 
 def allowed_keys(model: type[BaseModel], loc: Loc) -> list[str]:

@@ -129,21 +129,21 @@ def _lists(table: Mapping[str, Any], model: type[BaseModel], place: str, outer: 
         if isinstance(table.get(key), list):
             where = f"{place}.{key}" if place else key
             table[key] = [
-                made
+                expanded
                 for i, item in enumerate(table[key])
-                for made in (_tables(item, inner, f"{where}[{i}]", outer) if isinstance(item, Mapping) else [item])
+                for expanded in (_tables(item, inner, f"{where}[{i}]", outer) if isinstance(item, Mapping) else [item])
             ]
     return table
 
 
 def _lists_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """Return the fields of a schema that are lists of tables."""
-    found = {}
+    lists = {}
     for name, info in model.model_fields.items():
         inner = get_args(info.annotation)[:1] if get_origin(info.annotation) is list else ()
         if inner and isinstance(inner[0], type) and issubclass(inner[0], BaseModel):
-            found[name] = inner[0]
-    return found
+            lists[name] = inner[0]
+    return lists
 
 
 def _tables(
@@ -162,17 +162,17 @@ def _tables(
     for row_place, row in _rows(table, place):
         scope = _Scope(f"{place}{row_place}", _laid_over(shared, row), outer)
         own = _lists({key: value for key, value in scope.cells.items() if key in fields}, model, place, scope)
-        made = _filled(own, lists, scope)
+        filled = _filled(own, lists, scope)
         extra |= scope.cells.keys() - fields.keys()
         used |= scope.used
-        name = next((str(made[key]) for key in NAMING if key in made), "")
+        name = next((str(filled[key]) for key in NAMING if key in filled), "")
         if name and name in names:
             raise TemplateError(
                 f"{place}: the rows {names[name]} and {row_place.lstrip('.')} both make {name!r}; "
                 "place a key that differs in it"
             )
         names[name] = row_place.lstrip(".")
-        yield made
+        yield filled
     for key in sorted(extra - used):
         raise TemplateError(
             f"{place}: the key {key!r} is used nowhere{nearest(key, fields) or ';'} place it in a text as {{{key}}}, "

@@ -94,8 +94,8 @@ def read_csv(path: str | Path, *, text: str = "text", target: str = "label", tas
         texts.append(row[places[0]])
         values.append(row[places[1]].strip())
     if task == "classification":
-        found, classes = _classes(path, target, values)
-        return LabelledText(tuple(texts), found, classes)
+        labels, classes = _classes(path, target, values)
+        return LabelledText(tuple(texts), labels, classes)
     return LabelledText(tuple(texts), _numbers(path, target, values, numbers))
 
 
@@ -147,20 +147,20 @@ def _rows(path: Path) -> list[list[str]]:
 
 
 def _place(path: Path, header: list[str], name: str) -> int:
-    found = header.count(name)
-    if found != 1:
-        what = "there is no column" if not found else f"there are {found} columns"
+    count = header.count(name)
+    if count != 1:
+        what = "there is no column" if not count else f"there are {count} columns"
         raise LabelledTextError(f"{path}, row 1: {what} {name!r}; the columns are {', '.join(map(repr, header))}")
     return header.index(name)
 
 
 def _classes(path: Path, column: str, values: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    found = labelled(values, values)
-    if len(found.classes) == 1:
+    coded = labelled(values, values)
+    if len(coded.classes) == 1:
         raise LabelledTextError(
-            f"{path}, column {column!r}: every row is of the class {found.classes[0]!r}; at least two are needed"
+            f"{path}, column {column!r}: every row is of the class {coded.classes[0]!r}; at least two are needed"
         )
-    return found.target, found.classes
+    return coded.target, coded.classes
 
 
 def _numbers(path: Path, column: str, values: list[str], numbers: list[int]) -> np.ndarray:

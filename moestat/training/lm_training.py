@@ -146,8 +146,8 @@ def train(
     checks = plan.checks
     nothing = np.full(checks.size, np.nan)
     run = _Run(model, _optimiser(model, plan), batches, Trained(checks, nothing.copy(), nothing.copy()))
-    if checkpoints is not None and (found := checkpoints.latest()) is not None:
-        run.restore(*found)
+    if checkpoints is not None and (state := checkpoints.latest()) is not None:
+        run.restore(*state)
     else:
         _validate(run, corpus, plan)
     text = torch.from_numpy(corpus.train.astype(np.int64, copy=False)) if corpus.train.size < 1 << 24 else None

@@ -90,10 +90,10 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
 
     data = _texts(cell, settings, replicate)
     code = digest(code_version(__name__))
-    model, corpus, found, checkpoints = compete_lm.trained(cell, settings, replicate, device, code)
+    model, corpus, training, checkpoints = compete_lm.trained(cell, settings, replicate, device, code)
     length = compete_lm.length_of(settings)
     how = {"batch": settings.batch, "limit": settings.test}
-    bpc = bits(evaluate(model, corpus.test, length, **how) if found.finite else np.nan)
+    bpc = bits(evaluate(model, corpus.test, length, **how) if training.finite else np.nan)
     identity = {"csv": settings.csv_sha256, "reviews": settings.reviews, "label": settings.reviews_label}
     train, test = holdout(len(data.texts), settings.test_share, cell.generator(replicate, "holdout", **identity))
     texts = [as_symbols([data.texts[i] for i in rows], corpus, length) for rows in (train, test)]
@@ -104,7 +104,7 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         classifier,
         texts[0],
         target[0],
-        steps=settings.tune_steps if found.finite else 0,
+        steps=settings.tune_steps if training.finite else 0,
         batch=settings.tune_batch,
         rate=settings.tune_rate,
         rng=cell.generator(replicate, "tuning", **identity),
@@ -124,5 +124,5 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         "message": f"Both trainings ran, of {settings.steps} and {settings.tune_steps} steps."
         if finite
         else status.sentence,
-        "iterations": found.done + int(np.isfinite(losses).sum()),
+        "iterations": training.done + int(np.isfinite(losses).sum()),
     }

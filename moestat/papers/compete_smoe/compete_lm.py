@@ -182,7 +182,7 @@ def trained(cell: Cell, settings: Settings, replicate: int, device: str, code: s
     corpus = load_checked(settings.file, settings.file_sha256).require(plan.length + 1)
     model = model_of(cell, settings, replicate, corpus.vocabulary)
     checkpoints = Checkpoints(folder_of(cell.digest, str(replicate), device, code))
-    found = train(
+    training = train(
         model,
         corpus,
         plan,
@@ -191,7 +191,7 @@ def trained(cell: Cell, settings: Settings, replicate: int, device: str, code: s
         checkpoints=checkpoints,
         title=f"{settings.router}, {settings.architecture}, replicate {replicate}",
     )
-    return model, corpus, found, checkpoints
+    return model, corpus, training, checkpoints
 
 
 def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
@@ -200,12 +200,12 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
     from moestat.training.lm_training import bits, evaluate
 
     code = digest(code_version(__name__))
-    model, corpus, found, checkpoints = trained(cell, settings, replicate, device, code)
+    model, corpus, training, checkpoints = trained(cell, settings, replicate, device, code)
     how = {"batch": settings.batch, "limit": settings.test}
     length = length_of(settings)
-    test = evaluate(model, corpus.test, length, **how) if found.finite else np.nan
+    test = evaluate(model, corpus.test, length, **how) if training.finite else np.nan
     routed = routing(model, corpus.test, length, **how)
-    by_layer = {name: getattr(routed, name) if found.finite else routed.entropy * np.nan for name in BY_LAYER}
+    by_layer = {name: getattr(routed, name) if training.finite else routed.entropy * np.nan for name in BY_LAYER}
     rivals = [m.competition for m in model.modules() if isinstance(m, SMoE) and m.competition is not None]
     coins = [rival.heads(step, settings.steps) for rival in rivals for step in range(settings.steps)]
     checkpoints.remove()
@@ -213,17 +213,17 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
     return {
         "bpc": bits(test),
         "perplexity": perplexity(test),
-        "valid_bpc": bits(found.valid),
-        "train_bpc": bits(found.train),
-        "best_valid_bpc": bits(float(np.nanmin(found.valid))) if found.finite else np.nan,
-        "best_step": found.best_step,
+        "valid_bpc": bits(training.valid),
+        "train_bpc": bits(training.train),
+        "best_valid_bpc": bits(float(np.nanmin(training.valid))) if training.finite else np.nan,
+        "best_step": training.best_step,
         **{name: float(values.mean()) for name, values in by_layer.items()},
         **{f"{name}_by_layer": values for name, values in by_layer.items()},
         "competitions": float(np.mean(coins)) if coins else 0.0,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "seconds_per_step": found.seconds_per_step,
-        "tokens_per_second": settings.batch * length / found.seconds_per_step,
+        "seconds_per_step": training.seconds_per_step,
+        "tokens_per_second": settings.batch * length / training.seconds_per_step,
         "status": int(status),
-        "message": f"The training ran its {settings.steps} steps." if found.finite else status.sentence,
-        "iterations": found.done,
+        "message": f"The training ran its {settings.steps} steps." if training.finite else status.sentence,
+        "iterations": training.done,
     }

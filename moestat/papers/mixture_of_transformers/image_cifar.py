@@ -52,10 +52,10 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, 
     names: tuple[str, ...] = ()
     if (folder / meta).is_file():
         listed = safe_load(folder / meta)
-        found = listed.get(names_key) if isinstance(listed, dict) else None
-        if not isinstance(found, list) or not all(isinstance(name, bytes) for name in found):
+        encoded = listed.get(names_key) if isinstance(listed, dict) else None
+        if not isinstance(encoded, list) or not all(isinstance(name, bytes) for name in encoded):
             raise ImageDataError(f"{folder / meta}: there is no list of names {names_key.decode()!r}")
-        names = tuple(name.decode("utf-8", "replace") for name in found)
+        names = tuple(name.decode("utf-8", "replace") for name in encoded)
     return (
         np.concatenate([images for images, _ in batches]),
         np.concatenate([labels for _, labels in batches]),
@@ -95,10 +95,10 @@ class _RefusedError(Exception):
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        found = _ALLOWED.get((module.replace("numpy.core", "numpy._core"), name))
-        if found is None:
+        allowed = _ALLOWED.get((module.replace("numpy.core", "numpy._core"), name))
+        if allowed is None:
             raise _RefusedError(f"{module}.{name}")
-        return found
+        return allowed
 
     def persistent_load(self, pid: Any) -> Any:
         raise _RefusedError(f"the persistent object {pid!r}")

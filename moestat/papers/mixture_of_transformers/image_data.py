@@ -67,10 +67,10 @@ def digits(rng: np.random.Generator) -> Images:
         raise ImportError(
             f'the digits come with scikit-learn ({error}); install it: pip install "moestat[neural]"'
         ) from error
-    found = load_digits()
-    order = rng.permutation(len(found.target))
+    bundled = load_digits()
+    order = rng.permutation(len(bundled.target))
     test, train = np.split(order, [round(DIGITS_TEST_SHARE * len(order))])
-    pixels, label = found.images.astype(np.float32)[..., None], found.target.astype(np.int64)
+    pixels, label = bundled.images.astype(np.float32)[..., None], bundled.target.astype(np.int64)
     return Images(pixels[train], label[train], pixels[test], label[test], tuple("0123456789"))
 
 

@@ -56,14 +56,14 @@ def _npz(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
                     f"{path}: there is no array {missing[0]!r}; needed are {', '.join(keys)}, found "
                     f"{', '.join(map(repr, archive.files)) or 'none'}"
                 )
-            found = [archive[key] for key in keys]
+            parts = [archive[key] for key in keys]
     except ImageDataError:
         raise
     except Exception as error:  # a broken archive raises whatever its bytes happen to mean
         if "allow_pickle" in str(error):
             raise ImageDataError(f"{path}: it holds pickled objects and is refused; arrays must be numbers") from None
         raise ImageDataError(f"{path}: it is not a whole .npz file ({one_line(error)})") from None
-    for key, array in zip(keys, found, strict=True):
+    for key, array in zip(keys, parts, strict=True):
         if not isinstance(array, np.ndarray):  # NumPy hands out the bytes of a part that is no array
             raise ImageDataError(f"{path}: {key!r} is not an array of NumPy")
-    return found[0], found[1], found[2], found[3]
+    return parts[0], parts[1], parts[2], parts[3]

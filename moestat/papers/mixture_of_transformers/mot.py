@@ -103,12 +103,12 @@ class Settings(SettingsModel):
     @property
     def recorded(self) -> list[int]:
         """The steps at which all is measured: 0, and log-spaced ones in each stage, both ends included."""
-        found = {0}
+        steps_to_record = {0}
         for begin, steps in zip((0, *self.ends[:2]), np.diff((0, *self.ends)), strict=True):
             if steps:
                 count = int(np.ceil(self.records_per_decade * np.log10(max(int(steps), 2)))) + 1
-                found |= {begin + int(t) for t in np.round(np.geomspace(1, steps, count))}
-        return sorted(found)
+                steps_to_record |= {begin + int(t) for t in np.round(np.geomspace(1, steps, count))}
+        return sorted(steps_to_record)
 
     @property
     def schedule(self) -> Schedule:
@@ -274,8 +274,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
             values = np.pad(values, padding, constant_values=np.nan)
         variables[name] = ("replicate", "epoch", *own), values, about
         variables[f"after_{name}"] = ("replicate", "stage", *own), values[:, at_stage], about
-    found, steps = tuning(epochs, s.ends[1], out["train_loss"], out["test_loss"])
-    variables |= found | stage_lengths(epochs, s.ends, out, s.gap_level, s.loss_level, s.attention_level)
+    of_tuning, steps = tuning(epochs, s.ends[1], out["train_loss"], out["test_loss"])
+    variables |= of_tuning | stage_lengths(epochs, s.ends, out, s.gap_level, s.loss_level, s.attention_level)
     coords: dict[str, Any] = {
         "replicate": list(replicates),
         "epoch": epochs,

@@ -64,14 +64,14 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     rows = []
     for replicate in replicates:
         rng = cell.generator(replicate, "initial weights", classes=n, experts=m)
-        found = np.zeros(2)
+        hits = np.zeros(2)
         for _ in range(s.draws):
             # only <W_i, v_n> matters, and its scale does not
             on_labels = rng.standard_normal((m, n))
             top = np.sort(on_labels, axis=1)[:, -2:]
             clear = np.all(top[:, 0] <= (1 - share) * top[:, 1])
-            found += specialisation.covered(on_labels) == n, clear
-        rows.append(found / s.draws)
+            hits += specialisation.covered(on_labels) == n, clear
+        rows.append(hits / s.draws)
     shares = np.asarray(rows)
     error = np.abs(shares - exact) / np.sqrt(np.maximum(exact * (1 - exact), 1 / s.draws) / s.draws)
     drawn = {"all_covered": shares[:, 0], "gap_holds": shares[:, 1], "simulation_error": np.max(error, axis=1)}

@@ -164,8 +164,8 @@ def measure(train: View, test: View, labels: Array, centres: Array, noise: Array
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(OVER_EPOCHS, (batch,))
     shapes |= dict.fromkeys(("dispatch", "on_labels", "on_centres"), (batch, experts, classes))
     shapes["attention"] = (batch, len(TOKENS), len(TOKENS))
-    found = {name: arrays.to_numpy(value) for name, value in out.items()}
-    return {name: found.get(name, np.full(shape, np.nan)) for name, shape in shapes.items()}
+    measured = {name: arrays.to_numpy(value) for name, value in out.items()}
+    return {name: measured.get(name, np.full(shape, np.nan)) for name, shape in shapes.items()}
 
 
 def _of_mixture(own: Mixture, sample: Sample, labels: Array, centres: Array, noise: Array | None) -> dict[str, Array]:

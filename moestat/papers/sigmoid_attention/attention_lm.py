@@ -154,7 +154,7 @@ def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dic
     )
     code = digest(code_version(__name__))
     checkpoints = Checkpoints(folder_of(cell.digest, str(replicate), device, code))
-    found = train(
+    training = train(
         model,
         corpus,
         _plan(settings),
@@ -163,17 +163,17 @@ def _trained(cell: Cell, settings: Settings, replicate: int, device: str) -> dic
         checkpoints=checkpoints,
         title=f"{settings.attention} attention, replicate {replicate}",
     )
-    test = evaluate(model, corpus.test, settings.length, batch=windows_of(settings)) if found.finite else np.nan
+    test = evaluate(model, corpus.test, settings.length, batch=windows_of(settings)) if training.finite else np.nan
     checkpoints.remove()
     status = Status.CONVERGED if np.isfinite(test) else Status.NOT_FINITE
     return {
-        "valid_bpc": bits(found.valid),
-        "train_bpc": bits(found.train),
+        "valid_bpc": bits(training.valid),
+        "train_bpc": bits(training.train),
         "test_bpc": bits(test),
         "parameters": sum(p.numel() for p in model.parameters()),
         "status": int(status),
-        "message": f"The training ran its {settings.steps} steps." if found.finite else status.sentence,
-        "iterations": found.done,
+        "message": f"The training ran its {settings.steps} steps." if training.finite else status.sentence,
+        "iterations": training.done,
     }
 
 
@@ -204,9 +204,9 @@ def _timed(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[
                 )
                 for kernel in KERNELS
             }
-            found = throughput(models, tokens, rounds=settings.rounds, device=hardware)
+            tokens_per_second = throughput(models, tokens, rounds=settings.rounds, device=hardware)
             for k, kernel in enumerate(KERNELS):
-                training[i, j, k], inference[i, j, k] = found[kernel]
+                training[i, j, k], inference[i, j, k] = tokens_per_second[kernel]
     return {
         "training_throughput": training,
         "inference_throughput": inference,

@@ -79,30 +79,30 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
 
 def _check(s: Settings, seed: int) -> dict[str, object]:
     options = {"score": s.score, "power": s.power, "outer_scale": s.outer_scale, "seed": seed}
-    found = identify(s.expert, d=s.d, atoms=s.atoms, **options)  # type: ignore[arg-type]
+    general = identify(s.expert, d=s.d, atoms=s.atoms, **options)  # type: ignore[arg-type]
     line = identify(s.expert, d=1, atoms=1, **options)  # type: ignore[arg-type]
-    code = CODES[found.verdict]
+    code = CODES[general.verdict]
     values = np.full(VALUES, np.nan)
-    spectrum = np.sort(found.strong.structure.singular_values)[::-1][:VALUES]
+    spectrum = np.sort(general.strong.structure.singular_values)[::-1][:VALUES]
     values[: len(spectrum)] = spectrum
-    rate = found.exponents["sparse over"]
-    prefix = "partial-" if s.score == "partial" and found.verdict in ("strong", "weak") else ""
+    rate = general.exponents["sparse over"]
+    prefix = "partial-" if s.score == "partial" and general.verdict in ("strong", "weak") else ""
     return {
         "verdict": code,
         "short_of_strong": 2.0 - code,
-        "short_but_for_gate": 0.0 if found.verdict == "strong" or found.strong_but_for_gate else 1.0,
-        "functions": float(found.strong.structure.functions),
-        "rank": float(found.strong.structure.rank),
-        "gap": found.strong.structure.gap,
+        "short_but_for_gate": 0.0 if general.verdict == "strong" or general.strong_but_for_gate else 1.0,
+        "functions": float(general.strong.structure.functions),
+        "rank": float(general.strong.structure.rank),
+        "gap": general.strong.structure.gap,
         "rate": 0.0 if rate is None else rate,
-        "fails": float(len(found.fails_at)),
-        "opposite": float(any(name.startswith("opposite gates") for name in found.fails_at)),
+        "fails": float(len(general.fails_at)),
+        "opposite": float(any(name.startswith("opposite gates") for name in general.fails_at)),
         **_equations(line),
         "singular_values": values,
-        "word": prefix + found.verdict,
+        "word": prefix + general.verdict,
         "equations": "; ".join(f"{e} [{e.holds_for}]" for e in line.equations),
         "relations": "; ".join(f"{r} [{r.holds_for}]" for r in line.strong.relations),
-        "fails_at": "; ".join(found.fails_at),
+        "fails_at": "; ".join(general.fails_at),
     }
 
 

@@ -178,10 +178,10 @@ def radius_rule(text: str) -> tuple[float, float]:
         If the text is something else.
     """
     number = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
-    found = re.fullmatch(rf"\s*(?P<scale>{number})?\s*(?P<power>n\^(?P<exponent>-{number}))?\s*", str(text))
-    if found is None or not (found["scale"] or found["power"]):
+    match = re.fullmatch(rf"\s*(?P<scale>{number})?\s*(?P<power>n\^(?P<exponent>-{number}))?\s*", str(text))
+    if match is None or not (match["scale"] or match["power"]):
         raise ValueError(f"start_rule is {text!r}; it must be a number, 'n^-0.5' or '0.005 n^-0.083'")
-    return float(found["scale"] or 1.0), float(found["exponent"] or 0.0)
+    return float(match["scale"] or 1.0), float(match["exponent"] or 0.0)
 
 
 def prerequisites(cell: Cell) -> list[dict]:

@@ -70,8 +70,11 @@ def to_minimisers(theta: np.ndarray, target: Target, model: Model) -> np.ndarray
 def _nearest_blocks(theta: np.ndarray, measures: np.ndarray, model: Model) -> dict[str, np.ndarray]:
     """Return the blocks of :func:`moestat.losses.voronoi.blocks` against the measure with the least L3."""
     nearest = np.argmin([voronoi.L3(theta, g, model) for g in measures], axis=0)
-    found = [voronoi.blocks(theta, g, model) for g in measures]
-    return {name: np.take_along_axis(np.stack([f[name] for f in found]), nearest[None], 0)[0] for name in found[0]}
+    per_measure = [voronoi.blocks(theta, g, model) for g in measures]
+    return {
+        name: np.take_along_axis(np.stack([f[name] for f in per_measure]), nearest[None], 0)[0]
+        for name in per_measure[0]
+    }
 
 
 def per_atom(blocks: Mapping[str, np.ndarray], n_fitted: int) -> dict[str, np.ndarray]:

@@ -230,15 +230,15 @@ def compute_pseudo_truths(identity: Mapping[str, Any], *, device: Device = "cpu"
         options = {name: identity[name] for name in ("box", "points_log2", "polish_log2")} | {"device": device}
         if identity.get("search") == "global":
             key = streams.key(what="pseudo-truth search", d=fitted.d, n_true=len(truth), n_fitted=identity["n_fitted"])
-            found = searched_pseudo_truths(
+            search = searched_pseudo_truths(
                 fitted, target, starts, lambda purpose: streams.generator(identity["seed"], key, 0, purpose), **options
             )
         else:
-            found = pseudo_truths(fitted, target, starts, **options)
-        certificate = {name: getattr(found, name)[0] for name in CERTIFICATE}
-        if found.searched:
-            certificate |= {name: getattr(found, name) for name in SEARCHED}
-        return {"theta": found.theta, "rmse": found.rmse} | {
+            search = pseudo_truths(fitted, target, starts, **options)
+        certificate = {name: getattr(search, name)[0] for name in CERTIFICATE}
+        if search.searched:
+            certificate |= {name: getattr(search, name) for name in SEARCHED}
+        return {"theta": search.theta, "rmse": search.rmse} | {
             f"best_{name}": np.asarray(value, dtype=np.float64) for name, value in certificate.items()
         }
 
@@ -283,10 +283,10 @@ def target_of(problem: Problem, study_seed: int, *, device: Device = "cpu") -> T
         own = embed(truth, problem.truth, problem.fitted)
         fisher = compute_fisher(problem, study_seed)
         return Target(truth, own[None], _splits(problem, own), False, np.zeros(1), fisher)
-    found = compute_pseudo_truths(needed, device=device)
-    certificate = {name: float(found[f"best_{name}"]) for name in CERTIFICATE + SEARCHED if f"best_{name}" in found}
-    sandwich = compute_sandwich(problem, needed, truth, found["theta"][0])
-    return Target(truth, found["theta"], found["theta"], True, found["rmse"], sandwich, certificate)
+    pseudo = compute_pseudo_truths(needed, device=device)
+    certificate = {name: float(pseudo[f"best_{name}"]) for name in CERTIFICATE + SEARCHED if f"best_{name}" in pseudo}
+    sandwich = compute_sandwich(problem, needed, truth, pseudo["theta"][0])
+    return Target(truth, pseudo["theta"], pseudo["theta"], True, pseudo["rmse"], sandwich, certificate)
 
 
 def _splits(problem: Problem, truth: np.ndarray) -> np.ndarray:

@@ -41,12 +41,12 @@ class Settings(SettingsModel):
 
     @model_validator(mode="after")
     def _readable(self) -> Settings:
-        found = digest(series(self), series(self, converged_only=True))
-        if self.inputs and self.inputs != found:
+        present = digest(series(self), series(self, converged_only=True))
+        if self.inputs and self.inputs != present:
             raise ValueError(
                 f"{file_of(self)} holds other numbers than those this cell was planned for; plan the table again"
             )
-        object.__setattr__(self, "inputs", found)
+        object.__setattr__(self, "inputs", present)
         return self
 
 
@@ -173,11 +173,11 @@ def _read_version(path: Path, changed: int, size: int) -> tuple[xr.Dataset, str]
         return source.load(), hashlib.sha256(content).hexdigest()
 
 
-def digest(*found: xr.DataArray) -> str:
+def digest(*arrays: xr.DataArray) -> str:
     """Return a digest of series: sizes, replicates and values."""
     parts = [
         part
-        for losses in found
+        for losses in arrays
         for part in (losses["n"].values.astype(np.float64), losses["replicate"].values.astype(np.int64), losses.values)
     ]
     return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()[:16]

@@ -45,8 +45,8 @@ def _task(record: Any) -> Task:
     """Turn one JSON object into a task."""
     keys = {"relation", "templates", "pairs"}
     if not isinstance(record, dict) or set(record) != keys:
-        found = ", ".join(sorted(record)) if isinstance(record, dict) else type(record).__name__
-        raise KnowledgeError(f"a line must be an object with the keys relation, templates and pairs; found {found}")
+        given = ", ".join(sorted(record)) if isinstance(record, dict) else type(record).__name__
+        raise KnowledgeError(f"a line must be an object with the keys relation, templates and pairs; found {given}")
     name, templates, pairs = record["relation"], record["templates"], record["pairs"]
     if not isinstance(name, str) or not name:
         raise KnowledgeError(f"relation is {name!r}; it must be a non-empty text")

@@ -138,7 +138,7 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     )
     if settings.precision == "float32":
         built = cast(built, np.float32)
-    found = check(built, cell.generator(replicate, "prefixes", **identity), most=settings.max_prefixes)
+    checked = check(built, cell.generator(replicate, "prefixes", **identity), most=settings.max_prefixes)
     collision = np.nan
     if settings.size.startswith("parity-"):
         bits = int(settings.size.removeprefix("parity-"))
@@ -156,9 +156,9 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     }
     widths = np.array([expert.width for expert in built.experts])
     sizes = _sizes(knowledge, widths, int(widths.sum()), built.heads, built.coordinates, built.draws)
-    first, ambiguous = (found.first(rows, knowledge, settings.theorem) for rows in _wrong(found, settings.theorem))
+    first, ambiguous = (checked.first(rows, knowledge, settings.theorem) for rows in _wrong(checked, settings.theorem))
     words = {"failure": first, "failure_ambiguous": ambiguous}
-    return {**sizes, **own, **_findings(found, settings.theorem), **words, **_outcome(built)}
+    return {**sizes, **own, **_findings(checked, settings.theorem), **words, **_outcome(built)}
 
 
 OWN = ("rank", "head_rank", "rank_bound", "rank_excess", "dependent", "router_error", "inseparable", "fit_error")
@@ -171,13 +171,13 @@ def _isolated(cell: Cell, settings: Settings, replicate: int, knowledge: Knowled
     built = isolate(knowledge, cell.generator(replicate, "weights", **identity), epsilon=settings.epsilon)
     circuit = circuits(built)
     rng = cell.generator(replicate, "prefixes", **identity)
-    found = check_isolated(built, circuit, rng, most=settings.max_prefixes)
+    checked = check_isolated(built, circuit, rng, most=settings.max_prefixes)
     sizes = _sizes(knowledge, circuit.sum(axis=1), len(built.token), 2, built.coordinates, built.draws)
-    first, ambiguous = (found.first(rows, knowledge, settings.theorem) for rows in _wrong(found, settings.theorem))
+    first, ambiguous = (checked.first(rows, knowledge, settings.theorem) for rows in _wrong(checked, settings.theorem))
     return {
         **sizes,
         **dict.fromkeys((*OWN, "collision"), np.nan),
-        **_findings(found, settings.theorem),
+        **_findings(checked, settings.theorem),
         "failure": first,
         "failure_ambiguous": ambiguous,
         "status": int(Status.CONVERGED),
@@ -222,32 +222,32 @@ def _sizes(
     }
 
 
-def _wrong(found: Check, theorem: str) -> tuple[np.ndarray, np.ndarray]:
+def _wrong(checked: Check, theorem: str) -> tuple[np.ndarray, np.ndarray]:
     """Return (W,) which prefixes fail a bullet, and which have no task of their own."""
-    misrouted = found.misrouted if theorem == "moe" else np.zeros_like(found.single)
-    return ((misrouted | found.differs) & found.single) | found.low_mass, ~found.single
+    misrouted = checked.misrouted if theorem == "moe" else np.zeros_like(checked.single)
+    return ((misrouted | checked.differs) & checked.single) | checked.low_mass, ~checked.single
 
 
-def _findings(found: Check, theorem: str) -> dict[str, Any]:
+def _findings(checked: Check, theorem: str) -> dict[str, Any]:
     """Return what the check found on the prefixes."""
-    single = found.single
-    misrouted = found.misrouted if theorem == "moe" else np.zeros_like(single)
-    wrong, _ = _wrong(found, theorem)
+    single = checked.single
+    misrouted = checked.misrouted if theorem == "moe" else np.zeros_like(single)
+    wrong, _ = _wrong(checked, theorem)
     return {
-        "checked": len(found.prefixes),
+        "checked": len(checked.prefixes),
         "ambiguous": int((~single).sum()),
         "misrouted": int((misrouted & single).sum()),
         "misrouted_ambiguous": int((misrouted & ~single).sum()),
-        "misrouted_told": int((misrouted & found.told).sum()),
-        "low_mass": int(found.low_mass.sum()),
-        "low_mass_ambiguous": int((found.low_mass & ~single).sum()),
-        "low_mass_told": int((found.low_mass & found.told).sum()),
-        "untold": int((~found.told).sum()),
-        "worst_mass": float(found.mass.min()),
-        "circuit_differs": int((found.differs & single).sum()),
-        "circuit_differs_ambiguous": int((found.differs & ~single).sum()),
-        "circuit_distance": float(found.distance.max()),
-        "most_active": int(found.active[single].max(initial=0)),
+        "misrouted_told": int((misrouted & checked.determined).sum()),
+        "low_mass": int(checked.low_mass.sum()),
+        "low_mass_ambiguous": int((checked.low_mass & ~single).sum()),
+        "low_mass_told": int((checked.low_mass & checked.determined).sum()),
+        "untold": int((~checked.determined).sum()),
+        "worst_mass": float(checked.mass.min()),
+        "circuit_differs": int((checked.differs & single).sum()),
+        "circuit_differs_ambiguous": int((checked.differs & ~single).sum()),
+        "circuit_distance": float(checked.distance.max()),
+        "most_active": int(checked.active[single].max(initial=0)),
         "failing": int(wrong.sum()),
         "failing_share": float(wrong.mean()),
     }

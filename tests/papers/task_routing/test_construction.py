@@ -11,7 +11,7 @@ from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import memoriser, parity, router
 from moestat.papers.task_routing.construction.build import build
 from moestat.papers.task_routing.construction.check import check
-from moestat.papers.task_routing.construction.conditions import Conditions, conditions, told
+from moestat.papers.task_routing.construction.conditions import Conditions, conditions, is_determined
 from moestat.papers.task_routing.construction.forward import cast, forward
 from moestat.papers.task_routing.construction.full import FullWeights, full_weights
 from moestat.papers.task_routing.construction.model import Repairs
@@ -113,7 +113,7 @@ def test_conditions_are_those_of_the_prefixes():
             for p, mine, rivals in zip(asked.pattern, asked.tasks, asked.rivals, strict=True)
         }
         assert got == expected
-        assert np.array_equal(told(prefixes, built.entity_member, words), known)
+        assert np.array_equal(is_determined(prefixes, built.entity_member, words), known)
 
 
 @pytest.mark.parametrize("theorem", ["moe", "dense", "two heads"])
@@ -278,7 +278,7 @@ def test_one_content_head_misroutes_a_prefix_of_the_parity(bits):
     assert built.draws > 1
     assert not built.separable
     found = check(built, rng)
-    assert (found.misrouted & found.single & found.told).any()
+    assert (found.misrouted & found.single & found.determined).any()
 
 
 def test_a_subject_in_two_tables_with_a_shared_beginning_is_beyond_disjoint_circuits():

@@ -102,7 +102,7 @@ def test_small_datasets_full_of_collisions():
         knowledge = tiny(rng)
         built = isolate(knowledge, rng)
         found = check_isolated(built, circuits(built), rng)
-        assert not found.low_mass[found.told].any()
+        assert not found.low_mass[found.determined].any()
         assert not found.differs.any()
 
 

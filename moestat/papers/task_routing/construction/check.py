@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moestat.papers.task_routing.construction.conditions import told
+from moestat.papers.task_routing.construction.conditions import is_determined
 from moestat.papers.task_routing.construction.forward import forward, logits, plane_point
 from moestat.papers.task_routing.construction.model import Construction
 from moestat.papers.task_routing.knowledge import Knowledge, Prefixes
@@ -33,7 +33,7 @@ class Check:
     """(W,) dense model: whether the circuit of some task that generates the prefix gives other bits than the model."""
     distance: np.ndarray
     """(W,) dense model: the largest total variation distance between what such a circuit and the model say."""
-    told: np.ndarray
+    determined: np.ndarray
     """(W,) whether template and subject tell which tasks generate the prefix."""
     epsilon: float
 
@@ -111,7 +111,7 @@ def check(construction: Construction, rng: np.random.Generator, *, most: int = 5
                 circuit = softmax(logits(construction, alone[other], out.residual[other]))
                 gap = 0.5 * np.abs(circuit - weight[other]).sum(axis=1)
                 distance[rows[other]] = np.maximum(distance[rows[other]], gap)
-    known = told(prefixes, construction.entity_member, len(knowledge.words))
+    known = is_determined(prefixes, construction.entity_member, len(knowledge.words))
     return Check(prefixes, mass, expert, said, active, differs, distance, known, construction.epsilon)
 
 

@@ -72,7 +72,7 @@ def conditions(prefixes: Prefixes, member: np.ndarray, words: int) -> Conditions
     return Conditions(distinct[:, 0], distinct[:, 1 : 1 + count] == 1, distinct[:, 1 + count :] == 1)
 
 
-def told(prefixes: Prefixes, member: np.ndarray, words: int) -> np.ndarray:
+def is_determined(prefixes: Prefixes, member: np.ndarray, words: int) -> np.ndarray:
     """Return (W,) whether pattern and subject leave no task but those that generate the prefix.
 
     They do not where two tasks share a template and a subject: the object, or what follows it, then tells the task.

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from moestat.papers.task_routing.construction.check import ROWS, Check, softmax
-from moestat.papers.task_routing.construction.conditions import told
+from moestat.papers.task_routing.construction.conditions import is_determined
 from moestat.papers.task_routing.construction.isolated import Isolated
 
 
 def circuits(built: Isolated) -> np.ndarray:
     """Return (K, N): the neurons that some prefix of the task makes active."""
     prefixes = built.knowledge.prefixes
-    found = np.zeros((prefixes.compatible.shape[1], built.token.shape[0]), dtype=bool)
+    active = np.zeros((prefixes.compatible.shape[1], built.token.shape[0]), dtype=bool)
     for start in range(0, len(prefixes), ROWS):
         rows = slice(start, start + ROWS)
         row, neuron = np.nonzero(built.activations(prefixes.tokens[rows], prefixes.length[rows]))
         which, task = np.nonzero(prefixes.compatible[rows][row])
-        found[task, neuron[which]] = True
-    return found
+        active[task, neuron[which]] = True
+    return active
 
 
 def check_isolated(built: Isolated, circuit: np.ndarray, rng: np.random.Generator, *, most: int = 50_000) -> Check:
@@ -53,6 +53,6 @@ def check_isolated(built: Isolated, circuit: np.ndarray, rng: np.random.Generato
             gap = 0.5 * np.abs(softmax(built.logits(alone[other])) - weight[other]).sum(axis=1)
             distance[rows[other]] = np.maximum(distance[rows[other]], gap)
     member = built.values[:, 2:]
-    known = told(prefixes, member, len(built.knowledge.words))
+    known = is_determined(prefixes, member, len(built.knowledge.words))
     none = np.zeros(total, dtype=np.int64)
     return Check(prefixes, mass, none, said, active, differs, distance, known, built.epsilon)

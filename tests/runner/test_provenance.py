@@ -7,7 +7,7 @@ from moestat.runner import manifest, shard
 
 
 def test_a_shard_and_the_manifest_name_the_code_that_computed_the_fits(monkeypatch):
-    made = []
+    provenances = []
     for used in ("numba 0.68.1, 512-bit vectors", "numpy 2.4.6 (numba is not installed)", ""):
         monkeypatch.setattr(kernel, "used", lambda used=used: used)
         content = shard.encode(
@@ -24,8 +24,8 @@ def test_a_shard_and_the_manifest_name_the_code_that_computed_the_fits(monkeypat
             device="cpu",
         )
         header, _ = shard.verified(content)
-        made.append(header.made)
-        assert header.made["kernel"] == used
+        provenances.append(header.provenance)
+        assert header.provenance["kernel"] == used
     assert "numba" in manifest.versions()
-    entries = [SimpleNamespace(made=m) for m in [*made, {"device": "cpu"}]]  # the last one is from before
+    entries = [SimpleNamespace(provenance=p) for p in [*provenances, {"device": "cpu"}]]  # the last one is from before
     assert manifest.kernels(entries) == ["numba 0.68.1, 512-bit vectors", "numpy 2.4.6 (numba is not installed)"]
