@@ -55,11 +55,12 @@ class Problem:
     starts: int
     own_code: str = ""
     pseudo_search: Literal["starts", "global"] = "starts"
+    draw: int = 0
 
     @property
     def data_identity(self) -> dict[str, Any]:
         """What the draws of the data depend on, beside the sample size."""
-        return {
+        return ({"draw": self.draw} if self.draw else {}) | {
             "what": "regression data",
             "d": self.truth.d,
             "n_true": self.n_true,
@@ -147,10 +148,11 @@ class Target:
             "far below it in large samples."
         )
 
-    def fisher(self, n: int) -> dict[str, float]:
-        """Return the Fisher line at sample size n, with the rank and nullity of its matrix."""
+    def lines(self, n: int) -> dict[str, float]:
+        """Return the Fisher line at sample size n, with the rank and nullity of its matrix, and the certificate."""
         counts = ("rank", "nullity")
-        return {name: v if name in counts else v / np.sqrt(n) for name, v in self.fisher_at_one.items()}
+        fisher = {f"fisher_{name}": v if name in counts else v / np.sqrt(n) for name, v in self.fisher_at_one.items()}
+        return fisher | {f"pseudo_{name}": number for name, number in self.certificate.items()}
 
 
 def embed(theta: np.ndarray, source: Model, destination: Model) -> np.ndarray:
@@ -172,9 +174,12 @@ def embed(theta: np.ndarray, source: Model, destination: Model) -> np.ndarray:
     return out
 
 
-def draw_truth(model: Model, n_true: int, regime: Literal["dense", "sparse"], study_seed: int) -> np.ndarray:
-    """Draw the truth (N*, P) from the study seed; gates, experts, scores and regimes share the draw."""
-    identity = streams.key(what="regression truth", d=model.d, n_true=n_true)
+def draw_truth(
+    model: Model, n_true: int, regime: Literal["dense", "sparse"], study_seed: int, draw: int = 0
+) -> np.ndarray:
+    """Draw truth number ``draw`` (N*, P) from the study seed; gates, experts, scores and regimes share the draw."""
+    number = {"draw": draw} if draw else {}
+    identity = streams.key(what="regression truth", d=model.d, n_true=n_true, **number)
     return truths.ground_truth(model, n_true, regime, streams.generator(study_seed, identity, 0, "truth"))
 
 
@@ -217,7 +222,7 @@ def compute_pseudo_truths(identity: Mapping[str, Any], *, device: Device = "cpu"
     data = identity["data"]
     truth_model = Model(data["gate"], data["score"], data["expert"], data["d"], data["power"])
     fitted = Model(identity["gate"], identity["score"], data["expert"], data["d"], data["power"])
-    truth = draw_truth(truth_model, data["n_true"], data["regime"], identity["seed"])
+    truth = draw_truth(truth_model, data["n_true"], data["regime"], identity["seed"], data.get("draw", 0))
 
     def target(x: np.ndarray) -> np.ndarray:
         return truth_model.predict(truth, x)
@@ -277,7 +282,7 @@ def near_truth(truth_model: Model, truth: np.ndarray, fitted: Model, n_fitted: i
 @lru_cache(maxsize=16)
 def target_of(problem: Problem, study_seed: int, *, device: Device = "cpu") -> Target:
     """Return the target of a problem; pseudo-truths and the Fisher line come from the cache where they can."""
-    truth = draw_truth(problem.truth, problem.n_true, problem.regime, study_seed)
+    truth = draw_truth(problem.truth, problem.n_true, problem.regime, study_seed, problem.draw)
     needed = prerequisite(problem, study_seed)
     if needed is None:
         own = embed(truth, problem.truth, problem.fitted)
@@ -311,7 +316,7 @@ def compute_fisher(problem: Problem, study_seed: int) -> dict[str, float]:
     }
 
     def compute() -> dict[str, np.ndarray]:
-        truth = draw_truth(problem.truth, problem.n_true, problem.regime, study_seed)
+        truth = draw_truth(problem.truth, problem.n_true, problem.regime, study_seed, problem.draw)
         points = evaluation_points(problem.truth.d, FISHER_LOG2)
         line = fisher_line(problem.truth, truth, points, problem.noise_variance)
         values = {name: line.at_one[name] for name in ("L1", "L3", "matched_sum", "rmse") if name in line.at_one}

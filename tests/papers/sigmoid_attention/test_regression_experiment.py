@@ -159,3 +159,22 @@ def test_every_loss_vanishes_at_every_split_of_the_truth(gate, expert):
     losses = score(settings.problem, target, target.minimisers, 10)
     for name in ("L3", "quotient", "rmse"):
         np.testing.assert_allclose(losses[name], 0.0, atol=1e-7, err_msg=name)
+
+
+def test_replicates_of_several_truths_are_those_of_each_truth_alone():
+    """Replicate r has truth r mod 3, whatever is asked for together; lines are means, certificates the worst."""
+    small = {"n": 60, "d": 2, "n_true": 2, "n_fitted": 3, "max_iterations": 20, "evaluation_log2": 8}
+    small |= {"truth_gate": "softmax", "fitted_gate": "softmax", "expert": "linear", "truths": 3}
+    several = cell(**small)
+    together = regression.run(several, [0, 1, 2, 4])
+    alone = regression.run(several, [4])
+    assert together["truth"].values.tolist() == [0, 1, 2, 1]
+    np.testing.assert_array_equal(together.sel(replicate=[4])["theta"], alone["theta"])
+    assert float(together["fisher_L3"]) == float(alone["fisher_L3"]) and together.attrs == alone.attrs
+    settings = regression.Settings(**several.settings)
+    targets = [regression_targets.target_of(settings.problem_of(k), several.study_seed) for k in range(3)]
+    assert len({target.truth.tobytes() for target in targets}) == 3
+    lines = [target.lines(60)["fisher_L3"] for target in targets]
+    assert float(together["fisher_L3"]) == pytest.approx(np.prod(lines) ** (1 / 3))
+    first = regression.run(cell(**(small | {"truths": 1})), [0])
+    np.testing.assert_array_equal(first["theta"], together.sel(replicate=[0])["theta"])
