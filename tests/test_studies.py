@@ -24,9 +24,11 @@ TINY = {
     "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "tokens": 512, "rounds": 1},
     "compete_finetune": LANGUAGE | {"test": 64, "reviews": 20, "tune_steps": 10, "tune_batch": 4},
     "compete_lm": LANGUAGE | {"test": 64},
+    "competition_bound": {"pool_log2": 10, "evaluation_points": 16},
     "competition_gaps": {"pool_log2": 12, "evaluation_points": 64},
     "competition_mle": {"pool_log2": 12, "evaluation_points": 64, "near_starts": 1, "random_starts": 1},
     "expert_count": {"n": 20, "test_samples": 20, "neurons": 1, "dimension": 8},
+    "identifiability": {"d": 1},
     "minimax_lower_bound": {"points_log2": 8},
     "mot": {"samples": 24, "test_samples": 40, "dimension": 8, "records_per_decade": 2}
     | {"gap_level": 1e-3, "loss_level": 50.0, "attention_level": 0.01},
@@ -41,6 +43,8 @@ TINY = {
     "task_construction": {"size": "3x2x4", "max_prefixes": 50},
     "task_training": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2, "completions": 8},
 }
+ALONE = ("identifiability", "regression")
+"""Experiments with many cells: one replicate of each will do."""
 NEVER = ("is not on the grid", "has no axis", "hold no variable", "not part of this run", "raised", "no such arm")
 """What no verdict may say: the claim names something that the results do not hold."""
 
@@ -61,7 +65,8 @@ def shrink(made):
         resolved = made.experiment.Settings(**settings).model_dump(mode="json")
         cell = replace(planned.cell, settings=resolved)
         cells.append(replace(planned, cell=cell, digest=cell.digest))
-    return replace(made, cells=tuple(cells), replicates=2, block=2)
+    count = 1 if kind in ALONE else 2
+    return replace(made, cells=tuple(cells), replicates=count, block=count)
 
 
 @pytest.mark.parametrize("name", [name for name in STUDIES if not load.read(name).study.needs])

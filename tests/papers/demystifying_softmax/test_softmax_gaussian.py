@@ -4,15 +4,12 @@ import fnmatch
 
 import numpy as np
 import pytest
-import xarray as xr
 from pydantic import ValidationError
 
-from moestat.claims.verdicts import judge
 from moestat.experiment import Cell
 from moestat.losses.measures import softmax_losses
 from moestat.papers.demystifying_softmax import softmax_gaussian
 from moestat.papers.demystifying_softmax.softmax_gaussian import MODEL, TRUTH, Settings
-from moestat.report.figures import draw
 from moestat.runner import plan
 from moestat.status import Status
 from moestat.study import load
@@ -102,22 +99,3 @@ def test_every_claim_of_every_preset_is_on_its_grid(preset):
         assert claim.at.get("n", sizes[0]) in sizes
     for rate in study.rates:
         assert all(fnmatch.filter(names, pattern) for pattern in rate.arms)
-
-
-def test_every_claim_finds_its_numbers_and_every_figure_draws():
-    made = plan.make(load.read("softmax_gaussian"), "quick")
-    labels = {arm.name: arm.label for arm in made.study_file.study.arms}
-    cells = []
-    for planned in made.cells:
-        cell = planned.cell
-        settings = dict(cell.settings) | {"n": 60 + cell.coords["n"] // 100, "evaluation_points": 16, "starts": 2}
-        ds = softmax_gaussian.run(
-            Cell(cell.experiment, cell.study_seed, cell.arm, cell.coords, settings), range(2), device="cpu"
-        )
-        cells.append(ds.assign_coords(arm=cell.arm, **cell.coords).expand_dims(["arm", *cell.coords]))
-    whole = xr.combine_by_coords(cells, combine_attrs="drop")
-    whole = whole.assign_coords(arm_label=("arm", [labels[str(a)] for a in whole["arm"].values]))
-    for verdict in judge(whole, made.study_file.study, "quick"):
-        assert not verdict.why.startswith("There is no number"), f"{verdict.claim}: {verdict.why}"
-    for figure in made.study_file.study.figures:
-        assert draw(whole, made.study_file.study, "quick", figure)[0].axes
