@@ -37,7 +37,8 @@ TINY = {
     "mot_text": NETWORK | {"train": 40, "test": 40, "length": 8},
     "non_identifiability": {"points_log2": 8},
     "regression": {"d": 1, "max_iterations": 20, "epochs": 1, "batch_size": 32, "pseudo_starts": 1}
-    | {"evaluation_log2": 8, "pseudo_points_log2": 8, "pseudo_polish_log2": 8},
+    | {"evaluation_log2": 8, "pseudo_points_log2": 8, "pseudo_polish_log2": 8}
+    | {"search_effort": 0.01, "pseudo_search": "starts"},
     "router_smoothness": {"draws": 50},
     "softmax_gaussian": {"evaluation_points": 16, "starts": 1, "max_iterations": 20},
     "task_construction": {"size": "3x2x4", "max_prefixes": 50},
@@ -59,6 +60,8 @@ def shrink(made):
         settings = dict(planned.cell.settings) | TINY.get(kind, {})
         for size in {"n", "samples"} & set(planned.cell.coords):
             settings[size] = 60 + settings[size] % 7  # few sizes that differ: equal cells are computed once
+        if kind == "regression" and (surplus := settings["n_true"] - 3) > 0:
+            settings |= {"n_true": 3, "n_fitted": settings["n_fitted"] - surplus}
         if kind == "mot":
             least = {"specialise_steps": 4, "attention_steps": 4, "tuning_steps": 100}
             settings |= {name: steps if settings[name] else 0 for name, steps in least.items()}
