@@ -222,7 +222,11 @@ class Study(Strict):
     source: str = Field(description="where in the paper")
     question: str = Field("", description="what the study asks")
     about: str = Field("", description="design, what to expect and how to read the figure; goes into the report")
-    experiment: str = Field(description="an experiment of moestat.papers by its name, or an import path")
+    experiment: str = Field("", description="an experiment of moestat.papers by its name, or an import path")
+    reads: str = Field(
+        "",
+        description="instead of an experiment: 'package.module:callable' that makes the results from those of `needs`",
+    )
     seed: int = Field(ge=0, lt=2**63, description="every random number follows from it")
     scale: Scale | None = Field(
         None, description="what its runs are to the paper; if absent, 'paper' for a preset of that name, else 'reduced'"
@@ -254,6 +258,16 @@ class Study(Strict):
                 raise ValueError(f"{what} names must be different; given twice: {', '.join(twice)}")
         if "quick" not in self.presets:
             raise ValueError("presets must contain 'quick', the default")
+        return self
+
+    @model_validator(mode="after")
+    def _computes_or_reads(self) -> Study:
+        if bool(self.experiment) == bool(self.reads):
+            raise ValueError("exactly one of experiment and reads must be given")
+        if self.reads and (not self.needs or self.grid or ":" not in self.reads):
+            raise ValueError(
+                "reads = 'package.module:callable' goes with needs, the studies it reads, and without a grid"
+            )
         return self
 
     def scale_of(self, preset: str, claim: Claim | None = None) -> Scale:
