@@ -301,6 +301,8 @@ def _report(arguments: argparse.Namespace) -> int:
     request = cli_options.request(arguments)
     study_file = load.read(request.study)
     load.need_preset(study_file, request.preset)
+    if study_file.study.reads:  # seconds, and so it never outlives what it reads
+        return _collect(arguments)
     root = folder_of(request, study_file.name)
     dataset = results.read(root / results.NAME, made_by=request.command())
     belongs.refuse_foreign(dataset, study_file, request, root)

@@ -23,6 +23,12 @@ replicate. A variable without the dimension ``replicate`` is a property of the c
 the same whatever the replicates are; so must the dataset's attributes (text or numbers), which become such variables.
 Every number depends on (study seed, settings, replicate) alone, but for measurements of the machine: a variable of
 seconds, say, carries the attribute ``measurement = 1`` and is compared by nobody.
+
+A study that only reads the results of others has no experiment but a reader,
+
+``read(sources, arms) -> xarray.Dataset``
+    which gets a mapping from study to :class:`Source` and the arms of the study file, and returns a dataset with the
+    dimension ``arm`` in their order.
 """
 
 from __future__ import annotations
@@ -32,6 +38,7 @@ import importlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,6 +111,26 @@ class Cell:
         Cells that pass the same identity share their draws, which pairs their comparisons.
         """
         return streams.generator(self.study_seed, streams.key(**identity), replicate, purpose)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The results of a study that another one reads.
+
+    Attributes
+    ----------
+    path : Path
+    sha256 : str
+        Of the file.
+    dataset : xarray.Dataset
+    command : str
+        What makes the results.
+    """
+
+    path: Path
+    sha256: str
+    dataset: xr.Dataset
+    command: str
 
 
 def assemble(

@@ -16,8 +16,8 @@ import xarray as xr
 from scipy import stats
 
 from moestat import rates
-from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError, with_replicates, without_lengths_of_one
+from moestat.claims.evidence import Evidence, FittedSeries, difference
+from moestat.claims.selection import NoAnswerError, without_lengths_of_one
 from moestat.rates import Estimate
 from moestat.rounding import number
 from moestat.runner.results import BINARY
@@ -45,17 +45,17 @@ def estimate(evidence: Evidence, claim: Claim, *, converged_only: bool = False) 
     versus_at = claim.at if claim.versus_at is None else claim.versus_at
     first = (claim.variable, claim.arm, claim.at)
     second = (claim.versus_variable or claim.variable, claim.versus or claim.arm, versus_at)
-    keep = (claim.over, "replicate") if claim.kind.startswith("slope") else ("replicate",)
 
     def samples(variable: str, arm: str, at: dict[str, Any]) -> xr.DataArray:
-        return without_lengths_of_one(evidence.samples(variable, arm, at, converged_only=converged_only), keep)
+        array = evidence.samples(variable, arm, at, converged_only=converged_only)
+        return without_lengths_of_one(array, ("replicate",))
 
     if claim.kind == "slope":
-        return _slope(evidence, claim, converged_only)
+        return _slope(claim, _series(evidence, claim, first, converged_only))
     if claim.kind == "mean":
         return _mean(claim, samples(*first))
     if claim.kind == "slope_difference":
-        return _slope_difference(claim, samples(*first), samples(*second), window_of(evidence, claim))
+        return _slope_difference(claim, *(_series(evidence, claim, side, converged_only) for side in (first, second)))
     return _difference(claim, samples(*first), samples(*second))
 
 
@@ -82,22 +82,21 @@ def sides(claim: Claim) -> str:
     return f"{one} against {other}"
 
 
-def _slope(evidence: Evidence, claim: Claim, converged_only: bool) -> Estimate:
-    window = window_of(evidence, claim)
+def _series(
+    evidence: Evidence, claim: Claim, side: tuple[str, str, dict[str, Any]], converged_only: bool
+) -> FittedSeries:
+    """Return the fitted series of one side of a claim about slopes: the one that tables and figures show."""
+    variable, arm, at = side
+    window, level = window_of(evidence, claim), claim.level
     try:
-        series = evidence.series(
-            claim.variable,
-            claim.over,
-            claim.arm,
-            claim.at,
-            window=window,
-            level=claim.level,
-            converged_only=converged_only,
-        )
+        return evidence.series(variable, claim.over, arm, at, window=window, level=level, converged_only=converged_only)
     except NoAnswerError:
         raise
     except ValueError as error:
         raise NoAnswerError(_sentence(str(error))) from None
+
+
+def _slope(claim: Claim, series: FittedSeries) -> Estimate:
     fit = series.fit
     subject = f"The slope of {claim.variable} over {claim.over}"
     note = _series_basis(fit, series.exact)
@@ -105,11 +104,10 @@ def _slope(evidence: Evidence, claim: Claim, converged_only: bool) -> Estimate:
     return replace(fit.rate, subject=subject, note=note, reasons=fit.reasons, exact=series.exact, replicates=count)
 
 
-def _slope_difference(claim: Claim, first: xr.DataArray, second: xr.DataArray, window: hub.Window) -> Estimate:
-    exact = all("replicate" not in side.dims for side in (first, second))
-    first, second = (with_replicates(side, other) for side, other in ((first, second), (second, first)))
+def _slope_difference(claim: Claim, first: FittedSeries, second: FittedSeries) -> Estimate:
+    exact = first.exact and second.exact
     try:
-        result = rates.difference(first, second, over=claim.over, window=window, level=claim.level)
+        result = difference(first, second)
     except ValueError as error:
         raise NoAnswerError(_sentence(str(error))) from None
     subject = f"The difference of the slopes of {claim.variable} over {claim.over} ({sides(claim)})"

@@ -18,6 +18,7 @@ from moestat import rates
 from moestat.claims import counts, selection
 from moestat.claims.counts import Counts
 from moestat.claims.selection import NoAnswerError
+from moestat.rates.estimate import over_replicates
 from moestat.rates.log_means import bootstrap
 from moestat.rates.series import series
 from moestat.study import hub
@@ -35,7 +36,7 @@ class FittedSeries:
     Attributes
     ----------
     samples : DataArray (sizes, replicate)
-        Repeated over replicates if it is a property of the cell.
+        Repeated over two replicates if it is a property of the cell.
     over : str
     window : (low, high) or None
     exact : bool
@@ -56,6 +57,37 @@ class FittedSeries:
         array = self.samples.transpose(self.over, "replicate")
         data = series(array.values, array[self.over].values, self.window)
         return bootstrap(data, self.fit.level, DRAWS, 0)
+
+
+def difference(first: FittedSeries, second: FittedSeries) -> rates.Difference:
+    """Return the slope of one series minus that of another one, paired by replicate.
+
+    The slopes are those of the two fits. They are fitted again only where a replicate is complete in one of them alone,
+    since it counts in neither then, or where one is a property of the cell.
+
+    Raises
+    ------
+    ValueError
+        If their sizes are unusable.
+    """
+    one, other = (side.samples.transpose(side.over, "replicate") for side in (first, second))
+    if first.exact == second.exact and _alike(one, other, first.over):
+        estimate = over_replicates(first.fit.slopes - second.fit.slopes, first.fit.level)
+        reasons = tuple(dict.fromkeys(first.fit.reasons + second.fit.reasons))
+        return rates.Difference(estimate, True, first.fit, second.fit, reasons)
+    if first.exact != second.exact:
+        one, other = (
+            selection.with_replicates(a.isel(replicate=0, drop=True), b) if side.exact else a
+            for side, a, b in ((first, one, other), (second, other, one))
+        )
+    return rates.difference(one, other, over=first.over, window=first.window, level=first.fit.level)
+
+
+def _alike(one: xr.DataArray, other: xr.DataArray, over: str) -> bool:
+    """Whether two series have values at the same sizes and in the same replicates."""
+    known = [np.isfinite(a.values) & (a.values > 0) for a in (one, other)]
+    labels = all(np.array_equal(one[axis].values, other[axis].values) for axis in (over, "replicate"))
+    return labels and np.array_equal(*known)
 
 
 class Evidence:

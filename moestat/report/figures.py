@@ -25,7 +25,10 @@ from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
 from moestat.report.typography import mathtext
 from moestat.sentences import listed, nearest
-from moestat.study.spec import Figure, Panel, Study
+from moestat.study.spec import Figure, Panel, Rate, Study
+
+OF_RATE = ("window", "printed", "reference", "start")
+"""What is said of a rate in [[rates]], and by an option where there is no study file."""
 
 PANELS = {"rates": rate_panel.draw, "lines": line_panel.draw, "heatmap": heatmap_panel.draw}
 
@@ -233,8 +236,8 @@ def rates(ds: xr.Dataset, variable: str, *, over: str = "n", arms: Sequence[str]
     arms : sequence of str
         Names or glob patterns.
     **options
-        Of the panel (``title``, ``ylabel``, ``predicted``, ``reference``, ``start``) or of the figure (``xlabel``,
-        ``logx``, ``logy``, ``title`` is the panel's).
+        Of the panel (``title``, ``ylabel``), of its rate (``window``, ``printed``, ``reference``, ``start``) or of the
+        figure (``xlabel``, ``logx``, ``logy``, ``title`` is the panel's).
 
     Raises
     ------
@@ -255,7 +258,8 @@ def heatmap(ds: xr.Dataset, variable: str, *, x: str, y: str, arms: Sequence[str
 
 
 def _alone(ds: xr.Dataset, kind: str, variable: str, x: str, arms: Sequence[str], options: dict[str, Any]) -> Canvas:
-    known = [*Panel.model_fields, *Figure.model_fields]
+    of_rate = {key: options.pop(key) for key in [*options] if kind == "rates" and key in OF_RATE}
+    known = [*Panel.model_fields, *Figure.model_fields, *(OF_RATE if kind == "rates" else ())]
     for key in options:
         if key not in known:
             raise FigureError(f"There is no option {key!r}{nearest(key, known)}")
@@ -267,11 +271,12 @@ def _alone(ds: xr.Dataset, kind: str, variable: str, x: str, arms: Sequence[str]
     rest = {key: value for key, value in options.items() if key not in own}
     panel = Panel.model_validate({"variable": variable, "arms": list(arms)} | own)
     figure = Figure.model_validate({"kind": kind, "x": x, "panels": [panel]} | rest)
-    return draw(ds, study_for(ds), "quick", figure)[0]
+    stated = [Rate.model_validate({"loss": variable, "over": x} | of_rate)] if kind == "rates" else []
+    return draw(ds, study_for(ds, stated), "quick", figure)[0]
 
 
-def study_for(ds: xr.Dataset) -> Study:
-    """Return the study that a dataset is of as far as figures need it: its arms and replicates."""
+def study_for(ds: xr.Dataset, stated: Sequence[Rate] = ()) -> Study:
+    """Return the study that a dataset is of as far as figures need it: its arms and replicates, and some rates."""
     return Study.model_validate(
         {
             "title": str(ds.attrs.get("title", "results")),
@@ -281,5 +286,6 @@ def study_for(ds: xr.Dataset) -> Study:
             "seed": 0,
             "arms": [{"name": str(name)} for name in ds["arm"].values],
             "presets": {"quick": {"replicates": ds.sizes["replicate"]}},
+            "rates": list(stated),
         }
     )

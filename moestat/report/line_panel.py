@@ -47,8 +47,6 @@ def draw(
     NoAnswerError
         If a variable or axis of the panel is not in the results, or is left over.
     """
-    if panel.predicted:
-        raise NoAnswerError("A figure of kind 'lines' draws no predicted exponents; use kind 'rates'.")
     facts = Facts(arms=chosen(evidence.ds, panel.arms))
     called = [label(evidence.ds, arm) for arm in facts.arms]
     texts: list[str] = []
@@ -85,9 +83,8 @@ def draw(
         first, last = known[0], known[-1]
         ends = f"from {mean[first]:.3g} at {figure.x} = {number(x[first])} to {mean[last]:.3g} at {number(x[last])}"
         facts.sentences.append(f"{name}: {ends}")
-    for part, variable in (("reference", panel.reference), ("start", panel.start)):
-        if variable:
-            _companion(axes, evidence, figure, facts, part, variable)
+    if panel.reference:
+        _reference(axes, evidence, figure, facts, panel.reference)
     facts.legend = texts if len(texts) > 1 or figure.hue != "arm" or called else []
     _scales(axes, figure, curves[0][2] if curves else None)
     return facts
@@ -160,10 +157,10 @@ def _stroke(
         axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text)
 
 
-def _companion(axes: Axes, evidence: Evidence, figure: Figure, facts: Facts, part: str, variable: str) -> None:
-    """Draw the reference (grey) or the value at the start (dotted), once for arms that share it."""
+def _reference(axes: Axes, evidence: Evidence, figure: Figure, facts: Facts, variable: str) -> None:
+    """Draw the reference, once for arms that share it."""
     drawn: list[np.ndarray] = []
-    for index, arm in enumerate(facts.arms):
+    for arm in facts.arms:
         array = evidence.samples(variable, arm, figure.options.get("at", {}))
         array = without_lengths_of_one(array, (figure.x, "replicate"))
         x, mean, *_ = _curve(array, figure.x, geometric=False)
@@ -171,13 +168,9 @@ def _companion(axes: Axes, evidence: Evidence, figure: Figure, facts: Facts, par
             continue
         drawn.append(mean)
         at = np.arange(len(x), dtype=float) if x.dtype.kind == "U" else x
-        look: dict[str, Any] = {"color": style.REFERENCE, "linewidth": 1.6, "zorder": 1.5}
-        if part == "start":
-            look = {"color": style.colour(index), "linestyle": ":", "linewidth": 1.1}
-        axes.plot(at, mean, **look)
-    facts.parts.add(part)
-    if part == "reference":
-        facts.reference = str(evidence.ds[variable].attrs.get("long_name", "")) or variable
+        axes.plot(at, mean, color=style.REFERENCE, linewidth=1.6, zorder=1.5)
+    facts.parts.add("reference")
+    facts.reference = str(evidence.ds[variable].attrs.get("long_name", "")) or variable
 
 
 def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:

@@ -98,11 +98,12 @@ class _Painter:
     room: int
     facts: Facts
     references: list[np.ndarray] = field(default_factory=list)
+    printed: set[float] = field(default_factory=set)
 
     def arm(self, arm: str, name: str, number: int, shift: float) -> None:
         """Draw points, fitted line and companions of one arm."""
         facts, over = self.facts, self.figure.x
-        printed = self.panel.predicted.get(arm, self.evidence.facts(self.panel.variable, over, arm).printed)
+        stated = self.evidence.facts(self.panel.variable, over, arm)
         series = self.series(self.panel.variable, arm)
         array = series.samples
         sizes, mean, low, high, used = geometric(array, over)
@@ -128,17 +129,18 @@ class _Painter:
         if not fit.trusted:
             facts.untrusted.append(f"{name}: {' '.join(fit.reasons)}")
             facts.parts.add("untrusted")
-        if printed is not None:
-            _line(self.axes, fit, printed, color=colour, linestyle="--", linewidth=1.0)
+        if stated.printed is not None and stated.printed not in self.printed:  # once for arms that share it
+            self.printed.add(stated.printed)
+            _line(self.axes, fit, stated.printed, color=colour, linestyle="--", linewidth=1.0)
             facts.parts.add("predicted")
-            text += f" (paper\N{NO-BREAK SPACE}{printed:g})"
+            text += f" (paper\N{NO-BREAK SPACE}{stated.printed:g})"
         self.entry(f"{name}: {text}", number, linestyle="-")
-        if self.panel.start:
-            where, level, *_ = geometric(self.series(self.panel.start, arm).samples, over)
+        if stated.start:
+            where, level, *_ = geometric(self.series(stated.start, arm).samples, over)
             self.axes.plot(where, level, color=colour, linestyle=":", linewidth=1.1)
             facts.parts.add("start")
-        if self.panel.reference:
-            self.reference(arm)
+        if stated.reference:
+            self.reference(stated.reference, arm)
 
     def series(self, variable: str, arm: str) -> FittedSeries:
         """Return the fitted series of a variable, in the window of the panel's loss."""
@@ -151,9 +153,8 @@ class _Painter:
         self.facts.legend.append(wrapped(text, self.room))
         self.axes.plot([], [], label=self.facts.legend[-1], color=style.colour(number), **style.marker(number), **look)
 
-    def reference(self, arm: str) -> None:
+    def reference(self, name: str, arm: str) -> None:
         """Draw the reference of an arm, once for arms that share it."""
-        name = self.panel.reference
         sizes, level, *_ = geometric(self.series(name, arm).samples, self.figure.x)
         if not np.isfinite(level).any() or any(np.array_equal(level, old, equal_nan=True) for old in self.references):
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from moestat.claims.verdicts import COLUMNS, Verdict
 from moestat.rounding import number
 from moestat.runner.results import BINARY
 from moestat.status import Status
+from moestat.study import hub
 from moestat.study.spec import Rate
 
 DIAGNOSTICS = {
@@ -69,13 +69,11 @@ def parameters(evidence: Evidence) -> pd.DataFrame:
     """
     rows = []
     for entry in evidence.study.parameters:
-        rate = Rate.model_validate({key: getattr(entry, key) for key in ("loss", "over", "arms", "window")})
         head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
         for arm in chosen(evidence.ds, entry.arms):
             if not _has_atoms(evidence, entry.loss, arm):
                 continue
-            exponent = next((v for k, v in entry.predicted.items() if fnmatch.fnmatchcase(arm, k)), np.nan)
-            rows += [head | row | {"predicted": exponent} for row in _rate_rows(evidence, rate, arm)]
+            rows += [head | row for row in _rate_rows(evidence, entry, arm)]
     table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["block", "role", "atoms", *RATE_HEAD])
     table.attrs["axes"] = [c for c in table.columns if c in set(map(str, evidence.ds.dims)) - {"arm"}]
     return table
@@ -98,8 +96,7 @@ def label(ds: xr.Dataset, arm: str) -> str:
 
 
 def _rate_rows(evidence: Evidence, rate: Rate, arm: str) -> list[dict[str, Any]]:
-    replaced = evidence.study.presets[evidence.preset].window if evidence.preset in evidence.study.presets else None
-    window = rate.window if replaced is None else replaced
+    facts = hub.facts_of(evidence.study, evidence.preset, rate, arm)
     head = {"arm": arm, "label": label(evidence.ds, arm), "loss": rate.loss, "over": rate.over}
     try:
         array = evidence.samples(rate.loss, arm)
@@ -107,21 +104,20 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str) -> list[dict[str, Any]]
             raise NoAnswerError(f"The variable {rate.loss!r} has no axis {rate.over!r}.")
     except NoAnswerError as error:
         return [head | {"slope": np.nan, "ci_low": np.nan, "ci_high": np.nan, "trusted": False, "why": str(error)}]
-    facts = evidence.facts(rate.loss, rate.over, arm)
-    printed = facts.printed if facts.claimed is None else facts.claimed
+    predicted = facts.predicted if facts.printed is None else facts.printed
     extra = [str(d) for d in array.dims if d not in (rate.over, "replicate")]
     rows = []
     for point in _points(array, extra):
-        counts = evidence.count([arm], point, (rate.over, window))
+        counts = evidence.count([arm], point, (rate.over, facts.window))
         row = head | point
         try:
-            series = evidence.series(rate.loss, rate.over, arm, point, window=window)
+            series = evidence.series(rate.loss, rate.over, arm, point, window=facts.window)
         except ValueError as error:
             why, notes = [str(error)[:1].upper() + str(error)[1:]], ""
         else:
             fit = series.fit
             row |= {"slope": fit.slope, "ci_low": fit.low, "ci_high": fit.high, "se": fit.rate.se}
-            row |= {"predicted": np.nan if printed is None else printed, "bound": rate.bound}
+            row |= {"predicted": np.nan if predicted is None else predicted, "bound": facts.bound}
             row |= _companions(evidence, rate, arm, point, series)
             for method in METHODS:
                 other = getattr(fit, method)
@@ -129,8 +125,8 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str) -> list[dict[str, Any]]
             low, high = series.bootstrap
             row |= {"bootstrap_low": low, "bootstrap_high": high, "level": fit.level}
             row |= {"window_low": np.nan, "window_high": np.nan}
-            if window is not None:
-                row |= {"window_low": window[0], "window_high": window[1]}
+            if facts.window is not None:
+                row |= {"window_low": facts.window[0], "window_high": facts.window[1]}
             sizes = fit.sizes if fit.sizes.size else np.array([np.nan])
             row |= {"first": sizes[0], "last": sizes[-1], "sizes": fit.sizes.size}
             row |= {"replicates": array.sizes.get("replicate", 0), "complete": fit.complete}
@@ -145,8 +141,8 @@ def _companions(
 ) -> dict[str, float]:
     """Slopes of the reference and of the loss at the start, and the loss relative to the reference at the last size."""
     out = {"reference_slope": np.nan, "ratio_to_reference": np.nan, "start_slope": np.nan}
-    facts = evidence.facts(rate.loss, rate.over, arm)
-    for role, name in (("reference", facts.reference), ("start", facts.start)):
+    companions = {"reference": rate.reference or f"fisher_{rate.loss}", "start": rate.start or f"start_{rate.loss}"}
+    for role, name in companions.items():
         try:
             array = evidence.samples(name, arm)
             if set(array.dims) - {rate.over, "replicate", *point}:

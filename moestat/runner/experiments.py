@@ -7,14 +7,20 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from moestat.errors import InputError
+from moestat.experiment import Source
 from moestat.sentences import listed, nearest
 from moestat.source.loaded import remember
 from moestat.study.load import StudyFile
+from moestat.study.spec import Arm
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def search_path(study_file: StudyFile) -> list[str]:
@@ -95,6 +101,29 @@ def load(module_name: str, where: str) -> ModuleType:
             "an experiment is a module with a class Settings and a function run(cell, replicates, *, device)"
         )
     return module
+
+
+def reader(study_file: StudyFile) -> Callable[[Mapping[str, Source], Sequence[Arm]], xr.Dataset]:
+    """Import the function that a study names under ``reads``; see :mod:`moestat.experiment`.
+
+    Raises
+    ------
+    InputError
+        If there is no such function.
+    """
+    path = study_file.study.reads
+    module_name, _, name = path.partition(":")
+    extend_path(search_path(study_file))
+    try:
+        function = getattr(importlib.import_module(module_name), name)
+    except Exception as error:  # a user's module can fail at import in any way
+        raise InputError(
+            f"{study_file.shown}: reads is {path!r}, which cannot be imported: "
+            f"{type(error).__name__}: {error}{place(error)}"
+        ) from None
+    if not callable(function):
+        raise InputError(f"{study_file.shown}: reads is {path!r}, which is not callable")
+    return function
 
 
 def place(error: BaseException) -> str:

@@ -38,11 +38,15 @@ Reporter = Callable[[Result, Mapping[str, Any]], Any]
 
 def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Reporter | None = None) -> None:
     """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
-    from moestat.runner import collect, results
+    from moestat.runner import collect, results, summary
 
     request, plan, root = result.request, result.plan, result.folder
-    dataset, remarks = collect.collect(scan)
-    result.notes.extend(remarks)
+    if plan.study_file.study.reads:
+        dataset = summary.dataset(plan, request)
+        result.tally = summary.tally(dataset)
+    else:
+        dataset, remarks = collect.collect(scan)
+        result.notes.extend(remarks)
     provenance = describe(request, plan, scan, code, result)
     dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
     dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}

@@ -75,14 +75,17 @@ class Block:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a run of a study at a preset comprises."""
+    """Everything that a run of a study at a preset comprises.
+
+    A study that reads the results of others has neither an experiment nor cells; ``module_name`` is then its reader.
+    """
 
     study_file: StudyFile
     preset_name: str
     preset: Preset
     overrides: Overrides
     module_name: str
-    experiment: ModuleType
+    experiment: ModuleType | None
     seed: int
     axes: Mapping[str, tuple[Any, ...]]
     arms: tuple[Arm, ...]
@@ -157,11 +160,16 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
             f"{MOST_ROWS} rows that one dataset is made for; lower presets.{preset_name}.replicates or --replicates"
         )
     _refuse_settings_of_arms(where, arms, overrides)
-    module_name = experiments.resolve(study_file)
-    module = experiments.load(module_name, where)
     seed = study.seed if overrides.seed is None else overrides.seed
-    builder = _Builder(study_file, preset_name, preset, overrides, module, module_name, seed, axes)
-    cells = tuple(builder.cells(arms))
+    module_name, module = study.reads, None
+    cells: tuple[PlannedCell, ...] = ()
+    if study.reads:
+        experiments.reader(study_file)
+    else:
+        module_name = experiments.resolve(study_file)
+        module = experiments.load(module_name, where)
+        builder = _Builder(study_file, preset_name, preset, overrides, module, module_name, seed, axes)
+        cells = tuple(builder.cells(arms))
     return Plan(
         study_file=study_file,
         preset_name=preset_name,

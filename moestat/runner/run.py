@@ -50,20 +50,9 @@ def cache_of(out: Path) -> str:
 
 
 def make_plan(request: Request) -> plans.Plan:
-    """Read the study file and make the plan that a request asks for.
-
-    The folder of all results is told to experiments that read other studies' results, by ``MOESTAT_OUTPUTS``.
-    """
-    os.environ["MOESTAT_OUTPUTS"] = str(request.out.resolve())
+    """Read the study file and make the plan that a request asks for."""
     overrides = plans.Overrides(request.replicates, request.seed, request.block, request.settings)
-    study_file = load.read(request.study)
-    try:
-        return plans.make(study_file, request.preset, overrides)
-    except InputError as error:
-        commands = needs.missing(study_file, request)
-        if not commands or request.preset not in study_file.study.presets:
-            raise
-        raise InputError(needs.sentence(study_file, commands)) from error
+    return plans.make(load.read(request.study), request.preset, overrides)
 
 
 def version_of(plan: plans.Plan) -> dict[str, str]:
@@ -77,7 +66,8 @@ def version_of(plan: plans.Plan) -> dict[str, str]:
         If this process has imported another version of it than the one on the disk.
     """
     try:
-        code = code_version(plan.module_name)
+        module, _, reader = plan.module_name.partition(":")
+        code = fingerprint.fingerprint(module, [reader]) if reader else code_version(module)
     except NoCodeError as error:
         raise InputError(
             f"{plan.study_file.shown}: experiment {plan.module_name!r}: {error}, so results could not be told from "
@@ -104,6 +94,7 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     if request.fresh and request.part:
         raise InputError("--fresh sets everything aside, so it cannot be given to one part of a study (--part)")
     plan = make_plan(request)
+    needs.refuse_missing(plan.study_file, request)
     root = folder_of(request, plan.study_file.name)
     device = resolve_device(request.device, plan)
     try:

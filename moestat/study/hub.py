@@ -1,17 +1,21 @@
-"""What a study says about one series, a loss of one arm over one axis: window, reference, start, printed slope.
+"""What a study says about one series, a loss of one arm over one axis: window, reference, start, slopes.
 
-``[[rates]]`` is where it stands. Where a rate leaves a reference, a start or a printed slope out, the panel or the
-claim that names it fills in, so that verdict, table and figure never disagree.
+``[[rates]]`` (and ``[[parameters]]``, rates of blocks) is where it stands, once: claims, tables and figures read it
+here.
 """
 
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from moestat.study.spec import Claim, Panel, Rate, Study
+from moestat.errors import InputError
+from moestat.study.spec import Claim, Rate, Study
 
 Window = tuple[float, float] | None
+PLACE = "{predicted}"
+"""Stands in the statement of a claim for the number that its rate predicts."""
 
 
 @dataclass(frozen=True)
@@ -23,26 +27,31 @@ class SeriesFacts:
     window : (low, high) or None
         Fit window at a preset; all sizes when None.
     bound : float or None
-        The exponent that the theory predicts.
+        The exponent that the theory predicts, whatever the arm.
+    predicted : float or None
+        The exponent that is expected of this arm, where arms differ in it.
     printed : float or None
         The slope that the paper prints for the arm.
-    claimed : float or None
-        The number that a claim about the slope predicts.
     reference, start : str
-        Names of the variables that belong beside the loss; they need not be in the results.
+        Variables that are drawn beside the loss; empty for none.
     """
 
     window: Window
     bound: float | None
+    predicted: float | None
     printed: float | None
-    claimed: float | None
     reference: str
     start: str
 
+    @property
+    def expected(self) -> float | None:
+        """The exponent of the theory for this arm."""
+        return self.bound if self.predicted is None else self.predicted
+
 
 def rate_of(study: Study, loss: str, over: str, arm: str) -> Rate | None:
-    """Return the first rate that a series belongs to."""
-    for rate in study.rates:
+    """Return the first rate that a series belongs to, those of the parameters last."""
+    for rate in [*study.rates, *study.parameters]:
         if (rate.loss, rate.over) == (loss, over) and any(fnmatch.fnmatchcase(arm, p) for p in rate.arms):
             return rate
     return None
@@ -52,48 +61,56 @@ def window_of(study: Study, preset: str, loss: str, over: str, arm: str, claim: 
     """Return the fit window of a series: a claim's own, else the preset's, else that of its rate."""
     if claim is not None and claim.window is not None:
         return claim.window
-    if preset in study.presets and study.presets[preset].window is not None:
-        return study.presets[preset].window
-    rate = rate_of(study, loss, over, arm)
-    return None if rate is None else rate.window
+    return facts(study, preset, loss, over, arm).window
 
 
 def facts(study: Study, preset: str, loss: str, over: str, arm: str) -> SeriesFacts:
     """Return what a study says about a series at a preset."""
-    rate = rate_of(study, loss, over, arm)
-    panels = [
-        panel for figure in study.figures if figure.kind == "rates" for panel in figure.panels if panel.variable == loss
-    ]
-    beside = [panel for figure in study.figures for panel in figure.panels if panel.variable == loss]
-    return SeriesFacts(
-        window=window_of(study, preset, loss, over, arm),
-        bound=None if rate is None else rate.bound,
-        printed=_printed(rate, panels, arm),
-        claimed=_claimed(study, preset, loss, over, arm),
-        reference=_companion(rate, beside, "reference") or f"fisher_{loss}",
-        start=_companion(rate, beside, "start") or f"start_{loss}",
+    return facts_of(
+        study, preset, rate_of(study, loss, over, arm) or Rate.model_validate({"loss": loss, "over": over}), arm
     )
 
 
-def _printed(rate: Rate | None, panels: list[Panel], arm: str) -> float | None:
-    if rate is not None and arm in rate.printed:
-        return rate.printed[arm]
-    return next((panel.predicted[arm] for panel in panels if arm in panel.predicted), None)
+def facts_of(study: Study, preset: str, rate: Rate, arm: str) -> SeriesFacts:
+    """Return what a rate says about an arm at a preset."""
+    replaced = study.presets[preset].window if preset in study.presets else None
+    return SeriesFacts(
+        window=rate.window if replaced is None else replaced,
+        bound=rate.bound,
+        predicted=_of_arm(rate.predicted, arm),
+        printed=_of_arm(rate.printed, arm),
+        reference=rate.reference,
+        start=rate.start,
+    )
 
 
-def _companion(rate: Rate | None, panels: list[Panel], role: str) -> str:
-    named = [getattr(rate, role)] if rate is not None else []
-    # the last panel that names one counts, as a later panel is drawn for its companion
-    named += [getattr(panel, role) for panel in reversed(panels)]
-    return next((name for name in named if name), "")
+def predictions(study: Study) -> Study:
+    """Give claims about slopes that state no prediction the one of their rate: the printed one or the theory's.
+
+    Raises
+    ------
+    InputError
+        If a claim that is printed, or whose statement places the number, has none.
+    """
+    return study.model_copy(update={"claims": [_predicted(study, claim) for claim in study.claims]})
 
 
-def _claimed(study: Study, preset: str, loss: str, over: str, arm: str) -> float | None:
-    for claim in study.claims:
-        judged = any(fnmatch.fnmatchcase(preset, pattern) for pattern in claim.presets)
-        if judged and (claim.kind, claim.variable, claim.over, claim.arm) == ("slope", loss, over, arm):
-            try:
-                return float(claim.predicted)
-            except ValueError:  # the prediction is a text
-                continue
-    return None
+def _predicted(study: Study, claim: Claim) -> Claim:
+    if claim.kind != "slope" or claim.predicted != "":
+        return claim
+    series = facts(study, "", claim.variable, claim.over, claim.arm)
+    exponent = series.printed if claim.printed else series.expected
+    if exponent is None:
+        if claim.printed or PLACE in claim.statement:
+            kind = "printed" if claim.printed else "predicted"
+            raise InputError(
+                f"claims ('{claim.id}'): there is no {kind} slope of {claim.variable} over {claim.over} for the arm "
+                f"{claim.arm!r}; state it in [[rates]], or `predicted` in the claim"
+            )
+        return claim
+    statement = claim.statement.replace(PLACE, f"{exponent:g}")
+    return claim.model_copy(update={"predicted": exponent, "statement": statement})
+
+
+def _of_arm(exponents: Mapping[str, float], arm: str) -> float | None:
+    return next((value for pattern, value in exponents.items() if fnmatch.fnmatchcase(arm, pattern)), None)

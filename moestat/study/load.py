@@ -158,6 +158,7 @@ def read(name: str | Path) -> StudyFile:
     text, raw = parse(path)
     from pydantic import ValidationError
 
+    from moestat.study import hub
     from moestat.study.problems import path_text, problems
     from moestat.study.spec import Study
     from moestat.study.templates import expand
@@ -166,7 +167,7 @@ def read(name: str | Path) -> StudyFile:
     where = shown_path(path)
     try:
         raw = expand(filled(raw, path.parent), Study)
-        study = Study.model_validate(raw)
+        study = hub.predictions(Study.model_validate(raw))
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     except ValidationError as error:
@@ -174,6 +175,8 @@ def read(name: str | Path) -> StudyFile:
         raise InputError(_few(lines)) from None
     except RecursionError:
         raise InputError(f"{where}: the file is nested too deeply") from None
+    for table, claim in zip(raw.get("claims", []), study.claims, strict=True):
+        table |= {"predicted": claim.predicted, "statement": claim.statement} if claim.predicted != "" else {}
     lines = [f"{where}: {problem}" for problem in _cross_checks(study)]
     if lines:
         raise InputError(_few(lines))
@@ -216,7 +219,9 @@ def _cross_checks(study: Study) -> list[str]:
     for name, preset in study.presets.items():
         matches(f"presets.{name}.arms", preset.arms, arms, "arm")
     for index, rate in enumerate(study.rates):
-        matches(f"rates[{index}].arms ('{rate.loss}')", rate.arms, arms, "arm")
+        for key in ("arms", "predicted", "printed"):
+            matches(f"rates[{index}].{key} ('{rate.loss}')", list(getattr(rate, key)), arms, "arm")
+    complaints += _windows(study)
     for index, claim in enumerate(study.claims):
         for key in ("arm", "versus"):
             value = getattr(claim, key)
@@ -228,12 +233,26 @@ def _cross_checks(study: Study) -> list[str]:
     for index, figure in enumerate(study.figures):
         for place, panel in enumerate(figure.panels):
             matches(f"figures[{index}].panels[{place}].arms ('{figure.name}')", panel.arms, arms, "arm")
-            for arm in panel.predicted:
-                matches(f"figures[{index}].panels[{place}].predicted ('{figure.name}')", [arm], arms, "arm")
     for table, grid in [("grid", study.grid)] + [(f"presets.{k}.grid", p.grid) for k, p in study.presets.items()]:
         complaints.extend(
             f"{table}.{axis} {problem}" for axis, values in grid.items() for problem in axis_problems(axis, values)
         )
+    return complaints
+
+
+def _windows(study: Study) -> list[str]:
+    """Say which series have a fit window twice, and not the same one."""
+    windows: dict[tuple[str, str, str], Any] = {}
+    complaints = []
+    for rate in [*study.rates, *study.parameters]:
+        for arm in study.arms:
+            if any(fnmatch.fnmatchcase(arm.name, pattern) for pattern in rate.arms):
+                before = windows.setdefault((rate.loss, rate.over, arm.name), rate.window)
+                if before != rate.window:
+                    complaints.append(
+                        f"rates: {rate.loss!r} over {rate.over} of the arm {arm.name!r} has two fit windows, "
+                        f"{before or 'all sizes'} and {rate.window or 'all sizes'}; allowed is one"
+                    )
     return complaints
 
 

@@ -116,7 +116,7 @@ def problem(study: Study, preset: str) -> dict[str, str]:
     """
     chosen = study.presets[preset]
     return {
-        "experiment": study.experiment,
+        "experiment": study.experiment or study.reads,
         "seed": str(study.seed),
         "settings": _digest(study.settings | chosen.settings),
         "grid": _digest(study.grid | chosen.grid),

@@ -46,7 +46,10 @@ class Preset(Strict):
 
 
 class Rate(Strict):
-    """A log-log fit of one loss over one axis of the grid, for every arm that matches."""
+    """A log-log fit of one loss over one axis of the grid, for every arm that matches, and what is said about it.
+
+    Exponents stand under an arm's name or a pattern; the first that matches counts.
+    """
 
     loss: str = Field(description="a variable of the results, e.g. L3")
     over: str = Field("n", description="the axis of the grid (or of the dataset) that the loss is fitted over")
@@ -54,28 +57,25 @@ class Rate(Strict):
     window: tuple[float, float] | None = Field(
         None, description="fit window on `over`, both ends included; all if absent"
     )
-    bound: float | None = Field(None, description="the exponent that the theory predicts, e.g. -0.5")
-    printed: dict[str, float] = Field({}, description="arm -> slope that the paper prints, e.g. in a figure")
-    reference: str = Field("", description="cell-level variable beside the loss; fisher_<loss> if empty and there")
-    start: str = Field("", description="the loss where the optimiser started; start_<loss> if empty and there")
+    bound: float | None = Field(None, description="the exponent that the theory predicts for all arms, e.g. -0.5")
+    predicted: dict[str, float] = Field({}, description="arm -> exponent that is expected, where arms differ in it")
+    printed: dict[str, float] = Field({}, description="arm -> slope that the paper prints, drawn dashed in figures")
+    reference: str = Field(
+        "", description="cell-level variable drawn beside the loss; tables take fisher_<loss> if empty and there"
+    )
+    start: str = Field(
+        "", description="the loss where the optimiser started, drawn dotted; tables take start_<loss> likewise"
+    )
 
 
-class Parameter(Strict):
-    """A row of the table of parameter rates: the error of one block of the parameters of one kind of atom.
-
-    ``predicted`` holds the exponent of the theory per arm (name or pattern; the first that matches counts).
-    """
+class Parameter(Rate):
+    """A row of the table of parameter rates: the error of one block of the parameters of one kind of atom."""
 
     block: str = Field(description="the block as the paper calls it, e.g. A, eta, W")
     role: Literal["gate", "expert", "variance", "weight", "all"]
     atoms: Literal["over-specified", "exactly specified", "all"] = Field(
         "all", description="kind of true atoms the error is of"
     )
-    loss: str = Field(description="the variable of the results that holds the block's error")
-    over: str = Field("n", description="the axis that the loss is fitted over")
-    arms: list[str] = Field(["*"], description="names or glob patterns")
-    window: tuple[float, float] | None = Field(None, description="fit window on `over`")
-    predicted: dict[str, float] = Field({}, description="arm -> exponent that the theory predicts")
 
 
 class Claim(Strict):
@@ -113,7 +113,9 @@ class Claim(Strict):
     window: tuple[float, float] | None = Field(None, description="fit window on `over`")
     function: str = Field("", description="'package.module:callable' for kind 'function'")
     options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
-    predicted: str | float = Field("", description="what the paper says, as printed in the table")
+    predicted: str | float = Field(
+        "", description="what the paper says, as printed in the table; of a slope, if absent, what [[rates]] says of it"
+    )
     within: tuple[float, float] | None = Field(None, description="the rule: [low, high]")
     equivalent: float | None = Field(None, gt=0, description="the rule: a difference of at most this, either way")
     at_most: float | None = Field(None, description="the rule: an upper limit")
@@ -182,11 +184,9 @@ class Panel(Strict):
 
     title: str = Field("", description="above the panel")
     arms: list[str] = Field(["*"], description="names or glob patterns")
-    variable: str = Field("", description="what is drawn")
+    variable: str = Field("", description="what is drawn; for kind 'rates' the loss of a rate")
     ylabel: str = Field("", description="label of its axis; made from the variable if empty")
-    predicted: dict[str, float] = Field({}, description="arm -> exponent printed by the paper, drawn dashed")
-    reference: str = Field("", description="a cell-level variable drawn as the reference, e.g. fisher_L3")
-    start: str = Field("", description="the variable at the start of the optimiser, drawn dotted, e.g. start_L3")
+    reference: str = Field("", description="for kind 'lines': a cell-level variable drawn as the reference")
 
 
 class Figure(Strict):
@@ -207,6 +207,12 @@ class Figure(Strict):
     options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
     caption: str = Field("", description="under the figure")
 
+    @model_validator(mode="after")
+    def _reference_of_rates(self) -> Figure:
+        if self.kind != "lines" and any(panel.reference for panel in self.panels):
+            raise ValueError("a panel has a reference in kind 'lines' alone; that of a rate stands in [[rates]]")
+        return self
+
 
 class Study(Strict):
     """A whole study file."""
@@ -216,7 +222,11 @@ class Study(Strict):
     source: str = Field(description="where in the paper")
     question: str = Field("", description="what the study asks")
     about: str = Field("", description="design, what to expect and how to read the figure; goes into the report")
-    experiment: str = Field(description="an experiment of moestat.papers by its name, or an import path")
+    experiment: str = Field("", description="an experiment of moestat.papers by its name, or an import path")
+    reads: str = Field(
+        "",
+        description="instead of an experiment: 'package.module:callable' that makes the results from those of `needs`",
+    )
     seed: int = Field(ge=0, lt=2**63, description="every random number follows from it")
     scale: Scale | None = Field(
         None, description="what its runs are to the paper; if absent, 'paper' for a preset of that name, else 'reduced'"
@@ -248,6 +258,16 @@ class Study(Strict):
                 raise ValueError(f"{what} names must be different; given twice: {', '.join(twice)}")
         if "quick" not in self.presets:
             raise ValueError("presets must contain 'quick', the default")
+        return self
+
+    @model_validator(mode="after")
+    def _computes_or_reads(self) -> Study:
+        if bool(self.experiment) == bool(self.reads):
+            raise ValueError("exactly one of experiment and reads must be given")
+        if self.reads and (not self.needs or self.grid or ":" not in self.reads):
+            raise ValueError(
+                "reads = 'package.module:callable' goes with needs, the studies it reads, and without a grid"
+            )
         return self
 
     def scale_of(self, preset: str, claim: Claim | None = None) -> Scale:

@@ -1,37 +1,42 @@
 """One run's results, read once: every number of a series comes from one fit, in one window."""
 
+import sys
 from collections import Counter
 
 import numpy as np
 import pytest
 from report_example import results, study_of
+from scipy import stats
 
 from moestat import rates
 from moestat.claims import evidence as module
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
+from moestat.errors import InputError
 from moestat.report import tables
 from moestat.report.write import write_outputs
 from moestat.study import hub
 from moestat.study.spec import Study
 
-PANEL = {"variable": "L3", "reference": "fisher_L3", "start": "start_L3", "predicted": {"softmax-relu": -0.24}}
+PANEL = {"variable": "L3"}
+RATE = {"loss": "L3", "reference": "fisher_L3", "start": "start_L3"}
 
 
 def test_a_series_is_fitted_once_for_verdict_table_and_figure(monkeypatch, tmp_path):
     fitted = Counter()
 
     def counting(samples, **options):
-        fitted[samples.values.tobytes(), options["window"], options["level"]] += 1
-        return rates.fit(samples, **options)
+        fitted[np.asarray(samples).tobytes(), options["window"], options["level"]] += 1
+        return fit(samples, **options)
 
-    monkeypatch.setattr(module, "rates", type("Rates", (), {"fit": staticmethod(counting)}))
+    fit = rates.fit
+    for place in (rates, sys.modules["moestat.rates.difference"]):
+        monkeypatch.setattr(place, "fit", counting)
     ds = results()
-    study = study_of(
-        ds, rates=[{"loss": "L3"}], figures=[{"name": "a", "panels": [PANEL]}, {"name": "b"}], summaries=[]
-    )
-    write_outputs(ds, study, "quick", tmp_path, provenance={})
+    study = study_of(ds, rates=[RATE], figures=[{"name": "a", "panels": [PANEL]}, {"name": "b"}], summaries=[])
+    report = write_outputs(ds, study, "quick", tmp_path, provenance={})
+    assert list(report.claims["claim"]) == ["slope", "faster", "absent"]  # a slope, and a difference of two
     # losses and starts of four arms, each once, and a reference of four arms that holds the same values in all of them
     assert sorted(fitted.values()) == [1] * 8 + [4]
 
@@ -64,15 +69,50 @@ def study(**more) -> Study:
     return study_of(ds, figures=[{"name": "a", "panels": [PANEL]}], **more)
 
 
-def test_a_rate_says_what_belongs_to_its_series_and_panels_fill_in():
-    facts = hub.facts(study(rates=[{"loss": "L3", "bound": -0.5}]), "quick", "L3", "n", "softmax-relu")
-    assert (facts.bound, facts.printed, facts.claimed) == (-0.5, -0.24, -0.5)
-    assert (facts.reference, facts.start, facts.window) == ("fisher_L3", "start_L3", None)
-    rate = {"loss": "L3", "printed": {"softmax-relu": -0.3}, "reference": "line", "start": "first", "window": [1, 9]}
-    stated = hub.facts(study(rates=[rate]), "quick", "L3", "n", "softmax-relu")
+def test_a_rate_says_what_belongs_to_its_series():
+    rate = {"loss": "L3", "printed": {"softmax-*": -0.3}, "reference": "line", "start": "first", "window": [1, 9]}
+    stated = hub.facts(study(rates=[rate | {"bound": -0.5}]), "quick", "L3", "n", "softmax-relu")
     assert (stated.printed, stated.reference, stated.start, stated.window) == (-0.3, "line", "first", (1, 9))
+    assert (stated.bound, stated.predicted, stated.expected) == (-0.5, None, -0.5)
+    arms = hub.facts(
+        study(rates=[rate | {"predicted": {"*-relu": -0.4}, "bound": -0.5}]), "", "L3", "n", "sigmoid-relu"
+    )
+    assert (arms.printed, arms.predicted, arms.expected) == (None, -0.4, -0.4)
     other = hub.facts(study(rates=[rate]), "quick", "rmse", "n", "softmax-relu")
-    assert (other.printed, other.reference, other.start, other.window) == (None, "fisher_rmse", "start_rmse", None)
+    assert (other.printed, other.expected, other.reference, other.start, other.window) == (None, None, "", "", None)
+
+
+def test_a_claim_that_states_no_prediction_has_the_one_of_its_rate():
+    claim = {"source": "SA", "kind": "slope", "variable": "L3", "arm": "softmax-relu", "at_most": 0}
+    said = [
+        claim | {"id": "theory", "statement": "Like n^({predicted})."},
+        claim | {"id": "print", "statement": "Like n^({predicted}).", "printed": True},
+        claim | {"id": "own", "statement": "Stated.", "predicted": "< 0"},
+    ]
+    rate = {"loss": "L3", "bound": -0.5, "printed": {"softmax-relu": -0.24}}
+    claims = hub.predictions(study(rates=[rate], claims=said)).claims
+    assert [c.predicted for c in claims] == [-0.5, -0.24, "< 0"]
+    assert [c.statement for c in claims] == ["Like n^(-0.5).", "Like n^(-0.24).", "Stated."]
+    for wrong in said[:2]:
+        with pytest.raises(InputError, match="there is no (printed|predicted) slope of L3 over n for the arm"):
+            hub.predictions(study(rates=[{"loss": "L3"}], claims=[wrong]))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_difference_of_two_fitted_series_is_that_of_their_losses(missing):
+    ds = results()
+    if missing:
+        ds["L3"][0, 2, 3] = np.nan  # complete in one of the arms alone
+    run = Evidence(ds, study_of(ds), "quick")
+    one, other = (run.series("L3", "n", arm) for arm in ("softmax-relu", "sigmoid-relu"))
+    slopes = [np.polyfit(np.log(ds.n), np.log(ds["L3"].sel(arm=arm).values), 1)[0] for arm in ds.arm.values[:2]]
+    kept = np.isfinite(slopes[0])
+    result = module.difference(one, other)
+    gaps = slopes[0][kept] - slopes[1][kept]
+    assert result.estimate.value == pytest.approx(gaps.mean(), abs=1e-12)
+    half = stats.t.ppf(0.975, gaps.size - 1) * gaps.std(ddof=1) / gaps.size**0.5
+    assert result.estimate.high - result.estimate.value == pytest.approx(half, rel=1e-9)
+    assert gaps.size == result.first.complete == 10 - missing
 
 
 def test_a_claims_window_goes_before_the_presets_and_that_before_the_rates():

@@ -16,15 +16,17 @@ from moestat.claims.evidence import Evidence
 from moestat.report import captions, figures, style
 from moestat.study.spec import Figure, Panel
 
-PANEL = {"variable": "L3", "ylabel": "Voronoi loss L3", "reference": "fisher_L3", "start": "start_L3"}
+PANEL = {"variable": "L3", "ylabel": "Voronoi loss L3"}
+RATE = {"loss": "L3", "reference": "fisher_L3", "start": "start_L3"}
 
 
 def figure(*panels, **more):
     return Figure.model_validate({"kind": "rates", "panels": list(panels)} | more)
 
 
-def draw(ds, made, **more):
-    return figures.draw(ds, study_of(ds, **({"claims": [], "figures": []} | more)), "quick", made)
+def draw(ds, made, printed=None):
+    rates = [RATE | {"printed": printed or {}}]
+    return figures.draw(ds, study_of(ds, claims=[], figures=[], rates=rates), "quick", made)
 
 
 def lines(axes, **look):
@@ -45,7 +47,7 @@ def slope_of(line):
 
 
 def test_points_bars_and_lines_of_a_rate_panel(ds):
-    canvas, (facts,) = draw(ds, figure(PANEL | {"predicted": {"softmax-relu": -0.24}}))
+    canvas, (facts,) = draw(ds, figure(PANEL), {"softmax-relu": -0.24, "sigmoid-relu": -0.24})
     axes = canvas.axes[0]
     arm = ds["L3"].sel(arm="softmax-relu", drop=True)
     fit = log_log.fit(arm, over="n")
@@ -67,6 +69,7 @@ def test_points_bars_and_lines_of_a_rate_panel(ds):
     ]
     assert centre[0] == pytest.approx(centre[1])  # both pass through the centre of the points
     reference = lines(axes, color=style.REFERENCE)
+    assert len(lines(axes, linestyle="--")) == 1  # two arms share it
     assert len(reference) == 1  # four arms share it
     assert reference[0].get_ydata() == pytest.approx(ds["fisher_L3"][0].values)
     assert len(lines(axes, linestyle=":")) == 4
@@ -109,7 +112,7 @@ def odd_results():
 
 
 CASES = {
-    "study": (results(), [PANEL | {"title": f"Panel of {a}", "arms": [a], "predicted": {a: -0.5}} for a in SLOPES], {}),
+    "study": (results(), [PANEL | {"title": f"Panel of {a}", "arms": [a]} for a in SLOPES], {}),
     "three columns": (
         results(),
         [PANEL | {"title": "A title that is rather long", "arms": [a]} for a in SLOPES],
@@ -130,7 +133,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_overlaps_or_is_cut_off(name):
     ds, panels, more = CASES[name]
-    canvas, _ = draw(ds, figure(*panels, xlabel="sample size n", **more))
+    canvas, _ = draw(ds, figure(*panels, xlabel="sample size n", **more), {"*": -0.5})
     with style.look():
         canvas.draw_without_rendering()
     frame = canvas.bbox
@@ -162,8 +165,8 @@ def test_nothing_overlaps_or_is_cut_off(name):
 def test_the_caption_counts_and_says_where_the_fits_started(ds):
     ds["status"][0, 0, 0] = 8
     ds["start_policy"][1] = "SGD starts near the truth."
-    made = figure(PANEL | {"predicted": {"softmax-relu": -0.24}}, title="A title", caption="By the author.")
-    canvas, facts = draw(ds, made)
+    made = figure(PANEL, title="A title", caption="By the author.")
+    canvas, facts = draw(ds, made, {"softmax-relu": -0.24})
     text = captions.caption(Evidence(ds, study_of(ds), "quick"), made, facts)
     for part in (
         "A title. By the author. Points: geometric means",
@@ -307,7 +310,6 @@ def test_a_function_draws_with_its_options(ds):
         (figure({"variable": "L3", "arms": ["absent"]}), "None of its arms"),
         (figure({"variable": "L3"}, x="step"), "also runs over n"),
         (figure({"variable": "L3"}, kind="lines", x="step"), "also runs over n"),
-        (figure({"variable": "L3", "predicted": {"softmax-relu": 1}}, kind="lines"), "draws no predicted exponents"),
         (figure({"variable": "L3"}, kind="heatmap", x="n", y="step"), "no axis 'step'"),
         (figure(kind="function", function=f"{__name__}:broken_figure"), "raised KeyError: 'no such thing'"),
         (figure(kind="function", function=f"{__name__}:no_figure"), "returned a int"),
@@ -394,7 +396,7 @@ def test_pyplot_and_with_it_window_systems_are_left_alone():
 
 
 def test_a_panel_can_be_made_from_the_dataset_alone(ds):
-    canvas = figures.rates(ds, "L3", arms=["softmax*"], predicted={"softmax-relu": -0.24}, xlabel="sample size n")
+    canvas = figures.rates(ds, "L3", arms=["softmax*"], printed={"softmax-relu": -0.24}, xlabel="sample size n")
     assert canvas.axes[0].get_xlabel() == "sample size n" and len(canvas.axes[0].get_legend().get_texts()) == 2
     assert isinstance(Panel.model_validate({}), Panel)
 

@@ -28,7 +28,7 @@ def test_rates_are_those_of_the_rate_fit(ds, study):
 
 def test_companions_of_a_rate(ds, study):
     row = tables.rates(Evidence(ds, study, "quick")).iloc[0]
-    assert row["predicted"] == -0.5 and row["bound"] == -0.5
+    assert row["predicted"] == -0.24 and row["bound"] == -0.5
     assert row["reference_slope"] == pytest.approx(-0.5)
     assert abs(row["start_slope"]) < 0.02
     last = ds.sel(arm="softmax-relu", n=100000)
@@ -37,9 +37,10 @@ def test_companions_of_a_rate(ds, study):
     assert np.isnan(other["reference_slope"]) and np.isnan(other["predicted"])
 
 
-def test_the_prediction_comes_from_the_figure_where_no_claim_gives_it(ds):
-    study = study_of(ds, claims=[])
-    assert list(tables.rates(Evidence(ds, study, "quick"))["predicted"][:2].fillna(0)) == [-0.24, 0]
+def test_what_is_predicted_of_an_arm_is_what_the_paper_prints_else_what_is_expected_of_it(ds):
+    rate = {"loss": "L3", "printed": {"softmax-relu": -0.24}, "predicted": {"*-relu": -0.3}}
+    table = tables.rates(Evidence(ds, study_of(ds, rates=[rate]), "quick"))
+    assert list(table["predicted"].fillna(0)) == [-0.24, -0.3, 0, 0]
 
 
 def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):

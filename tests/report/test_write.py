@@ -29,7 +29,7 @@ PROVENANCE = {
     "accepted_stale": [],
     "notes": ["set aside a <damaged> shard"],
 }
-PANEL = {"title": "Error", "variable": "L3", "reference": "fisher_L3", "predicted": {"softmax-relu": -0.24}}
+PANEL = {"title": "Error", "variable": "L3"}
 
 
 def example():

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from moestat import arrays
 from moestat.arrays import Array
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.losses import routing
 from moestat.models import cubic_experts, patches
 from moestat.models.patches import Law, Range
@@ -224,7 +224,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     steps = np.asarray(s.recorded)
     finite = np.all(np.isfinite(out["train_loss"]) & np.isfinite(out["loss"]), axis=1)
     best = np.argmax(out["accuracy"], axis=1)
-    per_replicate = {
+    values = {
         "status": np.where(finite, int(Status.CONVERGED), int(Status.NOT_FINITE)),
         "message": np.where(finite, f"All {s.steps} steps were taken.", Status.NOT_FINITE.sentence),
         "iterations": np.full(len(best), s.steps),
@@ -233,23 +233,21 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         "best_entropy": out["entropy"][np.arange(len(best)), best],
         "clusters_with_expert": out["clusters_with_expert"],
     }
-    per_replicate |= {f"last_{name}": out[name][:, -1] for name in LAST}
-    per_replicate |= {f"explored_{name}": out[f"explored_{name}"] for name in EXPLORED}
-
-    variables: dict[str, Any] = {name: ("replicate", values) for name, values in per_replicate.items()}
-    for name, about in OVER_STEPS.items():
-        variables[name] = ("replicate", "step"), out[name], {"long_name": about}
+    values |= {f"last_{name}": out[name][:, -1] for name in LAST}
+    values |= {f"explored_{name}": out[f"explored_{name}"] for name in EXPLORED}
+    values |= {name: out[name] for name in OVER_STEPS}
+    dims: dict[str, tuple[str, ...]] = dict.fromkeys(OVER_STEPS, ("step",))
+    dims |= {name: ("step", "expert", "cluster")[: out[name].ndim - 1] for name in OVER_EXPERTS}
+    dims["profession"] = ("expert",)
+    out["profession"] = out["profession"].astype(float)
     slots = (0, s.expert_slots - s.experts)
-    for name, about in OVER_EXPERTS.items():
-        dims = ("replicate", "step", "expert", "cluster")[: out[name].ndim]
-        padding = [slots if dim == "expert" else (0, 0) for dim in dims]
-        variables[name] = dims, np.pad(out[name], padding, constant_values=np.nan), {"long_name": about}
-    profession = np.pad(out["profession"].astype(float), [(0, 0), slots], constant_values=np.nan)
-    variables["profession"] = ("replicate", "expert"), profession
-    coords = {
-        "replicate": list(replicates),
-        "step": steps,
-        "expert": np.arange(s.expert_slots),
-        "cluster": np.arange(s.clusters),
-    }
-    return xr.Dataset(variables, coords=coords)
+    for name in (*OVER_EXPERTS, "profession"):
+        padding = [(0, 0), *(slots if dim == "expert" else (0, 0) for dim in dims[name])]
+        values[name] = np.pad(out[name], padding, constant_values=np.nan)
+    return assemble(
+        replicates,
+        values,
+        dims=dims,
+        coords={"step": steps, "expert": np.arange(s.expert_slots), "cluster": np.arange(s.clusters)},
+        attrs={name: {"long_name": about} for name, about in (OVER_STEPS | OVER_EXPERTS).items()},
+    )

@@ -16,11 +16,11 @@ from pydantic import Field, model_validator
 
 from moestat import arrays
 from moestat.arrays import Array
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models import patches
 from moestat.papers.mixture_of_transformers.model import Mixture
 from moestat.papers.mixture_of_transformers.mot_measures import OVER_EPOCHS, TOKENS, Sample, View, measure
-from moestat.papers.mixture_of_transformers.mot_summaries import STAGES, stage_lengths, tuning
+from moestat.papers.mixture_of_transformers.mot_summaries import STAGES, TUNING_DIMS, stage_lengths, tuning
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
 from moestat.papers.mixture_of_transformers.step_rules import Name
@@ -257,32 +257,37 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
 
     epochs = np.asarray(s.recorded)
     finite = np.all(np.isfinite(out["train_loss"]) & np.isfinite(out["test_loss"]), axis=1)
-    status = {
+    values = {
         "status": np.where(finite, int(Status.CONVERGED), int(Status.NOT_FINITE)),
         "message": np.where(finite, f"All {s.ends[2]} steps were taken.", Status.NOT_FINITE.sentence),
         "iterations": np.full(len(finite), s.ends[2]),
     }
-    variables: dict[str, Any] = {name: ("replicate", values) for name, values in status.items()}
+    dims: dict[str, tuple[str, ...]] = {}
     at_stage = [s.recorded.index(t) for t in (0, *s.ends)]
-    shapes = {"dispatch": ("expert", "class"), "on_labels": ("expert", "class"), "on_centres": ("expert", "class")}
-    shapes |= {"attention": ("query", "key")}
-    for name, values in out.items():
-        own = shapes.get(name, ())
-        about = {"long_name": OVER_EPOCHS[name]} if name in OVER_EPOCHS else {}
-        if "expert" in own:
-            padding = [(0, s.expert_slots - values.shape[2]) if i == 2 else (0, 0) for i in range(values.ndim)]
-            values = np.pad(values, padding, constant_values=np.nan)
-        variables[name] = ("replicate", "epoch", *own), values, about
-        variables[f"after_{name}"] = ("replicate", "stage", *own), values[:, at_stage], about
-    of_tuning, steps = tuning(epochs, s.ends[1], out["train_loss"], out["test_loss"])
-    variables |= of_tuning | stage_lengths(epochs, s.ends, out, s.gap_level, s.loss_level, s.attention_level)
-    coords: dict[str, Any] = {
-        "replicate": list(replicates),
-        "epoch": epochs,
-        "stage": list(STAGES),
-        "query": list(TOKENS),
-        "key": list(TOKENS),
-        "expert": np.arange(s.expert_slots),
-        "class": np.arange(s.classes),
+    shapes = dict.fromkeys(("dispatch", "on_labels", "on_centres"), ("expert", "class")) | {
+        "attention": ("query", "key")
     }
-    return xr.Dataset(variables, coords=coords | steps)
+    for name, recorded in out.items():
+        own = shapes.get(name, ())
+        padding = [(0, 0), (0, 0), *((0, s.expert_slots - recorded.shape[2] if dim == "expert" else 0) for dim in own)]
+        values[name] = np.pad(recorded, padding, constant_values=np.nan) if "expert" in own else recorded
+        values[f"after_{name}"] = values[name][:, at_stage]
+        dims |= {name: ("epoch", *own), f"after_{name}": ("stage", *own)}
+    of_tuning, steps = tuning(epochs, s.ends[1], out["train_loss"], out["test_loss"])
+    lengths, levels = stage_lengths(epochs, s.ends, out, s.gap_level, s.loss_level, s.attention_level)
+    about = {f"{prefix}{name}": text for name, text in OVER_EPOCHS.items() for prefix in ("", "after_")}
+    return assemble(
+        replicates,
+        values | of_tuning | lengths,
+        dims=dims | TUNING_DIMS,
+        coords={
+            "epoch": epochs,
+            "stage": list(STAGES),
+            "query": list(TOKENS),
+            "key": list(TOKENS),
+            "expert": np.arange(s.expert_slots),
+            "class": np.arange(s.classes),
+            **steps,
+        },
+        attrs={name: {"long_name": text} for name, text in (about | levels).items()},
+    )

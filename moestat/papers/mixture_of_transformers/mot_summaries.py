@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from moestat.rates.decay import decay, first_passage
@@ -17,12 +15,13 @@ LEVELS = 10.0 ** -np.arange(1.0, 6.25, 0.5)
 FEW = 10
 """Iterations below which a passage is left out of the laws of T(eps): the loss starts too close to the level."""
 
-Variables = dict[str, Any]
+TUNING_DIMS = {"tuning_train_loss": ("tuning",), "tuning_test_loss": ("tuning",), "iterations_to": ("eps",)}
+"""Dimensions after the replicates' of what :func:`tuning` returns; the rest has none."""
+
+Arrays = dict[str, np.ndarray]
 
 
-def tuning(
-    epochs: np.ndarray, begin: int, train_loss: np.ndarray, test_loss: np.ndarray
-) -> tuple[Variables, dict[str, np.ndarray]]:
+def tuning(epochs: np.ndarray, begin: int, train_loss: np.ndarray, test_loss: np.ndarray) -> tuple[Arrays, Arrays]:
     """Fit laws to the losses of stage III.
 
     Parameters
@@ -34,7 +33,7 @@ def tuning(
 
     Returns
     -------
-    variables, coords : dict
+    values, coords : dict
         ``tuning_train_loss`` and ``tuning_test_loss`` over ``tuning``, the steps since T2; for both (``test_...`` for
         the latter), fitted to the last two decades, ``slope``, ``geometric_rate``, ``aic_gain`` (positive: the power
         law is closer), ``r2_power`` and ``r2_geometric``, and ``last_slope``, the exponent of the last decade. For the
@@ -47,28 +46,18 @@ def tuning(
     if not inside.any():
         return {}, {}
     t = steps[inside]
-    variables: Variables = {}
+    values: Arrays = {}
     window = t >= t[-1] / 100
     for prefix, loss in (("", train_loss[:, inside]), ("test_", test_loss[:, inside])):
         fitted = decay(t[window], loss[:, window])
-        variables[f"tuning_{prefix or 'train_'}loss"] = ("replicate", "tuning"), loss
-        for name, values in (
-            ("slope", fitted.slope),
-            ("geometric_rate", fitted.rate),
-            ("aic_gain", fitted.aic_gain),
-            ("r2_power", fitted.r2_power),
-            ("r2_geometric", fitted.r2_geometric),
-            ("last_slope", fitted.last_slope),
-        ):
-            variables[prefix + name] = "replicate", values
+        values[f"tuning_{prefix or 'train_'}loss"] = loss
+        values[f"{prefix}geometric_rate"] = fitted.rate
+        for name in ("slope", "aic_gain", "r2_power", "r2_geometric", "last_slope"):
+            values[prefix + name] = getattr(fitted, name)
     passage = first_passage(t, train_loss[:, inside], LEVELS)
     laws = np.array([_laws_of_time(row) for row in passage])
-    variables |= {
-        "iterations_to": (("replicate", "eps"), passage),
-        "time_exponent": ("replicate", laws[:, 0]),
-        "time_aic_gain": ("replicate", laws[:, 1]),
-    }
-    return variables, {"tuning": t, "eps": LEVELS}
+    values |= {"iterations_to": passage, "time_exponent": laws[:, 0], "time_aic_gain": laws[:, 1]}
+    return values, {"tuning": t, "eps": LEVELS}
 
 
 def _laws_of_time(passage: np.ndarray) -> tuple[float, float]:
@@ -93,15 +82,17 @@ def stage_lengths(
     gap_level: float,
     loss_level: float,
     attention_level: float,
-) -> Variables:
+) -> tuple[Arrays, dict[str, str]]:
     """Return how long stages I and II take until they have done what they are for; NaN where they do not.
 
     Returns
     -------
-    dict
+    values : dict
         ``steps_to_gap`` and ``steps_to_loss``, steps of stage I until the mean specialisation gap and the test loss
         reach their level; ``steps_to_attention`` and ``steps_to_quarter``, steps of stage II until p(v_n, v_n) reaches
         its level and the training loss a quarter of what it was; and ``..._reached`` with the truth of each.
+    about : dict
+        What each of the steps means, with its level.
     """
     first, second = epochs <= ends[0], (epochs >= ends[0]) & (epochs <= ends[1])
     begin = int(np.argmax(epochs == ends[0]))
@@ -118,12 +109,11 @@ def stage_lengths(
         "steps_to_attention": f"stage II: $p(v_n, v_n)$ of {attention_level:g}",
         "steps_to_quarter": "stage II: a quarter of the training loss",
     }
-    variables: Variables = {}
+    values: Arrays = {}
     for name, (inside, done) in passages.items():
         steps = epochs[inside] - (0 if inside is first else ends[0])
         hit = done[:, inside]
         reached = np.any(hit, axis=1)
-        first_hit = np.where(reached, steps[np.argmax(hit, axis=1)], np.nan)
-        variables[name] = "replicate", first_hit, {"long_name": about[name]}
-        variables[f"{name}_reached"] = "replicate", reached
-    return variables
+        values[name] = np.where(reached, steps[np.argmax(hit, axis=1)], np.nan)
+        values[f"{name}_reached"] = reached
+    return values, about

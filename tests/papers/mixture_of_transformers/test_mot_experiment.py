@@ -150,8 +150,7 @@ def test_stage_lengths_are_the_first_records_that_do():
         "train_loss": np.array([[1, 0.5, 0.3, 0.2, 0.06, 0.05, 0.04], [1, 0.5, 0.09, 0.08, 0.08, 0.08, 0.05]]),
         "self_attention": np.array([[0.9, 0, 0, 0.2, 0.3, 0.5, 0.6], [0.2] * 7]),
     }
-    found = mot_summaries.stage_lengths(epochs, (10, 20, 20), out, 1.0, 0.1, 0.4)
-    values = {name: found[name][1] for name in found}
+    values, _ = mot_summaries.stage_lengths(epochs, (10, 20, 20), out, 1.0, 0.1, 0.4)
     np.testing.assert_array_equal(values["steps_to_gap"], [4, np.nan])
     np.testing.assert_array_equal(values["steps_to_loss"], [np.nan, 4])
     np.testing.assert_array_equal(values["steps_to_attention"], [4, np.nan])

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from pydantic import ValidationError
 
 from moestat.api import run as run_study
 from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import judge_one, judged
+from moestat.cli import main
 from moestat.errors import InputError
-from moestat.experiment import Cell
+from moestat.experiment import Cell, Source
 from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
 from moestat.models.regression import Model
@@ -22,7 +22,7 @@ from moestat.papers.sigmoid_attention import regression, rules, sample_complexit
 from moestat.papers.sigmoid_attention.regression_scores import per_atom, score
 from moestat.papers.sigmoid_attention.regression_targets import Target
 from moestat.study import load
-from moestat.study.spec import Claim
+from moestat.study.spec import Arm, Claim
 
 STUDIES = ("sigmoid_regimes", "paper_protocol", "partial_quadratic", "regression_rate", "sample_complexity")
 FOLDER = Path(__file__).parents[3] / "studies"
@@ -212,65 +212,60 @@ def source(folder: Path, slope: float, *, seed: int = 0, date: str = "2026-01-01
     return path
 
 
-def row(folder: Path, **changes) -> dict:
-    wanted = {"study": "other", "source_arm": "a", "loss": "L3", "order": "eps^-2", "results": str(folder)}
-    return sample_complexity.Settings(**{**wanted, **changes}).model_dump()
+def table(folder: Path, **changes) -> xr.Dataset:
+    path = folder / "other" / "quick" / "results.nc"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    sources = {"other": Source(path, digest, xr.load_dataset(path, engine="h5netcdf"), "make it")}
+    settings = {"study": "other", "source_arm": "a", "loss": "L3", "order": "eps^-2"} | changes
+    return sample_complexity.table(sources, [Arm(name="a", settings=settings)])
 
 
-def table(settings: dict) -> xr.Dataset:
-    return sample_complexity.run(Cell("moestat.papers.sigmoid_attention.sample_complexity", 0, "a", {}, settings), [0])
+def finished(ds: xr.Dataset) -> xr.Dataset:
+    status = ("arm", "replicate"), np.zeros((1, 1), dtype=int)
+    return ds.assign(status=status).assign_coords(arm=["a"], replicate=[0])
 
 
 def test_a_row_is_the_rate_of_its_source(tmp_path):
     path = source(tmp_path, -0.5)
-    ds = table(row(tmp_path))
+    ds = table(tmp_path).isel(arm=0)
     assert float(ds["slope_low"]) < -0.5 < float(ds["slope_high"])
     assert float(ds["halving"]) == pytest.approx(4.0, rel=0.1)
-    assert str(ds["source_file"].values[0]) == path.as_posix()
-    assert str(ds["source_date"].values[0]).startswith("2026-01-01")
-    assert str(ds["source_sha256"].values[0]) == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert str(ds["source_file"].values) == path.as_posix()
+    assert str(ds["source_date"].values).startswith("2026-01-01")
+    assert str(ds["source_sha256"].values) == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_a_table_is_refused_before_its_inputs_have_been_run(tmp_path):
-    with pytest.raises(ValidationError, match=r"has not been run at preset 'quick'.*Run it first: python -m moestat"):
-        row(tmp_path)
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"source_arm": "b"}, "holds no arm 'b'; run it with that arm: make it"),
+        ({"loss": "L9"}, "holds no variable 'L9'"),
+        ({"study": "third"}, "a row reads the study 'third', which needs does not name; it names other"),
+    ],
+)
+def test_a_row_that_its_source_does_not_hold_is_refused(tmp_path, changes, words):
     source(tmp_path, -0.5)
-    with pytest.raises(ValidationError, match="no arm 'b'"):
-        row(tmp_path, source_arm="b")
-    with pytest.raises(ValidationError, match="no variable 'L9'"):
-        row(tmp_path, loss="L9")
-
-
-def test_new_inputs_make_new_cells_and_the_same_ones_do_not(tmp_path):
-    source(tmp_path, -0.5)
-    first = row(tmp_path)
-    source(tmp_path, -0.5, date="2026-02-02T00:00:00+00:00")
-    assert row(tmp_path) == first, "a file that was collected again, with the same numbers"
-    source(tmp_path, -0.5, seed=1)
-    assert row(tmp_path) != first
-    with pytest.raises(ValidationError, match="other numbers than those this cell was planned for"):
-        table(first)
+    with pytest.raises(InputError, match=words):
+        table(tmp_path, **changes)
 
 
 def test_a_replicate_without_values_stays_out(tmp_path):
     path = source(tmp_path, -0.5)
-    with xr.open_dataset(path, engine="h5netcdf") as ds:
-        broken = ds.load().copy(deep=True)
+    broken = xr.load_dataset(path, engine="h5netcdf")
     broken["status"].values[0, 0, 0] = 8
     broken["L3"].values[0, 0, 0] = 1e9
     broken.to_netcdf(path, engine="h5netcdf")
-    ds = table(row(tmp_path))
-    assert int(ds["source_replicates"]) == 4 and "incomplete" in str(ds["reasons"].values[0])
+    ds = table(tmp_path).isel(arm=0)
+    assert int(ds["source_replicates"]) == 4 and "incomplete" in str(ds["reasons"].values)
     assert float(ds["slope"]) == pytest.approx(-0.5, abs=0.1)
 
 
 def test_a_row_that_hangs_on_unconverged_replicates_decides_nothing(tmp_path):
     path = source(tmp_path, -0.25)
-    with xr.open_dataset(path, engine="h5netcdf") as ds:
-        changed = ds.load().copy(deep=True)
+    changed = xr.load_dataset(path, engine="h5netcdf")
     changed["status"].values[0, -1, :4] = 1  # the iteration limit: values, but not converged
     changed.to_netcdf(path, engine="h5netcdf")
-    ds = table(row(tmp_path, order="eps^-4")).expand_dims(arm=["a"])
+    ds = finished(table(tmp_path, order="eps^-4"))
     assert int(ds["source_replicates"].squeeze()) == 5
     rule = Claim(
         **{**CLAIM, "at_most": None, "within": (-0.35, -0.15)},
@@ -282,7 +277,7 @@ def test_a_row_that_hangs_on_unconverged_replicates_decides_nothing(tmp_path):
 
 def test_the_verdict_of_a_row_names_its_source(tmp_path):
     source(tmp_path, -0.25)
-    ds = table(row(tmp_path, order="eps^-4")).expand_dims(arm=["a"])
+    ds = finished(table(tmp_path, order="eps^-4"))
     study = load.read(FOLDER / "sample_complexity.toml").study
     rule = Claim(
         **{**CLAIM, "at_most": None, "within": (-0.35, -0.15)},
@@ -295,11 +290,9 @@ def test_the_verdict_of_a_row_names_its_source(tmp_path):
         rules.measured_slope(ds, rule.model_copy(update={"arm": "b"}))
 
 
-def test_the_table_runs_from_file_to_claims(tmp_path):
-    """The whole way: a study file with two rows, collected into results.nc, judged and drawn."""
-    source(tmp_path, -0.5)
-    study = FOLDER / "sample_complexity.toml"
-    text = study.read_text(encoding="utf-8")
+def two_rows(folder: Path) -> Path:
+    """Write a study file with two rows that read the study ``other``."""
+    text = (FOLDER / "sample_complexity.toml").read_text(encoding="utf-8")
     rows = "".join(
         f'[[arms]]\nname = "{name}"\n'
         f'settings = {{ study = "other", source_arm = "a", loss = "L3", order = "{order}" }}\n'
@@ -308,13 +301,43 @@ def test_the_table_runs_from_file_to_claims(tmp_path):
         for name, order, rule in (("fast", "eps^-2", "within = [-0.6, -0.4]"), ("slow", "eps^-4", "at_least = -0.3"))
     )
     head, figures = text[: text.index("[[arms]]")], text[text.index("[[figures]]") :]
-    own = tmp_path / "table.toml"
-    own.write_text(head + rows + figures)
+    own = folder / "table.toml"
+    own.write_text(head.replace('["sigmoid_regimes", "partial_quadratic"]', '["other"]') + rows + figures)
+    return own
+
+
+def verdicts(folder: Path) -> dict[str, str]:
+    with open(folder / "table" / "quick" / "claims.csv", newline="", encoding="utf-8") as stream:
+        return {row["claim"]: row["verdict"] for row in csv.DictReader(stream)}
+
+
+def test_the_table_runs_from_file_to_claims_and_its_report_reads_the_sources_anew(tmp_path, capsys):
+    source(tmp_path, -0.5)
+    own = two_rows(tmp_path)
     found = run_study(str(own), out=tmp_path, jobs=1, quiet=True)
-    with open(tmp_path / "table" / "quick" / "claims.csv", newline="", encoding="utf-8") as stream:
-        words = {row["claim"]: row["verdict"] for row in csv.DictReader(stream)}
-    assert words == {"fast": "supported", "slow": "not supported"}
+    assert verdicts(tmp_path) == {"fast": "supported", "slow": "not supported"}
     assert (tmp_path / "table" / "quick" / "figure.png").stat().st_size > 10_000, found
+    source(tmp_path, -0.25)
+    assert main(["report", str(own), "--out", str(tmp_path)]) == 0
+    assert verdicts(tmp_path) == {"fast": "not supported", "slow": "supported"}
+    assert main(["status", str(own), "--out", str(tmp_path)]) == 0
+    assert "Complete." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('order = "eps^-2"', 'order = "eps^-3"', "the settings of an arm: order: Input should be"),
+        ("sample_complexity:table", "sample_complexity:nothing", "which cannot be imported"),
+        ("\nneeds =", "\nexperiment = 'regression'\nneeds =", "exactly one of experiment and reads"),
+    ],
+)
+def test_a_mistake_in_a_study_that_reads_others_is_one_sentence(tmp_path, old, new, words):
+    source(tmp_path, -0.5)
+    own = two_rows(tmp_path)
+    own.write_text(own.read_text().replace(old, new))
+    with pytest.raises(InputError, match=words):
+        run_study(str(own), out=tmp_path, jobs=1, quiet=True)
 
 
 @pytest.mark.parametrize(("slope", "factor"), [(-0.5, 4.0), (-0.25, 16.0), (0.0, np.inf), (0.2, np.inf)])
