@@ -105,7 +105,12 @@ def record_death(task: Task, message: str) -> Outcome:
 
 def describe(error: BaseException) -> str:
     """Return an exception as a sentence: type, text, and where it was raised."""
-    text = " ".join(str(error).split())[:500]
+    from moestat.runner import storable
+
+    try:
+        text = storable.readable(" ".join(str(error).split())[:500])
+    except Exception:  # an exception of the user's own may fail to tell what it is
+        text = ""
     return (
         f"{type(error).__name__}: {text}{experiments.place(error)}"
         if text
