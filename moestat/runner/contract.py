@@ -12,7 +12,7 @@ import xarray as xr
 from moestat.experiment import Cell
 from moestat.runner import storable
 from moestat.runner.shard import Variable
-from moestat.sentences import listed
+from moestat.sentences import listed, show
 from moestat.status import Status
 
 OURS = ("arm", "arm_label", "replicate")
@@ -60,12 +60,12 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[
     names = {*variables, *(str(dim) for dim in dataset.dims), *cell.coords, *OURS}
     attrs = {}
     for key, given in dataset.attrs.items():
-        problem, value = storable.name_problem(key), storable.plain(given)
+        value = storable.plain(given)
+        problem = storable.name_problem(key)
         if not problem and (not isinstance(value, str | int | float) or key in names):
-            problem = f"is '{key}'; allowed are new names with text or a number"
-        problem = problem or storable.values_problem(_array(value))
-        if problem:
-            raise ContractError(f"run() returned an attribute of the dataset that {problem}")
+            problem = "is none of these: a new name, with text or a number"
+        if problem := problem or storable.values_problem(_array(value)):
+            raise ContractError(f"run() returned the attribute {show(key)} of the dataset, which {problem}")
         attrs[str(key)] = value
     return variables, attrs
 
