@@ -88,6 +88,11 @@ class Scan:
         return counts
 
     @property
+    def used(self) -> list[Entry]:
+        """All usable shards."""
+        return [entry for entries in self.usable.values() for entry in entries]
+
+    @property
     def stale_entries(self) -> list[Entry]:
         """All stale shards."""
         return [entry for entries in self.stale.values() for entry in entries]
