@@ -98,6 +98,8 @@ def _run(arguments: argparse.Namespace) -> int:
     request = cli_options.request(arguments)
     if arguments.dry_run:
         return _dry_run(request)
+    if arguments.sensitivity:
+        return _sensitivity(request)
     from moestat.runner.run import run
 
     result = run(request, write_report)
@@ -117,6 +119,22 @@ def _dry_run(request: Any) -> int:
     if plan.preset.expected:
         print(f"expected: {plan.preset.expected}")
     print(f"results would go to {folder_of(request, plan.study_file.name)}; nothing was written")
+    return 0
+
+
+def _sensitivity(request: Any) -> int:
+    """Print which verdicts turn on a digit; one that does is an error, as a replay that is not equal is."""
+    from moestat.claims import sensitivity
+
+    result = sensitivity.check(
+        request, lambda text: None if request.quiet else print(text, file=sys.stderr, flush=True)
+    )
+    for line in result.lines:
+        print(line)
+    if result.fragile:
+        text = "; ".join(f"{name}: {how}" for name, how in result.fragile.items())
+        raise UserError(f"{len(result.fragile)} verdicts are not robust: {text}")
+    print("every verdict is robust")
     return 0
 
 
@@ -157,6 +175,8 @@ def _run_all(arguments: argparse.Namespace) -> int:
 
     if arguments.study:
         raise InputError("--all runs every study; it takes no name")
+    if arguments.sensitivity:
+        raise InputError("--sensitivity looks at one study; name it in place of --all")
     known = _needed_first(_known(arguments))
     if not known:
         raise InputError("there are no studies to run")

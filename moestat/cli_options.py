@@ -29,6 +29,7 @@ examples:
   python -m moestat.study sigmoid_vs_softmax --set d=4 --out try  with another setting, in another folder
   python -m moestat.study my_study.toml --dry-run                 check a study file of your own; compute nothing
   python -m moestat.study sigmoid_vs_softmax --show               its arms and claims one by one, templates expanded
+  python -m moestat.study sigmoid_vs_softmax --sensitivity        which of its verdicts turn on the last digit
   python -m moestat.study --all --preset quick                    every study, and one table of all claims
   python -m moestat.study --all --paper sigmoid-attention         every study of one paper
 
@@ -142,6 +143,11 @@ def parser(command: str) -> argparse.ArgumentParser:
         )
         more.add_argument(
             "--show", action="store_true", help="print the study file with its templates expanded; compute nothing"
+        )
+        more.add_argument(
+            "--sensitivity",
+            action="store_true",
+            help="of a study that was run: which verdicts turn on the last digit, or on what computes",
         )
         more.add_argument("--list", action="store_true", help="list the known studies with their titles")
         more.add_argument("--all", action="store_true", help="run every known study in turn")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from moestat.errors import UserError
 from moestat.runner import cluster
 from moestat.runner.cluster import Lost, flat
 from moestat.runner.worker import Context, Outcome, Task, compute, prepare, record_death, watch_parent
@@ -21,7 +22,7 @@ from moestat.runner.worker import Context, Outcome, Task, compute, prepare, reco
 Say = Callable[[str], None]
 
 
-class WorkerDiedError(Exception):
+class WorkerDiedError(UserError):
     """A pool lost a worker."""
 
 
@@ -216,12 +217,28 @@ def _labels(tasks: Sequence[Task]) -> str:
 
 
 def _in_own_process(task: Task) -> Outcome:
+    (outcome,) = in_processes([task], 1)
+    return outcome
+
+
+def in_processes(tasks: Sequence[Task], jobs: int, environment: Mapping[str, str] | None = None) -> Iterator[Outcome]:
+    """Compute tasks in fresh processes, whose environment differs as said before they import anything.
+
+    Raises
+    ------
+    WorkerDiedError
+        If a process ended before its task did.
+    """
+    from concurrent.futures import as_completed
+
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    with ProcessPoolExecutor(max_workers=1, env=dict.fromkeys(THREADS, "1")) as executor:
+    variables = dict.fromkeys(THREADS, "1") | dict(environment or {})
+    with ProcessPoolExecutor(max_workers=jobs, env=variables) as executor:
         try:
-            return executor.submit(compute, task).result()
+            for future in as_completed([executor.submit(compute, task) for task in tasks]):
+                yield future.result()
         except BrokenProcessPool as error:
             raise WorkerDiedError(flat(error)) from None
 
