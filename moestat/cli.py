@@ -48,6 +48,13 @@ def _dispatch(words: list[str]) -> int:
     else:
         command = "run"
     arguments = cli_options.parser(command).parse_args(words)
+    try:
+        return _act(command, arguments)
+    except SystemExit as error:  # of a user's own code, an own rule of a claim say; no results, so no success
+        raise UserError(f"code that this study names called sys.exit({error}), which ended the run") from error
+
+
+def _act(command: str, arguments: argparse.Namespace) -> int:
     if command == "run" and arguments.list:
         return _list(arguments)
     if command == "run" and arguments.claims:
@@ -331,12 +338,12 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _replay(arguments: argparse.Namespace) -> int:
     from moestat.runner import overview, replay
-    from moestat.status import Status
+    from moestat.status import outcome
 
     request, plan, _, scan, _ = overview.look(cli_options.request(arguments))
     planned, replicate = replay.parse_place(plan, arguments.place)
     again = replay.replay(plan, scan, request.out, planned, replicate, request.device)
-    status = Status(int(again.variables["status"].values[0]))
+    status = outcome(int(again.variables["status"].values[0]))
     print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
     print(f"status: {status.name}. {status.sentence}")
     for name, variable in again.variables.items():

@@ -13,7 +13,7 @@ from moestat.experiment import Cell
 from moestat.runner import storable
 from moestat.runner.shard import Variable
 from moestat.sentences import listed, show
-from moestat.status import Status
+from moestat.status import Status, Stopped
 
 OURS = ("arm", "arm_label", "replicate")
 """Names that the results have for themselves."""
@@ -102,7 +102,7 @@ def _array(value: object) -> np.ndarray:
     return np.asarray(value, dtype=object if isinstance(value, str) else None)
 
 
-def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str, Variable]:
+def failed(replicates: Sequence[int], status: Status | Stopped, message: str) -> dict[str, Variable]:
     """Return the variables of replicates that have no values: their status and message."""
     count = len(replicates)
     messages = np.empty(count, dtype=object)

@@ -241,14 +241,17 @@ class _Run:
         return tasks
 
     def _place(self, tasks: list[worker.Task]) -> pool.Place:
-        request = self.request
+        request, here = self.request, pool.Place("here", 1)
         if request.backend == "dask":
             return pool.Place("dask", -1, scheduler=request.scheduler)
         if self.device == "cuda":
             devices = visible_gpus()
-            return pool.Place("gpus", len(devices), devices=devices) if len(devices) > 1 else pool.Place("here", 1)
+            many = len(devices) > 1 or request.timeout is not None
+            return pool.Place("gpus", len(devices), devices=devices, timeout=request.timeout) if many else here
         jobs = request.jobs or default_jobs()
-        return pool.Place("here" if jobs == 1 or not tasks else "loky", jobs)
+        if not tasks or (jobs == 1 and request.timeout is None):  # the main process cannot end itself in time
+            return here
+        return pool.Place("loky", min(jobs, len(tasks)), timeout=request.timeout)
 
     # -- the work -----------------------------------------------------------------------------------------------
 
@@ -292,7 +295,7 @@ class _Run:
         for cell in {task.digest: task.cell for task in tasks}.values():
             try:
                 prerequisites = wanted(cell)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self.note(f"what {cell.arm} shares with other cells cannot be told: {worker.describe(error)}")
                 continue
             for prerequisite in prerequisites:
