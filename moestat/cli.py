@@ -48,6 +48,13 @@ def _dispatch(words: list[str]) -> int:
     else:
         command = "run"
     arguments = cli_options.parser(command).parse_args(words)
+    try:
+        return _act(command, arguments)
+    except SystemExit as error:  # of a user's own code, an own rule of a claim say; no results, so no success
+        raise UserError(f"code that this study names called sys.exit({error}), which ended the run") from error
+
+
+def _act(command: str, arguments: argparse.Namespace) -> int:
     if command == "run" and arguments.list:
         return _list(arguments)
     if command == "claim":
@@ -97,6 +104,8 @@ def _run(arguments: argparse.Namespace) -> int:
     request = cli_options.request(arguments)
     if arguments.dry_run:
         return _dry_run(request)
+    if arguments.sensitivity:
+        return _sensitivity(request)
     from moestat.runner.run import run
 
     result = run(request, write_report)
@@ -116,6 +125,22 @@ def _dry_run(request: Any) -> int:
     if plan.preset.expected:
         print(f"expected: {plan.preset.expected}")
     print(f"results would go to {folder_of(request, plan.study_file.name)}; nothing was written")
+    return 0
+
+
+def _sensitivity(request: Any) -> int:
+    """Print which verdicts turn on a digit; one that does is an error, as a replay that is not equal is."""
+    from moestat.claims import sensitivity
+
+    result = sensitivity.check(
+        request, lambda text: None if request.quiet else print(text, file=sys.stderr, flush=True)
+    )
+    for line in result.lines:
+        print(line)
+    if result.fragile:
+        text = "; ".join(f"{name}: {how}" for name, how in result.fragile.items())
+        raise UserError(f"{len(result.fragile)} verdicts are not robust: {text}")
+    print("every verdict is robust")
     return 0
 
 
@@ -157,6 +182,8 @@ def _run_all(arguments: argparse.Namespace) -> int:
 
     if arguments.study:
         raise InputError("--all runs every study; it takes no name")
+    if arguments.sensitivity:
+        raise InputError("--sensitivity looks at one study; name it in place of --all")
     known = _needed_first(_known(arguments))
     if not known:
         raise InputError("there are no studies to run")
@@ -271,12 +298,12 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _replay(arguments: argparse.Namespace) -> int:
     from moestat.runner import overview, replay
-    from moestat.status import Status
+    from moestat.status import outcome
 
     request, plan, _, scan, _ = overview.look(cli_options.request(arguments))
     planned, replicate = replay.parse_place(plan, arguments.place)
     again = replay.replay(plan, scan, request.out, planned, replicate, request.device)
-    status = Status(int(again.variables["status"].values[0]))
+    status = outcome(int(again.variables["status"].values[0]))
     print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
     print(f"status: {status.name}. {status.sentence}")
     for name, variable in again.variables.items():

@@ -31,6 +31,7 @@ examples:
   python -m moestat.study sigmoid_vs_softmax --set d=4 --out try  with another setting, in another folder
   python -m moestat.study my_study.toml --dry-run                 check a study file of your own; compute nothing
   python -m moestat.study sigmoid_vs_softmax --show               its arms and claims one by one, templates expanded
+  python -m moestat.study sigmoid_vs_softmax --sensitivity        which of its verdicts turn on the last digit
   python -m moestat.study --all --preset quick                    every study, and one table of all claims
   python -m moestat.study --all --paper sigmoid-attention         every study of one paper
 
@@ -132,13 +133,18 @@ def parser(command: str) -> argparse.ArgumentParser:
         where.add_argument(
             "--scheduler", default="", metavar="ADDRESS", help="address of the dask scheduler, tcp://host:port"
         )
+        where.add_argument(
+            "--timeout", type=_seconds, metavar="SECONDS", help="what a replicate may take; then it is ended: TIMED_OUT"
+        )
         where.add_argument("--part", type=_part, metavar="I/K", help="compute the I-th of K parts; then use: collect")
         old.add_argument("--fresh", action="store_true", help="set every shard aside and compute everything again")
         old.add_argument(
             "--replace-stale", action="store_true", help="set aside what is out of date and compute it again"
         )
         old.add_argument(
-            "--retry-failed", action="store_true", help="compute again, on the same data, what raised or died"
+            "--retry-failed",
+            action="store_true",
+            help="compute again, on the same data, what raised, died or timed out",
         )
         more = parser.add_argument_group("instead of running one study")
         more.add_argument(
@@ -146,6 +152,11 @@ def parser(command: str) -> argparse.ArgumentParser:
         )
         more.add_argument(
             "--show", action="store_true", help="print the study file with its templates expanded; compute nothing"
+        )
+        more.add_argument(
+            "--sensitivity",
+            action="store_true",
+            help="of a study that was run: which verdicts turn on the last digit, or on what computes",
         )
         more.add_argument("--list", action="store_true", help="list the known studies with their titles")
         more.add_argument("--all", action="store_true", help="run every known study in turn")
@@ -200,6 +211,16 @@ def _count(least: int) -> Any:
     return count
 
 
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < 1e9:
+        raise argparse.ArgumentTypeError(f"it is {text[:40]!r}; allowed are seconds above 0")
+    return value
+
+
 def _folder(text: str) -> Path:
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError(f"it is {text!r}; allowed is the path of a folder")
@@ -243,8 +264,11 @@ def request(arguments: argparse.Namespace, study: str | None = None) -> Request:
         raise InputError("--backend dask needs --scheduler ADDRESS, e.g. tcp://127.0.0.1:8786")
     if given.get("scheduler") and given.get("backend") != "dask":
         raise InputError("--scheduler belongs to --backend dask")
+    if given.get("backend") == "dask" and given.get("timeout") is not None:
+        raise InputError("--timeout ends workers of this machine; on a dask cluster set the limits of its own jobs")
     names = ("preset", "replicates", "seed", "block", "out", "accept_stale")
     more = ("jobs", "device", "backend", "scheduler", "part", "fresh", "replace_stale", "retry_failed", "quiet")
+    more += ("timeout",)
     return Request(
         study=study or arguments.study,
         settings=settings(arguments.set),

@@ -11,7 +11,7 @@ import pandas as pd
 
 from moestat.claims import verdicts
 from moestat.rounding import estimate, number
-from moestat.status import Status
+from moestat.status import OUTCOMES, Status
 
 CLAIM_COLUMNS = (
     "claim",
@@ -224,7 +224,7 @@ def summaries(table: pd.DataFrame, *, brief: bool = False) -> View:
 
 def statuses(table: pd.DataFrame) -> View:
     """Show how the runs ended; kinds of failure that did not occur at all are left out, but never the zeros in sum."""
-    kinds = [s.name.lower() for s in Status if s is not Status.CONVERGED and table[s.name.lower()].any()]
+    kinds = [s.name.lower() for s in OUTCOMES if s is not Status.CONVERGED and table[s.name.lower()].any()]
     columns = ["runs", "converged", "failed", "not_converged", "missing", *kinds]
     called = [*names(table.iloc[:-1]), "all"]
     rows = [

@@ -13,10 +13,12 @@ PATIENCE = "10s"
 
 @dataclass(frozen=True)
 class Lost:
-    """A task whose workers died, where the pool itself lives on."""
+    """A task whose worker died, or was ended, where the pool itself lives on."""
 
     arguments: tuple[Any, ...]
     why: str
+    timed_out: bool = False
+    began: bool = True
 
 
 def connect(scheduler: str) -> Any:

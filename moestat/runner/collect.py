@@ -16,14 +16,15 @@ import numpy as np
 import xarray as xr
 
 from moestat.errors import UserError
-from moestat.runner import shard
+from moestat.runner import shard, storable
 from moestat.runner.plan import PlannedCell
 from moestat.runner.results import BINARY, NOT_COMPUTED
 from moestat.runner.shard import Variable
 from moestat.runner.store import FAILED_FOR_GOOD, Entry, Scan, in_order
-from moestat.status import Status
+from moestat.status import OUTCOMES
 
 Index = slice | np.ndarray
+AGAIN = "change the experiment, and compute its results again"
 
 
 def collect(scan: Scan) -> tuple[xr.Dataset, list[str]]:
@@ -83,6 +84,7 @@ class _Collector:
         self.tables: dict[str, _Table] = {}
         self.sizes: dict[str, int] = {}
         self.sequences: dict[str, dict[tuple[Any, ...], None]] = {}
+        self.label_types: dict[str, tuple[np.dtype, Mapping[str, Any]]] = {}
         self.labels: dict[str, dict[Any, int]] = {}
         self.remarks: list[str] = []
 
@@ -106,7 +108,7 @@ class _Collector:
         for item in header.arrays:
             dims = tuple(item["dims"])
             if item["coord"] and dims == (item["name"],):
-                self.sequences.setdefault(item["name"], {})[tuple(shard.unpack(item, payload).tolist())] = None
+                self._declare_labels(item, shard.unpack(item, payload))
                 continue
             for dim, size in zip(dims, item["shape"], strict=True):
                 if dim != "replicate":
@@ -117,7 +119,19 @@ class _Collector:
         for name, value in header.attrs.items():
             self._declare_one(name, _Table((), False, _attribute(value).dtype, {}, False))
 
+    def _declare_labels(self, item: Mapping[str, Any], labels: np.ndarray) -> None:
+        """Learn the labels of an own dimension, their type and their attributes."""
+        name = item["name"]
+        self.sequences.setdefault(name, {})[tuple(labels.tolist())] = None
+        dtype, attrs = self.label_types.setdefault(name, (labels.dtype, item["attrs"]))
+        if (dtype.kind == "O") != (labels.dtype.kind == "O"):
+            raise UserError(f"the labels of '{name}' are text in some cells and numbers in others; make them one kind")
+        self.label_types[name] = np.promote_types(dtype, labels.dtype), attrs
+
     def _declare_one(self, name: str, new: _Table) -> None:
+        for key, value in new.attrs.items():
+            if problem := storable.attribute_problem(key, value):
+                raise UserError(f"the variable '{name}' has an attribute that {problem}; {AGAIN}")
         old = self.tables.setdefault(name, new)
         texts = {table.dtype.kind == "O" for table in (old, new)}
         if (old.own, old.replicate) != (new.own, new.replicate) or len(texts) > 1:
@@ -169,7 +183,7 @@ class _Collector:
         labels = self.labels.get(dim)
         if labels is None or dim not in variables:
             return slice(0, size)
-        return _run(np.asarray([labels[label] for label in variables[dim].values.tolist()]))
+        return _run(np.asarray([labels[label] for label in variables[dim].values.tolist()], dtype=np.intp))
 
     def _agrees(
         self, planned: PlannedCell, name: str, new: Variable, entry: Entry, single: dict[str, tuple[Variable, Entry]]
@@ -225,8 +239,8 @@ class _Collector:
         if "status" not in data:
             data["status"] = ((*grid, "replicate"), np.full(shape, NOT_COMPUTED, dtype=np.int64), {})
         data["status"][2].update(
-            flag_values=[NOT_COMPUTED, *(int(s) for s in Status)],
-            flag_meanings=" ".join(["NOT_COMPUTED", *(s.name for s in Status)]),
+            flag_values=[NOT_COMPUTED, *(int(s) for s in OUTCOMES)],
+            flag_meanings=" ".join(["NOT_COMPUTED", *(s.name for s in OUTCOMES)]),
         )
         coords["arm"] = ("arm", np.asarray([arm.name for arm in plan.arms], dtype=object))
         coords["arm_label"] = ("arm", np.asarray([arm.label or arm.name for arm in plan.arms], dtype=object))
@@ -235,10 +249,13 @@ class _Collector:
             coords[axis] = (axis, np.asarray(points, dtype=object if texts else None))
         coords["replicate"] = ("replicate", np.arange(plan.replicates, dtype=np.int64))
         for dim, labels in self.labels.items():
-            texts = any(isinstance(v, str) for v in labels)
-            coords[dim] = (dim, np.asarray(list(labels), dtype=object if texts else None))
+            dtype, attrs = self.label_types[dim]
+            coords[dim] = (dim, np.asarray(list(labels), dtype=dtype), dict(attrs))
         order = sorted(data, key=lambda name: (name not in ("status", "message", "iterations"), name))
-        return xr.Dataset({name: data[name] for name in order}, coords=coords)
+        try:
+            return xr.Dataset({name: data[name] for name in order}, coords=coords)
+        except ValueError as error:  # a name that is a variable in one cell and a dimension in another
+            raise UserError(f"the variables of the cells do not fit together ({error}); {AGAIN}") from None
 
 
 def _union(sequences: list[tuple[Any, ...]]) -> dict[Any, int]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from moestat.experiment import Cell
+from moestat.runner import storable
 from moestat.runner.shard import Variable
-from moestat.sentences import listed
-from moestat.status import Status
+from moestat.sentences import listed, show
+from moestat.status import Status, Stopped
+
+OURS = ("arm", "arm_label", "replicate")
+"""Names that the results have for themselves."""
 
 
 class ContractError(TypeError):
@@ -26,7 +30,7 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[
     ------
     ContractError
         If it is no dataset, lacks ``status``, has other replicates than asked for, a name that is an axis of the
-        grid, or values that cannot be stored.
+        grid, or names, values or attributes that a results file does not give back as they are.
     """
     if not isinstance(dataset, xr.Dataset):
         raise ContractError(f"run() returned a {type(dataset).__name__}; it must return an xarray.Dataset")
@@ -41,33 +45,64 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[
     wrong = sorted(set(np.asarray(dataset["status"].values).tolist()) - set(known))
     if wrong:
         raise ContractError(f"run() returned the status {wrong[0]!r}; allowed are {listed(known)}")
-    variables = {}
-    for name, array in dataset.variables.items():
-        text = str(name)
-        if text == "replicate":
-            continue
-        if (
-            text in cell.coords
-            or text in ("arm", "arm_label")
-            or any(d in cell.coords or d == "arm" for d in array.dims)
-        ):
-            raise ContractError(f"run() returned '{text}' with dimensions {array.dims}, which are names of the grid")
-        if "replicate" in array.dims:
-            array = array.transpose("replicate", ...)
-        variables[text] = Variable(
-            dims=tuple(str(d) for d in array.dims),
-            values=_storable(text, np.asarray(array.values)),
-            attrs={str(k): v for k, v in array.attrs.items() if _is_json(v)},
-            coord=name in dataset.coords,
-        )
-    attrs = {str(key): value for key, value in dataset.attrs.items()}
-    for key, value in attrs.items():
-        if not isinstance(value, str | int | float) or key in variables:
-            raise ContractError(f"run() returned the attribute '{key}'; allowed are new names with text or a number")
+    variables = {
+        str(name): _variable(name, array, cell, coord=name in dataset.coords)
+        for name, array in dataset.variables.items()
+        if name != "replicate"
+    }
+    for name, variable in variables.items():
+        if name in dataset.dims and variable.dims != (name,):
+            raise ContractError(f"run() returned '{name}' with dimensions {variable.dims}, which is also a dimension")
+    variables["status"] = replace(variables["status"], values=variables["status"].values.astype(np.int64))
+    message = variables.get("message")
+    if message is not None and (message.dims != ("replicate",) or message.values.dtype.kind not in "OUT"):
+        raise ContractError("run() returned a 'message' that is not one text per replicate")
+    names = {*variables, *(str(dim) for dim in dataset.dims), *cell.coords, *OURS}
+    attrs = {}
+    for key, given in dataset.attrs.items():
+        value = storable.plain(given)
+        problem = storable.name_problem(key)
+        if not problem and (not isinstance(value, str | int | float) or key in names):
+            problem = "is none of these: a new name, with text or a number"
+        if problem := problem or storable.values_problem(_array(value)):
+            raise ContractError(f"run() returned the attribute {show(key)} of the dataset, which {problem}")
+        attrs[str(key)] = value
     return variables, attrs
 
 
-def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str, Variable]:
+def _variable(name: object, array: xr.Variable, cell: Cell, *, coord: bool) -> Variable:
+    """Return one variable of an experiment's dataset, if it comes back from a results file as it is."""
+    problem = storable.name_problem(name)
+    for dim in array.dims:
+        if not problem and (told := storable.name_problem(dim)):
+            problem = f"has a dimension that {told}"
+    if problem:
+        raise ContractError(f"run() returned a variable whose name {problem}")
+    taken = {*cell.coords, *OURS}
+    if name in taken or taken & {*array.dims} - {"replicate"}:
+        raise ContractError(f"run() returned '{name}' with dimensions {array.dims}, which are names of the grid")
+    if "replicate" in array.dims:
+        array = array.transpose("replicate", ...)
+    values = np.asarray(array.values)
+    problem = storable.values_problem(values)
+    if not problem and len(set(array.dims)) < values.ndim:
+        problem = f"has a dimension twice: {array.dims}"
+    if not problem and coord and array.dims == (name,):
+        problem = storable.labels_problem(values)
+    attributes = {key: storable.plain(value) for key, value in array.attrs.items()}
+    for key, value in attributes.items():
+        told = storable.attribute_problem(key, value)
+        problem = problem or (f"has an attribute that {told}" if told else "")
+    if problem:
+        raise ContractError(f"run() returned '{name}', which {problem}")
+    return Variable(dims=tuple(str(d) for d in array.dims), values=values, attrs=attributes, coord=coord)
+
+
+def _array(value: object) -> np.ndarray:
+    return np.asarray(value, dtype=object if isinstance(value, str) else None)
+
+
+def failed(replicates: Sequence[int], status: Status | Stopped, message: str) -> dict[str, Variable]:
     """Return the variables of replicates that have no values: their status and message."""
     count = len(replicates)
     messages = np.empty(count, dtype=object)
@@ -76,26 +111,6 @@ def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str,
         "status": Variable(("replicate",), np.full(count, int(status), dtype=np.int64)),
         "message": Variable(("replicate",), messages),
     }
-
-
-def _storable(name: str, values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind == "O" and not all(isinstance(v, str) for v in values.ravel()):
-        raise ContractError(f"run() returned '{name}' with Python objects; allowed are numbers, truth values and text")
-    if values.dtype.kind not in "biufcOUT":
-        raise ContractError(
-            f"run() returned '{name}' of type {values.dtype}; allowed are numbers, truth values and text"
-        )
-    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
-        return values.astype(np.float64)
-    return values
-
-
-def _is_json(value: object) -> bool:
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def statuses(variables: Mapping[str, Variable]) -> list[int]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from moestat.errors import InputError
 from moestat.experiment import Source
+from moestat.runner import leaving
 from moestat.sentences import listed, nearest
 from moestat.source.loaded import remember
 from moestat.study.load import StudyFile
@@ -56,6 +57,10 @@ def resolve(study_file: StudyFile) -> str:
                 return candidate
         except (ImportError, ValueError):  # a parent package that does not exist, or is no package
             continue
+        except SystemExit as error:
+            raise InputError(
+                f"{where} is {name!r}, whose package calls sys.exit({error}) when it is imported"
+            ) from None
     raise InputError(
         f"{where} is {name!r}, which is not found{nearest(name, built_in) or '.'} "
         f"Allowed are the experiments of moestat ({listed(built_in)}) and any import path"
@@ -83,8 +88,12 @@ def load(module_name: str, where: str) -> ModuleType:
         If it cannot be imported, or lacks ``Settings`` or ``run``.
     """
     try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # a user's module can fail at import in any way; all of them are told in a sentence
+        with leaving.refused():
+            module = importlib.import_module(module_name)
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # a user's module can fail at import in any way; all of them are told in a sentence
         extra = ""
         if isinstance(error, ModuleNotFoundError) and error.name in ("torch", "cupy", "distributed"):
             names = {"torch": "neural", "cupy": "cuda13", "distributed": "cluster"}

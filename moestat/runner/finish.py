@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat import fingerprint
-from moestat.runner import manifest, store
+from moestat.runner import manifest, origin, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.study import seal
@@ -46,7 +46,7 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
         result.tally = summary.tally(dataset)
     else:
         dataset, remarks = collect.collect(scan)
-        result.notes.extend(remarks)
+        result.notes.extend([*remarks, *origin.remarks(scan.used)])
     provenance = describe(request, plan, scan, code, result)
     dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
     dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}
@@ -61,7 +61,7 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
 def describe(request: Request, plan: Plan, scan: store.Scan, code: Mapping[str, str], result: Result) -> dict[str, Any]:
     """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
     study = plan.study_file.study
-    versions = manifest.versions()
+    versions = manifest.versions() | origin.versions(scan.used)  # of what computed, wherever it is collected
     sealed = seal.read(result.folder)
     return {
         "title": study.title,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from moestat import __version__, files
+from moestat.runner import origin
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.runner.store import Scan
@@ -62,7 +63,9 @@ def describe(
         "seed": plan.seed,
         "request": request.recorded,
         "command": request.command(),
-        "versions": versions(),
+        "versions": versions() | origin.versions(scan.used),
+        "collected_by": versions(),
+        "origins": [made | {"replicates": count} for made, count in origin.groups(scan.used)],
         "executable": sys.executable,
         "code": dict(code),
         "rules": sealed.digest if sealed is not None else "",

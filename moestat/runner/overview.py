@@ -12,7 +12,7 @@ from moestat.runner import lock, manifest, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.runner.run import folder_of, make_plan, version_of
-from moestat.status import Status
+from moestat.status import outcome
 
 
 def recorded(request: Request, study_name: str) -> Request:
@@ -61,7 +61,7 @@ def overview(plan: Plan, scan: store.Scan) -> list[dict[str, Any]]:
 
 
 def _counted(failures: Mapping[int, int]) -> list[str]:
-    kinds = [Status(status).name for status in failures.values()]
+    kinds = [outcome(status).name for status in failures.values()]
     return [f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)]
 
 

@@ -1,68 +1,77 @@
-"""Where tasks are computed: here, in loky workers (joblib), on a dask cluster, or in one process per GPU.
+"""Where tasks are computed: here, in worker processes, on a dask cluster, or in one process per GPU.
 
 Every way yields the same outcomes; only the order differs. A worker that dies (out of memory, a crash in compiled
-code) takes its pool with it, so the pool is started again, and what was being computed is retried alone, in halves
-where it dies again, until the replicates that kill their worker are known. These are recorded, the rest goes on.
+code), or takes longer than it may, costs its own block alone. At the end such blocks are tried again in halves, side by
+side, until the replicates that end their worker are known. These are recorded, the rest goes on.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from moestat.errors import UserError
 from moestat.runner import cluster
-from moestat.runner.cluster import Lost, flat
-from moestat.runner.worker import Context, Outcome, Task, compute, prepare, record_death, watch_parent
+from moestat.runner.cluster import Lost
+from moestat.runner.crew import Crew
+from moestat.runner.worker import Context, Outcome, Task, compute, prepare, record_end
+from moestat.status import Status, Stopped
 
 Say = Callable[[str], None]
+HOPELESS = 3
+"""Times the number of workers: so many that end before they compute anything, and none that does, stop the run."""
 
 
-class WorkerDiedError(Exception):
-    """A pool lost a worker."""
+class WorkerDiedError(UserError):
+    """A worker ended."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where to compute: ``backend`` is ``"here"``, ``"loky"``, ``"dask"`` or ``"gpus"``."""
+    """Where to compute: ``backend`` is ``"here"``, ``"loky"``, ``"dask"`` or ``"gpus"``.
+
+    ``timeout`` is how many seconds a replicate may take, which needs workers of this machine.
+    """
 
     backend: str
     jobs: int
     scheduler: str = ""
     devices: tuple[str, ...] = ()
+    timeout: float | None = None
 
 
 @contextlib.contextmanager
 def opened(place: Place) -> Iterator[Pool]:
     """Open a pool; on the way out no worker of ours is left."""
     pool = Pool(place)
-    with warnings.catch_warnings():
-        # joblib warns of results that nobody fetched when a run is stopped: their shards are on the disk
-        warnings.filterwarnings("ignore", message=".*tasks (have been|which were still).*")
-        try:
-            yield pool
-        finally:
-            pool.close()
+    try:
+        yield pool
+    finally:
+        pool.close()
 
 
 class Pool:
-    """Runs functions of one argument at a :class:`Place`."""
+    """Runs functions at a :class:`Place`."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
         self.client: Any = None
+        self.crew: Crew | None = None
         if place.backend == "dask":
             self.client = cluster.connect(place.scheduler)
+        elif place.backend == "gpus":
+            self.crew = Crew([{"CUDA_VISIBLE_DEVICES": device} for device in place.devices], place.timeout)
+        elif place.backend == "loky":
+            self.crew = Crew([{}] * place.jobs, place.timeout)
 
     @property
     def jobs(self) -> int:
         """How many tasks run at a time."""
         if self.client is not None:
             return max(1, sum(self.client.ncores().values()))
-        return len(self.place.devices) if self.place.backend == "gpus" else self.place.jobs
+        return len(self.crew.members) if self.crew is not None else 1
 
     @property
     def ready(self) -> bool:
@@ -70,196 +79,134 @@ class Pool:
         return self.client is None or bool(self.client.ncores())
 
     def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-        """Yield the results in the order in which they are done.
-
-        Raises
-        ------
-        WorkerDiedError
-            If a worker process ended before its task did.
-        """
-        if self.place.backend == "here":
-            for argument in arguments:
-                yield function(*argument)
-        elif self.place.backend == "gpus":
-            yield from _on_gpus(function, arguments, self.place.devices)
-        elif self.place.backend == "dask":
+        """Yield the results in the order in which they are done, :class:`Lost` for what was lost with a worker."""
+        if self.crew is not None:
+            yield from self.crew.results(function, arguments)
+        elif self.client is not None:
             yield from cluster.results(self.client, function, arguments)
         else:
-            yield from self._with_joblib(function, arguments, self.place.jobs)
-
-    def alone(self, task: Task) -> Outcome:
-        """Compute one task in a worker of its own."""
-        if self.place.backend != "dask":
-            return _in_own_process(task)
-        (result,) = cluster.results(self.client, compute, [(task,)])
-        if isinstance(result, Lost):
-            raise WorkerDiedError(result.why)
-        return result
+            for argument in arguments:
+                yield function(*argument)
 
     def close(self) -> None:
         """End the workers, also in the middle of a task: a shard is whole or not there."""
-        if self.place.backend == "loky":
-            _kill_loky()
+        if self.crew is not None:
+            self.crew.close()
         if self.client is not None:
             self.client.close()
-
-    def _with_joblib(
-        self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], jobs: int
-    ) -> Iterator[Any]:
-        from joblib import Parallel, delayed, parallel_config
-        from joblib.externals.loky.process_executor import BrokenProcessPool
-
-        try:
-            with parallel_config(
-                backend="loky",
-                n_jobs=jobs,
-                inner_max_num_threads=1,
-                initializer=watch_parent,
-                initargs=(os.getpid(),),
-            ):
-                parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-                yield from parallel(delayed(function)(*argument) for argument in arguments)
-        except BrokenProcessPool as error:
-            raise WorkerDiedError(flat(error)) from None
 
 
 def run(
     pool: Pool, tasks: Sequence[Task], is_done: Callable[[Task], Outcome | None], say: Say
 ) -> Generator[Outcome, None, None]:
-    """Compute the tasks and yield one outcome for each, surviving the death of workers.
+    """Compute the tasks and yield one outcome for each, surviving the end of workers.
 
     Parameters
     ----------
     pool : Pool
     tasks : sequence of Task
     is_done : callable
-        Looks on the disk whether a task's shards are there, for tasks whose outcome was lost with a pool.
+        Looks on the disk whether a task's shards are there, for tasks whose outcome was lost with a worker.
     say : callable
-        Told, in one sentence, of each death.
+        Told, in one sentence, of each end.
+
+    Raises
+    ------
+    WorkerDiedError
+        If workers end before they compute anything, and none computes.
     """
-    waiting = {task.number: task for task in tasks}
+    deaths = _Deaths(pool.jobs)
+    suspects: list[Task] = []
+    waiting, first = list(tasks), True
     while waiting:
-        lost: list[Task] = []
-        try:
-            for outcome in pool.results(compute, [(task,) for task in waiting.values()]):
-                if isinstance(outcome, Lost):
-                    lost.append(waiting.pop(outcome.arguments[0].number))
-                    say(f"a worker died ({outcome.why}); to be tried again at the end: {_labels(lost[-1:])}")
-                    continue
-                waiting.pop(outcome.number, None)
-                yield outcome
-            for task in lost:
-                yield from _retry(pool, task, say)
-        except WorkerDiedError as error:
-            suspects = _suspects(waiting)
-            say(f"a worker died ({error}); trying again what it computed: {_labels(suspects)}")
-            for task in list(waiting.values()):
-                if (stored := is_done(task)) is not None:
-                    del waiting[task.number]
-                    yield stored
-            for task in suspects:
-                if task.number in waiting:
-                    del waiting[task.number]
-                    yield from _retry(pool, task, say)
+        again: list[Task] = []
+        for result in pool.results(compute, [(task,) for task in waiting]):
+            deaths.count(result)
+            if not isinstance(result, Lost):
+                yield result
+            elif (stored := is_done(task := _task(result))) is not None:
+                yield stored
+            elif len(task.replicates) > 1:
+                half = len(task.replicates) // 2
+                again += [replace(task, replicates=part) for part in (task.replicates[:half], task.replicates[half:])]
+                say(f"a worker died or was ended ({result.why}); trying again in halves, at the end: {_label(task)}")
+            elif first and not result.timed_out:
+                again.append(task)
+                say(f"a worker died ({result.why}); trying again at the end: {_label(task)}")
+            elif "SIGKILL" in result.why and not result.timed_out and pool.jobs > 1:
+                suspects.append(task)
+            else:
+                say(f"recorded as failed ({result.why}): {_label(task)}")
+                yield _recorded(task, result)
+        waiting, first = again, False
+    for task in suspects:  # what ended them may have been the memory that others took beside them
+        for result in pool.results(compute, [(task,)]):
+            if isinstance(result, Lost):
+                say(f"recorded as failed ({result.why}, also with nothing beside it): {_label(_task(result))}")
+            yield _recorded(task, result) if isinstance(result, Lost) else result
+
+
+def _task(lost: Lost) -> Task:
+    task: Task = lost.arguments[0]
+    task.marker.unlink(missing_ok=True)
+    return task
+
+
+class _Deaths:
+    """Counts workers that end before they compute anything, until one computes."""
+
+    def __init__(self, jobs: int) -> None:
+        self.most, self.number = HOPELESS * jobs, 0
+
+    def count(self, result: Outcome | Lost) -> None:
+        """Take notice of a result, and give up if nothing computes."""
+        if not isinstance(result, Lost) or result.began:
+            self.number = -(10**9)
+            return
+        self.number += 1
+        if self.number >= self.most:
+            raise WorkerDiedError(
+                f"workers end before they compute anything ({result.why}); is there enough memory, and does the "
+                "experiment load by itself (--jobs 1)?"
+            )
+
+
+def _recorded(task: Task, lost: Lost) -> Outcome:
+    if lost.timed_out:
+        return record_end(task, Stopped.TIMED_OUT, f"The replicate was ended: {lost.why}.")
+    return record_end(
+        task, Status.WORKER_DIED, f"The worker process died twice while computing this replicate ({lost.why})."
+    )
 
 
 def run_prepare(
     pool: Pool, context: Context, prerequisites: Sequence[Mapping[str, Any]], say: Say
 ) -> Generator[tuple[str, float], None, None]:
     """Do the work that cells share, and yield (problem, seconds) for each; a problem is told too."""
-    try:
-        for result in pool.results(prepare, [(context, dict(p)) for p in prerequisites]):
-            problem, seconds = (f"its worker died ({result.why})", 0.0) if isinstance(result, Lost) else result
-            if problem:
-                say(f"preparing what cells share failed: {problem}")
-            yield problem, seconds
-    except WorkerDiedError as error:
-        say(f"a worker died while it prepared what cells share ({error}); the cells will compute it themselves")
+    for result in pool.results(prepare, [(context, dict(p)) for p in prerequisites]):
+        problem, seconds = (f"its worker died ({result.why})", 0.0) if isinstance(result, Lost) else result
+        if problem:
+            say(f"preparing what cells share failed: {problem}; the cells will compute it themselves")
+        yield problem, seconds
 
 
-def _suspects(waiting: Mapping[int, Task]) -> list[Task]:
-    """Return the tasks that were being computed when a worker died: those with the most attempts begun, not ended."""
-    attempts = {}
-    for number, task in waiting.items():
-        with contextlib.suppress(OSError):
-            attempts[number] = len(task.marker.read_text().splitlines())
-    most = max(attempts.values(), default=0)
-    suspects = [waiting[number] for number, count in attempts.items() if count == most]
-    return suspects or list(waiting.values())[:1]  # it died before the first line of a task: blame the first
+def in_processes(tasks: Sequence[Task], jobs: int, environment: Mapping[str, str]) -> Iterator[Outcome]:
+    """Compute tasks in fresh processes, whose environment differs as said before they import anything.
+
+    Raises
+    ------
+    WorkerDiedError
+        If a process ended before its task did.
+    """
+    with Crew([environment] * jobs) as crew:
+        for result in crew.results(compute, [(task,) for task in tasks]):
+            if isinstance(result, Lost):
+                raise WorkerDiedError(f"a worker died ({result.why}) while it computed {_label(result.arguments[0])}")
+            yield result
 
 
-def _retry(pool: Pool, task: Task, say: Say) -> Iterator[Outcome]:
-    """Compute a task alone; where its worker dies again, halve it; record a replicate that kills its worker."""
-    task.marker.unlink(missing_ok=True)
-    try:
-        yield pool.alone(task)
-        return
-    except WorkerDiedError as error:
-        task.marker.unlink(missing_ok=True)
-        if len(task.replicates) == 1:
-            message = f"The worker process died twice while computing this replicate ({error})."
-            say(f"recorded as failed: {_labels([task])}")
-            yield record_death(task, message)
-            return
-    half = len(task.replicates) // 2
-    for part in (task.replicates[:half], task.replicates[half:]):
-        yield from _retry(pool, replace(task, replicates=part), say)
-
-
-def _labels(tasks: Sequence[Task]) -> str:
-    texts = [
+def _label(task: Task) -> str:
+    return (
         f"arm {task.cell.arm}{''.join(f', {k} = {v}' for k, v in task.cell.coords.items())}, replicates "
         f"{task.replicates[0]} to {task.replicates[-1]}"
-        for task in tasks
-    ]
-    return "; ".join(texts[:3]) + (f"; and {len(texts) - 3} more blocks" if len(texts) > 3 else "")
-
-
-def _in_own_process(task: Task) -> Outcome:
-    from joblib.externals.loky import ProcessPoolExecutor
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    with ProcessPoolExecutor(max_workers=1, env=dict.fromkeys(THREADS, "1")) as executor:
-        try:
-            return executor.submit(compute, task).result()
-        except BrokenProcessPool as error:
-            raise WorkerDiedError(flat(error)) from None
-
-
-def _on_gpus(
-    function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], devices: Sequence[str]
-) -> Iterator[Any]:
-    """One spawned process per GPU: a process must not be forked after CUDA has started."""
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
-    context = multiprocessing.get_context("spawn")
-    free = context.Queue()
-    for device in devices:
-        free.put(device)
-    with ProcessPoolExecutor(len(devices), mp_context=context, initializer=_take_gpu, initargs=(free,)) as executor:
-        futures = [executor.submit(function, *argument) for argument in arguments]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        except BrokenProcessPool as error:
-            raise WorkerDiedError(flat(error)) from None
-        finally:
-            executor.shutdown(wait=False, cancel_futures=True)
-
-
-def _take_gpu(free: Any) -> None:
-    os.environ["CUDA_VISIBLE_DEVICES"] = free.get()
-
-
-def _kill_loky() -> None:
-    """End the loky workers without waiting for what they compute."""
-    from joblib.externals.loky import reusable_executor
-
-    executor = reusable_executor._executor  # asking loky for "the" executor would start one
-    if executor is not None:
-        executor.shutdown(wait=True, kill_workers=True)
-
-
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+    )

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from moestat.errors import InputError
-from moestat.runner import contract, experiments, shard, store, worker
+from moestat.runner import contract, experiments, origin, shard, store, worker
 from moestat.runner.devices import resolve_device
+from moestat.runner.difference import difference
 from moestat.runner.plan import Plan, PlannedCell
 from moestat.runner.run import cache_of, version_of
 from moestat.runner.shard import Variable
-from moestat.sentences import listed, nearest, show
+from moestat.sentences import listed, nearest
 from moestat.status import Status
 from moestat.threads import one_thread
 
@@ -93,7 +94,7 @@ def _coordinate(plan: Plan, axis: str, text: str) -> Any:
 
 def replay(plan: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replicate: int, device: str) -> Replay:
     """Compute one replicate alone and compare it with the stored one."""
-    code = version_of(plan)
+    version_of(plan)  # refuses code that changed since it was imported
     context = worker.Context(
         module_name=plan.module_name,
         search_path=tuple(experiments.search_path(plan.study_file)),
@@ -110,11 +111,11 @@ def replay(plan: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replic
     except (Exception, SystemExit) as error:  # a replicate that raises is a result like any other
         variables, attrs = contract.failed([replicate], Status.RAISED, worker.describe(error)), {}
     result = Replay(planned, replicate, variables, attrs)
-    _compare(result, scan, code)
+    _compare(result, scan, context.device)
     return result
 
 
-def _compare(result: Replay, scan: store.Scan, code: Mapping[str, str]) -> None:
+def _compare(result: Replay, scan: store.Scan, device: str) -> None:
     digest = result.planned.digest
     entries = store.in_order(scan.usable.get(digest, [])) + store.in_order(scan.stale.get(digest, []))
     for entry in entries:
@@ -123,35 +124,32 @@ def _compare(result: Replay, scan: store.Scan, code: Mapping[str, str]) -> None:
         header, stored = shard.read(entry.path)
         if entry.why:
             result.remarks.append(f"the stored replicate is stale: {', '.join(entry.why)}")
-        if header.provenance["device"] != "cpu":
-            result.remarks.append(f"the stored replicate was computed on {header.provenance['device']}")
         row = header.replicates.index(result.replicate)
         result.stored = {
             name: Variable(v.dims, v.values[row : row + 1] if "replicate" in v.dims else v.values)
-            for name, v in stored.items()
+            for name, v in (stored | as_variables(header.attrs)).items()
         }
         result.differences = {}
+        again = result.variables | as_variables(result.attrs)
         measured = {name for name, variable in result.variables.items() if variable.measured}
         if measured:
             result.remarks.append(f"measurements of the machine, which are not compared: {', '.join(sorted(measured))}")
-        for name in sorted((result.stored.keys() | result.variables.keys()) - measured):
-            text = difference(result.stored.get(name), result.variables.get(name))
+        for name in sorted((result.stored.keys() | again.keys()) - measured):
+            text = difference(result.stored.get(name), again.get(name))
             if text:
                 result.differences[name] = text
+        if result.differences:
+            now = origin.here() | {"device": device}
+            result.remarks.append(f"stored was computed by {origin.text(entry.provenance)}")
+            result.remarks.append(f"now it was computed by {origin.text(now)}")
+            if not entry.why and not origin.differences(entry.provenance, now):
+                result.remarks.append("both name the same kernels and versions: the experiment is not repeatable")
         return
 
 
-def difference(old: Variable | None, new: Variable | None) -> str:
-    """Say how two variables differ, or return an empty text if they are equal bit for bit."""
-    if old is None or new is None:
-        return "is not stored" if old is None else "is not computed any more"
-    a, b = old.values, new.values
-    if a.dtype.kind in "OUT" or b.dtype.kind in "OUT":
-        same = a.shape == b.shape and all(str(x) == str(y) for x, y in zip(a.ravel(), b.ravel(), strict=True))
-        return "" if same else f"stored {show(str(a.ravel()[0]))}, now {show(str(b.ravel()[0]))}"
-    if a.shape != b.shape:
-        return f"has the shape {b.shape}, stored is {a.shape}"
-    if np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
-        return ""
-    gap = np.max(np.abs(np.asarray(a, dtype=float) - np.asarray(b, dtype=float)))
-    return f"differs by at most {gap:.3g}"
+def as_variables(attrs: Mapping[str, Any]) -> dict[str, Variable]:
+    """Return the attributes of a dataset, which are properties of the cell, as variables."""
+    return {
+        name: Variable((), np.asarray(value, dtype=object if isinstance(value, str) else None))
+        for name, value in attrs.items()
+    }

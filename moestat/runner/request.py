@@ -32,6 +32,7 @@ class Request:
     retry_failed: bool = False
     report: bool = True
     quiet: bool = False
+    timeout: float | None = None
 
     @property
     def part_name(self) -> str:
@@ -69,5 +70,7 @@ class Request:
                 words += ["--backend", self.backend, "--scheduler", self.scheduler]
             if self.part is not None and part:
                 words += ["--part", f"{self.part[0]}/{self.part[1]}"]
+            if self.timeout is not None:
+                words += ["--timeout", f"{self.timeout:g}"]
             words += ["--retry-failed"] * self.retry_failed + ["--no-report"] * (not self.report)
         return shlex.join(words)

@@ -25,7 +25,13 @@ def write(root: Path, dataset: xr.Dataset) -> str:
 
     The file is made in memory: HDF5 that meets a full disk leaves half a file and an object that cannot be closed.
     """
-    content = bytes(dataset.to_netcdf(engine="h5netcdf"))
+    try:
+        content = bytes(dataset.to_netcdf(engine="h5netcdf"))
+    except (TypeError, ValueError, AttributeError) as error:  # what a shard of an older moestat may hold
+        raise UserError(
+            f"these results cannot be written as netCDF ({error}); change what the experiment returns, and compute "
+            "them again"
+        ) from None
     files.write(root / NAME, content)
     return hashlib.sha256(content).hexdigest()
 
@@ -56,11 +62,15 @@ def read(path: Path, *, made_by: str = "") -> xr.Dataset:
         If there is none.
     UserError
         If it is not a dataset.
+
+    Notes
+    -----
+    Units such as "seconds" stay numbers, whatever version of xarray reads them.
     """
     if not path.is_file():
         raise InputError(f"there is no {path}" + (f"; run the study with: {made_by}" if made_by else ""))
     try:
-        with xr.open_dataset(path, engine="h5netcdf") as dataset:
+        with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as dataset:
             return dataset.load()
     except (OSError, ValueError, KeyError) as error:
         raise UserError(

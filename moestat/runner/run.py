@@ -18,7 +18,8 @@ from typing import Any
 from moestat import files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
 from moestat.experiment import code_version
-from moestat.runner import experiments, lock, manifest, needs, pool, store, worker
+from moestat.fit import kernel
+from moestat.runner import experiments, lock, manifest, needs, origin, pool, store, worker
 from moestat.runner import plan as plans
 from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
 from moestat.runner.finish import Reporter, Result, finish
@@ -139,6 +140,7 @@ class _Run:
             tasks = self._tasks()
             if tasks:
                 self._check_libraries()
+                self._tell_origin()
             self._save_manifest("running")
             cache = os.environ.get("MOESTAT_CACHE")
             try:
@@ -159,6 +161,23 @@ class _Run:
             raise InputError(
                 f'the study {self.plan.study_file.name} needs PyTorch; install it: pip install "moestat[neural]"'
             )
+
+    def _tell_origin(self) -> None:
+        """Say so if what is there was computed by another kernel, or other versions, than compute the rest."""
+        entries = self.scan.used
+        if not entries or self.request.backend == "dask":  # the workers of a cluster tell in their shards
+            return
+        import scipy.linalg  # noqa: F401  SciPy's own BLAS is to be seen
+
+        now = origin.here() | {"device": self.device}
+        if any(entry.provenance.get("kernel") for entry in entries):
+            now["kernel"] = kernel.describe()
+        for old, replicates in origin.groups(entries):
+            if changes := origin.differences(old, now):
+                self.note(
+                    f"{replicates} replicates that are there were computed otherwise than the rest will be "
+                    f"({', '.join(changes)}), which may round differently"
+                )
 
     # -- before -------------------------------------------------------------------------------------------------
 
@@ -213,14 +232,17 @@ class _Run:
         return tasks
 
     def _place(self, tasks: list[worker.Task]) -> pool.Place:
-        request = self.request
+        request, here = self.request, pool.Place("here", 1)
         if request.backend == "dask":
             return pool.Place("dask", -1, scheduler=request.scheduler)
         if self.device == "cuda":
             devices = visible_gpus()
-            return pool.Place("gpus", len(devices), devices=devices) if len(devices) > 1 else pool.Place("here", 1)
+            many = len(devices) > 1 or request.timeout is not None
+            return pool.Place("gpus", len(devices), devices=devices, timeout=request.timeout) if many else here
         jobs = request.jobs or default_jobs()
-        return pool.Place("here" if jobs == 1 or not tasks else "loky", jobs)
+        if not tasks or (jobs == 1 and request.timeout is None):  # the main process cannot end itself in time
+            return here
+        return pool.Place("loky", min(jobs, len(tasks)), timeout=request.timeout)
 
     # -- the work -----------------------------------------------------------------------------------------------
 
@@ -264,7 +286,7 @@ class _Run:
         for cell in {task.digest: task.cell for task in tasks}.values():
             try:
                 prerequisites = wanted(cell)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self.note(f"what {cell.arm} shares with other cells cannot be told: {worker.describe(error)}")
                 continue
             for prerequisite in prerequisites:

@@ -13,16 +13,12 @@ as they lie in memory (little-endian, C order), text as a JSON list in UTF-8.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
-import platform
-import socket
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +27,7 @@ import numpy as np
 from moestat import __version__, files
 from moestat.errors import UserError
 from moestat.fingerprint import digest as code_digest
-from moestat.fit import kernel
+from moestat.runner import origin
 
 MAGIC = b"moestat-shard "
 FORMAT = 1
@@ -137,8 +133,7 @@ def encode(
             }
         )
         offset += len(content)
-    provenance = {"created": created, "seconds": seconds, "device": device, "pid": os.getpid(), **_maker()}
-    provenance["kernel"] = kernel.used()
+    provenance = {"created": created, "seconds": seconds, "device": device, "pid": os.getpid(), **origin.here()}
     header = {
         "cell": cell,
         "arm": arm,
@@ -222,17 +217,6 @@ def write(root: Path, digest: str, content: bytes, replicates: Sequence[int], co
     path = target / name(replicates, code)
     files.write(path, content)
     return path
-
-
-@functools.cache
-def _maker() -> dict[str, str]:
-    return {
-        "host": socket.gethostname(),
-        "moestat": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": version("scipy"),
-    }
 
 
 def _checksum(number: bytes, body: bytes | memoryview) -> bytes:

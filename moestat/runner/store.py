@@ -17,9 +17,9 @@ from moestat import files, fingerprint
 from moestat.errors import StaleError, UserError
 from moestat.runner import shard
 from moestat.runner.plan import Plan, PlannedCell, slot_text
-from moestat.status import Status
+from moestat.status import OUTCOMES, Status, Stopped, outcome
 
-FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED)
+FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Stopped.TIMED_OUT)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Scan:
     def done(self, digest: str, *, retry: bool = False) -> bytearray:
         """Return one byte for each replicate of a cell: 1 where a shard holds it.
 
-        With ``retry`` a replicate that raised, or whose worker died, counts as missing.
+        With ``retry`` a replicate that raised, timed out, or whose worker died, counts as missing.
         """
         flags = bytearray(self.plan.replicates)
         for entry in self.usable.get(digest, []):
@@ -76,16 +76,21 @@ class Scan:
     def tally(self) -> dict[str, int]:
         """Count the replicates of the plan: all, done, missing, failed, and those of each status."""
         counts = {"replicates": self.plan.total, "done": 0, "missing": 0, "failed": 0}
-        counts |= {status.name.lower(): 0 for status in Status}
+        counts |= {status.name.lower(): 0 for status in OUTCOMES}
         for digest in self.plan.by_digest:
             done, failures = sum(self.done(digest)), self.failures(digest)
             counts["done"] += done
             counts["failed"] += len(failures)
             counts["converged"] += done - len(failures)
             for status in failures.values():
-                counts[Status(status).name.lower()] += 1
+                counts[outcome(status).name.lower()] += 1
         counts["missing"] = counts["replicates"] - counts["done"]
         return counts
+
+    @property
+    def used(self) -> list[Entry]:
+        """All usable shards."""
+        return [entry for entries in self.usable.values() for entry in entries]
 
     @property
     def stale_entries(self) -> list[Entry]:

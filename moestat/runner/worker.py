@@ -6,6 +6,9 @@ halves the block, so that in the end only the replicates that cannot be computed
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import os
 import signal
 import threading
@@ -18,9 +21,13 @@ from typing import Any
 
 from moestat import files
 from moestat.experiment import Cell, code_version
-from moestat.runner import experiments
-from moestat.status import Status
+from moestat.runner import experiments, leaving
+from moestat.status import Status, Stopped
 from moestat.threads import one_thread
+
+HEARTBEAT = 5.0
+"""Seconds between a worker's signs of life."""
+PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Task:
 
     @property
     def marker(self) -> Path:
-        """The file that exists while the task is computed; it has one line for each attempt."""
+        """The file that exists while the task is computed, and that its worker touches."""
         reps = self.replicates
         return Path(self.context.root) / "running" / f"{self.digest[:20]}-{reps[0]}-{reps[-1]}-{len(reps)}"
 
@@ -79,25 +86,27 @@ def prepare(context: Context, prerequisite: dict[str, Any]) -> tuple[str, float]
     module = enter_process(context)
     begin, problem = time.perf_counter(), ""
     try:
-        with one_thread():
+        with one_thread(), leaving.refused():
             module.prepare(prerequisite, device=context.device)
-    except Exception as error:  # the cells that need it will meet it again, and record it
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the cells that need it will meet it again, and record it
         problem = describe(error)
     return problem, time.perf_counter() - begin
 
 
-def record_death(task: Task, message: str) -> Outcome:
-    """Write down that the worker died twice while it computed these replicates."""
+def record_end(task: Task, status: Status | Stopped, message: str) -> Outcome:
+    """Write down how these replicates ended, whose worker cannot: it died twice, or they took longer than they may."""
     from moestat.runner import contract
 
-    variables = contract.failed(task.replicates, Status.WORKER_DIED, message)
+    variables = contract.failed(task.replicates, status, message)
     code = code_version(task.context.module_name)
     _store(task, task.replicates, variables, {}, code, 0.0)
     return Outcome(
         number=task.number,
         digest=task.digest,
         replicates=task.replicates,
-        status=[int(Status.WORKER_DIED)] * len(task.replicates),
+        status=[int(status)] * len(task.replicates),
         messages=dict.fromkeys(task.replicates, message),
         code=code,
     )
@@ -105,7 +114,12 @@ def record_death(task: Task, message: str) -> Outcome:
 
 def describe(error: BaseException) -> str:
     """Return an exception as a sentence: type, text, and where it was raised."""
-    text = " ".join(str(error).split())[:500]
+    from moestat.runner import storable
+
+    try:
+        text = storable.readable(" ".join(str(error).split())[:500])
+    except Exception:  # an exception of the user's own may fail to tell what it is
+        text = ""
     return (
         f"{type(error).__name__}: {text}{experiments.place(error)}"
         if text
@@ -119,14 +133,15 @@ def _compute(task: Task, module: ModuleType) -> Outcome:
     status: dict[int, int] = {}
     messages: dict[int, str] = {}
     task.marker.parent.mkdir(parents=True, exist_ok=True)
-    with open(task.marker, "a") as stream:
-        stream.write(f"{os.getpid()}\n")
+    task.marker.write_text(f"{os.getpid()}\n")
+    _beat(task.marker if task.context.parent not in (0, os.getpid()) else None)
     for replicates, variables, attrs, seconds in _pieces(module, task.cell, task.replicates, task.context.device):
         _store(task, replicates, variables, attrs, code, seconds)
         status |= dict(zip(replicates, [int(s) for s in variables["status"].values], strict=True))
         if "message" in variables:
             bad = zip(replicates, variables["message"].values, strict=True)
             messages |= {r: str(m) for r, m in bad if status[r] != Status.CONVERGED}
+    _beat(None)
     task.marker.unlink(missing_ok=True)
     return Outcome(
         number=task.number,
@@ -143,19 +158,42 @@ def _pieces(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> 
     """Yield (replicates, variables, attributes, seconds); the union of the pieces is the block."""
     from moestat.runner import contract
 
-    begin = time.perf_counter()
+    waiting = [replicates]
+    while waiting:
+        piece = waiting.pop()
+        begin = time.perf_counter()
+        variables, attrs, problem = _attempt(module, cell, piece, device)
+        if problem and len(piece) > 1:
+            half = len(piece) // 2
+            waiting += [piece[half:], piece[:half]]
+            continue
+        if problem:
+            variables = contract.failed(piece, Status.RAISED, problem)
+        yield piece, variables, attrs, time.perf_counter() - begin
+
+
+def _attempt(
+    module: Any, cell: Cell, replicates: Sequence[int], device: str
+) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Compute some replicates once; return variables, attributes, and what went wrong, in a sentence.
+
+    Nothing of the attempt is left when it returns: an exception keeps all that was in memory when it was raised, and a
+    second attempt beside it would lack this memory too.
+    """
+    from moestat.runner import contract
+
     try:
-        with one_thread():
+        with one_thread(), leaving.refused():
             dataset = module.run(cell, list(replicates), device=device)
-        variables, attrs = contract.check(dataset, cell, replicates)
-    except (Exception, SystemExit) as error:
-        if len(replicates) > 1:
-            half = len(replicates) // 2
-            yield from _pieces(module, cell, replicates[:half], device)
-            yield from _pieces(module, cell, replicates[half:], device)
-            return
-        variables, attrs = contract.failed(replicates, Status.RAISED, describe(error)), {}
-    yield replicates, variables, attrs, time.perf_counter() - begin
+        return *contract.check(dataset, cell, replicates), ""
+    except KeyboardInterrupt:  # the user's; workers are not sent one
+        raise
+    except BaseException as error:  # what an experiment raises costs its replicate alone, whatever it is
+        problem = describe(error)
+        lack = isinstance(error, MemoryError)
+    if lack:
+        gc.collect()
+    return {}, {}, problem
 
 
 def _store(
@@ -222,17 +260,49 @@ def _limit_for_good() -> None:
     threadpool_limits(1)
 
 
+def begin(parent: int) -> None:
+    """Begin as a worker process of ``parent``: Ctrl-C is the parent's to hear, and its end is ours."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    watch_parent(parent)
+
+
+_beating: list[Path | None] = []
+
+
+def _beat(marker: Path | None) -> None:
+    """Touch a file every few seconds from now on, or nothing: a sign of life for the parent."""
+
+    def beat() -> None:
+        while True:
+            time.sleep(HEARTBEAT)
+            if (path := _beating[0]) is not None:
+                with contextlib.suppress(OSError):  # it has just been removed
+                    os.utime(path)
+
+    if _beating:
+        _beating[0] = marker
+    elif marker is not None:
+        _beating.append(marker)
+        threading.Thread(target=beat, daemon=True).start()
+
+
 _watched: set[int] = set()
 
 
 def watch_parent(parent: int) -> None:
-    """End this process when its parent was killed, so that no orphan computes what the next run computes too."""
+    """End this process when its parent was killed, so that no orphan computes what the next run computes too.
+
+    Linux does so itself, at once, even while compiled code lets no thread of ours run.
+    """
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(0.2)
-        os._exit(1)
+        leaving.leave(1)
 
     if parent not in _watched:
         _watched.add(parent)
+        with contextlib.suppress(OSError, AttributeError):  # no Linux
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         threading.Thread(target=watch, daemon=True).start()

@@ -103,7 +103,7 @@ data["single"] = ("replicate", np.array(replicates, dtype=np.float32))
 data["big"] = ("replicate", np.array(replicates, dtype=">f8"))
 data["word"] = ("replicate", [f"é{r}" for r in replicates])
 data["label"] = ("atom", ["a", "b"])
-data["unit"] = ("replicate", np.zeros(size), {"units": "nats", "bad": {1, 2}})
+data["unit"] = ("replicate", np.zeros(size), {"units": "nats"})
 attrs = {"text": "x\\ny", "real": 0.5, "whole": 3}"""
     code, err, found = collected(body, replicates=3)
     assert code == 0, err

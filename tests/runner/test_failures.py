@@ -78,7 +78,7 @@ def test_a_worker_that_dies_costs_only_the_replicate_that_kills_it(tmp_path):
     study.write_text(study.read_text().replace('{ kind = "median" }', '{ kind = "median", die_at = [1] }'))
     code, out, err = run(study, tmp_path, jobs=2)
     assert code == 0 and "4 of 4 replicates, 1 failed" in out
-    assert "a worker died" in err and "trying again" in err and "recorded as failed: arm median, n = 10" in err
+    assert "a worker died" in err and "trying again" in err and "recorded as failed (it ended with SIGKILL" in err
     found = results(tmp_path)
     assert found["status"].values[:, 0].tolist() == [[0, 0], [0, Status.WORKER_DIED]]
     assert "died twice" in found["message"].values[1, 0, 1]

@@ -1,0 +1,149 @@
+"""What computed a number: the processor, the kernels of BLAS and of least squares, the versions, of one process.
+
+Every shard carries it. Two origins that differ may round differently, so that a fit with many minima ends in another
+one; a run that goes on elsewhere, results of several origins, and a replay that differs say so.
+"""
+
+from __future__ import annotations
+
+import functools
+import platform
+import socket
+import sys
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from moestat import __version__
+from moestat.fit import kernel
+
+VERSIONS = ("moestat", "python", "platform", "numpy", "scipy", "numba", "torch")
+ROUNDING = ("kernel", "blas", "simd", "numpy", "scipy", "numba", "torch", "device")
+"""What two results must share to agree to the last bit; the model of the processor says no more than these."""
+
+
+def here() -> dict[str, Any]:
+    """Return the origin of what this process computes.
+
+    Returns
+    -------
+    dict
+        ``host``, ``cpu``, ``blas`` (one text for each library that is loaded), ``simd`` (what NumPy's own loops use),
+        ``kernel`` (of the least-squares fits, "" if none was asked for), and the versions of what is loaded.
+    """
+    return {**_fixed("torch" in sys.modules, "scipy.linalg" in sys.modules), "kernel": kernel.used()}
+
+
+@functools.cache
+def _fixed(torch: bool, linalg: bool) -> dict[str, Any]:
+    """What does not change while a process has loaded the same libraries."""
+    made: dict[str, Any] = {
+        "host": socket.gethostname(),
+        "cpu": processor(),
+        "blas": blas(),
+        "simd": simd(),
+        "moestat": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+    for name in ("numpy", "scipy", "numba", *(["torch"] if torch else [])):
+        try:
+            made[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return made
+
+
+def processor() -> str:
+    """Return the model of the processor, as the operating system names it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    entries = dict(reversed([[part.strip() for part in line.split(":", 1)] for line in lines if ":" in line]))
+    words = [entries.get("model name", platform.processor() or platform.machine())]
+    words += [f"{key} {entries[key]}" for key in ("cpu family", "model") if key in entries]
+    return ", ".join(words)
+
+
+def blas() -> list[str]:
+    """Return the BLAS libraries that are loaded: name, version, and the kernels they chose for this processor."""
+    from threadpoolctl import threadpool_info
+
+    rows = [row for row in threadpool_info() if row.get("user_api") == "blas"]
+    told = {
+        " ".join(str(row[key]) for key in ("internal_api", "version", "architecture") if row.get(key)) for row in rows
+    }
+    return sorted(told)
+
+
+def simd() -> str:
+    """Return the instructions that NumPy's own loops use beyond its baseline, or an empty text."""
+    try:
+        from numpy._core import _multiarray_umath as umath
+
+        return " ".join(name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name))
+    except (ImportError, AttributeError):  # another NumPy keeps it elsewhere
+        return ""
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Say in what two origins differ that may change a last digit; what one of them does not know is no difference."""
+    told = []
+    for key in ROUNDING:
+        before, after = old.get(key), new.get(key)
+        if not before or not after or before == after:
+            continue
+        if isinstance(before, list) and isinstance(after, list):
+            if set(before) <= set(after) or set(after) <= set(before):  # one has loaded a library more
+                continue
+            before, after = " and ".join(map(str, before)), " and ".join(map(str, after))
+        told.append(f"{key} {before} -> {after}")
+    return told
+
+
+def text(made: Mapping[str, Any]) -> str:
+    """Return an origin on one line: the machine, what chose its kernels, the versions."""
+    parts = [str(made.get("host", "an unknown machine")), str(made.get("cpu", "")), str(made.get("device", ""))]
+    parts += [str(made.get("kernel", "")), *[str(row) for row in made.get("blas", [])]]
+    parts += [f"{key} {made[key]}" for key in ("numpy", "scipy", "torch", "python", "moestat") if made.get(key)]
+    return ", ".join(part for part in parts if part)
+
+
+def groups(entries: Iterable[Any]) -> list[tuple[dict[str, Any], int]]:
+    """Return the origins of some shards that may differ in a last digit, each with the number of its replicates.
+
+    Shards that know less than others (of an older moestat, or without a fit) are counted with the first that fits.
+    """
+    merged: list[tuple[dict[str, Any], int]] = []
+    for entry in sorted(entries, key=lambda e: -len(e.provenance)):
+        made = {key: value for key, value in entry.provenance.items() if value}
+        for at, (known, count) in enumerate(merged):
+            if not differences(known, made):
+                merged[at] = made | known, count + len(entry.replicates)
+                break
+        else:
+            merged.append((made, len(entry.replicates)))
+    return merged
+
+
+def remarks(entries: Iterable[Any]) -> list[str]:
+    """Say that results have several origins, in one sentence, or nothing."""
+    several = groups(entries)
+    if len(several) < 2:
+        return []
+    first = several[0][0]
+    told = [f"{several[0][1]} replicates by {text(first)}"]
+    told += [f"{count} with {', '.join(differences(first, made))}" for made, count in several[1:4]]
+    return [f"these results were computed in {len(several)} ways, which may round differently: {'; '.join(told)}"]
+
+
+def versions(entries: Iterable[Any]) -> dict[str, str]:
+    """Return the versions of the processes that computed some shards; several of one library are joined by "and"."""
+    known: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        for key in VERSIONS:
+            if entry.provenance.get(key):
+                known.setdefault(key, {})[str(entry.provenance[key])] = None
+    return {key: " and ".join(sorted(numbers)) for key, numbers in known.items()}

@@ -1,0 +1,222 @@
+"""What a failure costs: the replicate itself, and nobody's work beside it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from machine import inside, logged, outside, results, write_study
+
+from moestat.runner import crew, leaving
+from moestat.runner.cluster import Lost
+from moestat.runner.crew import Crew, Watch
+from moestat.status import Status, Stopped
+
+
+def own(folder, name: str, body: str, head: str = "") -> str:
+    """Write an experiment that runs the toy one after some lines of its own; return its name."""
+    lines = "\n".join("    " + line for line in body.splitlines())
+    (folder / f"{name}.py").write_text(
+        f"import os, sys, time, signal\nimport toy\nfrom toy import Settings\n{head}\n"
+        f"def run(cell, replicates, *, device):\n{lines}\n    return toy.run(cell, replicates, device=device)\n"
+    )
+    return name
+
+
+def run(study, out, *words, jobs=1):
+    return inside(study, "--out", out, "--jobs", jobs, "--no-report", *words)
+
+
+# --- exceptions ----------------------------------------------------------------------------------------------------
+
+
+def test_a_lack_of_memory_costs_only_the_replicate_that_needs_it(tmp_path):
+    """An exception keeps what its frames hold: a second attempt while it is handled would lack this memory too."""
+    head = (
+        "class Memory:\n"
+        "    held = 0\n"
+        "    def __init__(self):\n"
+        "        Memory.held += 1\n"
+        "    def __del__(self):\n"
+        "        Memory.held -= 1\n"
+    )
+    body = "memory = Memory()\nif Memory.held > 1 or 3 in replicates:\n    raise MemoryError('no room')"
+    study = write_study(tmp_path, experiment=own(tmp_path, "hungry", body, head), replicates=16, block=16)
+    code, out, err = run(study, tmp_path)
+    assert code == 0 and "64 of 64 replicates, 4 failed" in out, err
+    assert (results(tmp_path)["status"].sel(replicate=3) == Status.RAISED).all()
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("raise GeneratorExit('done')", "GeneratorExit: done"),
+        ("raise type('Mine', (BaseException,), {})('x')", "Mine: x"),
+        ("sys.exit(0)", "SystemExit: 0"),
+        ("os._exit(0)", "LeftError: os._exit(0) was called"),
+        ("raise type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})()", "Mute"),
+    ],
+)
+def test_whatever_an_experiment_raises_costs_its_replicate_alone(tmp_path, lines, told):
+    name = own(tmp_path, f"leaving_{abs(hash(lines))}", f"if 1 in replicates:\n    {lines}")
+    code, out, err = run(write_study(tmp_path, experiment=name, replicates=4, block=4), tmp_path)
+    assert code == 0 and "16 of 16 replicates, 4 failed" in out, err
+    assert results(tmp_path)["message"].values[0, 0, 1].startswith(told)
+
+
+@pytest.mark.parametrize("line", ["sys.exit(0)", "os._exit(0)"])
+def test_an_experiment_that_leaves_when_it_is_imported_is_no_success(tmp_path, line):
+    name = own(tmp_path, f"leaver_{line[:2]}", "", head=line)
+    code, _, err = run(write_study(tmp_path, experiment=name), tmp_path)
+    assert code == 2 and "cannot be imported" in err and "Traceback" not in err
+
+
+def test_a_rule_that_leaves_is_no_success(tmp_path):
+    (tmp_path / "leaving_rule.py").write_text("import sys\ndef rule(ds, claim):\n    sys.exit(0)\n")
+    study = write_study(tmp_path, replicates=1)
+    text = study.read_text().replace('kind = "slope"', 'kind = "function"\nfunction = "leaving_rule:rule"')
+    study.write_text(text)
+    code, _, err = inside(study, "--out", tmp_path, "--jobs", 1, "--quiet")
+    assert code == 1 and "sys.exit(0)" in err
+
+
+def test_a_forked_process_still_ends_by_itself():
+    with leaving.refused():
+        child = os.fork()
+        if child == 0:
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+@pytest.mark.slow
+def test_an_exit_in_the_middle_is_no_success_outside_either(tmp_path):
+    name = own(tmp_path, "gone", "os._exit(0)")
+    code, out, err = outside(write_study(tmp_path, experiment=name, replicates=1), "--out", tmp_path, "--jobs", 1)
+    assert code == 1 and "all 4 replicates failed" in err
+
+
+# --- workers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_death_of_a_worker_costs_nobody_elses_work(tmp_path, monkeypatch):
+    """While one block kills its worker, the others go on: each of their replicates is begun once."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
+    body = "if cell.arm == 'mean' and 1 in replicates:\n    os.kill(os.getpid(), signal.SIGSEGV)\ntime.sleep(0.3)"
+    study = write_study(tmp_path, experiment=own(tmp_path, "dying", body), replicates=4, block=2, grid="n = [10]")
+    code, out, err = run(study, tmp_path, jobs=2)
+    assert code == 0 and "8 of 8 replicates, 1 failed" in out, err
+    begun = logged(log)
+    assert len(begun) == len(set(begun)) == 7, "the replicate that dies does so before it is logged"
+    assert results(tmp_path)["status"].values[:, 0].tolist() == [[0, Status.WORKER_DIED, 0, 0], [0] * 4]
+
+
+@pytest.mark.slow
+def test_workers_that_cannot_begin_stop_the_run(tmp_path):
+    """Not one after the other for every replicate of a study."""
+    head = f"if os.getpid() != {os.getpid()}:\n    os.kill(os.getpid(), signal.SIGSEGV)"
+    study = write_study(tmp_path, experiment=own(tmp_path, "stillborn", "", head), replicates=40, block=1)
+    code, _, err = run(study, tmp_path, jobs=2)
+    assert code == 1 and "workers end before they compute anything (it ended with SIGSEGV" in err
+
+
+@pytest.mark.slow
+def test_a_replicate_that_takes_too_long_is_ended_and_the_rest_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
+    body = "if cell.arm == 'mean' and 2 in replicates and os.environ.get('HANG'):\n    time.sleep(600)"
+    study = write_study(tmp_path, experiment=own(tmp_path, "hanging", body), replicates=4, block=2, grid="n = [10]")
+    monkeypatch.setenv("HANG", "1")
+    begin = time.monotonic()
+    code, out, err = run(study, tmp_path, "--timeout", 1, jobs=1)
+    assert time.monotonic() - begin < 60
+    assert code == 0 and "8 of 8 replicates, 1 failed" in out, err
+    data = results(tmp_path)
+    assert data["status"].values[0, 0].tolist() == [0, 0, Stopped.TIMED_OUT, 0]
+    assert data["message"].values[0, 0, 2] == "The replicate was ended: it took longer than 1 s."
+    _, told, _ = inside("status", study, "--out", tmp_path)
+    assert "1 TIMED_OUT" in told
+    before = (tmp_path / "log").read_text()
+    assert run(study, tmp_path, "--timeout", 1)[0] == 0 and (tmp_path / "log").read_text() == before
+    monkeypatch.delenv("HANG")
+    code, out, _ = run(study, tmp_path, "--retry-failed")
+    assert code == 0 and "8 of 8 replicates, 0 failed" in out
+    assert np.isfinite(results(tmp_path)["error"]).all()
+
+
+@pytest.mark.slow
+def test_a_worker_that_was_stopped_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(crew, "PATIENCE", 2.0)
+    monkeypatch.setenv("STOPPED", str(tmp_path / "stopped"))
+    body = (
+        "if cell.arm == 'mean' and 1 in replicates and not os.path.exists(os.environ['STOPPED']):\n"
+        "    open(os.environ['STOPPED'], 'w').close()\n"
+        "    os.kill(os.getpid(), signal.SIGSTOP)"
+    )
+    study = write_study(tmp_path, experiment=own(tmp_path, "stopping", body), replicates=2, block=1, grid="n = [10]")
+    code, out, err = run(study, tmp_path, jobs=2)
+    assert code == 0 and "4 of 4 replicates, 0 failed" in out, err
+    assert "it gave no sign of life for 2 s" in err
+
+
+def test_a_crew_gives_back_everything_and_leaves_nobody():
+    with Crew([{"MARK": "a"}]) as one:
+        got = list(one.results(_slowly, [(n,) for n in (5, 0, 7)]))
+        pid = one.members[0].pid
+        assert sorted(r for r in got if not isinstance(r, Lost)) == [("a", 5), ("a", 7)]
+        (lost,) = [r for r in got if isinstance(r, Lost)]
+        assert lost.arguments == (0,) and "SIGKILL" in lost.why
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def _slowly(number: int) -> tuple[str, int]:
+    if number == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.environ["MARK"], number
+
+
+# --- watching --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def watched(tmp_path):
+    marker = tmp_path / "marker"
+    marker.write_text("")
+    now = [0.0]
+
+    def watched(seconds: float, budget: float | None = None, *, beat: bool = False, step: float = crew.TICK) -> str:
+        watch = Watch(2**22 - 1, marker, budget, clock=lambda: now[0])
+        why, end = "", now[0] + seconds
+        while not why and now[0] < end:
+            now[0] += step
+            if beat:
+                os.utime(marker, (now[0], now[0]))
+            why = watch.problem()
+        return why
+
+    return watched
+
+
+def test_a_silent_worker_is_ended_and_one_that_beats_is_not(watched):
+    assert "no sign of life for 60 s" in watched(62)
+    assert watched(3600, beat=True) == ""
+
+
+def test_a_task_may_take_what_it_was_given(watched):
+    assert watched(9, budget=10, beat=True) == ""
+    assert watched(11, budget=10, beat=True) == "it took longer than 10 s"
+
+
+def test_a_run_that_was_stopped_itself_blames_nobody(watched):
+    """Ctrl-Z stops all: hours pass between two looks."""
+    assert watched(7200, budget=10, step=3600, beat=True) == "" and watched(7200, step=3600) == ""
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "x", "inf", "nan"])
+def test_a_wrong_timeout_is_refused(tmp_path, text):
+    code, _, err = inside(write_study(tmp_path), "--timeout", text)
+    assert code == 2 and "--timeout" in err and "seconds above 0" in err

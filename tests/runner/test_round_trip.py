@@ -1,0 +1,235 @@
+"""Whatever the contract accepts comes back from ``results.nc`` bit for bit; the rest is refused in a sentence."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from machine import inside, write_study
+
+from moestat.errors import UserError
+from moestat.runner import collect, contract, results, shard, store
+from moestat.runner.plan import make
+from moestat.study import load
+
+REPLICATES = 3
+CODE = {"all definitions": "0" * 32}
+
+TEXTS = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
+    ["", "a\0b", "\ud800", "days since 2000", "😀"]
+)
+NAMES = st.sampled_from(["x", "a b", "é", "..", "a/b", "", ".", " x", "_x", "_nc4_non_coord_x", "a\nb", "arm", "n"])
+NAMES |= st.text(max_size=3)
+KEYS = NAMES | st.sampled_from(
+    ["scale_factor", "add_offset", "_FillValue", "missing_value", "units", "calendar", "dtype", "coordinates", "CLASS"]
+    + ["_Unsigned", "NAME", "bounds", "grid_mapping", "valid_range", "long_name", "_Encoding", "DIMENSION_LIST"]
+)
+NUMBERS = st.integers() | st.floats() | st.booleans() | st.sampled_from([2**53, 2**53 + 1, 2**63, -(2**63), 2**70])
+VALUES = st.one_of(TEXTS, NUMBERS, st.none(), st.just({}), st.lists(NUMBERS, max_size=3), st.lists(TEXTS, max_size=3))
+VALUES |= st.sampled_from([np.float32(1.5), np.int8(3), np.arange(3), np.array([0.5]), np.eye(2), b"x", 1j, ["a", 1]])
+DTYPES = ["?", "i1", "u1", "i4", "i8", "u8", "f2", "f4", "f8", "g", "c8", "c16", "G", ">f8", ">i4", "U", "O"]
+
+
+@st.composite
+def arrays(draw, length):
+    """Values of any type that NumPy has, at their extremes too."""
+    kind = draw(st.sampled_from(DTYPES))
+    if kind in "UO":
+        texts = draw(st.lists(TEXTS if kind == "U" else TEXTS | st.none(), min_size=length, max_size=length))
+        return np.array(texts, dtype=object) if kind == "O" else np.array(texts or [""])[:length]
+    raw = draw(st.binary(min_size=32 * length, max_size=32 * length))
+    if kind == "?":
+        return np.frombuffer(raw, dtype="u1")[:length] > 127
+    if kind in ("g", "G"):
+        return np.full(length, 1 / 3, dtype=kind)
+    return np.frombuffer(raw, dtype=kind)[:length].copy()
+
+
+@st.composite
+def datasets(draw):
+    """What an experiment may return: variables, labels and attributes of all kinds, most of them harmless."""
+    size = draw(st.integers(0, 2))
+    per_replicate = draw(arrays(REPLICATES))
+    own = draw(arrays(size).filter(lambda a: a.dtype != np.float16))  # pandas has no labels of this type
+    name, other, dim = draw(NAMES), draw(NAMES), draw(NAMES | st.just("expert"))
+    attrs = draw(st.dictionaries(KEYS, VALUES, max_size=2))
+    variables = {
+        "status": ("replicate", np.zeros(REPLICATES, dtype=np.int64)),
+        name: ("replicate", per_replicate, attrs),
+    }
+    coords = {"replicate": np.arange(REPLICATES)}
+    place = draw(st.sampled_from(["labels", "values", "none"]))
+    if place == "labels":
+        coords[dim] = (dim, own, draw(st.dictionaries(KEYS, VALUES, max_size=1)))
+        variables["matrix"] = (("replicate", dim), np.arange(REPLICATES * size).reshape(REPLICATES, size))
+    elif place == "values":
+        variables[other] = ((dim,), own)
+    return xr.Dataset(variables, coords=coords, attrs=draw(st.dictionaries(KEYS, VALUES, max_size=1)))
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trip")
+    return make(load.read(write_study(folder, grid="n = [10]", replicates=REPLICATES)))
+
+
+def collected(plan, folder, variables, attrs):
+    """Write one shard of the first cell, so that the second is a gap, collect and return what readers see."""
+    planned = plan.cells[0]
+    content = shard.encode(
+        cell=planned.cell.canonical,
+        arm=planned.cell.arm,
+        coords=planned.cell.coords,
+        code=CODE,
+        replicates=range(REPLICATES),
+        status=[0] * REPLICATES,
+        variables=variables,
+        attrs=attrs,
+        seconds=0.0,
+        created=0.0,
+        device="cpu",
+    )
+    path = shard.write(folder, planned.digest, content, range(REPLICATES), CODE)
+    scan = store.scan(folder, plan, CODE)
+    dataset, _ = collect.collect(scan)
+    results.write(folder, dataset)
+    path.unlink()
+    return results.read(folder / results.NAME), xr.load_dataset(folder / results.NAME, engine="h5netcdf")
+
+
+def same(one: np.ndarray, two: np.ndarray) -> bool:
+    """Whether two arrays hold the same bits, whatever the container: gaps make floats of whole numbers."""
+    if one.shape != two.shape:
+        return False
+    if one.dtype.kind in "OUT" or two.dtype.kind in "OUT":
+        return one.size == 0 or one.astype(object).tolist() == two.astype(object).tolist()
+    wide = np.promote_types(one.dtype, two.dtype)
+    if wide.kind not in "fc":
+        return bool(np.array_equal(one, two))
+    pairs = [
+        np.ascontiguousarray(a.astype(wide)).view(f"f{wide.itemsize // (1 + (wide.kind == 'c'))}") for a in (one, two)
+    ]
+    nan = np.isnan(pairs[0])
+    return bool(
+        np.array_equal(nan, np.isnan(pairs[1]))
+        and np.array_equal(pairs[0][~nan], pairs[1][~nan])
+        and np.array_equal(np.signbit(pairs[0][~nan]), np.signbit(pairs[1][~nan]))
+    )
+
+
+FAST = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+@FAST
+@given(data=st.data())
+def test_what_the_contract_accepts_comes_back_bit_for_bit(plan, tmp_path_factory, data):
+    comes_back(plan, tmp_path_factory, data)
+
+
+@pytest.mark.slow
+@settings(FAST, max_examples=2000, derandomize=False)
+@given(data=st.data())
+def test_much_that_the_contract_accepts_comes_back_bit_for_bit(plan, tmp_path_factory, data):
+    comes_back(plan, tmp_path_factory, data)
+
+
+def comes_back(plan, tmp_path_factory, data):
+    try:
+        dataset = data.draw(datasets())
+    except ValueError:  # xarray itself refuses
+        return
+    cell = plan.cells[0].cell
+    try:
+        variables, attrs = contract.check(dataset, cell, range(REPLICATES))
+    except contract.ContractError as error:
+        assert str(error).isprintable()
+        return
+    folder = tmp_path_factory.mktemp("one")
+    for read in collected(plan, folder, variables, attrs):
+        first = read.isel(arm=0, n=0)
+        for name, array in dataset.variables.items():
+            if name == "replicate":
+                continue
+            assert same(first[name].values, np.asarray(array.values)), name
+            for key, value in array.attrs.items():
+                assert np.array_equal(np.ravel(first[name].attrs[key]), np.ravel(value), equal_nan=_real(value)), key
+        for key, value in dataset.attrs.items():
+            assert same(first[key].values, np.asarray(value))
+
+
+def _real(value) -> bool:
+    return np.asarray(value).dtype.kind == "f"
+
+
+GOOD = {"status": ("replicate", [0] * REPLICATES)}
+COORDS = {"replicate": range(REPLICATES)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("scale_factor", 2.0), ("add_offset", 1.0), ("_FillValue", 2.0), ("missing_value", 2.0)]
+    + [("units", "days since 2000-01-01"), ("coordinates", "x"), ("x", {}), ("x", None), ("x", 2**64), ("x", True)]
+    + [("x", "a\0b"), ("x", "\ud800"), ("x", []), ("", 1), ("a/b", 1), ("CLASS", "x")],
+)
+def test_attributes_that_would_change_values_are_refused(plan, name, value):
+    values = xr.DataArray(np.arange(3.0), dims="replicate", attrs={name: value})
+    with pytest.raises(contract.ContractError, match="'loss', which has an attribute"):
+        contract.check(xr.Dataset(GOOD | {"loss": values}, coords=COORDS), plan.cells[0].cell, range(REPLICATES))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"a/b": ("replicate", [1, 2, 3])}, "without '/'"),
+        ({"": ("replicate", [1, 2, 3])}, "allowed is a word"),
+        ({".": ("replicate", [1, 2, 3])}, "allowed is a word"),
+        ({3: ("replicate", [1, 2, 3])}, "which is no text"),
+        ({"x": (("replicate", "a/b"), np.ones((3, 1)))}, "has a dimension that is 'a/b'"),
+        ({"x": ("replicate", [2**60, 1, 2])}, r"beyond 2\*\*53"),
+        ({"x": ("replicate", np.ones(3, dtype="g"))}, "at most 64 bits"),
+        ({"x": ("replicate", ["a", "a\0b", "b"])}, "NUL"),
+        ({"message": ("replicate", np.array(["a", "\ud800", ""], dtype=object))}, "lone surrogate"),
+        ({"message": ("replicate", [1, 2, 3])}, "one text per replicate"),
+        ({"expert": ("expert", [1, 1]), "x": (("replicate", "expert"), np.ones((3, 2)))}, "a label twice"),
+        ({"expert": ("expert", [1, np.nan]), "x": (("replicate", "expert"), np.ones((3, 2)))}, "not finite"),
+    ],
+)
+def test_names_and_values_that_cannot_be_kept_are_refused(plan, changes, told):
+    with pytest.raises(contract.ContractError, match=told):
+        contract.check(xr.Dataset(GOOD | changes, coords=COORDS), plan.cells[0].cell, range(REPLICATES))
+
+
+def test_labels_keep_their_type_and_attributes(plan, tmp_path):
+    labels = xr.DataArray(
+        np.array([1, 2], dtype="f4"), dims="level", attrs={"units": "seconds", "long_name": "a level"}
+    )
+    matrix = (("replicate", "level"), np.arange(6.0).reshape(3, 2))
+    dataset = xr.Dataset(GOOD | {"x": matrix}, coords=COORDS | {"level": labels})
+    variables, attrs = contract.check(dataset, plan.cells[0].cell, range(REPLICATES))
+    for read in collected(plan, tmp_path, variables, attrs):
+        assert read["level"].dtype == np.float32 and read["level"].attrs == labels.attrs
+
+
+def test_a_stored_attribute_that_would_change_values_is_not_collected(plan, tmp_path):
+    """Shards of an earlier moestat may hold one."""
+    values = shard.Variable(("replicate",), np.arange(3.0), {"scale_factor": 2.0})
+    status = shard.Variable(("replicate",), np.zeros(3, dtype=np.int64))
+    with pytest.raises(UserError, match="'loss' has an attribute that is 'scale_factor'.*compute its results again"):
+        collected(plan, tmp_path, {"status": status, "loss": values}, {})
+
+
+def test_a_message_that_no_file_can_hold_is_written_readably(tmp_path):
+    (tmp_path / "odd_message.py").write_text(
+        "from toy import Settings\n"
+        "def run(cell, replicates, *, device):\n"
+        "    raise ValueError('a\\0b \\ud800' if cell.arm == 'mean' else 'plain')\n"
+    )
+    study = write_study(tmp_path, experiment="odd_message", replicates=1)
+    code, _, err = inside(study, "--out", tmp_path, "--jobs", 1, "--no-report")
+    assert code == 1 and "all 4 replicates failed" in err
+    with xr.open_dataset(io.BytesIO((tmp_path / "study/quick/results.nc").read_bytes()), engine="h5netcdf") as read:
+        assert "a\\0b \\ud800" in str(read["message"].values[0, 0, 0])
