@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from moestat.arrays import Array, namespace, to_numpy
-from moestat.fit.certificate import free_coordinates
+from moestat.fit.box import free_coordinates
 from moestat.fit.moments import Problem
 from moestat.models import experts, gates
 from moestat.models.regression import Model
@@ -81,7 +81,7 @@ def screen(model: Model, x: Array, y: Array, theta: np.ndarray, atoms: np.ndarra
     problem = Problem(model, len(theta), x[None, ...], y[None, ...], precision="double")
     point = xp.asarray(theta)[None, ...]
     _, gradient, gram = problem.hessian(point, smooth, 0.0)
-    free = to_numpy(free_coordinates(xp.reshape(point, gradient.shape), gradient, box))[0]
+    free = to_numpy(free_coordinates(xp.reshape(point, gradient.shape), gradient, -box, box))[0]
     gram, slope = problem.n * to_numpy(gram)[0], -problem.n * to_numpy(gradient)[0]
     gram = np.where(free[:, None] & free[None, :], gram, 0.0)
     top = float(np.diag(gram).max())
