@@ -60,11 +60,6 @@ class LMResult:
     box_hits: Array
     status: Array
 
-    @property
-    def success(self) -> Array:
-        """Whether each member converged, (B,) bool."""
-        return self.status == int(Status.CONVERGED)
-
     def message(self) -> list[str]:
         """Return one full sentence per member."""
         return [Status(int(code)).sentence for code in to_numpy(self.status)]
