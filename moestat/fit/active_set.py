@@ -78,27 +78,28 @@ def run(
 
 
 def take(value: Any, rows: Array) -> Any:
-    """Return some rows of an array, of every array in a dict or tuple, or of anything else that has ``take``."""
+    """Return some rows of an array, of every array in a dict, tuple or dataclass, or of what has a ``take`` itself."""
     if hasattr(value, "shape"):
         return namespace(value).take(value, rows, axis=0)
-    if isinstance(value, (dict, tuple)):
-        return _rebuilt(value, [take(part, rows) for part in _values(value)])
-    return value.take(rows)
+    if hasattr(value, "take"):
+        return value.take(rows)
+    return _rebuilt(value, [take(part, rows) for part in _values(value)])
 
 
 def in_order(finished: list[tuple[Array, R]]) -> R:
     """Join the results of members, given with their positions at the start, in the order of these positions."""
     xp = namespace(finished[0][0])
     order = xp.argsort(xp.concat([members for members, _ in finished]))
-    return _joined([part for _, part in finished], order)
+    results: R = take(concatenate([part for _, part in finished]), order)
+    return results
 
 
-def _joined(parts: list[Any], order: Array) -> Any:
+def concatenate(parts: list[Any]) -> Any:
+    """Join containers of the same kind, array by array, along their rows."""
     first = parts[0]
     if hasattr(first, "shape"):
-        xp = namespace(first)
-        return xp.take(xp.concat(parts), order, axis=0)
-    return _rebuilt(first, [_joined(list(part), order) for part in zip(*map(_values, parts), strict=True)])
+        return namespace(first).concat(parts)
+    return _rebuilt(first, [concatenate(list(part)) for part in zip(*map(_values, parts), strict=True)])
 
 
 def _values(container: Any) -> list[Any]:

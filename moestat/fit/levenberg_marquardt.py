@@ -179,7 +179,7 @@ def _begin(
     # take() lays the rows out in one way whatever the input's strides, on which sums would otherwise depend
     theta = xp.take(xp.minimum(xp.maximum(start, low), high), members, axis=0)
     at = problem(theta, members)
-    diagonal = _diagonal(at.gram)
+    diagonal = xp.linalg.diagonal(at.gram)
     first = damping * xp.ones_like(at.loss)
     if scaling == "identity":
         largest = xp.max(diagonal, axis=-1)
@@ -209,10 +209,6 @@ def _bound(xp: Any, bound: Array | float | None, start: Array, default: float) -
     return xp.broadcast_to(xp.asarray(value, dtype=start.dtype), start.shape)
 
 
-def _diagonal(gram: Array) -> Array:
-    return namespace(gram).linalg.diagonal(gram)
-
-
 def _certify(batch: _Batch, tolerance: float, max_iterations: int) -> tuple[_Certified, Array]:
     """Return the members with their certificates, and which of them have finished."""
     xp = namespace(batch.theta)
@@ -236,7 +232,7 @@ def _solve(gram: Array, added: Array, rhs: Array, free: Array, ridge: float = 0.
     """
     xp = namespace(gram, rhs)
     one, zero = xp.ones_like(rhs), xp.zeros_like(rhs)
-    diagonal = _diagonal(gram) + added
+    diagonal = xp.linalg.diagonal(gram) + added
     usable = free & (diagonal > 0)
     unit = xp.where(usable, 1.0 / xp.sqrt(xp.where(usable, diagonal, one)), zero)
     eye = xp.eye(rhs.shape[-1], dtype=rhs.dtype)
@@ -259,7 +255,7 @@ def _status(
 
     code = mark(code, batch.iterations >= max_iterations, Status.LIMIT)
     # at a minimum where J'J is singular the decrement says nothing; a zero gradient to rounding still does
-    diagonal = _diagonal(batch.at.gram)
+    diagonal = xp.linalg.diagonal(batch.at.gram)
     curvature = xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))
     flat = xp.max(xp.abs(projected) / xp.sqrt(curvature), axis=-1) <= _FLAT * xp.sqrt(2.0 * xp.abs(batch.at.loss))
     code = mark(code, batch.stalled, Status.STALLED)
@@ -288,7 +284,7 @@ def _step(problem: Problem, batch: _Batch, free: Array, scaling: str) -> _Batch:
 
     shrink = xp.maximum(one / 3.0, 1.0 - (2.0 * xp.where(accept, gain, zero) - 1.0) ** 3)
     gram = xp.where(accept[:, None, None], trial.gram, at.gram)
-    scale = batch.scale if scaling == "identity" else xp.maximum(batch.scale, _diagonal(gram))
+    scale = batch.scale if scaling == "identity" else xp.maximum(batch.scale, xp.linalg.diagonal(gram))
     size = xp.max(xp.abs(moved), axis=-1)
     negligible = size <= 1e-15 * xp.max(xp.abs(batch.theta), axis=-1)
     return replace(

@@ -37,7 +37,7 @@ _NEWTON = (1.0, 0.5, 0.25, 0.1, 0.03)  # lengths of the steps along the smooth p
 
 
 @dataclass(frozen=True)
-class Searched:
+class Searched(active_set.Rows):
     """Where M fits ended.
 
     Attributes
