@@ -85,11 +85,13 @@ class Pool:
 
     def best(self) -> np.ndarray:
         """Return the row of the best point of each replicate."""
-        return np.array([row[np.argmin(self.loss[row])] for row in self._rows()])
+        rows = [row[np.argmin(self.loss[row])] for row in self._rows()]
+        return np.array(rows)
 
     def least(self) -> np.ndarray:
         """Return the loss of the best point of each replicate."""
-        return self.loss[self.best()]
+        least: np.ndarray = self.loss[self.best()]
+        return least
 
     def _rows(self) -> list[np.ndarray]:
         return [np.nonzero(self.owner == b)[0] for b in np.unique(self.owner)]

@@ -124,12 +124,12 @@ def _group(
         columns, tangents = xp.astype(columns, xp.float32), xp.astype(tangents, xp.float32)
         residual = xp.astype(y[first : first + ROWS] - f, xp.float32)
         rows = xp.reshape(columns, (count * columns.shape[1], -1))
-        made = (
+        products = (
             xp.reshape(rows @ residual, (count, -1)),
             columns @ xp.matrix_transpose(columns),
             xp.reshape(rows @ xp.matrix_transpose(tangents), (count, columns.shape[1], -1)),
         )
-        double = [to_numpy(a).astype(np.float64) for a in made]
+        double = [to_numpy(a).astype(np.float64) for a in products]
         totals = double if totals is None else [a + b for a, b in zip(totals, double, strict=True)]
     assert totals is not None
     return totals[0], totals[1], totals[2]

@@ -85,12 +85,12 @@ def test_results_may_be_dicts_and_parts_may_take_rows_themselves():
 
     batch = Owned(np.arange(3), Data(["a", "b", "c"]))
     ends = iter([np.array([False, True, False]), np.array([True, False]), np.array([True])])
-    seen = []
+    stepped = []
 
     def step(batch):
-        seen.append(batch.data.kept)
+        stepped.append(batch.data.kept)
         return batch
 
     result = active_set.run(batch, lambda b: (b, next(ends)), lambda b, rows: {"members": b.members[rows]}, step)
     np.testing.assert_array_equal(result["members"], [0, 1, 2])
-    assert seen == [["a", "c"], ["c"]]
+    assert stepped == [["a", "c"], ["c"]]

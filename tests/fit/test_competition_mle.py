@@ -159,13 +159,11 @@ def test_local_search_finds_a_jump_that_a_grid_finds():
     data, free = Data(model.features(x), y), pack(truth[None])
     lower, upper = free[0] - 1e-9, free[0] + 1e-9
     lower[0], upper[0] = -2.0, 2.0
-    found = local_search(
-        model, data, np.array([0]), free, lower=lower, upper=upper, least_variance=0.05, max_rounds=200
-    )
+    end = local_search(model, data, np.array([0]), free, lower=lower, upper=upper, least_variance=0.05, max_rounds=200)
     grid = np.repeat(free, 4001, axis=0)
     grid[:, 0] += np.linspace(-0.25, 0.25, 4001)
     best = gaussian.log_likelihood(model, unpack(grid, 4), np.repeat(x, 4001, 0), np.repeat(y, 4001, 0)).max()
-    ours = gaussian.log_likelihood(model, unpack(found.free, 4), x, y)[0]
+    ours = gaussian.log_likelihood(model, unpack(end.free, 4), x, y)[0]
     assert ours > best - 0.05
 
 

@@ -127,11 +127,11 @@ def test_bad_input_gets_one_clear_sentence():
 
 def test_start_policies_cover_every_true_atom_and_never_hit_it():
     rng = np.random.default_rng(0)
-    for made in (near_starts(TRUTH, 4, 50, 0.05, rng), published_starts(TRUTH, 4, 50, 1000, rng)):
-        nearest = np.argmin(np.abs(made[:, :, None, 2] - TRUTH[:, 2]), axis=-1)
-        assert made.shape == (50, 4, 5) and np.all(nearest[:, -1] == 1)
+    for starts in (near_starts(TRUTH, 4, 50, 0.05, rng), published_starts(TRUTH, 4, 50, 1000, rng)):
+        nearest = np.argmin(np.abs(starts[:, :, None, 2] - TRUTH[:, 2]), axis=-1)
+        assert starts.shape == (50, 4, 5) and np.all(nearest[:, -1] == 1)
         assert all(set(row) == {0, 1} for row in nearest)
-        assert np.all(np.any(made != TRUTH[nearest], axis=-1))
+        assert np.all(np.any(starts != TRUTH[nearest], axis=-1))
     published = published_starts(TRUTH, 2, 50, 1000, rng)
     assert np.all(published[:, -1, :2] == 0) and np.all(published[..., -1] >= np.sqrt(TRUTH[:, -1]))
     x, y, _ = problem(100, replicates=1)

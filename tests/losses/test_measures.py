@@ -136,10 +136,10 @@ def softmax_by_search(fitted, truth, d):
             starts = [truth[cell[i], 1 : 1 + d] - fitted[i, 1 : 1 + d] for i in range(len(fitted))]
             for start in starts:
                 options = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000}
-                found = optimize.minimize(
+                end = optimize.minimize(
                     lambda t1, t0=t0, over=over: loss(t0, t1, over), start, method="Nelder-Mead", options=options
                 )
-                best = min(best, found.fun, loss(t0, start, over))
+                best = min(best, end.fun, loss(t0, start, over))
         out[name] = best
     return out
 

@@ -71,8 +71,8 @@ def brute_force(fitted, truth, model, seed):
             return literal(fitted, member(z, j, truth, model), model)
 
         bounds = [(-4.0, 4.0)] * (1 + model.gate_size + model.expert_size)
-        found = differential_evolution(loss, bounds, popsize=6, maxiter=60, rng=seed, polish=False)
-        end = minimize(loss, found.x, method="Nelder-Mead", options={"maxiter": 1500, "xatol": 1e-6, "fatol": 1e-8})
+        coarse = differential_evolution(loss, bounds, popsize=6, maxiter=60, rng=seed, polish=False)
+        end = minimize(loss, coarse.x, method="Nelder-Mead", options={"maxiter": 1500, "xatol": 1e-6, "fatol": 1e-8})
         best = min(best, end.fun)
     return best
 
