@@ -145,7 +145,7 @@ def test_a_start_that_joined_another_one_has_reached_what_that_one_reached():
 
 
 def test_local_search_gains_where_derivatives_end():
-    model, truth, x, y, starts = problem("mean", 1500, replicates=4, starts=3, seed=5)
+    model, truth, x, y, starts = problem("mean", 800, replicates=3, starts=2, seed=5)
     without = maximum_likelihood(model, x, y, starts, truth=truth, search_rounds=0, **BOX)
     fit = maximum_likelihood(model, x, y, starts, truth=truth, **BOX)
     assert np.all(fit.log_likelihood >= without.log_likelihood)
@@ -168,11 +168,12 @@ def test_local_search_finds_a_jump_that_a_grid_finds():
 
 
 def test_replicates_do_not_know_of_each_other():
-    model, truth, x, y, starts = problem("mean", 2600, replicates=2)
-    together = maximum_likelihood(model, x, y, starts, truth=truth, coarsest=800, **BOX)
+    model, truth, x, y, starts = problem("mean", 900, replicates=2)
+    options = {"truth": truth, "coarsest": 300, "adam_steps": 100, "search_rounds": 30, **BOX}
+    together = maximum_likelihood(model, x, y, starts, **options)
     for b in range(2):
         one = slice(b, b + 1)
-        alone = maximum_likelihood(model, x[one], y[one], starts[one], truth=truth, coarsest=800, **BOX)
+        alone = maximum_likelihood(model, x[one], y[one], starts[one], **options)
         for name in ("theta", "log_likelihood", "gain", "gradient", "iterations", "start", "start_log_likelihood"):
             np.testing.assert_array_equal(getattr(alone, name)[0], getattr(together, name)[b])
 
@@ -266,8 +267,9 @@ def test_a_point_far_outside_of_the_box_loses_without_an_overflow():
 def test_more_kept_points_and_hops_never_lose():
     """All samples are used from the beginning (n < coarsest), so that more kept points are a superset."""
     model, truth, x, y, near = problem("mean", n=250, replicates=2, starts=4)
+    options = {"truth": truth, "adam_steps": 60, "search_rounds": 40, **BOX}
     ends = [
-        maximum_likelihood(model, x, y, near, truth=truth, kept=kept, hops=hops, **BOX)
+        maximum_likelihood(model, x, y, near, kept=kept, hops=hops, **options)
         for kept, hops in ((1, 0), (3, 0), (3, 1))
     ]
     for less, more in zip(ends, ends[1:], strict=False):
@@ -276,7 +278,7 @@ def test_more_kept_points_and_hops_never_lose():
     np.testing.assert_allclose(
         ends[2].log_likelihood, gaussian.log_likelihood(model, ends[2].theta, x, y), rtol=1e-12, atol=1e-9
     )
-    alone = maximum_likelihood(model, x[1:], y[1:], near[1:], truth=truth, kept=3, hops=1, **BOX)
+    alone = maximum_likelihood(model, x[1:], y[1:], near[1:], kept=3, hops=1, **options)
     np.testing.assert_array_equal(alone.theta[0], ends[2].theta[1])
     for bad, words in (({"kept": 0}, "kept is 0"), ({"hops": -1}, "hops is -1")):
         with pytest.raises(ValueError, match=words):

@@ -34,7 +34,7 @@ def test_the_best_end_point_of_em_counts():
     )
     assert np.all(fit.gradient > 1e-5)  # small steps, and not yet a maximum
     np.testing.assert_array_equal(fit.box_hits, np.sum(fit.theta[..., -1] <= 0.01 + 1e-9, axis=1))
-    closer = expectation_maximisation(x, y, starts, truth=TRUTH, tolerance=1e-10, max_iterations=4000)
+    closer = expectation_maximisation(x, y, starts, truth=TRUTH, tolerance=1e-10, max_iterations=1200)
     assert np.all(closer.gain >= fit.gain) and np.all(closer.gradient < fit.gradient)
 
 
