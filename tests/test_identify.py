@@ -13,7 +13,7 @@ from moestat.models.regression import Model
 
 
 @pytest.fixture(scope="module")
-def found():
+def identified():
     """Verdicts are computed once; d = 1 with one atom is the cheapest."""
     cases = {}
 
@@ -30,9 +30,9 @@ def texts(relations, holds_for=None):
     return {r.text for r in relations if holds_for in (None, r.holds_for)}
 
 
-def test_the_equations_of_a_linear_expert_are_those_of_the_paper(found):
+def test_the_equations_of_a_linear_expert_are_those_of_the_paper(identified):
     """Equation (8), and which of the three belong to the gate and to every two-layer expert."""
-    equations = found("linear").equations
+    equations = identified("linear").equations
     assert texts(equations) >= {"F_{A c} = F_{b b}", "F_{A beta} = F_{b a}", "F_{b beta} = F_{c a}"}
     assert texts(equations, "every expert") == {"F_{A c} = F_{b b}"}
     assert texts(equations, "every phi(a'x + beta)") == {"F_{A beta} = F_{b a}", "F_{b beta} = F_{c a}"}
@@ -46,10 +46,10 @@ def test_the_equations_in_two_dimensions():
     assert {"F_{A11 A22} = F_{A12 A12}", "F_{A11 beta} = F_{b1 a1}"} <= equations
 
 
-def test_no_gate_relation_without_b(found):
+def test_no_gate_relation_without_b(identified):
     """With the partially quadratic score a smooth expert has no equation at all in d = 1."""
-    assert found("gelu", score="partial").equations == ()
-    assert found("tanh", score="partial").equations == ()
+    assert identified("gelu", score="partial").equations == ()
+    assert identified("tanh", score="partial").equations == ()
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_no_gate_relation_without_b(found):
         ("linear", "full", {"outer_scale": True}, "neither", False),
     ],
 )
-def test_verdicts(found, expert, score, options, verdict, but_for_gate):
-    result = found(expert, score=score, **options)
+def test_verdicts(identified, expert, score, options, verdict, but_for_gate):
+    result = identified(expert, score=score, **options)
     assert (result.verdict, result.strong_but_for_gate) == (verdict, but_for_gate)
     assert (result.exponents["dense"] is None) == (verdict == "neither")
     assert (result.exponents["sparse over"] == -0.25) == (verdict == "strong")
@@ -86,27 +86,27 @@ def test_two_dimensions_and_two_atoms_agree(expert, score, verdict):
     assert result.strong.structure.gap > 1e6
 
 
-def test_special_configurations(found):
+def test_special_configurations(identified):
     """Exact identities: sigmoid(s) + sigmoid(-s) = 1 for all; splitting and c against |eta| for the homogeneous."""
     opposite, colinear = "opposite gates, one expert", "one gate, experts eta and 2 eta"
     constant, two = "a constant gate, (A, b) = 0", "one gate, two experts"
     for expert in ("gelu", "tanh", "relu", "linear"):
-        assert opposite in found(expert).fails_at
-        assert "two gates, experts eta and 2 eta" not in found(expert).fails_at
+        assert opposite in identified(expert).fails_at
+        assert "two gates, experts eta and 2 eta" not in identified(expert).fails_at
     for expert in ("relu", "linear"):
-        assert {colinear, constant} <= set(found(expert).fails_at)
+        assert {colinear, constant} <= set(identified(expert).fails_at)
     for expert in ("gelu", "tanh"):
-        assert not {colinear, constant, two} & set(found(expert).fails_at)
-    assert two in found("linear").fails_at and two not in found("relu").fails_at
-    assert constant in found("gelu", outer_scale=True).fails_at
+        assert not {colinear, constant, two} & set(identified(expert).fails_at)
+    assert two in identified("linear").fails_at and two not in identified("relu").fails_at
+    assert constant in identified("gelu", outer_scale=True).fails_at
 
 
-def test_the_report_names_what_it_found(found):
-    text = str(found("relu"))
+def test_the_report_names_what_it_found(identified):
+    text = str(identified("relu"))
     assert "weakly identifiable at generic parameters" in text
     assert "the expert's relations" in text and "one gate, experts eta and 2 eta" in text
-    assert "partial-strongly" in str(found("gelu", score="partial"))
-    assert "the gate's own relations" in str(found("tanh"))
+    assert "partial-strongly" in str(identified("gelu", score="partial"))
+    assert "the gate's own relations" in str(identified("tanh"))
 
 
 @pytest.mark.parametrize("expert", ["gelu", "relu"])
@@ -159,9 +159,9 @@ def crossing(rng):
     ("function", "named", "score"),
     [(tanh_expert, "tanh", "full"), (tanh_expert, "tanh", "partial"), (relu_expert, "relu", "full")],
 )
-def test_a_users_expert_gets_the_verdict_of_the_named_one(found, function, named, score):
+def test_a_users_expert_gets_the_verdict_of_the_named_one(identified, function, named, score):
     mine = identify(function, d=1, atoms=1, score=score, parameters=("a", "beta"), draw=crossing)
-    theirs = found(named, score=score)
+    theirs = identified(named, score=score)
     assert (mine.verdict, mine.strong_but_for_gate) == (theirs.verdict, theirs.strong_but_for_gate)
     assert mine.first.structure.rank == theirs.first.structure.rank
     assert mine.strong.structure.rank == theirs.strong.structure.rank

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from moestat.arrays import Array, namespace
+from moestat.fit.box import free_coordinates, hits
 from moestat.fit.linalg import symmetric_eigen
 from moestat.fit.moments import Problem
 from moestat.models.experts import Smoothing
@@ -16,17 +17,6 @@ FLAT = 1e-12
 """Curvatures below this share of the largest one count as this share: rounding alone makes them."""
 ESCAPES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 """Distances tried along a direction of negative curvature, each both ways."""
-
-
-def free_coordinates(theta: Array, gradient: Array, box: float) -> Array:
-    """Return which coordinates are inside the box, or on it with a gradient that lets them move inwards.
-
-    Parameters
-    ----------
-    theta, gradient : array (B, p)
-    box : float
-    """
-    return ~(((theta >= box) & (gradient < 0)) | ((theta <= -box) & (gradient > 0)))
 
 
 def certify(problem: Problem, theta: Array, tau: Smoothing, box: float, goal: Array) -> dict[str, Array]:
@@ -56,7 +46,7 @@ def certify(problem: Problem, theta: Array, tau: Smoothing, box: float, goal: Ar
     model, n = problem.model, problem.n_atoms
     loss, gradient, hessian = problem.in_double().hessian(theta, tau)
     flat = xp.reshape(theta, gradient.shape)
-    free = free_coordinates(flat, gradient, box)
+    free = free_coordinates(flat, gradient, -box, box)
     g = xp.where(free, gradient, xp.zeros_like(gradient))
     both = free[:, :, None] & free[:, None, :]
     hessian = xp.where(both, hessian, xp.zeros_like(hessian))
@@ -79,7 +69,7 @@ def certify(problem: Problem, theta: Array, tau: Smoothing, box: float, goal: Ar
         "gradient": xp.max(xp.abs(g), axis=-1),
         "decrement": 0.5 * xp.sum(along * along / size, axis=-1),
         "min_eigenvalue": smallest,
-        "box_hits": xp.sum(xp.astype(xp.abs(flat) >= box, xp.int64), axis=-1),
+        "box_hits": hits(flat, -box, box),
         "escaped": escaped,
         "lower": lower,
     }

@@ -57,11 +57,11 @@ class Data:
         rows = xp.arange(min(n, self.n))
         return Data(xp.take(self.features, rows, axis=-1), xp.take(self.y, rows, axis=-1))
 
-    def chunks(self, who: Array) -> Iterator[tuple[Array, Array]]:
-        """Yield features and responses of the named replicates, a fixed number of samples at a time."""
+    def chunks(self, replicate: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield features and responses of the given replicates, a fixed number of samples at a time."""
         xp = namespace(self.y)
         for rows in row_blocks(self.n):
-            yield xp.take(self.features[:, :, rows], who, axis=0), xp.take(self.y[:, rows], who, axis=0)
+            yield xp.take(self.features[:, :, rows], replicate, axis=0), xp.take(self.y[:, rows], replicate, axis=0)
 
 
 class Slopes(NamedTuple):
@@ -163,10 +163,10 @@ def likelihood_problem(
     shift = -0.5 * (math.log(least_variance) + LOG_2PI)
 
     def problem(free: Array, members: Array) -> Gram:
-        who, parts = xp.take(owner, members), []
+        replicate, parts = xp.take(owner, members), []
         for block in member_blocks(free.shape[0], 4 * min(data.n, 2048), free):
             total: tuple[Array, ...] | None = None
-            for features, y in data.chunks(who[block]):
+            for features, y in data.chunks(replicate[block]):
                 at = slopes(model, free[block, :], features, y, temperature)
                 score = scores(at, features)
                 part = (

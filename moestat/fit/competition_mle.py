@@ -22,10 +22,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit import active_set
+from moestat.fit import box as bounds
 from moestat.fit.competition_hops import thrown_out
 from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, unpack
-from moestat.fit.contest import distinct
-from moestat.fit.gram import Gram
+from moestat.fit.contest import Pool, distinct
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.local_search import Searched, left_to_gain, local_search
 from moestat.fit.trust_region import trust_region
@@ -54,22 +55,6 @@ class _Space:
     def clip(self, free: Array) -> Array:
         xp = namespace(free)
         return xp.minimum(xp.maximum(free, self.lower), self.upper)
-
-
-@dataclass(frozen=True)
-class _Pool:
-    """Points that compete: where they are, whose they are, which start they come from, and how they did."""
-
-    free: Array
-    owner: np.ndarray
-    start: np.ndarray
-    iterations: np.ndarray
-    loss: np.ndarray
-
-    def take(self, rows: np.ndarray) -> _Pool:
-        xp = namespace(self.free)
-        free = xp.take(self.free, xp.asarray(rows), axis=0)
-        return _Pool(free, self.owner[rows], self.start[rows], self.iterations[rows], self.loss[rows])
 
 
 def maximum_likelihood(
@@ -139,7 +124,7 @@ def maximum_likelihood(
     few = data.first(coarsest)
     coldest = max(0.003, 20.0 / few.n)
     free = _anneal(few, space, xp.asarray(owner), free, (temperature, coldest), adam_steps, rate)
-    pool = _Pool(free, owner, start, np.full(len(owner), adam_steps), np.full(len(owner), np.inf))
+    pool = Pool(free, owner, start, np.full(len(owner), adam_steps), np.full(len(owner), np.inf))
     pool = _gauss_newton(few, space, pool, 0.0)
     led = np.tile(np.arange(count), (replicates, 1))
     if data.n > few.n:
@@ -211,7 +196,7 @@ def _anneal(
     return free
 
 
-def _gauss_newton(data: Data, space: _Space, pool: _Pool, temperature: float) -> _Pool:
+def _gauss_newton(data: Data, space: _Space, pool: Pool, temperature: float) -> Pool:
     xp = namespace(pool.free)
     result = trust_region(
         likelihood_problem(space.model, data, xp.asarray(pool.owner), temperature, space.least_variance),
@@ -226,7 +211,7 @@ def _gauss_newton(data: Data, space: _Space, pool: _Pool, temperature: float) ->
     return replace(pool, free=result.theta, iterations=steps, loss=np.where(np.isfinite(loss), loss, np.inf))
 
 
-def _continued(pool: _Pool, n: int, led: np.ndarray, kept: int) -> _Pool:
+def _continued(pool: Pool, n: int, led: np.ndarray, kept: int) -> Pool:
     """Return the best distinct points of each replicate.
 
     ``led`` (B, S) holds, for each start, the start that has gone on in its place (-1 when it fell behind), and is
@@ -239,7 +224,7 @@ def _continued(pool: _Pool, n: int, led: np.ndarray, kept: int) -> _Pool:
     return pool.take(rows)
 
 
-def _search(data: Data, space: _Space, pool: _Pool, rounds: int) -> tuple[_Pool, Searched]:
+def _search(data: Data, space: _Space, pool: Pool, rounds: int) -> tuple[Pool, Searched]:
     xp = namespace(pool.free)
     end = local_search(
         space.model,
@@ -257,21 +242,21 @@ def _search(data: Data, space: _Space, pool: _Pool, rounds: int) -> tuple[_Pool,
 
 
 def _hop(
-    data: Data, space: _Space, pool: _Pool, end: Searched, rounds: int, kept: int, number: int
-) -> tuple[_Pool, Searched, np.ndarray]:
+    data: Data, space: _Space, pool: Pool, end: Searched, rounds: int, kept: int, number: int
+) -> tuple[Pool, Searched, np.ndarray]:
     """Throw out points from each replicate's best one, and search from where they come down; the best stays.
 
     Returns also how many came down where they started, or at a point as good.
     """
     xp = namespace(pool.free)
-    rows = np.array([row[np.argmin(pool.loss[row])] for row in _rows(pool.owner)])
+    rows = pool.best()
     best = pool.take(rows)
-    at = Gram(*(xp.take(part, xp.asarray(rows), axis=0) for part in end.at))
-    thrown = space.clip(thrown_out(best.free, at, data.n, number, space.model.atom_size))
+    end = end.take(xp.asarray(rows))
+    thrown = space.clip(thrown_out(best.free, end.at, data.n, number, space.model.atom_size))
     count = thrown.shape[1]
     owner, start, steps = (np.repeat(part, count) for part in (best.owner, best.start, best.iterations))
     loss = np.full(len(owner), np.inf)
-    out = _Pool(xp.reshape(thrown, (-1, thrown.shape[-1])), owner, start, steps, loss)
+    out = Pool(xp.reshape(thrown, (-1, thrown.shape[-1])), owner, start, steps, loss)
     for temperature in (20.0 / data.n, 0.0):
         out = _gauss_newton(data, space, out, temperature)
     chosen, twin = distinct(out.owner, out.loss, data.n, kept)
@@ -281,31 +266,18 @@ def _hop(
     for row, other in enumerate(twin):
         if other >= 0:
             ends[row] = below.loss[position[int(other)]]
-    both = _Pool(
-        xp.concat([best.free, below.free]),
-        *(
-            np.concatenate([getattr(best, name), getattr(below, name)])
-            for name in ("owner", "start", "iterations", "loss")
-        ),
-    )
-    index = xp.asarray(rows)
-    joined = Searched(
-        both.free,
-        Gram(*(xp.concat([mine, other]) for mine, other in zip(at, low.at, strict=True))),
-        xp.concat([xp.take(end.rounds, index), low.rounds]),
-        xp.concat([xp.take(end.status, index), low.status]),
-    )
-    least = np.array([both.loss[row].min() for row in _rows(both.owner)])
+    both = best.join(below)
+    least = both.least()
     back = np.sum(data.n * (ends.reshape(len(rows), count) - least[:, None]) <= AGAIN, axis=1)
     # a better point than before has not been come back to before
     improved = data.n * (best.loss - least) > AGAIN
-    return both, joined, np.where(improved, -back, back)
+    return both, active_set.concatenate([end, low]), np.where(improved, -back, back)
 
 
 def _finish(
     data: Data,
     space: _Space,
-    pool: _Pool,
+    pool: Pool,
     reached: np.ndarray,
     led: np.ndarray,
     truth: Array | None,
@@ -325,11 +297,10 @@ def _finish(
         np.fmin.at(reached, (pool.owner, pool.start), pool.loss)
     reached = np.where(led >= 0, np.take_along_axis(reached, np.maximum(led, 0), axis=1), reached)
     bound = 0.5 * (math.log(space.least_variance) + LOG_2PI)
-    rows = np.array([row[np.argmin(pool.loss[row])] for row in _rows(pool.owner)])
-    index = xp.asarray(rows)
-    best, at = pool.take(rows), Gram(*(xp.take(part, index, axis=0) for part in end.at))
-    on_box = (best.free <= space.lower) | (best.free >= space.upper)
-    held = ((best.free <= space.lower) & (at.gradient > 0)) | ((best.free >= space.upper) & (at.gradient < 0))
+    rows = pool.best()
+    best, end = pool.take(rows), end.take(xp.asarray(rows))
+    at = end.at
+    held = ~bounds.free_coordinates(best.free, at.gradient, space.lower, space.upper)
     log_likelihood = xp.asarray(-data.n * (best.loss + bound))
     gain = gain_over_truth(space.model, truth, x, data.y, log_likelihood)
     return LikelihoodFit(
@@ -339,13 +310,9 @@ def _finish(
         gradient=xp.max(xp.abs(xp.where(held, xp.zeros_like(at.gradient), at.gradient)), axis=-1),
         decrement=left_to_gain(at, held, data.n),
         iterations=xp.asarray(best.iterations),
-        box_hits=xp.sum(xp.astype(on_box, xp.int64), axis=-1),
+        box_hits=bounds.hits(best.free, space.lower, space.upper),
         start=xp.asarray(best.start),
         start_log_likelihood=xp.asarray(-data.n * (reached + bound)),
-        status=judge(xp.take(end.status, index, axis=0), gain),
+        status=judge(end.status, gain),
         hops_back=xp.asarray(back),
     )
-
-
-def _rows(owner: np.ndarray) -> list[np.ndarray]:
-    return [np.nonzero(owner == b)[0] for b in np.unique(owner)]

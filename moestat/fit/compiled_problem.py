@@ -17,16 +17,18 @@ import numpy as np
 
 from moestat.arrays import Array
 from moestat.fit import compiled, vector_code
-from moestat.fit.moments import Precision, Problem, layout, monomial_index
+from moestat.fit import compiled_forward as forward
+from moestat.fit.moments import Precision, Problem
+from moestat.fit.monomials import layout, monomial_index
 from moestat.models import experts, gates
 from moestat.models.regression import Model
 
 ROWS = 512
 """Samples per chunk; its work arrays take about as much as a core's own cache at d = 8 and nine atoms."""
 _LINE = 64  # bytes
-_KINDS = {"softmax": compiled.SOFTMAX, "sigmoid": compiled.SIGMOID}
-_GATE = (compiled.G, compiled.TURN, compiled.TWIST)
-_EXPERT = (compiled.PHI, compiled.SLOPE, compiled.BEND)
+_KINDS = {"softmax": forward.SOFTMAX, "sigmoid": forward.SIGMOID}
+_GATE = (forward.G, forward.TURN, forward.TWIST)
+_EXPERT = (forward.PHI, forward.SLOPE, forward.BEND)
 
 
 def _zeros(rows: int, itemsize: int, *, outer: tuple[int, ...] = ()) -> np.ndarray:
@@ -45,7 +47,7 @@ def _whole(count: int, block: int) -> int:
 
 def _places(m: int, count: int, itemsize: int) -> np.ndarray:
     """Return where the product (m, count) of rows and monomials is found in the sums of ``add_products``."""
-    height, breadth, width = compiled.HEIGHT, compiled.BREADTH, compiled.WIDTH
+    height, breadth, width = compiled.HEIGHT, compiled.BREADTH, forward.WIDTH
     lanes = width // itemsize
     lane = np.argsort(vector_code.lane_order(width, itemsize))
     i, j = np.arange(m)[:, None], np.arange(count)[None, :]
@@ -58,7 +60,7 @@ def _places(m: int, count: int, itemsize: int) -> np.ndarray:
 def _room_for_sums(shapes: list[tuple[int, int]], itemsize: int) -> tuple[np.ndarray, np.ndarray]:
     """Return zeros for the sums of products of these shapes, and where those of each begin."""
     blocks = [-(-m // compiled.HEIGHT) * -(-count // compiled.BREADTH) for m, count in shapes]
-    ends = np.cumsum(blocks) * vector_code.sums_per_block(compiled.WIDTH, itemsize)
+    ends = np.cumsum(blocks) * vector_code.sums_per_block(forward.WIDTH, itemsize)
     return np.zeros(ends[-1]), np.concatenate([[0], ends[:-1]])
 
 
@@ -74,7 +76,7 @@ class _Plan:
         # every monomial is a product of two of degree at most 2
         self.left = np.array([position[t[: len(t) // 2]] for t in names])
         self.right = np.array([position[t[len(t) // 2 :]] for t in names])
-        self.kind = _KINDS.get(model.gate, compiled.OWN_GATE)
+        self.kind = _KINDS.get(model.gate, forward.OWN_GATE)
         # monomials of the score and of the expert, in the order of the coordinates, and the factors of the former
         terms: list[tuple[int, ...]] = [()]
         terms += [(a,) for a in range(d)] if model.score != "partial" else []
@@ -104,11 +106,11 @@ class _Plan:
         self.score_features[0], self.features[0] = 1.0, 1.0
         self.spare = _zeros(compiled.BREADTH, itemsize)
         self.room, self.lines = _zeros(n, 8, outer=(7,)), _zeros(5, 8)
-        self.room[compiled.SLOPE] = 1.0  # as it stays for linear experts
+        self.room[forward.SLOPE] = 1.0  # as it stays for linear experts
         self.products = _zeros(_whole(n, compiled.HEIGHT), 8, outer=(2,))
         self.parts = _zeros(n, itemsize, outer=(8,))
         self.weights = _zeros(_whole(max(pairs, n * n), compiled.HEIGHT), itemsize)
-        self.multiple = max(vector_code.UNROLL * compiled.WIDTH // 4, vector_code.STRIP * compiled.WIDTH // 8)
+        self.multiple = max(vector_code.UNROLL * forward.WIDTH // 4, vector_code.STRIP * forward.WIDTH // 8)
 
 
 class CompiledProblem(Problem):
@@ -204,23 +206,23 @@ class CompiledProblem(Problem):
         """Do one chunk of :meth:`_sum`."""
         model, terms = self.model, (plan.left, plan.right)
         room, lines = plan.room, plan.lines
-        compiled.scores(x, first, rows, padded, plan.kind, gate, eta, *terms, plan.xs, plan.score_features, room)
-        g, h = room[compiled.G, :, :padded], room[compiled.H, :, :padded]
-        if plan.kind == compiled.OWN_GATE:
+        forward.scores(x, first, rows, padded, plan.kind, gate, eta, *terms, plan.xs, plan.score_features, room)
+        g, h = room[forward.G, :, :padded], room[forward.H, :, :padded]
+        if plan.kind == forward.OWN_GATE:
             for plane, value in zip(_GATE, gates.gate_derivatives(model.gate, g, order), strict=False):
                 room[plane, :, :padded] = value
         else:
             np.exp(g, out=g)
-            compiled.gate_values(room, lines, plan.kind, padded)
+            forward.gate_values(room, lines, plan.kind, padded)
         if model.expert == "relu":
-            compiled.relu(room, tau, padded)
+            forward.relu(room, tau, padded)
         elif model.expert == "linear":
-            room[compiled.PHI, :, :padded] = h
+            room[forward.PHI, :, :padded] = h
         else:
             values = experts.activation(model.expert, h, tau=tau, power=model.power, order=order)
             for plane, value in zip(_EXPERT, values, strict=False):
                 room[plane, :, :padded] = value
-        half = compiled.residuals(room, lines, y, first, rows, padded)
+        half = forward.residuals(room, lines, y, first, rows, padded)
         if order > 0:
             scores = (plan.score_features, plan.counts, *terms, plan.score_sums, plan.score_offsets)
             moments = (plan.features, plan.stored, plan.moment_counts, plan.spare, plan.sums, plan.offsets)

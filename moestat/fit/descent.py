@@ -7,12 +7,15 @@ of a member is the same, to the last bit, in whatever batch it is computed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from moestat.arrays import Array, namespace
-from moestat.fit.certificate import certify, free_coordinates
+from moestat.fit import active_set
+from moestat.fit.active_set import take
+from moestat.fit.box import free_coordinates
+from moestat.fit.certificate import certify
 from moestat.fit.linalg import damped_solve
-from moestat.fit.members import State, gather, merge, put, spread, take
+from moestat.fit.members import State, merge, put, spread
 from moestat.fit.moments import Problem
 from moestat.status import Status
 
@@ -29,6 +32,25 @@ COARSE = 1e-7
 """Below this share of the variance of y the residuals are so small that float32 products would only slow the end."""
 REFUSALS = 12
 """How often the certificate may refuse to let a member stop before the member counts as stalled."""
+
+
+@dataclass(frozen=True)
+class _Batch(active_set.Rows):
+    """The members that are still active."""
+
+    members: Array
+    problem: Problem
+    state: State
+
+
+@dataclass(frozen=True)
+class _Examined(active_set.Rows):
+    """The same with their next steps; whether these promise little; and whether a member was refused to leave."""
+
+    batch: _Batch
+    step: Array
+    small: Array
+    refused: Array
 
 
 @dataclass(frozen=True)
@@ -60,46 +82,39 @@ def descend(problem: Problem, start: Array, settings: Settings, variance: Array)
     """
     xp = namespace(start)
     members = xp.arange(start.shape[0])
-    state = _begin(problem, start, settings, variance)
-    finished: list[tuple[Array, State]] = []
-    while members.shape[0] > 0:
-        step, state = _step(state, settings)
-        last = state["stage"] == len(settings.ladder) - 1
-        # A rung is left when it has converged, not before. On the last one the quadratic model holds over steps of the
-        # kink's width only, so whatever is left of the way along a flat valley is walked there in hundreds of steps.
-        ease = xp.where(last, state["strictness"], xp.ones_like(state["strictness"]))
-        small = state["decrement"] <= ease * _goal(state, settings)
-        stuck = (state["damping"] > MOST_DAMPING) | ~xp.isfinite(state["loss"])
-        spent = state["iterations"] >= settings.max_iterations
-        leave = (small & state["newton"] & last) | stuck | spent
-        leaving = xp.nonzero(leave)[0]
-        if leaving.shape[0] > 0:
-            some, problem_of_some = take(state, leaving), _restrict(problem, leaving)
-            some, done = _try_to_leave(problem_of_some, some, settings)
-            state = merge(state, some, leave)
-            gone = xp.nonzero(done)[0]
-            if gone.shape[0] > 0:
-                finished.append((xp.take(members, xp.take(leaving, gone), axis=0), take(some, gone)))
-                stay = xp.nonzero(~spread(done, leave))[0]
-                members, problem = xp.take(members, stay, axis=0), _restrict(problem, stay)
-                state, step, small, last, leave = take(
-                    {"": state, "step": step, "small": small, "last": last, "leave": leave}, stay
-                ).values()
-                if members.shape[0] == 0:
-                    break
-        # a member that has just been refused, or that changes rung or curvature, makes no step this time
-        settled = small & ~leave
-        climb = settled & state["newton"]
-        state["stage"] = state["stage"] + xp.astype(climb, state["stage"].dtype)
-        state["newton"] = state["newton"] | settled
-        state = _advance(problem, state, step, ~(settled | leave), settings)
-    return gather(finished, RESULTS)
+    return active_set.run(
+        _Batch(members, problem, _begin(problem, start, settings, variance)),
+        lambda batch: _examine(batch, settings),
+        lambda examined, rows: {name: xp.take(examined.batch.state[name], rows, axis=0) for name in RESULTS},
+        lambda examined: _advance(examined, settings),
+    )
+
+
+def _examine(batch: _Batch, settings: Settings) -> tuple[_Examined, Array]:
+    """Return the members with their next steps, and which of them have finished."""
+    step, state = _step(batch.state, settings)
+    xp = namespace(step)
+    last = state["stage"] == len(settings.ladder) - 1
+    # A rung is left when it has converged, not before. On the last one the quadratic model holds over steps of the
+    # kink's width only, so whatever is left of the way along a flat valley is walked there in hundreds of steps.
+    ease = xp.where(last, state["strictness"], xp.ones_like(state["strictness"]))
+    small = state["decrement"] <= ease * _goal(state, settings)
+    stuck = (state["damping"] > MOST_DAMPING) | ~xp.isfinite(state["loss"])
+    spent = state["iterations"] >= settings.max_iterations
+    leave = (small & state["newton"] & last) | stuck | spent
+    done = xp.zeros_like(leave)
+    leaving = xp.nonzero(leave)[0]
+    if leaving.shape[0] > 0:
+        some, allowed = _try_to_leave(_restrict(batch.problem, leaving), take(state, leaving), settings)
+        state, done = merge(state, some, leave), spread(allowed, leave)
+    return _Examined(_Batch(batch.members, batch.problem, state), step, small, leave), done
 
 
 def _begin(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
     xp = namespace(start)
     m = start.shape[0]
     ones = xp.ones((m,), dtype=start.dtype)
+    certified = {name: xp.int64 if name == "box_hits" else start.dtype for name in CERTIFIED}
     state: State = {
         "theta": xp.clip(start, -settings.box, settings.box),
         "damping": FIRST_DAMPING * ones,
@@ -111,6 +126,8 @@ def _begin(problem: Problem, start: Array, settings: Settings, variance: Array) 
         "refusals": xp.zeros((m,), dtype=xp.int64),
         "iterations": xp.zeros((m,), dtype=xp.int64),
         "variance": variance,
+        "status": xp.zeros((m,), dtype=xp.int64),
+        **{f"certified_{name}": xp.zeros((m,), dtype=dtype) for name, dtype in certified.items()},
     }
     return {**state, **_evaluate(problem, state, settings)}
 
@@ -150,7 +167,7 @@ def _step(state: State, settings: Settings) -> tuple[Array, State]:
     """
     xp = namespace(state["theta"])
     theta, gradient, hessian = _flat(state["theta"]), state["gradient"], state["hessian"]
-    free = free_coordinates(theta, gradient, settings.box)
+    free = free_coordinates(theta, gradient, -settings.box, settings.box)
     pinned = xp.zeros_like(gradient)
     step, damping = _damped(hessian, xp.where(free, -gradient, pinned), free, state["damping"])
     decrement = -0.5 * xp.sum(gradient * step, axis=-1)
@@ -198,7 +215,20 @@ def _members(parts: tuple[Array, ...], which: Array) -> tuple[Array, ...]:
     return tuple(xp.take(part, which, axis=0) for part in parts)
 
 
-def _advance(problem: Problem, state: State, step: Array, move: Array, settings: Settings) -> State:
+def _advance(examined: _Examined, settings: Settings) -> _Batch:
+    """Move every member on: to its next rung, to the curvature of Newton's method, or by a step."""
+    state = examined.batch.state
+    # a member that has just been refused, or that changes rung or curvature, makes no step this time
+    settled = examined.small & ~examined.refused
+    climb = settled & state["newton"]
+    xp = namespace(climb)
+    stage = state["stage"] + xp.astype(climb, state["stage"].dtype)
+    state = {**state, "stage": stage, "newton": state["newton"] | settled}
+    state = _try_steps(examined.batch.problem, state, examined.step, ~(settled | examined.refused), settings)
+    return replace(examined.batch, state=state)
+
+
+def _try_steps(problem: Problem, state: State, step: Array, move: Array, settings: Settings) -> State:
     """Try the steps of the members in ``move``, update the damping (Nielsen), and evaluate what has changed."""
     xp = namespace(step)
     theta = _flat(state["theta"])

@@ -11,9 +11,10 @@ Source: Jordan and Jacobs, "Hierarchical mixtures of experts and the EM algorith
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from moestat.arrays import Array, namespace
+from moestat.fit import active_set
 from moestat.fit.gram import Gram
 from moestat.fit.levenberg_marquardt import levenberg_marquardt
 from moestat.fit.linalg import cholesky_solve
@@ -41,6 +42,28 @@ class EMResult:
     free: Array
     log_likelihood: Array
     iterations: Array
+    status: Array
+
+
+@dataclass(frozen=True)
+class _Batch(active_set.Rows):
+    """The fits that are still active."""
+
+    members: Array
+    replicate: Array
+    free: Array
+    log_likelihood: Array
+    """Of the step before."""
+    iterations: Array
+
+
+@dataclass(frozen=True)
+class _Expected(active_set.Rows):
+    """The same after the E step: the mean log-density and what the M step needs, see :func:`_expectations`."""
+
+    batch: _Batch
+    log_likelihood: Array
+    sums: tuple[Array, ...]
     status: Array
 
 
@@ -82,73 +105,73 @@ def em(
     """
     xp = namespace(start)
     members = xp.arange(start.shape[0], dtype=xp.int64)
-    free, before = start, xp.full(start.shape[:1], xp.inf, dtype=start.dtype)
-    finished: list[tuple[Array, ...]] = []
-    for iteration in range(max_iterations + 1):
-        who = xp.take(owner, members)
-        expected = _expectations_of(data, free, who, atoms)
-        now = expected[0]
-        bad = ~(xp.isfinite(now) & xp.all(xp.isfinite(free), axis=-1))
-        stop = xp.abs(now - before) <= tolerance * xp.abs(now)
-        code = xp.where(stop, xp.full_like(members, int(Status.CONVERGED)), xp.full_like(members, int(Status.LIMIT)))
-        code = xp.where(bad, xp.full_like(members, int(Status.NOT_FINITE)), code)
-        done = stop | bad | xp.asarray(iteration == max_iterations)
-        leave, stay = xp.nonzero(done)[0], xp.nonzero(~done)[0]
-        count = xp.full_like(members, iteration)
-        finished.append(tuple(xp.take(a, leave, axis=0) for a in (members, free, now, count, code)))
-        if stay.shape[0] == 0:
-            break
-        members, free, before = (xp.take(a, stay, axis=0) for a in (members, free, now))
-        expected = tuple(xp.take(a, stay, axis=0) for a in expected)
-        free = _maximise(data, free, expected, xp.take(who, stay), atoms, inner, bounds)
-    order = xp.argsort(xp.concat([part[0] for part in finished]))
-    return EMResult(
-        *(xp.take(xp.concat([part[k] for part in finished]), order, axis=0) for k in range(1, 5)),
+    before = xp.full(start.shape[:1], xp.inf, dtype=start.dtype)
+    return active_set.run(
+        _Batch(members, owner, start, before, xp.zeros_like(members)),
+        lambda batch: _expect(data, batch, atoms, tolerance, max_iterations),
+        _result,
+        lambda expected: _maximise(data, expected, atoms, inner, bounds),
     )
 
 
-def _expectations_of(data: Data, free: Array, who: Array, atoms: int) -> tuple[Array, ...]:
+def _expect(data: Data, batch: _Batch, atoms: int, tolerance: float, max_iterations: int) -> tuple[_Expected, Array]:
+    """Return the fits after an E step, and which of them have finished."""
+    xp = namespace(batch.free)
+    log_likelihood, *sums = _expectations_of(data, batch.free, batch.replicate, atoms)
+    bad = ~(xp.isfinite(log_likelihood) & xp.all(xp.isfinite(batch.free), axis=-1))
+    small = xp.abs(log_likelihood - batch.log_likelihood) <= tolerance * xp.abs(log_likelihood)
+    status = xp.full_like(batch.members, int(Status.LIMIT))
+    status = xp.where(small, xp.full_like(status, int(Status.CONVERGED)), status)
+    status = xp.where(bad, xp.full_like(status, int(Status.NOT_FINITE)), status)
+    return _Expected(batch, log_likelihood, tuple(sums), status), small | bad | (batch.iterations >= max_iterations)
+
+
+def _result(expected: _Expected, rows: Array) -> EMResult:
+    """Return the results of the fits in the given rows."""
+    batch = expected.batch
+    return EMResult(*active_set.take((batch.free, expected.log_likelihood, batch.iterations, expected.status), rows))
+
+
+def _expectations_of(data: Data, free: Array, replicate: Array, atoms: int) -> tuple[Array, ...]:
     """Return mean log-densities and what the M step needs, :func:`_expectations`, for all fits."""
     xp = namespace(free)
     gate, mean, log_variance = split(data.cast(free), atoms)
     blocks = [
-        _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], who[block])
+        _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], replicate[block])
         for block in data.blocks(free.shape[0], 8 * atoms)
     ]
     return tuple(xp.concat(part) for part in zip(*blocks, strict=True))
 
 
-def _maximise(
-    data: Data,
-    free: Array,
-    expected: tuple[Array, ...],
-    who: Array,
-    atoms: int,
-    inner: int,
-    bounds: tuple[float, float],
-) -> Array:
+def _maximise(data: Data, expected: _Expected, atoms: int, inner: int, bounds: tuple[float, float]) -> _Batch:
     """Return the fits after an M step."""
-    xp = namespace(free)
-    gate, mean, _ = split(free, atoms)
-    _, rz, rzz, pull, square = expected
+    batch = expected.batch
+    xp = namespace(batch.free)
+    gate, mean, _ = split(batch.free, atoms)
+    rz, rzz, pull, square = expected.sums
     members, _, size = rz.shape
     # weighted least squares on the residuals of the old means
     diagonal = xp.linalg.diagonal(rzz)
-    rzz = rzz + xp.eye(size, dtype=free.dtype) * (_RIDGE * diagonal + 1e-300)[..., None]
+    rzz = rzz + xp.eye(size, dtype=batch.free.dtype) * (_RIDGE * diagonal + 1e-300)[..., None]
     flat = (members * atoms, size)
     move, _ = cholesky_solve(xp.reshape(rzz, (*flat, size)), xp.reshape(pull, flat))
     move = xp.reshape(move, mean.shape)
     mass = xp.maximum(rz[..., 0], xp.full_like(rz[..., 0], 1e-300))
     variance = (square - xp.sum(move * pull, axis=-1)) / mass
     log_variance = xp.log(xp.clip(variance, *bounds))
-    return join(_gate_step(data, gate, rz, who, inner), mean + move, log_variance)
+    return replace(
+        batch,
+        free=join(_gate_step(data, gate, rz, batch.replicate, inner), mean + move, log_variance),
+        log_likelihood=expected.log_likelihood,
+        iterations=batch.iterations + 1,
+    )
 
 
-def _expectations(data: Data, gate: Array, mean: Array, log_variance: Array, who: Array) -> tuple[Array, ...]:
+def _expectations(data: Data, gate: Array, mean: Array, log_variance: Array, replicate: Array) -> tuple[Array, ...]:
     """Return the means over samples of log p, and per atom of r z, r z z', r (y - mu) z and r (y - mu)^2."""
     xp = namespace(gate)
     sums = None
-    for z, y in data.chunks(who):
+    for z, y in data.chunks(replicate):
         at = posterior(gate, mean, log_variance, z, y)
         members, atoms, size = mean.shape
         transposed = xp.matrix_transpose(z)
@@ -166,7 +189,7 @@ def _expectations(data: Data, gate: Array, mean: Array, log_variance: Array, who
     return tuple(xp.astype(s, xp.float64, copy=False) / data.n for s in sums)
 
 
-def _gate_step(data: Data, gate: Array, rz: Array, who: Array, inner: int) -> Array:
+def _gate_step(data: Data, gate: Array, rz: Array, replicate: Array, inner: int) -> Array:
     """Return the free gates (M, N - 1, D) after at most ``inner`` damped Newton steps."""
     xp = namespace(gate)
     members, atoms, size = gate.shape
@@ -176,7 +199,7 @@ def _gate_step(data: Data, gate: Array, rz: Array, who: Array, inner: int) -> Ar
 
     def problem(free: Array, rows: Array) -> Gram:
         parts = [
-            _gate_gram(data, free[block, :], xp.take(rz, rows[block], axis=0), xp.take(who, rows[block]))
+            _gate_gram(data, free[block, :], xp.take(rz, rows[block], axis=0), xp.take(replicate, rows[block]))
             for block in data.blocks(free.shape[0], 4 * atoms)
         ]
         return Gram(*(xp.concat(p) for p in zip(*parts, strict=True)))
@@ -188,14 +211,14 @@ def _gate_step(data: Data, gate: Array, rz: Array, who: Array, inner: int) -> Ar
     return xp.reshape(result.theta, (members, atoms - 1, size))
 
 
-def _gate_gram(data: Data, free: Array, rz: Array, who: Array) -> tuple[Array, Array, Array]:
+def _gate_gram(data: Data, free: Array, rz: Array, replicate: Array) -> tuple[Array, Array, Array]:
     """Cross-entropy of the gate, its gradient and Hessian; the responsibilities enter through ``rz`` alone."""
     xp = namespace(free)
     members, atoms, size = rz.shape
     gate = data.cast(xp.reshape(free, (members, atoms - 1, size)))
     count = (atoms - 1) * size
     sums = None
-    for z, _ in data.chunks(who):
+    for z, _ in data.chunks(replicate):
         scores = xp.matmul(gate, z)
         top = xp.maximum(xp.max(scores, axis=1), xp.zeros_like(scores[:, 0, :]))  # the last score is zero
         e = xp.exp(scores - top[:, None, :])

@@ -24,6 +24,12 @@ class Gram(NamedTuple):
     gradient: Array
     gram: Array
 
+    def finite(self) -> Array:
+        """Return which problems (M,) have a finite loss, gradient and curvature."""
+        xp = namespace(self.loss)
+        gradient = xp.all(xp.isfinite(self.gradient), axis=-1)
+        return xp.isfinite(self.loss) & gradient & xp.all(xp.isfinite(self.gram), axis=(-2, -1))
+
 
 Problem = Callable[[Array, Array], Gram]
 """``problem(theta (M, p), members (M,) int) -> Gram``: the M problems named by ``members``, at ``theta``.

@@ -12,10 +12,11 @@ methods for optimization problems with simple constraints" (1982), for the box.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit import active_set, box
 from moestat.fit.gram import Gram, Problem
 from moestat.fit.linalg import cholesky_solve
 from moestat.status import Status
@@ -59,27 +60,20 @@ class LMResult:
     box_hits: Array
     status: Array
 
-    @property
-    def success(self) -> Array:
-        """Whether each member converged, (B,) bool."""
-        return self.status == int(Status.CONVERGED)
-
     def message(self) -> list[str]:
         """Return one full sentence per member."""
         return [Status(int(code)).sentence for code in to_numpy(self.status)]
 
 
 @dataclass(frozen=True)
-class _Batch:
-    """The members still running: one row each in every array."""
+class _Batch(active_set.Rows):
+    """The members that are still active: one row each in every array."""
 
     members: Array
     theta: Array
     lower: Array
     upper: Array
-    loss: Array
-    gradient: Array
-    gram: Array
+    at: Gram
     scale: Array
     damping: Array
     growth: Array
@@ -87,9 +81,16 @@ class _Batch:
     iterations: Array
     stalled: Array
 
-    def take(self, rows: Array) -> _Batch:
-        xp = namespace(rows)
-        return _Batch(*(xp.take(getattr(self, field.name), rows, axis=0) for field in fields(self)))
+
+@dataclass(frozen=True)
+class _Certified(active_set.Rows):
+    """The same with what is said about them: coordinates that are free to move, and how near a minimum they are."""
+
+    batch: _Batch
+    free: Array
+    projected: Array
+    decrement: Array
+    status: Array
 
 
 def levenberg_marquardt(
@@ -151,24 +152,12 @@ def levenberg_marquardt(
     for name, value in (("damping", damping), ("tolerance", tolerance), ("max_iterations", max_iterations)):
         if not value > 0:
             raise ValueError(f"{name} is {value}; it must be positive")
-    xp = namespace(start)
-    batch = _begin(problem, start, lower, upper, scaling, damping, floor)
-    finished: list[tuple[Array, LMResult]] = []
-    while True:
-        free, projected, decrement = _certificate(batch)
-        status = _status(batch, projected, decrement, tolerance, max_iterations)
-        done = status != _RUNNING
-        if bool(xp.any(done)) or start.shape[0] == 0:
-            rows = xp.nonzero(done)[0]
-            finished.append(
-                (xp.take(batch.members, rows), _result(batch.take(rows), projected, decrement, status, rows))
-            )
-            rows = xp.nonzero(~done)[0]
-            batch, free = batch.take(rows), xp.take(free, rows, axis=0)
-        if batch.members.shape[0] == 0:
-            break
-        batch = _step(problem, batch, free, scaling)
-    return _in_order(finished)
+    return active_set.run(
+        _begin(problem, start, lower, upper, scaling, damping, floor),
+        lambda batch: _certify(batch, tolerance, max_iterations),
+        _result,
+        lambda certified: _step(problem, certified.batch, certified.free, scaling),
+    )
 
 
 def _begin(
@@ -189,9 +178,9 @@ def _begin(
         raise ValueError("the box is empty: a lower bound exceeds its upper bound")
     # take() lays the rows out in one way whatever the input's strides, on which sums would otherwise depend
     theta = xp.take(xp.minimum(xp.maximum(start, low), high), members, axis=0)
-    loss, gradient, gram = problem(theta, members)
-    diagonal = _diagonal(gram)
-    first = damping * xp.ones_like(loss)
+    at = problem(theta, members)
+    diagonal = xp.linalg.diagonal(at.gram)
+    first = damping * xp.ones_like(at.loss)
     if scaling == "identity":
         largest = xp.max(diagonal, axis=-1)
         scale = xp.ones_like(theta)
@@ -203,13 +192,11 @@ def _begin(
         theta=theta,
         lower=low,
         upper=high,
-        loss=loss,
-        gradient=gradient,
-        gram=gram,
+        at=at,
         scale=scale,
         damping=first,
-        growth=2.0 * xp.ones_like(loss),
-        floor=floor * loss,
+        growth=2.0 * xp.ones_like(at.loss),
+        floor=floor * at.loss,
         iterations=xp.zeros(size, dtype=xp.int64),
         stalled=xp.zeros(size, dtype=xp.bool),
     )
@@ -222,20 +209,19 @@ def _bound(xp: Any, bound: Array | float | None, start: Array, default: float) -
     return xp.broadcast_to(xp.asarray(value, dtype=start.dtype), start.shape)
 
 
-def _diagonal(gram: Array) -> Array:
-    return namespace(gram).linalg.diagonal(gram)
-
-
-def _certificate(batch: _Batch) -> tuple[Array, Array, Array]:
-    """Return the coordinates that are free to move, the projected gradient and the decrement."""
-    held = ((batch.theta <= batch.lower) & (batch.gradient > 0)) | ((batch.theta >= batch.upper) & (batch.gradient < 0))
-    xp = namespace(held)
-    projected = xp.where(held, xp.zeros_like(batch.gradient), batch.gradient)
-    finite = _finite(Gram(batch.loss, batch.gradient, batch.gram))
-    gram = xp.where(finite[:, None, None], batch.gram, xp.full_like(batch.gram, -1.0))
-    step, ok = _solve(gram, xp.zeros_like(projected), projected, ~held, _RIDGE)
+def _certify(batch: _Batch, tolerance: float, max_iterations: int) -> tuple[_Certified, Array]:
+    """Return the members with their certificates, and which of them have finished."""
+    xp = namespace(batch.theta)
+    at = batch.at
+    free = box.free_coordinates(batch.theta, at.gradient, batch.lower, batch.upper)
+    projected = xp.where(free, at.gradient, xp.zeros_like(at.gradient))
+    finite = at.finite()
+    gram = xp.where(finite[:, None, None], at.gram, xp.full_like(at.gram, -1.0))
+    step, ok = _solve(gram, xp.zeros_like(projected), projected, free, _RIDGE)
     decrement = 0.5 * xp.sum(step * projected, axis=-1)
-    return ~held, projected, xp.where(ok & (decrement >= 0), decrement, xp.full_like(decrement, xp.inf))
+    decrement = xp.where(ok & (decrement >= 0), decrement, xp.full_like(decrement, xp.inf))
+    status = _status(batch, finite, projected, decrement, tolerance, max_iterations)
+    return _Certified(batch, free, projected, decrement, status), status != _RUNNING
 
 
 def _solve(gram: Array, added: Array, rhs: Array, free: Array, ridge: float = 0.0) -> tuple[Array, Array]:
@@ -246,7 +232,7 @@ def _solve(gram: Array, added: Array, rhs: Array, free: Array, ridge: float = 0.
     """
     xp = namespace(gram, rhs)
     one, zero = xp.ones_like(rhs), xp.zeros_like(rhs)
-    diagonal = _diagonal(gram) + added
+    diagonal = xp.linalg.diagonal(gram) + added
     usable = free & (diagonal > 0)
     unit = xp.where(usable, 1.0 / xp.sqrt(xp.where(usable, diagonal, one)), zero)
     eye = xp.eye(rhs.shape[-1], dtype=rhs.dtype)
@@ -258,7 +244,9 @@ def _solve(gram: Array, added: Array, rhs: Array, free: Array, ridge: float = 0.
     return xp.where(ok[:, None], step * unit, zero), ok & definite
 
 
-def _status(batch: _Batch, projected: Array, decrement: Array, tolerance: float, max_iterations: int) -> Array:
+def _status(
+    batch: _Batch, finite: Array, projected: Array, decrement: Array, tolerance: float, max_iterations: int
+) -> Array:
     xp = namespace(decrement)
     code = xp.full(decrement.shape, _RUNNING, dtype=xp.int64)
 
@@ -267,49 +255,42 @@ def _status(batch: _Batch, projected: Array, decrement: Array, tolerance: float,
 
     code = mark(code, batch.iterations >= max_iterations, Status.LIMIT)
     # at a minimum where J'J is singular the decrement says nothing; a zero gradient to rounding still does
-    diagonal = _diagonal(batch.gram)
+    diagonal = xp.linalg.diagonal(batch.at.gram)
     curvature = xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))
-    flat = xp.max(xp.abs(projected) / xp.sqrt(curvature), axis=-1) <= _FLAT * xp.sqrt(2.0 * xp.abs(batch.loss))
+    flat = xp.max(xp.abs(projected) / xp.sqrt(curvature), axis=-1) <= _FLAT * xp.sqrt(2.0 * xp.abs(batch.at.loss))
     code = mark(code, batch.stalled, Status.STALLED)
     code = mark(code, batch.stalled & flat, Status.CONVERGED)
-    code = mark(code, (decrement <= tolerance * batch.loss) | (decrement <= batch.floor), Status.CONVERGED)
+    code = mark(code, (decrement <= tolerance * batch.at.loss) | (decrement <= batch.floor), Status.CONVERGED)
     code = mark(code, xp.all(projected == 0, axis=-1), Status.CONVERGED)
-    return mark(code, ~_finite(Gram(batch.loss, batch.gradient, batch.gram)), Status.NOT_FINITE)
-
-
-def _finite(at: Gram) -> Array:
-    xp = namespace(at.loss)
-    gradient = xp.all(xp.isfinite(at.gradient), axis=-1)
-    return xp.isfinite(at.loss) & gradient & xp.all(xp.isfinite(at.gram), axis=(-2, -1))
+    return mark(code, ~finite, Status.NOT_FINITE)
 
 
 def _step(problem: Problem, batch: _Batch, free: Array, scaling: str) -> _Batch:
     """Try one step of every member; keep it where it lowers the loss enough, and update the damping."""
     xp = namespace(free)
-    zero, one = xp.zeros_like(batch.loss), xp.ones_like(batch.loss)
-    rhs = xp.where(free, -batch.gradient, xp.zeros_like(batch.gradient))
-    step, ok = _solve(batch.gram, batch.damping[:, None] * batch.scale, rhs, free)
+    at = batch.at
+    zero, one = xp.zeros_like(at.loss), xp.ones_like(at.loss)
+    rhs = xp.where(free, -at.gradient, xp.zeros_like(at.gradient))
+    step, ok = _solve(at.gram, batch.damping[:, None] * batch.scale, rhs, free)
     theta = xp.minimum(xp.maximum(batch.theta + step, batch.lower), batch.upper)
     # the step that was really made, after the box and after rounding
     moved = theta - batch.theta
-    curved = xp.matmul(batch.gram, moved[..., None])[..., 0]
-    predicted = -xp.sum(moved * (batch.gradient + 0.5 * curved), axis=-1)
+    curved = xp.matmul(at.gram, moved[..., None])[..., 0]
+    predicted = -xp.sum(moved * (at.gradient + 0.5 * curved), axis=-1)
     trial = problem(theta, batch.members)
-    usable = ok & _finite(trial) & (predicted > 0)
-    gain = xp.where(usable, batch.loss - trial.loss, zero) / xp.where(usable, predicted, one)
+    usable = ok & trial.finite() & (predicted > 0)
+    gain = xp.where(usable, at.loss - trial.loss, zero) / xp.where(usable, predicted, one)
     accept = usable & (gain > _SMALLEST_GAIN)
 
     shrink = xp.maximum(one / 3.0, 1.0 - (2.0 * xp.where(accept, gain, zero) - 1.0) ** 3)
-    gram = xp.where(accept[:, None, None], trial.gram, batch.gram)
-    scale = batch.scale if scaling == "identity" else xp.maximum(batch.scale, _diagonal(gram))
+    gram = xp.where(accept[:, None, None], trial.gram, at.gram)
+    scale = batch.scale if scaling == "identity" else xp.maximum(batch.scale, xp.linalg.diagonal(gram))
     size = xp.max(xp.abs(moved), axis=-1)
     negligible = size <= 1e-15 * xp.max(xp.abs(batch.theta), axis=-1)
     return replace(
         batch,
         theta=xp.where(accept[:, None], theta, batch.theta),
-        loss=xp.where(accept, trial.loss, batch.loss),
-        gradient=xp.where(accept[:, None], trial.gradient, batch.gradient),
-        gram=gram,
+        at=Gram(xp.where(accept, trial.loss, at.loss), xp.where(accept[:, None], trial.gradient, at.gradient), gram),
         scale=scale,
         damping=batch.damping * xp.where(accept, shrink, batch.growth),
         growth=xp.where(accept, 2.0 * one, 2.0 * batch.growth),
@@ -319,28 +300,18 @@ def _step(problem: Problem, batch: _Batch, free: Array, scaling: str) -> _Batch:
     )
 
 
-def _result(batch: _Batch, projected: Array, decrement: Array, status: Array, rows: Array) -> LMResult:
+def _result(certified: _Certified, rows: Array) -> LMResult:
+    """Return the results of the members in the given rows."""
     xp = namespace(rows)
-    on_box = (batch.theta <= batch.lower) | (batch.theta >= batch.upper)
+    batch = certified.batch
+    theta, lower, upper = (xp.take(part, rows, axis=0) for part in (batch.theta, batch.lower, batch.upper))
     return LMResult(
-        theta=batch.theta,
-        loss=batch.loss,
-        gradient=xp.max(xp.abs(xp.take(projected, rows, axis=0)), axis=-1),
-        decrement=xp.take(decrement, rows),
-        damping=batch.damping,
-        iterations=batch.iterations,
-        box_hits=xp.sum(xp.astype(on_box, xp.int64), axis=-1),
-        status=xp.take(status, rows),
-    )
-
-
-def _in_order(finished: list[tuple[Array, LMResult]]) -> LMResult:
-    """Put the members back in the order of the start."""
-    xp = namespace(finished[0][0])
-    order = xp.argsort(xp.concat([members for members, _ in finished]))
-    return LMResult(
-        *(
-            xp.take(xp.concat([getattr(part, field.name) for _, part in finished]), order, axis=0)
-            for field in fields(LMResult)
-        )
+        theta=theta,
+        loss=xp.take(batch.at.loss, rows),
+        gradient=xp.max(xp.abs(xp.take(certified.projected, rows, axis=0)), axis=-1),
+        decrement=xp.take(certified.decrement, rows),
+        damping=xp.take(batch.damping, rows),
+        iterations=xp.take(batch.iterations, rows),
+        box_hits=box.hits(theta, lower, upper),
+        status=xp.take(certified.status, rows),
     )

@@ -12,13 +12,14 @@ The moves are pseudo-random, and the same for every fit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from moestat.arrays import Array, namespace
+from moestat.fit import active_set
 from moestat.fit.competition_likelihood import Data, hard_log_density, likelihood_problem, scores, slopes
-from moestat.fit.gram import Gram
+from moestat.fit.gram import Gram, Problem
 from moestat.models.blocks import member_blocks
 from moestat.models.competition import Competition
 from moestat.status import Status
@@ -36,7 +37,7 @@ _NEWTON = (1.0, 0.5, 0.25, 0.1, 0.03)  # lengths of the steps along the smooth p
 
 
 @dataclass(frozen=True)
-class Searched:
+class Searched(active_set.Rows):
     """Where M fits ended.
 
     Attributes
@@ -55,6 +56,18 @@ class Searched:
     status: Array
 
 
+@dataclass(frozen=True)
+class _Batch(active_set.Rows):
+    """The fits that are still active; ``idle`` is the number of rounds in a row that have gained nothing."""
+
+    members: Array
+    replicate: Array
+    free: Array
+    at: Gram
+    idle: Array
+    rounds: Array
+
+
 def local_search(
     model: Competition,
     data: Data,
@@ -69,41 +82,48 @@ def local_search(
     """Improve M fits by small random moves; arguments as in :func:`competition_likelihood.likelihood_problem`."""
     xp = namespace(free)
     problem = likelihood_problem(model, data, owner, 0.0, least_variance)
-    running = xp.arange(free.shape[0], dtype=xp.int64)
-    state = [free, *problem(free, running), xp.zeros_like(running), xp.zeros_like(running)]
-    ends: list[tuple[Array, list[Array]]] = []
     rng = np.random.default_rng(20240202)
-    for _ in range(max_rounds):
-        free, loss, gradient, gram, idle, rounds = state
-        who = xp.take(owner, running)
-        noise = _noise(rng, model, free, data.n)
-        moved = xp.minimum(xp.maximum(free + _best_move(model, data, who, free, gradient, gram, noise), lower), upper)
-        trial = problem(moved, running)
-        better = trial.loss < loss
-        idle = xp.where(data.n * (loss - trial.loss) > GAINED, xp.zeros_like(idle), idle + 1)
-        state = [
-            xp.where(better[:, None], moved, free),
-            xp.where(better, trial.loss, loss),
-            xp.where(better[:, None], trial.gradient, gradient),
-            xp.where(better[:, None, None], trial.gram, gram),
-            idle,
-            rounds + 1,
-        ]
-        ended = idle >= PATIENCE
-        if bool(xp.any(ended)):
-            leave, stay = xp.nonzero(ended)[0], xp.nonzero(~ended)[0]
-            ends.append((xp.take(running, leave), [xp.take(part, leave, axis=0) for part in state]))
-            running, state = xp.take(running, stay), [xp.take(part, stay, axis=0) for part in state]
-        if running.shape[0] == 0:
-            break
-    ends.append((running, state))
-    order = xp.argsort(xp.concat([who for who, _ in ends]))
-    columns = [xp.take(xp.concat(list(part)), order, axis=0) for part in zip(*(s for _, s in ends), strict=True)]
-    free, loss, gradient, gram, idle, rounds = columns
-    met, limit = xp.full_like(idle, int(Status.CONVERGED)), xp.full_like(idle, int(Status.LIMIT))
-    status = xp.where(idle >= PATIENCE, met, limit)
-    status = xp.where(xp.isfinite(loss), status, xp.full_like(status, int(Status.NOT_FINITE)))
-    return Searched(free, Gram(loss, gradient, gram), rounds, status)
+
+    def ended(batch: _Batch) -> tuple[_Batch, Array]:
+        return batch, (batch.idle >= PATIENCE) | (batch.rounds >= max_rounds)
+
+    def step(batch: _Batch) -> _Batch:
+        noise = _noise(rng, model, batch.free, data.n)
+        moved = batch.free + _best_move(model, data, batch.replicate, batch.free, batch.at, noise)
+        return _moved(problem, batch, xp.minimum(xp.maximum(moved, lower), upper), data.n)
+
+    members = xp.arange(free.shape[0], dtype=xp.int64)
+    none = xp.zeros_like(members)
+    return active_set.run(_Batch(members, owner, free, problem(free, members), none, none), ended, _result, step)
+
+
+def _moved(problem: Problem, batch: _Batch, moved: Array, n: int) -> _Batch:
+    """Return the fits after a round, moved where that is a gain."""
+    xp = namespace(moved)
+    at, trial = batch.at, problem(moved, batch.members)
+    better = trial.loss < at.loss
+    gained = n * (at.loss - trial.loss) > GAINED
+    return replace(
+        batch,
+        free=xp.where(better[:, None], moved, batch.free),
+        at=Gram(
+            xp.where(better, trial.loss, at.loss),
+            xp.where(better[:, None], trial.gradient, at.gradient),
+            xp.where(better[:, None, None], trial.gram, at.gram),
+        ),
+        idle=xp.where(gained, xp.zeros_like(batch.idle), batch.idle + 1),
+        rounds=batch.rounds + 1,
+    )
+
+
+def _result(batch: _Batch, rows: Array) -> Searched:
+    """Return the results of the fits in the given rows."""
+    xp = namespace(rows)
+    batch = batch.take(rows)
+    met, limit = xp.full_like(batch.idle, int(Status.CONVERGED)), xp.full_like(batch.idle, int(Status.LIMIT))
+    status = xp.where(batch.idle >= PATIENCE, met, limit)
+    status = xp.where(xp.isfinite(batch.at.loss), status, xp.full_like(status, int(Status.NOT_FINITE)))
+    return Searched(batch.free, batch.at, batch.rounds, status)
 
 
 def _noise(rng: np.random.Generator, model: Competition, free: Array, n: int) -> Array:
@@ -117,30 +137,30 @@ def _noise(rng: np.random.Generator, model: Competition, free: Array, n: int) ->
     return xp.asarray(moves, dtype=free.dtype)
 
 
-def _best_move(
-    model: Competition, data: Data, who: Array, free: Array, gradient: Array, gram: Array, noise: Array
-) -> Array:
+def _best_move(model: Competition, data: Data, replicate: Array, free: Array, at: Gram, noise: Array) -> Array:
     """Return the most promising move (M, p): a Newton step, a random move, or a random move after a Newton step."""
     xp = namespace(free)
     near = min(data.n, 64 + 4 * math.isqrt(data.n))
     best = []
     for block in member_blocks(free.shape[0], 4 * noise.shape[0] * near, free):
-        at, owner = free[block, :], who[block]
-        features, y = _nearest(model, data, owner, at, near)
-        here = slopes(model, at, features, y, 0.0)
+        point = free[block, :]
+        features, y = _nearest(model, data, replicate[block], point, near)
+        here = slopes(model, point, features, y, 0.0)
         own = scores(here, features)
-        slope = -data.n * gradient[block, :] - xp.sum(own, axis=-1)
-        curve = data.n * gram[block, ...] - xp.matmul(own, xp.matrix_transpose(own))
-        newton = _newton(data.n * gram[block, ...], -data.n * gradient[block, :])
+        slope = -data.n * at.gradient[block, :] - xp.sum(own, axis=-1)
+        curve = data.n * at.gram[block, ...] - xp.matmul(own, xp.matrix_transpose(own))
+        newton = _newton(data.n * at.gram[block, ...], -data.n * at.gradient[block, :])
         steps = [t * newton[:, None, :] for t in _NEWTON]
         some = xp.asarray([_NEWTON[i % len(_NEWTON)] if i % 4 == 3 else 0.0 for i in range(noise.shape[0])])
         moves = xp.concat([*steps, noise[None, :, :] + some[None, :, None] * newton[:, None, :]], axis=1)
         smooth = xp.matmul(moves, slope[..., None])[..., 0] - 0.5 * xp.sum(moves * xp.matmul(moves, curve), axis=-1)
-        moved = hard_log_density(model, at[:, None, :] + moves, features[:, None, :, :], y[:, None, :])
+        moved = hard_log_density(model, point[:, None, :] + moves, features[:, None, :, :], y[:, None, :])
         promise = smooth + xp.sum(moved - here.log_density[:, None, :], axis=-1)
         promise = xp.where(xp.isfinite(promise), promise, xp.full_like(promise, -xp.inf))
         chosen = xp.argmax(promise, axis=1)[:, None, None]
-        best.append(xp.take_along_axis(moves, xp.broadcast_to(chosen, (at.shape[0], 1, at.shape[1])), axis=1)[:, 0, :])
+        best.append(
+            xp.take_along_axis(moves, xp.broadcast_to(chosen, (point.shape[0], 1, point.shape[1])), axis=1)[:, 0, :]
+        )
     return xp.concat(best)
 
 

@@ -1,25 +1,13 @@
-"""Members of a batch: take some out, put them back, and collect those that have finished.
+"""Members of a batch: take some out, and put them back.
 
 All arrays have the batch first, and a state is a dict of such arrays. Nothing here computes on the numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from moestat.arrays import Array, namespace
 
 State = dict[str, Array]
-
-
-def take(state: Mapping[str, Any], members: Array) -> dict[str, Any]:
-    """Return the members at the given positions; a value may be a state itself."""
-    xp = namespace(members)
-    return {
-        name: take(value, members) if isinstance(value, dict) else xp.take(value, members, axis=0)
-        for name, value in state.items()
-    }
 
 
 def positions(where: Array) -> Array:
@@ -46,10 +34,3 @@ def spread(new: Array, where: Array) -> Array:
 def merge(state: State, some: State, where: Array) -> State:
     """Return ``state`` with the members in ``where`` replaced by ``some``."""
     return {name: put(value, some[name], where) for name, value in state.items()}
-
-
-def gather(finished: list[tuple[Array, State]], names: tuple[str, ...]) -> State:
-    """Put finished members, given as (original positions, state), back in their order."""
-    xp = namespace(finished[0][0])
-    order = xp.argsort(xp.concat([members for members, _ in finished]))
-    return {name: xp.take(xp.concat([part[name] for _, part in finished], axis=0), order, axis=0) for name in names}

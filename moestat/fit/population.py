@@ -13,12 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.stats import qmc
 
 from moestat import streams
 from moestat.arrays import Device, backend, to_numpy
 from moestat.fit.global_search import Budget, global_search
+from moestat.fit.lowest_minima import lowest_minima
 from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, least_squares
 from moestat.fit.search_starts import Stream
@@ -29,8 +29,6 @@ EXPLORE = 0.1
 """Minima of the coarse search within this share of the best are polished; coarse quadrature errs by less."""
 POLISHED = 6
 """At most so many minima of a search are polished."""
-EXACT = 1e-6
-"""Root mean squares below this share of the target's standard deviation are zero: the model contains the target."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,7 @@ def pseudo_truths(
     coarse = [fit(points, values, start, None) for start in starts]
     ends = np.stack([to_numpy(end.theta)[0] for end in coarse])
     rmse = np.array([np.sqrt(2.0 * to_numpy(end.loss)[0]) for end in coarse])
-    candidates, dropped = _select(model, ends, rmse, EXPLORE, float(np.std(values)), f"on 2^{points_log2} points")
+    candidates, dropped = lowest_minima(model, ends, rmse, EXPLORE, float(np.std(values)), f"on 2^{points_log2} points")
     return _polish(model, function, ends, candidates, dropped, fit, polish_log2, keep, seed)
 
 
@@ -205,7 +203,7 @@ def searched_pseudo_truths(
         precision=precision,
     )
     rmse = np.sqrt(2.0 * search.loss)
-    candidates, dropped = _select(
+    candidates, dropped = lowest_minima(
         model, search.ends, rmse, EXPLORE, float(np.std(values)), f"on 2^{points_log2} points"
     )
     dropped += [
@@ -263,23 +261,23 @@ def _polish(
     ends = np.stack([to_numpy(end.theta)[0] for end in polished])
     rmse = np.array([np.sqrt(2.0 * to_numpy(end.loss)[0]) for end in polished])
     labels = np.array(candidates)
-    kept, more = _select(model, ends, rmse, keep, scale, f"on 2^{polish_log2} points", labels)
+    listed, more = lowest_minima(model, ends, rmse, keep, scale, f"on 2^{polish_log2} points", labels)
     points = sobol(model.d, polish_log2, seed, "fresh")
     values = function(points)
 
     def column(name: str) -> np.ndarray:
-        return np.array([to_numpy(getattr(polished[k], name))[0] for k in kept])
+        return np.array([to_numpy(getattr(polished[k], name))[0] for k in listed])
 
     return PseudoTruths(
-        theta=ends[kept],
-        rmse=rmse[kept],
-        fresh_rmse=np.array([np.sqrt(np.mean((model.predict(ends[k], points) - values) ** 2)) for k in kept]),
+        theta=ends[listed],
+        rmse=rmse[listed],
+        fresh_rmse=np.array([np.sqrt(np.mean((model.predict(ends[k], points) - values) ** 2)) for k in listed]),
         status=column("status"),
         gradient=column("gradient"),
         decrement=column("decrement"),
         min_eigenvalue=column("min_eigenvalue"),
         box_hits=column("box_hits"),
-        start=labels[kept],
+        start=labels[listed],
         scale=scale,
         dropped=dropped + more,
     )
@@ -294,59 +292,13 @@ def _function(
     return lambda x: model.predict(theta, x)
 
 
-def _select(
-    model: Model,
-    theta: np.ndarray,
-    rmse: np.ndarray,
-    share: float,
-    scale: float,
-    where: str,
-    labels: np.ndarray | None = None,
-) -> tuple[list[int], list[str]]:
-    """Return the positions of different minima close to the best, best first, and why the others are not among them."""
-    labels = np.arange(len(rmse)) if labels is None else labels
-    order = [int(k) for k in np.argsort(rmse, kind="stable")]
-    if not np.isfinite(rmse[order[0]]):
-        raise ValueError("no start of the population search led to a finite loss; are target and starts finite?")
-    best = rmse[order[0]]
-    limit = max((1.0 + share) * best, EXACT * scale)
-    kept: list[int] = []
-    dropped = []
-    for k in order:
-        if not rmse[k] <= limit:
-            above = f"{rmse[k] / best:.4g} times the best" if np.isfinite(rmse[k]) else "not finite"
-            dropped.append(f"start {labels[k]}: root mean square {rmse[k]:.6g} {where}, {above}")
-            continue
-        twin = next((j for j in kept if same_minimum(model, theta[k], theta[j])), None)
-        if twin is None:
-            kept.append(k)
-        else:
-            dropped.append(f"start {labels[k]}: the same minimum as start {labels[twin]} {where}")
-    return kept, dropped
-
-
-def same_minimum(model: Model, theta: np.ndarray, other: np.ndarray, *, tolerance: float = 1e-2) -> bool:
-    """Return whether two sets of atoms agree up to a permutation and the softmax gauge.
-
-    Parameters
-    ----------
-    theta, other : array (N, P)
-    tolerance : float, default 1e-2
-        Largest distance of the sets (root of the sum of squares over matched atoms), relative to the norm of ``other``.
-    """
-    aligned = model.align(theta, other)
-    square = np.sum((aligned[:, None] - other[None]) ** 2, axis=-1)
-    matched = square[linear_sum_assignment(square)].sum()
-    return bool(np.sqrt(matched) <= tolerance * np.linalg.norm(other))
-
-
-def describe(found: PseudoTruths) -> list[str]:
-    """Say in sentences what was found and what was dropped."""
+def describe(minima: PseudoTruths) -> list[str]:
+    """Say in sentences which minima there are, and what was dropped."""
     lines = [
         f"start {start}: root mean square {rmse:.6g} (fresh points {fresh:.6g}, target's standard deviation "
-        f"{found.scale:.4g}). {Status(int(status)).sentence} {hits} coordinates on the box."
+        f"{minima.scale:.4g}). {Status(int(status)).sentence} {hits} coordinates on the box."
         for start, rmse, fresh, status, hits in zip(
-            found.start, found.rmse, found.fresh_rmse, found.status, found.box_hits, strict=True
+            minima.start, minima.rmse, minima.fresh_rmse, minima.status, minima.box_hits, strict=True
         )
     ]
-    return lines + [f"dropped, {reason}" for reason in found.dropped]
+    return lines + [f"dropped, {reason}" for reason in minima.dropped]

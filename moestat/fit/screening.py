@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from moestat.arrays import Array, namespace, to_numpy
-from moestat.fit.certificate import free_coordinates
+from moestat.fit.box import free_coordinates
 from moestat.fit.moments import Problem
 from moestat.models import experts, gates
 from moestat.models.regression import Model
@@ -81,7 +81,7 @@ def screen(model: Model, x: Array, y: Array, theta: np.ndarray, atoms: np.ndarra
     problem = Problem(model, len(theta), x[None, ...], y[None, ...], precision="double")
     point = xp.asarray(theta)[None, ...]
     _, gradient, gram = problem.hessian(point, smooth, 0.0)
-    free = to_numpy(free_coordinates(xp.reshape(point, gradient.shape), gradient, box))[0]
+    free = to_numpy(free_coordinates(xp.reshape(point, gradient.shape), gradient, -box, box))[0]
     gram, slope = problem.n * to_numpy(gram)[0], -problem.n * to_numpy(gradient)[0]
     gram = np.where(free[:, None] & free[None, :], gram, 0.0)
     top = float(np.diag(gram).max())
@@ -124,12 +124,12 @@ def _group(
         columns, tangents = xp.astype(columns, xp.float32), xp.astype(tangents, xp.float32)
         residual = xp.astype(y[first : first + ROWS] - f, xp.float32)
         rows = xp.reshape(columns, (count * columns.shape[1], -1))
-        made = (
+        products = (
             xp.reshape(rows @ residual, (count, -1)),
             columns @ xp.matrix_transpose(columns),
             xp.reshape(rows @ xp.matrix_transpose(tangents), (count, columns.shape[1], -1)),
         )
-        double = [to_numpy(a).astype(np.float64) for a in made]
+        double = [to_numpy(a).astype(np.float64) for a in products]
         totals = double if totals is None else [a + b for a, b in zip(totals, double, strict=True)]
     assert totals is not None
     return totals[0], totals[1], totals[2]

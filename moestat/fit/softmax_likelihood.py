@@ -50,11 +50,11 @@ class Data:
     y: tuple[Array, ...]
     n: int
 
-    def chunks(self, who: Array) -> Iterator[tuple[Array, Array]]:
-        """Hand out the features (M, D, R) and responses (M, R) of the replicates ``who`` (M,), chunk by chunk."""
-        xp = namespace(who)
+    def chunks(self, replicate: Array) -> Iterator[tuple[Array, Array]]:
+        """Hand out the features (M, D, R) and responses (M, R) of the given replicates (M,), chunk by chunk."""
+        xp = namespace(replicate)
         for z, y in zip(self.z, self.y, strict=True):
-            yield xp.take(z, who, axis=0), xp.take(y, who, axis=0)
+            yield xp.take(z, replicate, axis=0), xp.take(y, replicate, axis=0)
 
     def cast(self, values: Array) -> Array:
         """Return ``values`` in the precision of the data."""
@@ -188,8 +188,9 @@ def negative_log_likelihood(data: Data, owner: Array, atoms: int, smallest_varia
 
     def problem(free: Array, members: Array) -> Gram:
         xp = namespace(free)
-        who = xp.take(owner, members)
-        parts = [_all_sums(data, free[block, :], who[block], atoms) for block in data.blocks(free.shape[0], 10 * atoms)]
+        replicate = xp.take(owner, members)
+        blocks = data.blocks(free.shape[0], 10 * atoms)
+        parts = [_all_sums(data, free[block, :], replicate[block], atoms) for block in blocks]
         sums = tuple(-xp.concat(part) / data.n for part in zip(*parts, strict=True))
         gradient, hessian = _assemble(xp, sums[1:], xp.exp(-split(free, atoms)[2]), data.features)
         return Gram(sums[0] - bound, gradient, hessian)
@@ -197,12 +198,12 @@ def negative_log_likelihood(data: Data, owner: Array, atoms: int, smallest_varia
     return problem
 
 
-def _all_sums(data: Data, free: Array, who: Array, atoms: int) -> tuple[Array, ...]:
+def _all_sums(data: Data, free: Array, replicate: Array, atoms: int) -> tuple[Array, ...]:
     """Return :func:`_sums` over all chunks for a block of fits, in float64."""
     xp = namespace(free)
     gate, mean, log_variance = split(data.cast(free), atoms)
     sums: tuple[Array, ...] | None = None
-    for z, y in data.chunks(who):
+    for z, y in data.chunks(replicate):
         part = _sums(xp, posterior(gate, mean, log_variance, z, y), z)
         part = tuple(xp.astype(a, free.dtype, copy=False) for a in part)
         sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))

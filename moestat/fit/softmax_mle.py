@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
-from moestat.fit.contest import distinct
+from moestat.fit.contest import Pool, distinct
 from moestat.fit.em import em
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
@@ -52,42 +52,6 @@ class _Space:
     def clip(self, free: Array) -> Array:
         xp = namespace(free)
         return xp.minimum(xp.maximum(free, self.lower), self.upper)
-
-
-@dataclass(frozen=True)
-class _Pool:
-    """Points that compete: where they are, whose they are, which start they come from, and how they did."""
-
-    free: Array
-    owner: np.ndarray
-    start: np.ndarray
-    iterations: np.ndarray
-    result: TrustRegionResult | None = None
-
-    @property
-    def loss(self) -> np.ndarray:
-        assert self.result is not None
-        loss = to_numpy(self.result.loss)
-        return np.where(np.isfinite(loss), loss, np.inf)
-
-    def take(self, rows: np.ndarray) -> _Pool:
-        index = namespace(self.free).asarray(rows)
-        free = namespace(self.free).take(self.free, index, axis=0)
-        return _Pool(free, self.owner[rows], self.start[rows], self.iterations[rows])
-
-    def join(self, other: _Pool) -> _Pool:
-        free = namespace(self.free).concat([self.free, other.free])
-        owner, start = np.concatenate([self.owner, other.owner]), np.concatenate([self.start, other.start])
-        return _Pool(free, owner, start, np.concatenate([self.iterations, other.iterations]))
-
-    def best(self, replicates: int) -> np.ndarray:
-        """Return the row of the best point of each replicate."""
-        rows = [np.nonzero(self.owner == b)[0] for b in range(replicates)]
-        return np.array([row[np.argmin(self.loss[row])] for row in rows])
-
-    def distinct(self, n: int, kept: int) -> _Pool:
-        """Return the best distinct points of each replicate."""
-        return self.take(distinct(self.owner, self.loss, n, kept)[0])
 
 
 def maximum_likelihood(
@@ -165,14 +129,14 @@ def maximum_likelihood(
     pool = _after_em(data, space.clip(free), replicates, count, em_steps, space)
     for number in range(split_rounds if atoms > 2 else 0):
         pool = _rough(data, pool, space)
-        pool = pool.distinct(data.n, kept).join(_split(pool, x, space, number))
+        pool = _distinct(pool, data.n, kept).join(_split(pool, x, space, number))
     for thin in ladder[:-1]:
         data = data if thin == ladder[0] else prepare(x, y, thin=thin, single=True)
-        pool = _rough(data, pool, space).distinct(data.n, kept)
+        pool = _distinct(_rough(data, pool, space), data.n, kept)
     data = data if len(ladder) == 1 else prepare(x, y, single=True)
     pool = _rough(data, pool, space)
-    best = _newton(prepare(x, y), pool.take(pool.best(replicates)), space, tolerance)
-    return _report(pool, best, model, x, y, truth, count, space)
+    best, end = _newton(prepare(x, y), pool.take(pool.best()), space, tolerance)
+    return _report(pool, best, end, model, x, y, truth, count, space)
 
 
 def _ladder(n: int, coarsest: int) -> list[int]:
@@ -190,7 +154,7 @@ def _space(free: Array, atoms: int, box: float, variances: tuple[float, float], 
     return _Space(atoms, xp.concat([-linear, low]), xp.concat([linear, high]), variances, max_iterations)
 
 
-def _after_em(data: Data, free: Array, replicates: int, count: int, em_steps: Sequence[int], space: _Space) -> _Pool:
+def _after_em(data: Data, free: Array, replicates: int, count: int, em_steps: Sequence[int], space: _Space) -> Pool:
     """Return where EM is after each of the numbers of steps."""
     xp = namespace(free)
     owner, start = np.repeat(np.arange(replicates), count), np.tile(np.arange(count), replicates)
@@ -210,19 +174,26 @@ def _after_em(data: Data, free: Array, replicates: int, count: int, em_steps: Se
             # EM may lose an expert altogether; Newton then goes on from where it was
             fine = xp.all(xp.isfinite(run.free), axis=-1)
             free, taken = space.clip(xp.where(fine[:, None], run.free, free)), steps
-        here = _Pool(free, owner, start, np.full(len(owner), taken))
+        here = Pool(free, owner, start, np.full(len(owner), taken), np.full(len(owner), np.inf))
         pool = here if pool is None else pool.join(here)
     assert pool is not None
     return pool
 
 
-def _rough(data: Data, pool: _Pool, space: _Space) -> _Pool:
+def _rough(data: Data, pool: Pool, space: _Space) -> Pool:
     """Solve in float32, as far as that goes."""
     rough = replace(space, max_iterations=min(space.max_iterations, _ROUGH_STEPS))
-    return _newton(data, pool, rough, _ROUGH / data.n, 1e-8)
+    return _newton(data, pool, rough, _ROUGH / data.n, 1e-8)[0]
 
 
-def _newton(data: Data, pool: _Pool, space: _Space, tolerance: float, rounding: float = 1e-15) -> _Pool:
+def _distinct(pool: Pool, n: int, kept: int) -> Pool:
+    """Return the best distinct points of each replicate."""
+    return pool.take(distinct(pool.owner, pool.loss, n, kept)[0])
+
+
+def _newton(
+    data: Data, pool: Pool, space: _Space, tolerance: float, rounding: float = 1e-15
+) -> tuple[Pool, TrustRegionResult]:
     xp = namespace(pool.free)
     result = trust_region(
         negative_log_likelihood(data, xp.asarray(pool.owner), space.atoms, space.variances[0]),
@@ -234,24 +205,27 @@ def _newton(data: Data, pool: _Pool, space: _Space, tolerance: float, rounding: 
         max_iterations=space.max_iterations,
     )
     steps = pool.iterations + to_numpy(result.iterations)
-    return replace(pool, free=result.theta, iterations=steps, result=result)
+    loss = to_numpy(result.loss)
+    loss = np.where(np.isfinite(loss), loss, np.inf)
+    return replace(pool, free=result.theta, iterations=steps, loss=loss), result
 
 
-def _split(pool: _Pool, x: Array, space: _Space, number: int) -> _Pool:
+def _split(pool: Pool, x: Array, space: _Space, number: int) -> Pool:
     """Return the removals and splits of each replicate's best point."""
     xp = namespace(x)
-    best = pool.take(pool.best(x.shape[0]))
+    best = pool.take(pool.best())
     centre = to_numpy(0.5 * (xp.min(x, axis=1) + xp.max(x, axis=1)))
     moved = split_moves(to_numpy(unpack(best.free, space.atoms)), centre, number)
-    made = moved.shape[1]
-    free = xp.reshape(pack(xp.asarray(moved)), (moved.shape[0] * made, -1))
-    owner, start, steps = (np.repeat(a, made) for a in (best.owner, best.start, best.iterations))
-    return _Pool(space.clip(free), owner, start, steps)
+    count = moved.shape[1]
+    free = xp.reshape(pack(xp.asarray(moved)), (moved.shape[0] * count, -1))
+    owner, start, steps = (np.repeat(a, count) for a in (best.owner, best.start, best.iterations))
+    return Pool(space.clip(free), owner, start, steps, np.full(len(owner), np.inf))
 
 
 def _report(
-    pool: _Pool,
-    best: _Pool,
+    pool: Pool,
+    best: Pool,
+    end: TrustRegionResult,
     model: SoftmaxGaussian,
     x: Array,
     y: Array,
@@ -266,18 +240,17 @@ def _report(
     table = np.full((replicates, count), np.nan)
     for points in (pool, best):
         np.fmax.at(table, (points.owner, points.start), -n * (points.loss + bound))
-    assert best.result is not None
     log_likelihood = xp.asarray(-n * (best.loss + bound))
     gain = gain_over_truth(model, truth, x, y, log_likelihood)
     return LikelihoodFit(
         theta=unpack(best.free, space.atoms),
         log_likelihood=log_likelihood,
         gain=gain,
-        gradient=best.result.gradient,
-        decrement=n * best.result.decrement,
+        gradient=end.gradient,
+        decrement=n * end.decrement,
         iterations=xp.asarray(best.iterations),
-        box_hits=best.result.box_hits,
+        box_hits=end.box_hits,
         start=xp.asarray(best.start),
         start_log_likelihood=xp.asarray(table),
-        status=judge(best.result.status, gain),
+        status=judge(end.status, gain),
     )

@@ -14,9 +14,10 @@ Source: Moré and Sorensen, "Computing a trust region step" (SIAM J. Sci. Stat. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit import active_set, box
 from moestat.fit.gram import Gram, Problem
 from moestat.fit.linalg import symmetric_eigen
 from moestat.status import Status
@@ -60,31 +61,35 @@ class TrustRegionResult:
 
 
 @dataclass(frozen=True)
-class _Batch:
+class _Batch(active_set.Rows):
+    """The members that are still active: one row each in every array."""
+
     members: Array
     theta: Array
     lower: Array
     upper: Array
-    loss: Array
-    gradient: Array
-    gram: Array
+    at: Gram
     radius: Array
     iterations: Array
 
-    def take(self, rows: Array) -> _Batch:
-        xp = namespace(rows)
-        return _Batch(*(xp.take(getattr(self, field.name), rows, axis=0) for field in fields(self)))
-
 
 @dataclass(frozen=True)
-class _Model:
-    """The scaled quadratic model on the free coordinates, in the eigenbasis of its Hessian."""
+class _Model(active_set.Rows):
+    """The scaled quadratic model on the free coordinates, in the eigenbasis of its Hessian, and what it promises."""
 
     scale: Array
     values: Array
     vectors: Array
     gradient: Array
     projected: Array
+    decrement: Array
+
+
+@dataclass(frozen=True)
+class _Certified(active_set.Rows):
+    batch: _Batch
+    model: _Model
+    status: Array
 
 
 def trust_region(
@@ -138,54 +143,47 @@ def trust_region(
         raise ValueError("the box is empty: a lower bound exceeds its upper bound")
     theta = xp.minimum(xp.maximum(start, low), high)
     at = problem(theta, members)
-    first = xp.full_like(at.loss, radius)
-    batch = _Batch(members, theta, low, high, *at, first, xp.zeros_like(members))
-    finished: list[tuple[Array, TrustRegionResult]] = []
-    while True:
-        model, decrement = _model(batch)
-        status = _status(batch, model, decrement, tolerance, max_iterations)
-        done = status != _RUNNING
-        if bool(xp.any(done)) or start.shape[0] == 0:
-            rows, rest = xp.nonzero(done)[0], xp.nonzero(~done)[0]
-            finished.append((xp.take(batch.members, rows), _result(batch, model, decrement, status, rows)))
-            batch = batch.take(rest)
-            model = _Model(*(xp.take(getattr(model, f.name), rest, axis=0) for f in fields(model)))
-        if batch.members.shape[0] == 0:
-            break
-        batch = _step(problem, batch, model, rounding)
-    order = xp.argsort(xp.concat([part[0] for part in finished]))
-    return TrustRegionResult(
-        *(
-            xp.take(xp.concat([getattr(part, f.name) for _, part in finished]), order, axis=0)
-            for f in fields(TrustRegionResult)
-        )
+    batch = _Batch(members, theta, low, high, at, xp.full_like(at.loss, radius), xp.zeros_like(members))
+    return active_set.run(
+        batch,
+        lambda batch: _certify(batch, tolerance, max_iterations),
+        _result,
+        lambda certified: _step(problem, certified.batch, certified.model, rounding),
     )
 
 
-def _model(batch: _Batch) -> tuple[_Model, Array]:
+def _certify(batch: _Batch, tolerance: float, max_iterations: int) -> tuple[_Certified, Array]:
+    """Return the members with their models, and which of them have finished."""
+    model = _model(batch)
+    status = _status(batch, model, tolerance, max_iterations)
+    return _Certified(batch, model, status), status != _RUNNING
+
+
+def _model(batch: _Batch) -> _Model:
     """Scale the model, take out the coordinates that the box holds, and diagonalise."""
     xp = namespace(batch.theta)
-    held = ((batch.theta <= batch.lower) & (batch.gradient > 0)) | ((batch.theta >= batch.upper) & (batch.gradient < 0))
-    diagonal = xp.abs(xp.linalg.diagonal(batch.gram))
+    at = batch.at
+    held = ~box.free_coordinates(batch.theta, at.gradient, batch.lower, batch.upper)
+    diagonal = xp.abs(xp.linalg.diagonal(at.gram))
     usable = diagonal > 0
     scale = xp.where(usable, 1.0 / xp.sqrt(xp.where(usable, diagonal, xp.ones_like(diagonal))), xp.ones_like(diagonal))
     free = xp.where(held, xp.zeros_like(scale), scale)
     eye = xp.eye(batch.theta.shape[-1], dtype=batch.theta.dtype)
-    hessian = batch.gram * free[:, :, None] * free[:, None, :] + eye * xp.astype(held, scale.dtype)[:, None, :]
+    hessian = at.gram * free[:, :, None] * free[:, None, :] + eye * xp.astype(held, scale.dtype)[:, None, :]
     values, vectors = symmetric_eigen(hessian)
-    projected = xp.where(held, xp.zeros_like(batch.gradient), batch.gradient)
-    gradient = xp.matmul(xp.matrix_transpose(vectors), (free * batch.gradient)[..., None])[..., 0]
+    projected = xp.where(held, xp.zeros_like(at.gradient), at.gradient)
+    gradient = xp.matmul(xp.matrix_transpose(vectors), (free * at.gradient)[..., None])[..., 0]
     # an eigenvalue below this is a zero that rounding has moved
     tiny = 1e-12 * xp.max(xp.abs(values), axis=-1)[:, None]
     definite = xp.all(values >= -tiny, axis=-1)
     decrement = 0.5 * xp.sum(gradient * gradient / xp.maximum(values, tiny + 1e-300), axis=-1)
     decrement = xp.where(definite, decrement, xp.full_like(decrement, xp.inf))
-    return _Model(free, values, vectors, gradient, projected), decrement
+    return _Model(free, values, vectors, gradient, projected, decrement)
 
 
-def _status(batch: _Batch, model: _Model, decrement: Array, tolerance: float, max_iterations: int) -> Array:
-    xp = namespace(decrement)
-    code = xp.full(decrement.shape, _RUNNING, dtype=xp.int64)
+def _status(batch: _Batch, model: _Model, tolerance: float, max_iterations: int) -> Array:
+    xp = namespace(model.decrement)
+    code = xp.full(model.decrement.shape, _RUNNING, dtype=xp.int64)
 
     def mark(code: Array, where: Array, status: Status) -> Array:
         return xp.where(where, xp.full_like(code, int(status)), code)
@@ -196,14 +194,8 @@ def _status(batch: _Batch, model: _Model, decrement: Array, tolerance: float, ma
     flat = 0.5 * xp.sum(model.gradient**2, axis=-1) <= 1e-2 * tolerance
     curved = xp.min(model.values, axis=-1) < -1e-6
     code = mark(code, (batch.radius < _SMALLEST_RADIUS) & flat & ~curved, Status.CONVERGED)
-    code = mark(code, decrement <= tolerance, Status.CONVERGED)
-    return mark(code, ~_finite(Gram(batch.loss, batch.gradient, batch.gram)), Status.NOT_FINITE)
-
-
-def _finite(at: Gram) -> Array:
-    xp = namespace(at.loss)
-    gradient = xp.all(xp.isfinite(at.gradient), axis=-1)
-    return xp.isfinite(at.loss) & gradient & xp.all(xp.isfinite(at.gram), axis=(-2, -1))
+    code = mark(code, model.decrement <= tolerance, Status.CONVERGED)
+    return mark(code, ~batch.at.finite(), Status.NOT_FINITE)
 
 
 def _shift(model: _Model, radius: Array) -> Array:
@@ -239,17 +231,18 @@ def _shift(model: _Model, radius: Array) -> Array:
 def _step(problem: Problem, batch: _Batch, model: _Model, rounding: float) -> _Batch:
     """Try one step of every member, keep it where it lowers the loss, and update the region."""
     xp = namespace(batch.theta)
+    at = batch.at
     mu = _shift(model, batch.radius)
     scaled = -xp.matmul(model.vectors, (model.gradient / (model.values + mu[:, None]))[..., None])[..., 0]
     theta = xp.minimum(xp.maximum(batch.theta + model.scale * scaled, batch.lower), batch.upper)
     moved = theta - batch.theta
-    curved = xp.matmul(batch.gram, moved[..., None])[..., 0]
-    predicted = -xp.sum(moved * (batch.gradient + 0.5 * curved), axis=-1)
+    curved = xp.matmul(at.gram, moved[..., None])[..., 0]
+    predicted = -xp.sum(moved * (at.gradient + 0.5 * curved), axis=-1)
     trial = problem(theta, batch.members)
-    usable = _finite(trial) & (predicted > 0)
+    usable = trial.finite() & (predicted > 0)
     zero, one = xp.zeros_like(predicted), xp.ones_like(predicted)
-    noise = rounding * xp.abs(batch.loss)
-    gain = xp.where(usable, batch.loss - trial.loss + noise, zero) / xp.where(usable, predicted + noise, one)
+    noise = rounding * xp.abs(at.loss)
+    gain = xp.where(usable, at.loss - trial.loss + noise, zero) / xp.where(usable, predicted + noise, one)
     accept = usable & (gain > 1e-4)
     length = xp.sqrt(xp.sum(scaled * scaled, axis=-1))
     # a step too small for its effect to be seen is taken if it does no harm, but the region shrinks towards the end
@@ -259,24 +252,27 @@ def _step(problem: Problem, batch: _Batch, model: _Model, rounding: float) -> _B
     return replace(
         batch,
         theta=xp.where(accept[:, None], theta, batch.theta),
-        loss=xp.where(accept, trial.loss, batch.loss),
-        gradient=xp.where(accept[:, None], trial.gradient, batch.gradient),
-        gram=xp.where(accept[:, None, None], trial.gram, batch.gram),
+        at=Gram(
+            xp.where(accept, trial.loss, at.loss),
+            xp.where(accept[:, None], trial.gradient, at.gradient),
+            xp.where(accept[:, None, None], trial.gram, at.gram),
+        ),
         radius=radius,
         iterations=batch.iterations + 1,
     )
 
 
-def _result(batch: _Batch, model: _Model, decrement: Array, status: Array, rows: Array) -> TrustRegionResult:
+def _result(certified: _Certified, rows: Array) -> TrustRegionResult:
+    """Return the results of the members in the given rows."""
     xp = namespace(rows)
-    on_box = (batch.theta <= batch.lower) | (batch.theta >= batch.upper)
-    kept = batch.take(rows)
+    batch, model = certified.batch, certified.model
+    theta, lower, upper = (xp.take(part, rows, axis=0) for part in (batch.theta, batch.lower, batch.upper))
     return TrustRegionResult(
-        theta=kept.theta,
-        loss=kept.loss,
+        theta=theta,
+        loss=xp.take(batch.at.loss, rows),
         gradient=xp.max(xp.abs(xp.take(model.projected, rows, axis=0)), axis=-1),
-        decrement=xp.take(decrement, rows),
-        iterations=kept.iterations,
-        box_hits=xp.take(xp.sum(xp.astype(on_box, xp.int64), axis=-1), rows),
-        status=xp.take(status, rows),
+        decrement=xp.take(model.decrement, rows),
+        iterations=xp.take(batch.iterations, rows),
+        box_hits=box.hits(theta, lower, upper),
+        status=xp.take(certified.status, rows),
     )

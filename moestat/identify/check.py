@@ -102,10 +102,10 @@ def identify(
 
     Examples
     --------
-    >>> found = identify("linear", d=1, atoms=1)
-    >>> found.verdict
+    >>> linear = identify("linear", d=1, atoms=1)
+    >>> linear.verdict
     'weak'
-    >>> for equation in found.equations:
+    >>> for equation in linear.equations:
     ...     if equation.holds_for != "this expert":
     ...         print(equation)
     F_{A c} = F_{b b}
@@ -123,8 +123,8 @@ def identify(
     second = check.family("second", _GENERIC[:1])
     if first is None or strong is None or second is None:
         raise ValueError(f"{name} has no second derivatives in its parameters at most points of the cube")
-    tried = {label: check.family("first", specs) for label, specs in _SPECIAL.items()}
-    special = {label: found for label, found in tried.items() if found is not None}
+    families = {label: check.family("first", specs) for label, specs in _SPECIAL.items()}
+    special = {label: family for label, family in families.items() if family is not None}
     if not (first.clear and strong.clear):
         verdict = "undecided"
     elif not first.independent:

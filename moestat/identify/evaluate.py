@@ -47,8 +47,8 @@ class Evaluator:
 
     def family(self, kind: str, specs: tuple[Placement, ...]) -> Family | None:
         """Return the best conditioned family over the draws; None where the expert has no derivatives."""
-        found = [f for f in (self._once(kind, specs, k) for k in range(DRAWS)) if f is not None]
-        return max(found, key=lambda f: (f.structure.rank, f.structure.distinct, f.structure.gap), default=None)
+        families = [f for f in (self._once(kind, specs, k) for k in range(DRAWS)) if f is not None]
+        return max(families, key=lambda f: (f.structure.rank, f.structure.distinct, f.structure.gap), default=None)
 
     def _once(self, kind: str, specs: tuple[Placement, ...], number: int) -> Family | None:
         rng = streams.generator(self.seed, streams.key(use="identify"), number, "parameters")
@@ -68,11 +68,11 @@ class Evaluator:
         order = np.array([len(label.derivative) for label in labels])
         structure = decompose(columns, order, max(ROUNDING, 100.0 * error))
         null = _null_vectors(structure, labels)
-        known = dict(zip(self.model.names, atoms[0].eta, strict=True))
+        quantities = dict(zip(self.model.names, atoms[0].eta, strict=True))
         others = {"every expert": self._substitute(kind, atoms, x, rng, False)}
         if self.model.two_layer:
             others["every phi(a'x + beta)"] = self._substitute(kind, atoms, x, rng, True)
-        relations = tuple(_relation(v, columns, labels, known, others) for v in null)
+        relations = tuple(_relation(v, columns, labels, quantities, others) for v in null)
         if kind != "strong":
             return Family(structure, relations, np.nan, np.nan)
         parameters = (*gate_names(self.d, self.score), *self.model.names)
@@ -142,7 +142,7 @@ def _relation(
     vector: np.ndarray,
     columns: np.ndarray,
     labels: list[Label],
-    known: dict[str, float],
+    quantities: dict[str, float],
     others: dict[str, np.ndarray],
 ) -> Relation:
     """Write a dependency as a relation, and find out how much of the expert it needs."""
@@ -151,7 +151,7 @@ def _relation(
     terms = [(float(vector[i]), str(labels[i])) for i in used]
     holds = [name for name, other in others.items() if _residual(other, vector) < 1e-6]
     residual = _residual(columns, vector) if len(used) > 1 else 0.0
-    return Relation(tuple(terms), holds[0] if holds else "this expert", residual, write(terms, known))
+    return Relation(tuple(terms), holds[0] if holds else "this expert", residual, write(terms, quantities))
 
 
 def _residual(columns: np.ndarray, vector: np.ndarray) -> float:

@@ -62,8 +62,8 @@ def distance_to_harm(null: np.ndarray, labels: list[Label], parameters: tuple[st
     if not len(free):
         return float(np.sqrt(negative(np.zeros(0))[0]))
     options = {"maxiter": 5000, "maxfun": 20000, "ftol": 1e-18, "gtol": 1e-12}
-    found = minimize(negative, np.zeros(len(free)), jac=True, method="L-BFGS-B", options=options)
-    return float(np.sqrt(found.fun))
+    minimum = minimize(negative, np.zeros(len(free)), jac=True, method="L-BFGS-B", options=options)
+    return float(np.sqrt(minimum.fun))
 
 
 def _second_order_parts(

@@ -125,24 +125,24 @@ def _sparse(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
     return min(forms, key=np.count_nonzero)
 
 
-def coefficient_name(value: float, known: dict[str, float]) -> str:
+def coefficient_name(value: float, quantities: dict[str, float]) -> str:
     """Name a coefficient: a small fraction, a known quantity, or the number."""
     fraction = Fraction(value).limit_denominator(6)
     if fraction != 0 and abs(fraction) <= 12 and abs(float(fraction) - value) < 1e-7 * abs(value):
         return str(fraction)
-    for name, other in known.items():
+    for name, other in quantities.items():
         for factor, mark in ((1, ""), (-1, "-"), (2, "2 "), (-2, "-2 ")):
             if abs(factor * other - value) < 1e-7 * abs(value):
                 return mark + name
     return f"{value:.6g}"
 
 
-def write(terms: list[tuple[float, str]], known: dict[str, float]) -> str:
+def write(terms: list[tuple[float, str]], quantities: dict[str, float]) -> str:
     """Write a relation as "leading = sum of the others"."""
     (_, lead), *others = terms
     right = ""
     for value, label in others:
-        name = coefficient_name(-value, known)
+        name = coefficient_name(-value, quantities)
         minus, name = name.startswith("-"), name.removeprefix("-")
         sign = ("-" if minus else "") if not right else (" - " if minus else " + ")
         right += f"{sign}{'' if name == '1' else name + ' '}{label}"

@@ -80,7 +80,7 @@ class Identification:
     @property
     def fails_at(self) -> tuple[str, ...]:
         """The special configurations at which the first derivatives are dependent."""
-        return tuple(name for name, found in self.configurations.items() if not found.independent)
+        return tuple(name for name, family in self.configurations.items() if not family.independent)
 
     def __str__(self) -> str:
         prefix = "partial-" if self.score == "partial" else ""
@@ -89,8 +89,8 @@ class Identification:
         lines = [
             f"{self.expert}, {self.score} score, d = {self.d}, {self.atoms} atom(s): {verdict} at generic parameters"
         ]
-        for name, found in (("first derivatives", self.first), ("strong family", self.strong)):
-            s = found.structure
+        for name, family in (("first derivatives", self.first), ("strong family", self.strong)):
+            s = family.structure
             lines.append(f"  {name}: {s.functions} functions, {s.distinct} distinct, rank {s.rank}, gap {s.gap:.1e}")
         if self.verdict == "weak":
             own = (

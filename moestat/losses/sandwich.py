@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from moestat.fit.certificate import free_coordinates
+from moestat.fit.box import free_coordinates
 from moestat.fit.moments import Problem
 from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, expected_blocks
 from moestat.models import gates
@@ -71,7 +71,7 @@ def sandwich_line(
         jacobian, residual = _jacobian(model, theta, x, y, smooth)
         tangents += jacobian @ jacobian.T
         spread += (jacobian * (noise_variance + residual**2)) @ jacobian.T
-    free = free_coordinates(theta.reshape(1, -1), gradient[None] / m, box)[0]
+    free = free_coordinates(theta.reshape(1, -1), gradient[None] / m, -box, box)[0]
     free &= np.abs(theta.ravel()) < box * (1 - 1e-12)
     h, s, j = (a[np.ix_(free, free)] / m for a in (0.5 * (curvature + curvature.T), spread, tangents))
     values, vectors = np.linalg.eigh(h)

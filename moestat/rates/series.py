@@ -109,10 +109,10 @@ def _missing(values: np.ndarray, usable: np.ndarray, complete: np.ndarray, sizes
         "exactly 0, which has no logarithm": values == 0,
         "negative": np.isfinite(values) & (values < 0),
     }
-    found = [f"{int(mask.sum())} {name}" for name, mask in kinds.items() if mask.any()]
+    counts = [f"{int(mask.sum())} {name}" for name, mask in kinds.items() if mask.any()]
     where = ", ".join(f"{size:g}" for size, ok in zip(sizes, usable, strict=True) if not ok.all())
     return [
-        f"{count} of {values.shape[1]} replicates are incomplete at sizes {where} (values: {'; '.join(found)}); "
+        f"{count} of {values.shape[1]} replicates are incomplete at sizes {where} (values: {'; '.join(counts)}); "
         "the numbers use the complete ones only."
     ]
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from moestat.fit.certificate import certify, free_coordinates
+from moestat.fit.box import free_coordinates
+from moestat.fit.certificate import certify
 from moestat.fit.moments import Problem
 from moestat.models.gates import GATES
 from moestat.models.regression import Model
@@ -18,7 +19,7 @@ def _setup(gate, n_true=2, noise=1e-10, seed=0):
 def test_held_coordinates_are_those_on_the_box_that_the_gradient_pushes_outwards():
     theta = np.array([[1.0, 1.0, -1.0, -1.0, 0.0]])
     gradient = np.array([[-1.0, 1.0, 1.0, -1.0, 1.0]])
-    np.testing.assert_array_equal(free_coordinates(theta, gradient, 1.0), [[False, True, False, True, True]])
+    np.testing.assert_array_equal(free_coordinates(theta, gradient, -1.0, 1.0), [[False, True, False, True, True]])
 
 
 @pytest.mark.parametrize("gate", GATES)
@@ -44,7 +45,7 @@ def test_coordinates_on_the_box_are_left_out(gate):
     box = 0.5
     theta = np.clip(theta, -box, box)
     _, g, h = problem.in_double().hessian(theta, 0.0)
-    free = free_coordinates(theta.reshape(1, -1), g, box)[0]
+    free = free_coordinates(theta.reshape(1, -1), g, -box, box)[0]
     assert 0 < free.sum() < free.size
     seal = certify(problem, theta, 0.0, box, np.zeros(1))
     inner = h[0][np.ix_(free, free)]

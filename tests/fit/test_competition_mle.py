@@ -123,7 +123,7 @@ def test_no_worse_than_a_brute_force_of_scipy_runs(seed):
 @pytest.mark.parametrize("design", DESIGNS)
 def test_beats_the_truth_in_every_design_and_says_by_how_much(design):
     model, truth, x, y, starts = problem(design, 700, replicates=4, seed=7)
-    fit = maximum_likelihood(model, x, y, starts, truth=truth, **BOX)
+    fit = maximum_likelihood(model, x, y, starts, truth=truth, adam_steps=100, **BOX)
     own = gaussian.log_likelihood(model, fit.theta, x, y)
     np.testing.assert_allclose(fit.log_likelihood, own, rtol=1e-12)
     np.testing.assert_allclose(fit.gain, own - gaussian.log_likelihood(model, np.stack([truth] * 4), x, y), atol=1e-9)
@@ -145,9 +145,10 @@ def test_a_start_that_joined_another_one_has_reached_what_that_one_reached():
 
 
 def test_local_search_gains_where_derivatives_end():
-    model, truth, x, y, starts = problem("mean", 1500, replicates=4, starts=3, seed=5)
-    without = maximum_likelihood(model, x, y, starts, truth=truth, search_rounds=0, **BOX)
-    fit = maximum_likelihood(model, x, y, starts, truth=truth, **BOX)
+    model, truth, x, y, starts = problem("mean", 800, replicates=3, starts=2, seed=5)
+    options = {"truth": truth, "adam_steps": 100, **BOX}
+    without = maximum_likelihood(model, x, y, starts, search_rounds=0, **options)
+    fit = maximum_likelihood(model, x, y, starts, **options)
     assert np.all(fit.log_likelihood >= without.log_likelihood)
     assert np.mean(fit.gain - without.gain) > 1 and np.all(fit.gain > 0)
     assert np.all(without.status != Status.CONVERGED)  # no search, no certificate
@@ -159,29 +160,28 @@ def test_local_search_finds_a_jump_that_a_grid_finds():
     data, free = Data(model.features(x), y), pack(truth[None])
     lower, upper = free[0] - 1e-9, free[0] + 1e-9
     lower[0], upper[0] = -2.0, 2.0
-    found = local_search(
-        model, data, np.array([0]), free, lower=lower, upper=upper, least_variance=0.05, max_rounds=200
-    )
-    grid = np.repeat(free, 4001, axis=0)
-    grid[:, 0] += np.linspace(-0.25, 0.25, 4001)
-    best = gaussian.log_likelihood(model, unpack(grid, 4), np.repeat(x, 4001, 0), np.repeat(y, 4001, 0)).max()
-    ours = gaussian.log_likelihood(model, unpack(found.free, 4), x, y)[0]
+    end = local_search(model, data, np.array([0]), free, lower=lower, upper=upper, least_variance=0.05, max_rounds=200)
+    grid = np.repeat(free, 2001, axis=0)
+    grid[:, 0] += np.linspace(-0.25, 0.25, 2001)
+    best = gaussian.log_likelihood(model, unpack(grid, 4), np.repeat(x, 2001, 0), np.repeat(y, 2001, 0)).max()
+    ours = gaussian.log_likelihood(model, unpack(end.free, 4), x, y)[0]
     assert ours > best - 0.05
 
 
 def test_replicates_do_not_know_of_each_other():
-    model, truth, x, y, starts = problem("mean", 2600, replicates=2)
-    together = maximum_likelihood(model, x, y, starts, truth=truth, coarsest=800, **BOX)
+    model, truth, x, y, starts = problem("mean", 900, replicates=2)
+    options = {"truth": truth, "coarsest": 300, "adam_steps": 100, "search_rounds": 30, **BOX}
+    together = maximum_likelihood(model, x, y, starts, **options)
     for b in range(2):
         one = slice(b, b + 1)
-        alone = maximum_likelihood(model, x[one], y[one], starts[one], truth=truth, coarsest=800, **BOX)
+        alone = maximum_likelihood(model, x[one], y[one], starts[one], **options)
         for name in ("theta", "log_likelihood", "gain", "gradient", "iterations", "start", "start_log_likelihood"):
             np.testing.assert_array_equal(getattr(alone, name)[0], getattr(together, name)[b])
 
 
 def test_strict_arrays_give_the_same_fit():
     model, truth, x, y, starts = problem("sign", 250, 2)
-    options = {"truth": truth, "adam_steps": 40, "search_rounds": 12, "coarsest": 200, **BOX}
+    options = {"truth": truth, "adam_steps": 20, "search_rounds": 5, "coarsest": 200, **BOX}
     fit = maximum_likelihood(model, x, y, starts, **options)
     options["truth"] = strict.asarray(truth)
     same = maximum_likelihood(model, *map(strict.asarray, (x, y, starts)), **options)
@@ -194,7 +194,7 @@ def test_an_expert_too_many_is_fitted_too():
     rng = np.random.default_rng(0)
     starts = np.stack([near_starts(truth, 5, 3, 0.1, rng) for _ in range(2)])
     assert starts.shape == (2, 3, 5, 4)
-    fit = maximum_likelihood(model, x, y, starts, truth=truth, **BOX)
+    fit = maximum_likelihood(model, x, y, starts, truth=truth, adam_steps=100, **BOX)
     assert fit.theta.shape == (2, 5, 4) and np.all(fit.gain > 0) and np.all(np.isfinite(fit.decrement))
 
 
@@ -267,9 +267,10 @@ def test_a_point_far_outside_of_the_box_loses_without_an_overflow():
 
 def test_more_kept_points_and_hops_never_lose():
     """All samples are used from the beginning (n < coarsest), so that more kept points are a superset."""
-    model, truth, x, y, near = problem("mean", n=250, replicates=2, starts=4)
+    model, truth, x, y, near = problem("mean", n=200, replicates=2, starts=3)
+    options = {"truth": truth, "adam_steps": 60, "search_rounds": 25, **BOX}
     ends = [
-        maximum_likelihood(model, x, y, near, truth=truth, kept=kept, hops=hops, **BOX)
+        maximum_likelihood(model, x, y, near, kept=kept, hops=hops, **options)
         for kept, hops in ((1, 0), (3, 0), (3, 1))
     ]
     for less, more in zip(ends, ends[1:], strict=False):
@@ -278,7 +279,7 @@ def test_more_kept_points_and_hops_never_lose():
     np.testing.assert_allclose(
         ends[2].log_likelihood, gaussian.log_likelihood(model, ends[2].theta, x, y), rtol=1e-12, atol=1e-9
     )
-    alone = maximum_likelihood(model, x[1:], y[1:], near[1:], truth=truth, kept=3, hops=1, **BOX)
+    alone = maximum_likelihood(model, x[1:], y[1:], near[1:], kept=3, hops=1, **options)
     np.testing.assert_array_equal(alone.theta[0], ends[2].theta[1])
     for bad, words in (({"kept": 0}, "kept is 0"), ({"hops": -1}, "hops is -1")):
         with pytest.raises(ValueError, match=words):

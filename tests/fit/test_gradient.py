@@ -69,12 +69,12 @@ def test_pytorch_on_full_matrices_takes_the_same_steps(model, batch_size):
     x, y, start, order = _case(model)
     if batch_size == 41:
         order = np.broadcast_to(np.arange(41), order.shape)
-    got = sgd(model, x, y, start, batch_size=batch_size, order=list(order), epochs=2, step=0.1)
-    assert not np.allclose(got, start, atol=1e-3)
+    ended = sgd(model, x, y, start, batch_size=batch_size, order=list(order), epochs=2, step=0.1)
+    assert not np.allclose(ended, start, atol=1e-3)
     for r in range(3):
         for k in range(2):
             expected, matrices = _torch_sgd(model, x[r], y[r], start[r, k], order[r], batch_size, 0.1, 2)
-            np.testing.assert_allclose(got[r, k], expected, rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(ended[r, k], expected, rtol=1e-9, atol=1e-11)
             np.testing.assert_allclose(matrices, matrices.transpose(0, 2, 1), atol=1e-12)
 
 
@@ -166,11 +166,11 @@ def test_divergence_is_left_in_the_result_and_spares_the_others():
     x, y, start, order = _case(model)
     wild = start.copy()
     wild[1, 0] *= 100.0
-    got = sgd(model, x, y, wild, batch_size=8, order=list(order), epochs=2)
+    ended = sgd(model, x, y, wild, batch_size=8, order=list(order), epochs=2)
     clean = sgd(model, x, y, start, batch_size=8, order=list(order), epochs=2)
-    assert not np.isfinite(got[1, 0]).all()
+    assert not np.isfinite(ended[1, 0]).all()
     for r, k in ((0, 0), (0, 1), (1, 1), (2, 0), (2, 1)):
-        assert _bits(got[r, k]) == _bits(clean[r, k])
+        assert _bits(ended[r, k]) == _bits(clean[r, k])
 
 
 def test_no_epochs_is_the_start():

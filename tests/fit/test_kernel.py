@@ -209,7 +209,11 @@ print(compiled.WIDTH)
 
 @compiled
 @pytest.mark.parametrize("bits", [b for b in kernel.WIDTHS if b <= kernel.vector_bits()])
-def test_products_are_right_for_vectors_of_every_width(bits):
+def test_products_are_right_for_vectors_of_every_width(bits, capsys):
+    if bits == kernel.vector_bits():  # what this process has compiled anyway
+        exec(PRODUCTS, {})
+        assert capsys.readouterr().out.strip() == str(bits // 8)
+        return
     result = subprocess.run(
         [sys.executable, "-c", PRODUCTS],
         env=os.environ | {"MOESTAT_KERNEL": str(bits)},

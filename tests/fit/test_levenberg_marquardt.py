@@ -188,9 +188,9 @@ def test_certified_parameters_of_misra1a(solved):
 
 
 def test_identity_scaling_reaches_the_same_minima(solved):
-    got = levenberg_marquardt(from_residuals(_classical), STARTS, tolerance=1e-13, max_iterations=1000)
-    assert np.all(got.success)
-    np.testing.assert_allclose(got.loss, solved.loss, rtol=1e-8, atol=1e-12)
+    result = levenberg_marquardt(from_residuals(_classical), STARTS, tolerance=1e-13, max_iterations=1000)
+    assert np.all(result.status == Status.CONVERGED)
+    np.testing.assert_allclose(result.loss, solved.loss, rtol=1e-8, atol=1e-12)
 
 
 def test_coordinates_that_a_problem_lacks_do_not_move(solved):
@@ -247,8 +247,8 @@ def test_no_bit_depends_on_the_memory_layout_of_the_start():
         assert theta.flags.c_contiguous
         return function(theta, members)
 
-    got = levenberg_marquardt(problem, strided, **BOX)
-    assert _bits(got, slice(None)) == _bits(TOGETHER, slice(None))
+    result = levenberg_marquardt(problem, strided, **BOX)
+    assert _bits(result, slice(None)) == _bits(TOGETHER, slice(None))
 
 
 def test_a_member_that_fails_leaves_the_others_alone():
@@ -257,18 +257,17 @@ def test_a_member_that_fails_leaves_the_others_alone():
     start = START.copy()
     start[7] = np.inf
     with np.errstate(invalid="ignore", over="ignore"):
-        got = levenberg_marquardt(from_residuals(_exponential(spoiled, namespace(Y))), start)
+        result = levenberg_marquardt(from_residuals(_exponential(spoiled, namespace(Y))), start)
     clean = levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), START)
     rest = [k for k in range(24) if k not in (5, 7)]
-    assert got.status[5] == got.status[7] == Status.NOT_FINITE
-    assert got.message()[5] == Status.NOT_FINITE.sentence
-    assert not got.success[5]
-    assert _bits(got, rest) == _bits(clean, rest)
+    assert result.status[5] == result.status[7] == Status.NOT_FINITE
+    assert result.message()[5] == Status.NOT_FINITE.sentence
+    assert _bits(result, rest) == _bits(clean, rest)
 
 
 def test_the_box_against_scipy():
     function = _exponential(Y, namespace(Y))
-    assert np.all(TOGETHER.success) and np.any(TOGETHER.box_hits > 0)
+    assert np.all(TOGETHER.status == Status.CONVERGED) and np.any(TOGETHER.box_hits > 0)
     assert np.all(TOGETHER.theta >= BOX["lower"]) and np.all(TOGETHER.theta <= BOX["upper"])
     for k in range(24):
         member = np.array([k])
@@ -317,8 +316,8 @@ def test_array_api_strict_agrees(scaling):
 def test_inputs_that_may_not_be_written_are_fine():
     start, y = START.copy(), Y.copy()
     start.flags.writeable = y.flags.writeable = False
-    got = levenberg_marquardt(from_residuals(_exponential(y, namespace(y))), start, **BOX)
-    assert _bits(got, slice(None)) == _bits(TOGETHER, slice(None))
+    result = levenberg_marquardt(from_residuals(_exponential(y, namespace(y))), start, **BOX)
+    assert _bits(result, slice(None)) == _bits(TOGETHER, slice(None))
 
 
 def test_chunks_of_samples_add_up():
@@ -330,10 +329,12 @@ def test_chunks_of_samples_add_up():
         return r[:, rows], jacobian[:, rows]
 
     members = np.arange(24)
-    for got, expected in zip(from_chunks(chunk, 3)(START, members), from_residuals(whole)(START, members), strict=True):
-        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
-    got = levenberg_marquardt(from_chunks(chunk, 3), START, **BOX)
-    np.testing.assert_allclose(got.loss, TOGETHER.loss, rtol=1e-9)
+    for result, expected in zip(
+        from_chunks(chunk, 3)(START, members), from_residuals(whole)(START, members), strict=True
+    ):
+        np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
+    result = levenberg_marquardt(from_chunks(chunk, 3), START, **BOX)
+    np.testing.assert_allclose(result.loss, TOGETHER.loss, rtol=1e-9)
 
 
 def test_gram_products_of_a_mixture_of_experts_without_any_jacobian():
@@ -349,8 +350,8 @@ def test_gram_products_of_a_mixture_of_experts_without_any_jacobian():
         return Gram(*moments.take(members).hessian(shaped, 0.0, 0.0))
 
     start = np.tile(truth.reshape(1, -1), (3, 1)) + 0.05 * rng.standard_normal((3, truth.size))
-    got = levenberg_marquardt(problem, start, lower=-2.0, upper=2.0, tolerance=1e-9, max_iterations=3000)
-    assert np.all(got.success), got.message()
+    result = levenberg_marquardt(problem, start, lower=-2.0, upper=2.0, tolerance=1e-9, max_iterations=3000)
+    assert np.all(result.status == Status.CONVERGED), result.message()
     for k in range(3):
         other = least_squares(
             lambda v, k=k: (model.predict(v.reshape(truth.shape), x[k]) - y[k]) / 20.0,
@@ -359,8 +360,8 @@ def test_gram_products_of_a_mixture_of_experts_without_any_jacobian():
             max_nfev=3000,
             **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-14),
         )
-        assert got.loss[k] <= other.cost + 1e-8
-        assert got.loss[k] < model.gradient(truth, x[k], y[k])[0]
+        assert result.loss[k] <= other.cost + 1e-8
+        assert result.loss[k] < model.gradient(truth, x[k], y[k])[0]
 
 
 def test_an_indefinite_curvature_is_damped_until_it_can_be_used():
@@ -376,9 +377,9 @@ def test_an_indefinite_curvature_is_damped_until_it_can_be_used():
     start = np.array([[-0.27, -0.92], [0.0, 0.0], [1.0, 1.0]])
     assert np.all(np.linalg.eigvalsh(problem(start[:1], None).gram) < 0)
     for scaling in ("identity", "diagonal"):
-        got = levenberg_marquardt(problem, start, scaling=scaling)
-        assert np.all(got.success)
-        np.testing.assert_allclose(got.loss, 0.0, atol=1e-12)
+        result = levenberg_marquardt(problem, start, scaling=scaling)
+        assert np.all(result.status == Status.CONVERGED)
+        np.testing.assert_allclose(result.loss, 0.0, atol=1e-12)
 
 
 def test_a_wall_of_nan_is_not_entered():
@@ -387,9 +388,9 @@ def test_a_wall_of_nan_is_not_entered():
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.log(theta), (1.0 / theta)[..., None]
 
-    got = levenberg_marquardt(from_residuals(function), np.array([[10.0], [0.01], [50.0]]))
-    assert np.all(got.success)
-    np.testing.assert_allclose(got.theta, 1.0, atol=1e-9)
+    result = levenberg_marquardt(from_residuals(function), np.array([[10.0], [0.01], [50.0]]))
+    assert np.all(result.status == Status.CONVERGED)
+    np.testing.assert_allclose(result.theta, 1.0, atol=1e-9)
 
 
 def test_a_point_with_a_loss_but_no_derivative_is_not_entered():
@@ -399,8 +400,8 @@ def test_a_point_with_a_loss_but_no_derivative_is_not_entered():
             return np.sqrt(theta), (0.5 / np.sqrt(theta))[..., None]
 
     with np.errstate(invalid="ignore"):  # 0 * inf in the user's J'r
-        got = levenberg_marquardt(from_residuals(function), np.array([[4.0]]), lower=0.0)
-    assert 0 < got.theta[0, 0] < 1e-6 and np.isfinite(got.gradient[0])
+        result = levenberg_marquardt(from_residuals(function), np.array([[4.0]]), lower=0.0)
+    assert 0 < result.theta[0, 0] < 1e-6 and np.isfinite(result.gradient[0])
 
 
 def test_the_predicted_decrease_is_that_of_the_step_the_box_allows():
@@ -408,9 +409,9 @@ def test_the_predicted_decrease_is_that_of_the_step_the_box_allows():
     def function(theta, members):
         return theta - np.array([100.0, -100.0]), np.broadcast_to(np.eye(2), (theta.shape[0], 2, 2))
 
-    got = levenberg_marquardt(from_residuals(function), np.zeros((1, 2)), lower=-1e-3, upper=1e-3)
-    assert got.success[0] and got.iterations[0] == 1 and got.box_hits[0] == 2
-    np.testing.assert_array_equal(got.theta, [[1e-3, -1e-3]])
+    result = levenberg_marquardt(from_residuals(function), np.zeros((1, 2)), lower=-1e-3, upper=1e-3)
+    assert result.status[0] == Status.CONVERGED and result.iterations[0] == 1 and result.box_hits[0] == 2
+    np.testing.assert_array_equal(result.theta, [[1e-3, -1e-3]])
 
 
 def test_diagonal_scaling_does_not_see_the_units():
@@ -423,18 +424,18 @@ def test_diagonal_scaling_does_not_see_the_units():
         return r, jacobian * units
 
     ours = levenberg_marquardt(from_residuals(plain), START, scaling="diagonal")
-    got = levenberg_marquardt(from_residuals(rescaled), START / units, scaling="diagonal")
-    np.testing.assert_array_equal(got.theta * units, ours.theta)
-    np.testing.assert_array_equal(got.iterations, ours.iterations)
+    result = levenberg_marquardt(from_residuals(rescaled), START / units, scaling="diagonal")
+    np.testing.assert_array_equal(result.theta * units, ours.theta)
+    np.testing.assert_array_equal(result.iterations, ours.iterations)
 
 
 def test_a_wrong_derivative_stalls_and_says_so():
     def function(theta, members):
         return theta - 3.0, -np.ones((*theta.shape, 1))
 
-    got = levenberg_marquardt(from_residuals(function), np.zeros((2, 1)))
-    assert got.status.tolist() == [Status.STALLED] * 2
-    assert np.all(got.theta == 0.0) and np.all(got.gradient == 3.0)
+    result = levenberg_marquardt(from_residuals(function), np.zeros((2, 1)))
+    assert result.status.tolist() == [Status.STALLED] * 2
+    assert np.all(result.theta == 0.0) and np.all(result.gradient == 3.0)
 
 
 def test_a_singular_jacobian_leaves_the_null_direction_at_the_start():
@@ -442,17 +443,17 @@ def test_a_singular_jacobian_leaves_the_null_direction_at_the_start():
     def function(theta, members):
         return theta[:, :1] + theta[:, 1:] - 1.0, np.ones((theta.shape[0], 1, 2))
 
-    got = levenberg_marquardt(from_residuals(function), np.array([[3.0, 0.0], [0.0, -2.0]]))
-    assert np.all(got.success)
-    np.testing.assert_allclose(got.theta, [[2.0, -1.0], [1.5, -0.5]], atol=1e-8)
+    result = levenberg_marquardt(from_residuals(function), np.array([[3.0, 0.0], [0.0, -2.0]]))
+    assert np.all(result.status == Status.CONVERGED)
+    np.testing.assert_allclose(result.theta, [[2.0, -1.0], [1.5, -0.5]], atol=1e-8)
 
 
 def test_start_at_the_minimum_and_empty_batch():
     def function(theta, members):
         return theta - 3.0, np.broadcast_to(np.eye(2), (theta.shape[0], 2, 2))
 
-    got = levenberg_marquardt(from_residuals(function), np.full((1, 2), 3.0))
-    assert got.success[0] and got.iterations[0] == 0
+    result = levenberg_marquardt(from_residuals(function), np.full((1, 2), 3.0))
+    assert result.status[0] == Status.CONVERGED and result.iterations[0] == 0
     none = levenberg_marquardt(from_residuals(function), np.zeros((0, 2)))
     assert none.theta.shape == (0, 2) and none.message() == []
 

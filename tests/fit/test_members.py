@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moestat.fit.members import gather, merge, put, spread, take
+from moestat.fit.active_set import take
+from moestat.fit.members import merge, put, spread
 
 
 @pytest.mark.parametrize("xp", [np, strict])
@@ -24,10 +25,8 @@ def test_what_is_put_is_where_it_was_taken(xp, where):
     np.testing.assert_array_equal(np.asarray(spread(xp.asarray(flags), xp.asarray(where))), expected_flags)
 
 
-def test_merge_and_gather():
+def test_merge_replaces_the_members_in_place():
     state = {"a": np.arange(3), "b": np.arange(3.0)}
     where = np.array([True, False, True])
     merged = merge(state, {"a": np.array([7, 8]), "b": np.array([7.0, 8.0])}, where)
     np.testing.assert_array_equal(merged["a"], [7, 1, 8])
-    parts = [(np.array([2, 0]), {"a": np.array([20, 0])}), (np.array([1]), {"a": np.array([10])})]
-    np.testing.assert_array_equal(gather(parts, ("a",))["a"], [0, 10, 20])

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from moestat.fit import moments
-from moestat.fit.moments import Problem, monomials, rows_per_chunk
+from moestat.fit.moments import Problem, rows_per_chunk
+from moestat.fit.monomials import monomials
 from moestat.models.experts import EXPERTS
 from moestat.models.gates import GATES, SCORES, output_slopes, score_features
 from moestat.models.regression import Model

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from moestat.fit.population import describe, pseudo_truths, same_minimum, sobol
+from moestat.fit.lowest_minima import same_minimum
+from moestat.fit.population import describe, pseudo_truths, sobol
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 from moestat.status import Status
@@ -16,15 +17,15 @@ def _starts(model, centre, count, radius=0.1, seed=0):
 def test_a_model_that_contains_the_target_finds_it():
     model = Model("sigmoid", "full", "linear", 1)
     truth = 2 * ground_truth(model, 2, "dense", np.random.default_rng(1))
-    found = pseudo_truths(model, (model, truth), _starts(model, truth, 3), **SMALL)
-    assert found.theta.shape == (1, 2, model.atom_size)  # the starts agree up to a permutation: one minimum
-    assert found.rmse[0] < 1e-6 * found.scale
-    assert found.fresh_rmse[0] < 1e-6 * found.scale
-    assert found.status[0] == Status.CONVERGED
-    assert same_minimum(model, found.theta[0], truth, tolerance=1e-4)
-    assert len(found.dropped) == 2
-    assert all("same minimum" in reason for reason in found.dropped)
-    assert len(describe(found)) == 3
+    listed = pseudo_truths(model, (model, truth), _starts(model, truth, 3), **SMALL)
+    assert listed.theta.shape == (1, 2, model.atom_size)  # the starts agree up to a permutation: one minimum
+    assert listed.rmse[0] < 1e-6 * listed.scale
+    assert listed.fresh_rmse[0] < 1e-6 * listed.scale
+    assert listed.status[0] == Status.CONVERGED
+    assert same_minimum(model, listed.theta[0], truth, tolerance=1e-4)
+    assert len(listed.dropped) == 2
+    assert all("same minimum" in reason for reason in listed.dropped)
+    assert len(describe(listed)) == 3
 
 
 @pytest.mark.parametrize("expert", ["linear", "relu"])
@@ -32,20 +33,20 @@ def test_pseudo_truths_of_the_wrong_gate_are_stationary_and_best_first(expert):
     truth_model, model = Model("softmax", "full", expert, 1), Model("sigmoid", "full", expert, 1)
     truth = 2 * ground_truth(truth_model, 3, "dense", np.random.default_rng(2))
     starts = np.concatenate([_starts(model, truth[:2], 2), _starts(model, np.zeros((2, 5)), 3, 1.0)])
-    found = pseudo_truths(model, lambda x: truth_model.predict(truth, x), starts, keep=0.5, **SMALL)
+    listed = pseudo_truths(model, lambda x: truth_model.predict(truth, x), starts, keep=0.5, **SMALL)
     again = pseudo_truths(model, (truth_model, truth), starts, keep=0.5, **SMALL)
-    np.testing.assert_array_equal(found.theta, again.theta)
-    assert found.dropped == again.dropped
-    assert len(found.rmse) + len(found.dropped) == 5
-    assert np.all(np.diff(found.rmse) >= 0)
-    assert np.all(found.rmse <= 1.5 * found.rmse[0])
-    assert found.rmse[0] > 1e-4 * found.scale
-    np.testing.assert_array_equal(found.status, Status.CONVERGED)
+    np.testing.assert_array_equal(listed.theta, again.theta)
+    assert listed.dropped == again.dropped
+    assert len(listed.rmse) + len(listed.dropped) == 5
+    assert np.all(np.diff(listed.rmse) >= 0)
+    assert np.all(listed.rmse <= 1.5 * listed.rmse[0])
+    assert listed.rmse[0] > 1e-4 * listed.scale
+    np.testing.assert_array_equal(listed.status, Status.CONVERGED)
     # the distance on points that took no part in the fit, and at a much finer grid, is the same up to quadrature
-    np.testing.assert_allclose(found.fresh_rmse, found.rmse, rtol=0.05)
+    np.testing.assert_allclose(listed.fresh_rmse, listed.rmse, rtol=0.05)
     grid = np.linspace(-1, 1, 20_001)[:, None]
     values = truth_model.predict(truth, grid)
-    for theta, rmse in zip(found.theta, found.rmse, strict=True):
+    for theta, rmse in zip(listed.theta, listed.rmse, strict=True):
         assert np.sqrt(np.mean((model.predict(theta, grid) - values) ** 2)) == pytest.approx(rmse, rel=0.02)
         # no point nearby in the box is closer to the target
         rng = np.random.default_rng(3)

@@ -43,8 +43,8 @@ def test_gain_is_that_of_dense_least_squares(gate, expert):
     left = np.eye(len(x)) - t @ np.linalg.solve(t.T @ t + ridge, t.T)  # what the tangents leave over
     law = np.full(model.atom_size, 2**-0.5)
     drawn = candidates(model, x, theta, 12, law, np.random.default_rng(3), box=5.0)
-    seen = screen(model, x, y, theta, drawn, box=5.0)
-    for atom, gain in zip(drawn, seen.gain, strict=True):
+    screened = screen(model, x, y, theta, drawn, box=5.0)
+    for atom, gain in zip(drawn, screened.gain, strict=True):
         # C with the model's own derivatives in the measure that holds the new atom, too
         both = np.concatenate([theta, atom[None]])
         _, (g, *_), (phi, slope), _, e = model._forward(both, x, 0.0, 1)
@@ -67,13 +67,13 @@ def test_a_missing_atom_is_where_the_gain_is():
     x, y = truths.sample(model, truth, 2000, 1e-4, rng)
     fit = least_squares(model, x[None], y[None], truth[None, None, :2], box=5.0)
     others = candidates(model, x, fit.theta[0], 200, np.full(model.atom_size, 0.7), rng, box=5.0)
-    seen = screen(model, x, y, fit.theta[0], np.concatenate([truth[2:], others]), box=5.0)
-    assert seen.gain[0] > np.quantile(seen.gain[1:], 0.9)
+    screened = screen(model, x, y, fit.theta[0], np.concatenate([truth[2:], others]), box=5.0)
+    assert screened.gain[0] > np.quantile(screened.gain[1:], 0.9)
     # and a fit from the best candidate gains at least half of what was promised
-    best = int(np.argmax(seen.gain))
-    start = np.concatenate([fit.theta[0], seen.atom[best][None]])
+    best = int(np.argmax(screened.gain))
+    start = np.concatenate([fit.theta[0], screened.atom[best][None]])
     end = least_squares(model, x[None], y[None], start[None, None], box=5.0)
-    assert 2 * len(x) * (fit.loss[0] - end.loss[0]) > 0.5 * seen.gain[best]
+    assert 2 * len(x) * (fit.loss[0] - end.loss[0]) > 0.5 * screened.gain[best]
 
 
 def test_more_candidates_begin_with_the_same_ones():

@@ -49,15 +49,15 @@ def test_misrouted_inputs_are_all_found(design):
 def test_hellinger_means_are_those_over_the_whole_pool():
     model, truth, fitted = moved("mean", 0.02)
     pool = np.random.default_rng(1).uniform(-1, 1, (20000, 4))
-    found = Routing(model, truth, pool, 3000).hellinger(fitted)
+    errors = Routing(model, truth, pool, 3000).hellinger(fitted)
     for k, atoms in enumerate(fitted):
         h2 = squared_hellinger(model, atoms, truth, pool)
         wrong = np.any(model.winners(atoms, pool) != model.winners(truth, pool), axis=0)
         # inputs with the true winners are a subsample of 3000: their h^2 varies by less than its mean, 5 sigma
-        assert found.squared[k] == pytest.approx(h2.mean(), rel=0.1)
-        assert found.mean[k] == pytest.approx(np.sqrt(h2).mean(), rel=0.1)
-        assert found.misrouted[k] == wrong.mean()
-        assert found.squared_misrouted[k] == pytest.approx(np.mean(h2 * wrong), rel=1e-9)
+        assert errors.squared[k] == pytest.approx(h2.mean(), rel=0.1)
+        assert errors.mean[k] == pytest.approx(np.sqrt(h2).mean(), rel=0.1)
+        assert errors.misrouted[k] == wrong.mean()
+        assert errors.squared_misrouted[k] == pytest.approx(np.mean(h2 * wrong), rel=1e-9)
     same = Routing(model, strict.asarray(truth), strict.asarray(pool[:5000]), 300)
     other = Routing(model, truth, pool[:5000], 300)
     for name in ("misrouted", "mean", "squared", "squared_misrouted"):
@@ -72,11 +72,11 @@ def test_largest_density_change_is_near_what_a_fine_grid_finds():
     for design, size in (("continuous", 0.02), ("mean", 0.002)):
         model, truth, fitted = moved(design, size)
         pool = np.random.default_rng(2).uniform(-1, 1, (20000, model.d))
-        found = Routing(model, truth, pool, 300).largest_density_change(fitted)
+        errors = Routing(model, truth, pool, 300).largest_density_change(fitted)
         for k, atoms in enumerate(fitted):
             wrong = np.flatnonzero(np.any(model.winners(atoms, pool) != model.winners(truth, pool), axis=0))
             x = np.concatenate([pool[:300], pool[wrong[:300]]])
             grid = np.repeat(np.linspace(-8, 8, 801)[:, None], len(x), axis=1)
             change = np.exp(log_density(model, atoms, x, grid)) - np.exp(log_density(model, truth, x, grid))
             best = np.abs(change).max()
-            assert 0.6 * best < found[k] < 1.3 * best
+            assert 0.6 * best < errors[k] < 1.3 * best

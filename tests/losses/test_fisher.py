@@ -106,7 +106,7 @@ def test_least_squares_reaches_the_line(gate, atoms):
     would fail with probability below 2e-2 per loss.
     """
     model, theta = Model(gate, "linear", "linear", 1), np.array(atoms)
-    n, replicates = 5_000, 100
+    n, replicates = 2_000, 100
     draws = [truths.sample(model, theta, n, 0.01, np.random.default_rng([4, r])) for r in range(replicates)]
     x, y = np.stack([d[0] for d in draws]), np.stack([d[1] for d in draws])
     fit = least_squares(model, x, y, np.broadcast_to(theta, (replicates, 1, *theta.shape)).copy())

@@ -84,6 +84,6 @@ def test_profession_is_the_closest_label(xp):
     weights[0, 1, 0, 0, 1] = 1.0
     weights[0, 2, 0, 0, 0] = -3.0  # a negative product does not count
     weights[0, 2, 1, 0, 1] = 0.1
-    found = np.asarray(routing.profession(xp.asarray(weights), xp.asarray(np.stack([labels, labels]))))
-    np.testing.assert_array_equal(found[0], [2, 1, 1, 0])
-    np.testing.assert_array_equal(np.asarray(routing.clusters_with_expert(xp.asarray(found), 3)), [3, 1])
+    professions = np.asarray(routing.profession(xp.asarray(weights), xp.asarray(np.stack([labels, labels]))))
+    np.testing.assert_array_equal(professions[0], [2, 1, 1, 0])
+    np.testing.assert_array_equal(np.asarray(routing.clusters_with_expert(xp.asarray(professions), 3)), [3, 1])

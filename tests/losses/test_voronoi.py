@@ -180,7 +180,7 @@ def test_sigmoid_split_by_weight_is_the_truth_for_l1():
     assert voronoi.L1(truths.split(model, truth, 4), truth, model) == pytest.approx(0, abs=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6), which=st.sampled_from(range(len(MODELS))))
 def test_permutations_and_the_gauge_do_not_matter(seed, which):
     model = MODELS[which]

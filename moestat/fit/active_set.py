@@ -1,0 +1,115 @@
+"""Batches whose members finish one by one: the others go on without them, and all results come back in order.
+
+A solver of many problems at once has a state with one row per member that is still active. In each round it examines
+these rows, which tells who has finished; their results are put aside, the state shrinks to the others, and they make
+one step. Only the examination and the step are the solver's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, Protocol, Self, TypeVar
+
+from moestat.arrays import Array, namespace
+
+
+class Rows:
+    """Base of dataclasses with one row per member in every field: arrays, dicts and tuples of them, or other rows."""
+
+    def take(self, rows: Array) -> Self:
+        """Return the members in the given rows."""
+        return type(self)(*(take(value, rows) for value in _values(self)))
+
+
+class Batch(Protocol):
+    """The state of the members that are still active; ``members`` are their positions at the start."""
+
+    @property
+    def members(self) -> Array:
+        """Positions (B,)."""
+
+
+class _Rows(Protocol):
+    def take(self, rows: Array) -> Any: ...
+
+
+B = TypeVar("B", bound=Batch)
+E = TypeVar("E", bound=_Rows)
+R = TypeVar("R")
+
+
+def run(
+    batch: B,
+    examine: Callable[[B], tuple[E, Array]],
+    result: Callable[[E, Array], R],
+    step: Callable[[E], B],
+) -> R:
+    """Step until every member has finished.
+
+    Parameters
+    ----------
+    batch : Batch
+        State at the start, of all members.
+    examine : callable
+        Returns what the step needs (with ``take``, see :class:`Rows`), and which members have finished, (B,) bool.
+    result : callable
+        ``result(examined, rows)`` returns the results of the members in ``rows``: a dataclass, dict or tuple of arrays.
+    step : callable
+        Returns the next state.
+
+    Returns
+    -------
+    Results of all members, in the order of the start.
+    """
+    members = batch.members
+    finished: list[tuple[Array, R]] = []
+    while True:
+        examined, done = examine(batch)
+        xp = namespace(done)
+        if bool(xp.any(done)) or members.shape[0] == 0:
+            rows, rest = xp.nonzero(done)[0], xp.nonzero(~done)[0]
+            finished.append((xp.take(members, rows), result(examined, rows)))
+            members = xp.take(members, rest)
+            if members.shape[0] == 0:
+                return in_order(finished)
+            examined = examined.take(rest)
+        batch = step(examined)
+
+
+def take(value: Any, rows: Array) -> Any:
+    """Return some rows of an array, of every array in a dict, tuple or dataclass, or of what has a ``take`` itself."""
+    if hasattr(value, "shape"):
+        return namespace(value).take(value, rows, axis=0)
+    if hasattr(value, "take"):
+        return value.take(rows)
+    return _rebuilt(value, [take(part, rows) for part in _values(value)])
+
+
+def in_order(finished: list[tuple[Array, R]]) -> R:
+    """Join the results of members, given with their positions at the start, in the order of these positions."""
+    xp = namespace(finished[0][0])
+    order = xp.argsort(xp.concat([members for members, _ in finished]))
+    results: R = take(concatenate([part for _, part in finished]), order)
+    return results
+
+
+def concatenate(parts: list[Any]) -> Any:
+    """Join containers of the same kind, array by array, along their rows."""
+    first = parts[0]
+    if hasattr(first, "shape"):
+        return namespace(first).concat(parts)
+    return _rebuilt(first, [concatenate(list(part)) for part in zip(*map(_values, parts), strict=True)])
+
+
+def _values(container: Any) -> list[Any]:
+    if is_dataclass(container):
+        return [getattr(container, field.name) for field in fields(container)]
+    return list(container.values()) if isinstance(container, dict) else list(container)
+
+
+def _rebuilt(like: Any, values: list[Any]) -> Any:
+    """Return a container like the given one with other values."""
+    if isinstance(like, dict):
+        return dict(zip(like, values, strict=True))
+    return tuple(values) if type(like) is tuple else type(like)(*values)
