@@ -22,7 +22,7 @@ def losses(rng, *, slope=-0.5, sd=0.3, replicates=10, sizes=N, scale=1.0):
     return scale * sizes[:, None] ** slope * np.exp(sd * rng.standard_normal((sizes.size, replicates)))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     slope=st.floats(-3, 1),
     scale=st.floats(1e-6, 1e6),

@@ -82,7 +82,7 @@ def _bits(x):
     return to_numpy(x).tobytes()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     model=st.sampled_from(MODELS),
     batch_size=st.sampled_from([1, 2, 8, 40, 41]),

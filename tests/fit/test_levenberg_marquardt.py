@@ -232,7 +232,7 @@ BOX = {"lower": np.array([-1.0, 0.4, -2.0]), "upper": np.array([2.0, 5.0, 0.5])}
 TOGETHER = levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), START, **BOX)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.integers(0, 23), min_size=1, max_size=24, unique=True))
 def test_no_bit_depends_on_the_rest_of_the_batch(rows):
     part = levenberg_marquardt(from_residuals(_exponential(Y[rows], namespace(Y))), START[rows], **BOX)

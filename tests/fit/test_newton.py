@@ -152,7 +152,7 @@ def test_noiseless_data_end_at_the_absolute_floor(gate, expert, n_fitted):
     assert fit.iterations[0] < 200
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 1000), permutation=st.permutations(range(3)))
 def test_labels_do_not_matter(seed, permutation):
     model = Model("sigmoid", "full", "gelu", 1)

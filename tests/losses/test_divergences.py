@@ -69,7 +69,7 @@ def test_narrow_experts_get_a_finer_grid_or_a_nan():
     assert np.all(np.isfinite(squared_hellinger(model, fitted[2], LINE, x, points=MOST)))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.001, 2.0))
 def test_laws_of_the_distance(seed, size):
     rng = np.random.default_rng(seed)

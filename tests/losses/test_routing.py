@@ -22,7 +22,7 @@ def entropy_of_the_paper(table):
 tables = hnp.arrays(np.int64, (5, 3), elements=st.integers(0, 20)).filter(lambda a: a.sum() > 0).map(np.float64)
 
 
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables)
 def test_dispatch_entropy_is_eq_7(table):
     value = float(routing.dispatch_entropy(table))
@@ -30,7 +30,7 @@ def test_dispatch_entropy_is_eq_7(table):
     assert -1e-12 <= value <= np.log(3) + 1e-12
 
 
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables)
 def test_pure_experts_have_no_entropy_and_only_they(table):
     pure = np.all(np.sum(table > 0, axis=1) <= 1)
@@ -38,7 +38,7 @@ def test_pure_experts_have_no_entropy_and_only_they(table):
     assert (float(routing.dispatch_entropy(table)) < 1e-9) == pure
 
 
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables)
 def test_effective_experts_lie_between_one_and_those_used(table):
     effective = float(routing.effective_experts(table))

@@ -15,7 +15,7 @@ def routings(draw):
     return np.asarray(expert).reshape(batch, n), experts, draw(st.integers(1, 9))
 
 
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(routings())
 def test_every_sample_sits_once_in_a_tile_of_its_expert(case):
     expert, experts, rows = case
@@ -29,7 +29,7 @@ def test_every_sample_sits_once_in_a_tile_of_its_expert(case):
         assert np.all(tiles.filled[b].reshape(-1)[tiles.slot[b]])
 
 
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(routings())
 def test_scatter_undoes_gather(case):
     expert, experts, rows = case
