@@ -26,3 +26,8 @@ def listed(words: Iterable[object], limit: int = 40) -> str:
     texts = [str(word) for word in words]
     rest = f" and {len(texts) - limit} more" if len(texts) > limit else ""
     return (", ".join(texts[:limit]) or "none") + rest
+
+
+def counted(count: int, thing: str) -> str:
+    """Return a count with its noun, whose plural ends in s."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

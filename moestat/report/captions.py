@@ -19,6 +19,11 @@ STATEMENTS = ("start_policy", "target")
 """Texts of the cells that every reader of a figure must know, where an experiment gives them."""
 
 
+def references(facts: Sequence[Facts]) -> list[str]:
+    """Return the names of the grey lines of all panels, each once."""
+    return list(dict.fromkeys(name for fact in facts for name in fact.references))
+
+
 def statements(ds: xr.Dataset, name: str, arms: Sequence[str] | None = None) -> dict[str, list[str]]:
     """Return the texts of the cells under ``name``, each with the arms that share it, in order."""
     if name not in ds:
@@ -77,7 +82,11 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
         own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
         parts.append(f"Dashed: the slope printed in the paper{own}, drawn through the centre of our points")
     if "reference" in shown:
-        parts.append(f"Grey: {next(fact.reference for fact in facts if fact.reference)}")
+        parts.append(f"Grey: {', '.join(references(facts))}")
+    if "band" in shown:
+        parts.append(
+            "Shaded: lowest to highest loss of the near-minimisers, within v p of the least residual sum of squares"
+        )
     if "start" in shown:
         parts.append("Dotted: the loss at the start of the optimiser")
     parts.append(counted(evidence, arms or [str(a) for a in ds["arm"].values]))

@@ -172,11 +172,11 @@ def _frame(
 def _key(facts: Sequence[Facts]) -> list[Line2D]:
     """Return what the kinds of lines mean, for those that are drawn."""
     parts = set().union(*(f.parts for f in facts)) if facts else set()
-    names = [f.reference for f in facts if f.reference]
     known = {
         "untrusted": ("slope that is not trusted", {"color": style.INK, "linestyle": "-.", "linewidth": 1.1}),
         "predicted": ("slope printed in the paper", {"color": style.INK, "linestyle": "--", "linewidth": 1.0}),
-        "reference": (names[0] if names else "", {"color": style.REFERENCE, "linewidth": 1.6}),
+        "reference": (" / ".join(captions.references(facts)), {"color": style.REFERENCE, "linewidth": 1.6}),
+        "band": ("near-minimisers", {"color": style.INK, "alpha": 0.2, "linewidth": 6.0}),
         "start": ("loss at the start", {"color": style.INK, "linestyle": ":", "linewidth": 1.1}),
     }
     return [Line2D([], [], label=mathtext(text), **look) for part, (text, look) in known.items() if part in parts]  # type: ignore[arg-type]

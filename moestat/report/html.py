@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
-from moestat.report import captions, ledger, render, svg, typography, views
+from moestat.report import captions, ledger, render, searches, svg, typography, views
 from moestat.report.findings import findings
 from moestat.report.meaning import SCALES, says
 from moestat.report.span import printed
@@ -47,6 +47,7 @@ class Tables:
     statuses: pd.DataFrame
     failures: pd.DataFrame
     diagnostics: pd.DataFrame
+    searches: pd.DataFrame
 
 
 def report(
@@ -86,6 +87,7 @@ def report(
         "statuses": render.html(views.statuses(tables.statuses)),
         "failures": render.html(views.failures(tables.failures)) if len(tables.failures) else "",
         "diagnostics": render.html(views.diagnostics(tables.diagnostics)) if len(tables.diagnostics) else "",
+        "searches": render.html(searches.view(tables.searches)) if len(tables.searches) else "",
         "command": provenance.get("command", ""),
         "provenance": _provenance(provenance),
     }
@@ -139,6 +141,7 @@ def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("findings", "What the simulation shows", bool(content["findings"])),
         ("notes", "How to read it", bool(content["study"].notes)),
         ("failures", "Failures", True),
+        ("searches", "Global searches", bool(content["searches"])),
         ("diagnostics", "Diagnostics", bool(content["diagnostics"])),
         ("provenance", "How to get these numbers again", True),
     ]

@@ -170,7 +170,7 @@ def _reference(axes: Axes, evidence: Evidence, figure: Figure, facts: Facts, var
         at = np.arange(len(x), dtype=float) if x.dtype.kind == "U" else x
         axes.plot(at, mean, color=style.REFERENCE, linewidth=1.6, zorder=1.5)
     facts.parts.add("reference")
-    facts.reference = str(evidence.ds[variable].attrs.get("long_name", "")) or variable
+    facts.references = [str(evidence.ds[variable].attrs.get("long_name", "")) or variable]
 
 
 def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:

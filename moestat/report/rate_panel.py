@@ -34,7 +34,7 @@ class Facts:
     untrusted: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     parts: set[str] = field(default_factory=set)
-    reference: str = ""
+    references: list[str] = field(default_factory=list)
     legend: list[str] = field(default_factory=list)
     lines: int = 0
 
@@ -141,6 +141,17 @@ class _Painter:
             facts.parts.add("start")
         if stated.reference:
             self.reference(stated.reference, arm)
+        self.band(arm, colour, shift)
+
+    def band(self, arm: str, colour: Any, shift: float) -> None:
+        """Shade the near-minimisers of a global search: geometric means of their lowest and highest loss."""
+        names = [f"{self.panel.variable}_wide_{end}" for end in ("low", "high")]
+        if not all(name in self.evidence.ds for name in names):
+            return
+        (sizes, low, *_), (_, high, *_) = (geometric(self.series(name, arm).samples, self.figure.x) for name in names)
+        if np.isfinite(low).any():
+            self.axes.fill_between(sizes * shift, low, high, color=colour, alpha=0.15, linewidth=0.0, zorder=1.2)
+            self.facts.parts.add("band")
 
     def series(self, variable: str, arm: str) -> FittedSeries:
         """Return the fitted series of a variable, in the window of the panel's loss."""
@@ -161,8 +172,15 @@ class _Painter:
         self.references.append(level)
         self.axes.plot(sizes, level, color=style.REFERENCE, linewidth=1.6, zorder=1.5)
         long_name = str(self.evidence.ds[name].attrs.get("long_name", ""))
-        self.facts.reference = long_name or ("Fisher line" if name.startswith("fisher") else name)
+        called = long_name or (self._fisher(arm) if name.startswith("fisher") else name)
+        self.facts.references = list(dict.fromkeys([*self.facts.references, called]))
         self.facts.parts.add("reference")
+
+    def _fisher(self, arm: str) -> str:
+        """Name the line of an arm: a bound beside the truth, and something else beside a target of its own."""
+        ds = self.evidence.ds
+        meaning = str(ds["fisher"].sel(arm=arm).values.ravel()[0]) if "fisher" in ds else ""
+        return "sandwich line (own target)" if "sandwich" in meaning else "Fisher line"
 
 
 def wrapped(text: str, width: int) -> str:

@@ -16,7 +16,7 @@ from moestat import files
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
-from moestat.report import captions, figures, html, ledger, render, style, tables, views
+from moestat.report import captions, figures, html, ledger, render, searches, style, tables, views
 from moestat.report.html import Drawn, Tables
 from moestat.study import seal
 from moestat.study.spec import Figure, Study
@@ -87,8 +87,8 @@ def write_outputs(
     """Judge the claims, fit the rates, draw the figures and write all of it to a folder.
 
     Written are ``rates.csv`` and ``.tex``, ``claims.csv`` and ``.tex``, ``summaries.csv``, where the study lists
-    blocks of parameters ``parameters.csv``, ``.tex`` and ``.txt``, each figure as ``.png``,
-    ``.svg``, ``.pdf`` and its caption as ``.caption.txt`` (the first figure is named ``figure``), ``report.html``,
+    blocks of parameters ``parameters.csv``, ``.tex`` and ``.txt``, after global searches ``searches.csv``, each figure
+    as ``.png``, ``.svg``, ``.pdf`` and its caption as ``.caption.txt`` (the first figure is named ``figure``), ``report.html``,
     and ``index.html`` of the outputs folder where ``folder`` is ``<outputs>/<study>/<preset>``. Each file is put in
     place whole. A figure that cannot be drawn is named in the report, with the reason; the others are.
 
@@ -114,6 +114,7 @@ def write_outputs(
         statuses=tables.statuses(evidence),
         failures=tables.failures(dataset),
         diagnostics=tables.diagnostics(evidence),
+        searches=searches.table(evidence),
     )
     judged = tables.claims(judgements)
     _write(folder, "claims.csv", judged.to_csv(index=False))
@@ -129,6 +130,8 @@ def write_outputs(
         _write(folder, "parameters.csv", shown_tables.parameters.to_csv(index=False))
         _write(folder, "parameters.tex", render.latex(shown, label="tab:parameters"))
         _write(folder, "parameters.txt", render.text(shown))
+    if len(shown_tables.searches):
+        _write(folder, "searches.csv", shown_tables.searches.to_csv(index=False))
     if len(shown_tables.summaries):
         _write(folder, "summaries.csv", shown_tables.summaries.to_csv(index=False))
     drawn = [

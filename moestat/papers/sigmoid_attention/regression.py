@@ -30,6 +30,7 @@ from moestat.papers.sigmoid_attention.regression_targets import (
     prerequisite,
     target_of,
 )
+from moestat.sentences import counted
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
@@ -160,9 +161,10 @@ def start_policy(settings: Settings, target: Target) -> str:
         rule = RadiusRule(settings.radius_scale, settings.radius_exponent)
         return f"SGD starts near the truth's parameters, standard deviation per coordinate {rule}."
     place = "the pseudo-truth" if target.is_pseudo else "the truth"
-    text = f"{min(settings.starts, len(target.minimisers))} start(s) near {place}, radius {settings.start_radius:g}"
+    text = f"{counted(min(settings.starts, len(target.minimisers)), 'start')} near {place}"
+    text += f", radius {settings.start_radius:g}"
     if settings.random_starts:
-        text += f", and {settings.random_starts} random start(s)"
+        text += f", and {counted(settings.random_starts, 'random start')}"
     if settings.search == "global":
         text += f", and a global search around them (effort {settings.search_effort:g})"
     return f"Least squares: {text}; the best end point counts; box |theta| <= {settings.box:g}."

@@ -27,6 +27,7 @@ from moestat.losses.sandwich import sandwich_line
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import shipped_targets
+from moestat.sentences import counted
 
 SEARCH_RADIUS = 0.05
 """Standard deviation per coordinate of the starts near the truth in the search for pseudo-truths."""
@@ -125,7 +126,7 @@ class Target:
                 "split off in any proportion or vanished."
             )
         text = (
-            f"Losses are taken to the nearest of {len(self.measures)} pseudo-truth(s), the population minima within "
+            f"Losses are taken to the nearest of {counted(len(self.measures), 'pseudo-truth')}, the population minima within "
             f"1 % of the best (||f_G - f*|| = {self.rmse[0]:.4g})."
         )
         if not self.certificate.get("searched"):
