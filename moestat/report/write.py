@@ -87,10 +87,11 @@ def write_outputs(
     """Judge the claims, fit the rates, draw the figures and write all of it to a folder.
 
     Written are ``rates.csv`` and ``.tex``, ``claims.csv`` and ``.tex``, ``summaries.csv``, where the study lists
-    blocks of parameters ``parameters.csv``, ``.tex`` and ``.txt``, after global searches ``searches.csv``, each figure
-    as ``.png``, ``.svg``, ``.pdf`` and its caption as ``.caption.txt`` (the first figure is named ``figure``), ``report.html``,
-    and ``index.html`` of the outputs folder where ``folder`` is ``<outputs>/<study>/<preset>``. Each file is put in
-    place whole. A figure that cannot be drawn is named in the report, with the reason; the others are.
+    blocks of parameters ``parameters.csv``, ``.tex`` and ``.txt``, after global searches ``searches.csv``, each
+    figure as ``.png``, ``.svg``, ``.pdf`` and its caption as ``.caption.txt`` (the first figure is named
+    ``figure``), ``report.html``, and ``index.html`` of the outputs folder where ``folder`` is
+    ``<outputs>/<study>/<preset>``. Each file is put in place whole. A figure that cannot be drawn is named in the
+    report, with the reason; the others are.
 
     Parameters
     ----------

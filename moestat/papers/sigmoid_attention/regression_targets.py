@@ -126,8 +126,8 @@ class Target:
                 "split off in any proportion or vanished."
             )
         text = (
-            f"Losses are taken to the nearest of {counted(len(self.measures), 'pseudo-truth')}, the population minima within "
-            f"1 % of the best (||f_G - f*|| = {self.rmse[0]:.4g})."
+            f"Losses are taken to the nearest of {counted(len(self.measures), 'pseudo-truth')}, the population minima "
+            f"within 1 % of the best (||f_G - f*|| = {self.rmse[0]:.4g})."
         )
         if not self.certificate.get("searched"):
             return text
