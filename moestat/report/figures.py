@@ -6,6 +6,7 @@ dataset alone, in a notebook say. All of them return a matplotlib Figure in moes
 
 from __future__ import annotations
 
+import inspect
 import math
 import textwrap
 from collections.abc import Sequence
@@ -60,7 +61,7 @@ def draw_evidence(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Fact
     with style.look():
         try:
             if figure.kind == "function":
-                return _function(evidence.ds, figure), []
+                return _function(evidence, figure), []
             return _panels(evidence, figure)
         except NoAnswerError as error:
             raise FigureError(str(error)) from None
@@ -242,10 +243,12 @@ def _share(axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
             one.set_ylim(low, high)
 
 
-def _function(ds: xr.Dataset, figure: Figure) -> Canvas:
+def _function(evidence: Evidence, figure: Figure) -> Canvas:
+    """Call a function with dataset and figure, and with the fitted series if it takes them as ``evidence``."""
     function = resolve(figure.function)
     try:
-        canvas = function(ds, figure, **figure.options)
+        fitted = {"evidence": evidence} if "evidence" in inspect.signature(function).parameters else {}
+        canvas = function(evidence.ds, figure, **figure.options, **fitted)
     except NoAnswerError:  # a sentence of its own
         raise
     except Exception as error:  # a user's function: told in the report, the run is kept
