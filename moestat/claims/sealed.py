@@ -12,7 +12,7 @@ from moestat.study.spec import Claim
 
 
 def judge_sealed(
-    evidence: Evidence, seal: Seal | None, before: Mapping[str, str] | None = None
+    evidence: Evidence, seal: Seal | None, before: Mapping[str, Mapping[str, str]] | None = None
 ) -> tuple[list[Verdict], list[str]]:
     """Judge every claim of a run by its present rule, and say what was changed after the run started.
 
@@ -22,7 +22,8 @@ def judge_sealed(
     seal : Seal or None
         The rules at the start of the run; without one nothing is said about changes.
     before : mapping, optional
-        Wording of earlier verdicts by claim: what is left of a rule whose code was changed.
+        Earlier rows of claims.csv by claim: what is left of a rule whose code was changed. A change of code that
+        reaches neither the estimate nor the verdict is none.
 
     Returns
     -------
@@ -38,7 +39,7 @@ def judge_sealed(
     day = seal.date[:10]
     marked = []
     for claim, verdict in zip(now, verdicts, strict=True):
-        text = _change(evidence, seal, claim, (before or {}).get(claim.id, ""))
+        text = _change(evidence, seal, claim, verdict, (before or {}).get(claim.id))
         marked.append(replace(verdict, why=f"{verdict.why} {text}", changed=day) if text else verdict)
     names = {claim.id for claim in evidence.study.claims}
     dropped = [seal.claim(name) for name in seal.claims if name not in names]
@@ -54,7 +55,7 @@ def judge_sealed(
     return marked, notes
 
 
-def _change(evidence: Evidence, seal: Seal, claim: Claim, before: str) -> str:
+def _change(evidence: Evidence, seal: Seal, claim: Claim, verdict: Verdict, before: Mapping[str, str] | None) -> str:
     """Say what was changed in the rule of a claim since the seal; an empty text for nothing."""
     day, old = seal.date[:10], seal.claim(claim.id)
     if old is None:
@@ -63,6 +64,19 @@ def _change(evidence: Evidence, seal: Seal, claim: Claim, before: str) -> str:
         word = judge_claim(evidence, old).wording
         return f"The rule was changed after the run on {day}: by the rule before ({rule(old)}) the verdict is: {word}."
     if seal.claims[claim.id]["code"] != code_of(claim):
-        earlier = f" The verdict before was: {before}." if before else " The verdict before is not known."
-        return f"The code of the rule was changed after the run on {day}.{earlier}"
+        if before is None:
+            return f"The code of the rule was changed after the run on {day}. The verdict before is not known."
+        if before["changed"] or not _same(before, verdict):
+            return (
+                f"The code of the rule was changed after the run on {day}. The verdict before was: {before['wording']}."
+            )
     return ""
+
+
+def _same(before: Mapping[str, str], now: Verdict) -> bool:
+    """Whether estimate, interval and verdict are those of an earlier row, to the last bit."""
+    try:
+        pairs = [(float(before[key] or "nan"), getattr(now, key)) for key in ("estimate", "ci_low", "ci_high")]
+    except ValueError:
+        return False
+    return before["verdict"] == now.verdict and all(a == b or (a != a and b != b) for a, b in pairs)

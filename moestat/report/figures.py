@@ -6,11 +6,13 @@ dataset alone, in a notebook say. All of them return a matplotlib Figure in moes
 
 from __future__ import annotations
 
+import inspect
 import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
@@ -20,7 +22,7 @@ from moestat.claims.counts import chosen
 from moestat.claims.estimates import resolve
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
-from moestat.report import captions, heatmap_panel, line_panel, rate_panel, style
+from moestat.report import captions, facets, heatmap_panel, line_panel, rate_panel, style
 from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
 from moestat.report.typography import mathtext
@@ -59,7 +61,7 @@ def draw_evidence(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Fact
     with style.look():
         try:
             if figure.kind == "function":
-                return _function(evidence.ds, figure), []
+                return _function(evidence, figure), []
             return _panels(evidence, figure)
         except NoAnswerError as error:
             raise FigureError(str(error)) from None
@@ -68,7 +70,8 @@ def draw_evidence(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Fact
 def panels_of(ds: xr.Dataset, study: Study, figure: Figure) -> list[Panel]:
     """Return the panels of a figure; without any in the file, one for each rate or each summary variable.
 
-    A heat map shows one arm, so a panel of several arms becomes several panels.
+    A heat map shows one arm, so a panel of several arms becomes several panels. A panel at a point that was not run is
+    left out.
     """
     panels = list(figure.panels)
     if not panels and figure.kind == "rates":
@@ -86,7 +89,7 @@ def panels_of(ds: xr.Dataset, study: Study, figure: Figure) -> list[Panel]:
             )
             for panel, arm in split
         ]
-    return [panel for panel in panels if chosen(ds, panel.arms)]
+    return [p for p in panels if chosen(ds, p.arms) and facets.point(ds, figure, p) is not None]
 
 
 def _plain(variable: str, arms: Sequence[str]) -> Panel:
@@ -96,7 +99,7 @@ def _plain(variable: str, arms: Sequence[str]) -> Panel:
 def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
     panels = panels_of(evidence.ds, evidence.study, figure)
     if not panels:
-        raise FigureError("None of its arms is part of this run.")
+        raise FigureError("None of its arms is part of this run, or none of its points.")
     columns = min(figure.columns, len(panels))
     rows = math.ceil(len(panels) / columns)
     columns = math.ceil(len(panels) / rows)
@@ -111,17 +114,48 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
         fact = PANELS[figure.kind](axes, evidence, figure, panel, colours, room)
         facts.append(fact)
         letter = f"({chr(97 + number)}) " if len(panels) > 1 else ""
-        axes.set_title(rate_panel.wrapped(letter + panel.title, int(14 * (inches - 0.5))), loc="left")
+        title = rate_panel.wrapped(letter + panel.title, int(14 * (inches - 0.5)))
+        if panel.note:
+            at = facets.point(evidence.ds, figure, panel) or {}
+            title += "\n" + rate_panel.wrapped(facets.note(evidence, panel, fact.arms[0], at), int(17 * (inches - 0.5)))
+        axes.set_title(title, loc="left")
         axes.set_xlabel(mathtext(figure.xlabel or figure.x))
         if figure.kind != "heatmap":
             axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
-            rate_panel.legend(axes, fact, room)
     for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
+    if figure.kind == "heatmap":
+        _bars(canvas, grid, panels, facts)
+    else:
+        _legends(list(grid.flat)[: len(panels)], figure, facts, int(20 * (width / columns - 0.5)))
     if figure.kind != "heatmap" and figure.options.get("share_y", True):
         _share(list(grid.flat)[: len(panels)], panels)
     _frame(canvas, evidence, figure, facts, rows, columns)
     return canvas, facts
+
+
+def _legends(panels: Sequence[Axes], figure: Figure, facts: Sequence[Facts], room: int) -> None:
+    """Put a legend below each panel; below the figure, where all panels of several points have the same lines."""
+    same = figure.kind == "lines" and len(facts) > 2 and all(fact.legend == facts[0].legend for fact in facts)
+    if same and facts[0].legend:
+        facts[0].key = list(zip(*panels[0].get_legend_handles_labels(), strict=True))
+        return
+    for axes, fact in zip(panels, facts, strict=True):
+        rate_panel.legend(axes, fact, room)
+
+
+def _bars(canvas: Canvas, grid: np.ndarray, panels: Sequence[Panel], facts: Sequence[Facts]) -> None:
+    """Say what the colours mean: once for a row of maps of one variable."""
+    columns = grid.shape[1]
+    for first in range(0, len(panels), columns):
+        row = list(range(first, min(first + columns, len(panels))))
+        one = len({panels[number].variable for number in row}) == 1
+        for members in [row] if one else [[number] for number in row]:
+            bar = facts[members[0]].bar
+            assert bar is not None
+            drawn = canvas.colorbar(bar[0], ax=[grid.flat[number] for number in members], pad=0.02, aspect=25)
+            drawn.set_label(mathtext(bar[1]))
+            drawn.outline.set_visible(False)
 
 
 def _frame(
@@ -169,17 +203,19 @@ def _frame(
     )
 
 
-def _key(facts: Sequence[Facts]) -> list[Line2D]:
-    """Return what the kinds of lines mean, for those that are drawn."""
+def _key(facts: Sequence[Facts]) -> list[Any]:
+    """Return what the kinds of lines mean, for those that are drawn, and the lines that all panels share."""
     parts = set().union(*(f.parts for f in facts)) if facts else set()
-    known = {
+    known: dict[str, tuple[str, dict[str, Any]]] = {
         "untrusted": ("slope that is not trusted", {"color": style.INK, "linestyle": "-.", "linewidth": 1.1}),
         "predicted": ("slope printed in the paper", {"color": style.INK, "linestyle": "--", "linewidth": 1.0}),
         "reference": (" / ".join(captions.references(facts)), {"color": style.REFERENCE, "linewidth": 1.6}),
         "band": ("near-minimisers", {"color": style.INK, "alpha": 0.2, "linewidth": 6.0}),
         "start": ("loss at the start", {"color": style.INK, "linestyle": ":", "linewidth": 1.1}),
     }
-    return [Line2D([], [], label=mathtext(text), **look) for part, (text, look) in known.items() if part in parts]  # type: ignore[arg-type]
+    shared = [handle for fact in facts for handle, _ in fact.key]
+    kinds = [look | {"label": mathtext(text)} for part, (text, look) in known.items() if part in parts]
+    return shared + [Line2D([], [], **look) for look in kinds]
 
 
 def _colours(ds: xr.Dataset, panels: Sequence[Panel]) -> dict[str, int]:
@@ -207,10 +243,12 @@ def _share(axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
             one.set_ylim(low, high)
 
 
-def _function(ds: xr.Dataset, figure: Figure) -> Canvas:
+def _function(evidence: Evidence, figure: Figure) -> Canvas:
+    """Call a function with dataset and figure, and with the fitted series if it takes them as ``evidence``."""
     function = resolve(figure.function)
     try:
-        canvas = function(ds, figure, **figure.options)
+        fitted = {"evidence": evidence} if "evidence" in inspect.signature(function).parameters else {}
+        canvas = function(evidence.ds, figure, **figure.options, **fitted)
     except NoAnswerError:  # a sentence of its own
         raise
     except Exception as error:  # a user's function: told in the report, the run is kept

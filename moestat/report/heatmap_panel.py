@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib import colormaps
@@ -12,7 +14,7 @@ from moestat import rates
 from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
-from moestat.report import style
+from moestat.report import facets, style
 from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
 from moestat.report.typography import mathtext, minus
@@ -21,6 +23,8 @@ from moestat.study.spec import Figure, Panel
 
 ROOM = 64
 """Up to so many cells carry their numbers."""
+WIDE = 4.5
+"""Characters that a cell must have room for to carry its number."""
 
 
 def draw(
@@ -33,7 +37,11 @@ def draw(
 ) -> Facts:
     """Draw the heat map of one arm; panels of one variable share their colour scale.
 
-    ``options`` of the figure: ``at`` (coordinates), ``cmap``, ``vmin``, ``vmax``, ``digits``.
+    ``options`` of the figure, or of a variable in a table of its name: ``cmap``, ``vmin``, ``vmax``, ``centre`` (the
+    value in the middle of the colours), ``digits``, ``intervals`` (whether cells carry theirs), ``share`` (an axis:
+    each of its lines is divided by its sum); of the figure ``at`` (coordinates), ``mark`` (a variable, whose largest
+    entry of each column gets a square) and ``origin`` ("lower" or "upper"). Lines of a padded variable that hold no
+    value are left out.
 
     Raises
     ------
@@ -42,14 +50,14 @@ def draw(
     """
     arm = chosen(evidence.ds, panel.arms)[0]
     facts = Facts(arms=[arm])
-    array = _taken(evidence, panel.variable, arm, figure)
+    array = _taken(evidence, panel.variable, arm, figure, panel)
     mean, low, high = _means(array)
-    limits = _limits(evidence, figure, panel)
-    cmap = colormaps[str(figure.options.get("cmap", "cividis"))]
-    scale = Normalize(*limits)
+    cmap = colormaps[str(_option(figure, panel, "cmap", "cividis"))]
+    scale = Normalize(*_limits(evidence, figure, panel))
     axes.grid(False)
     axes.set_facecolor("none")
-    image = axes.imshow(np.ma.masked_invalid(mean), cmap=cmap, norm=scale, aspect="auto", origin="lower")
+    origin = str(figure.options.get("origin", "lower"))
+    image = axes.imshow(np.ma.masked_invalid(mean), cmap=cmap, norm=scale, aspect="auto", origin=origin)  # type: ignore[arg-type]
     for row, column in np.argwhere(~np.isfinite(mean)):
         axes.fill_between(
             [column - 0.5, column + 0.5],
@@ -60,33 +68,48 @@ def draw(
             edgecolor=style.GRID,
             linewidth=0,
         )
-    if mean.size <= ROOM:
+    if mean.size <= ROOM and mean.shape[1] * WIDE <= room:
+        digits, whole = int(_option(figure, panel, "digits", 3)), bool(_option(figure, panel, "intervals", True))
         for row, column in np.argwhere(np.isfinite(mean)):
-            text = _cell(mean[row, column], low[row, column], high[row, column], int(figure.options.get("digits", 3)))
+            half = (high - low)[row, column] / 2 if whole else np.nan
+            text = _cell(mean[row, column], half, digits)
             dark = _luminance(cmap(scale(mean[row, column]))) < 0.18
             axes.text(column, row, text, ha="center", va="center", size=6.5, color="#fefefe" if dark else "#010101")
+    if "mark" in figure.options:
+        marks = _taken(evidence, figure.options["mark"], arm, figure, panel).mean("replicate").values
+        for column, row in enumerate(np.nanargmax(marks, axis=0)):
+            look: dict[str, Any] = {"marker": "s", "markersize": 7, "fillstyle": "none", "markeredgewidth": 1.6}
+            axes.plot(column, row, color=style.PAGE, **look)
+            axes.plot(column, row, color=style.INK, **look | {"markeredgewidth": 0.8})
     for axis, name in (("x", figure.x), ("y", figure.y)):
         _ticks(axes, axis, array[name].values if name in array.coords else np.arange(array.sizes[name]))
     axes.set_ylabel(mathtext(figure.options.get("ylabel", figure.y)))
-    canvas = axes.get_figure()
-    assert canvas is not None
-    bar = canvas.colorbar(image, ax=axes, pad=0.02, aspect=25)
-    bar.set_label(mathtext(panel.ylabel or panel.variable))
-    bar.outline.set_visible(False)
+    facts.bar = image, panel.ylabel or panel.variable
     if lost := int(np.sum(~np.isfinite(mean))):
         facts.dropped.append(f"{label(evidence.ds, arm)}: {lost} of {mean.size} cells have no value (hatched)")
     facts.sentences.append(_sentence(array, mean, figure, panel))
     return facts
 
 
-def _taken(evidence: Evidence, variable: str, arm: str, figure: Figure) -> xr.DataArray:
-    array = evidence.samples(variable, arm, figure.options.get("at", {}))
+def _option(figure: Figure, panel: Panel, key: str, default: Any) -> Any:
+    own = figure.options.get(panel.variable, {})
+    return own.get(key, figure.options.get(key, default))
+
+
+def _taken(evidence: Evidence, variable: str, arm: str, figure: Figure, panel: Panel) -> xr.DataArray:
+    array = evidence.samples(variable, arm, facets.point(evidence.ds, figure, panel))
     array = without_lengths_of_one(array, (figure.x, figure.y, "replicate"))
     for axis in (figure.x, figure.y):
         if axis not in array.dims:
             raise NoAnswerError(f"The variable {variable!r} has no axis {axis!r}.")
     if "replicate" not in array.dims:
         array = array.expand_dims(replicate=[0])
+    for axis in (figure.x, figure.y):  # a variable with axes of its own may be padded
+        if axis not in evidence.ds["status"].dims:
+            array = array.dropna(axis, how="all")
+    if variable == panel.variable and (share := _option(figure, panel, "share", "")):
+        along = figure.x if share == figure.y else figure.y
+        array = array / array.sum(along).where(lambda total: total > 0)
     return array.transpose(figure.y, figure.x, "replicate")
 
 
@@ -101,18 +124,25 @@ def _means(array: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _limits(evidence: Evidence, figure: Figure, panel: Panel) -> tuple[float, float]:
     """Return the range of the means of all panels that show the variable."""
+    stated = [_option(figure, panel, end, None) for end in ("vmin", "vmax")]
+    if None not in stated:
+        return float(stated[0]), float(stated[1])
     shown = [p for p in figure.panels if p.variable == panel.variable] or [Panel.model_validate({})]
-    arms = dict.fromkeys(arm for p in shown for arm in chosen(evidence.ds, p.arms))
-    means = [_means(_taken(evidence, panel.variable, arm, figure))[0] for arm in arms]
+    places = [(arm, p) for p in shown for arm in chosen(evidence.ds, p.arms)]
+    places = [(arm, p) for arm, p in places if facets.point(evidence.ds, figure, p) is not None]
+    means = [_means(_taken(evidence, panel.variable, arm, figure, p))[0] for arm, p in places]
     known = np.concatenate([m[np.isfinite(m)] for m in means]) if means else np.zeros(0)
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    return float(figure.options.get("vmin", low)), float(figure.options.get("vmax", high))
+    if (centre := _option(figure, panel, "centre", None)) is not None:
+        half = max(high - centre, centre - low)
+        low, high = centre - half, centre + half
+    return float(low if stated[0] is None else stated[0]), float(high if stated[1] is None else stated[1])
 
 
-def _cell(mean: float, low: float, high: float, digits: int) -> str:
+def _cell(mean: float, half: float, digits: int) -> str:
     text = number(mean, digits)
-    if np.isfinite(high - low) and high > low:
-        text += f"\n\N{PLUS-MINUS SIGN}{(high - low) / 2:.2g}"
+    if np.isfinite(half) and half > 0:
+        text += f"\n\N{PLUS-MINUS SIGN}{half:.2g}"
     return minus(text)
 
 

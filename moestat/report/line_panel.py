@@ -16,7 +16,7 @@ from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
-from moestat.report import style
+from moestat.report import facets, style
 from moestat.report.rate_panel import Facts, wrapped
 from moestat.report.tables import label
 from moestat.report.typography import mathtext
@@ -42,6 +42,9 @@ def draw(
 ) -> Facts:
     """Draw one panel and return what it shows.
 
+    ``options`` of the figure: ``at`` (coordinates), ``within`` (bounds of a variable's intervals, by its name),
+    ``bottom`` (the lower end of the vertical axis), ``ends`` (a variable: where parts of the horizontal axis end).
+
     Raises
     ------
     NoAnswerError
@@ -53,7 +56,7 @@ def draw(
     curves = [
         (arm, value, array)
         for arm in facts.arms
-        for value, array in _split(_taken(evidence, panel.variable, arm, figure), figure.hue)
+        for value, array in _split(_taken(evidence, panel.variable, arm, figure, panel), figure.hue)
     ]
     geometric = figure.logy and all(bool((a > 0).where(np.isfinite(a), True).all()) for *_, a in curves)
     facts.parts |= {"geometric"} if geometric else set()
@@ -76,6 +79,8 @@ def draw(
         if not np.isfinite(mean).any():
             continue
         text = wrapped(name, room)
+        if panel.dashed:
+            _dashed(axes, evidence, figure, panel, arm, value, geometric, colour_index)
         place = APART * ((index + 0.5) / len(curves) - 0.5)
         _stroke(axes, x, mean, np.maximum(low, bounds[0]), np.minimum(high, bounds[1]), colour_index, text, place)
         texts.append(text)
@@ -84,14 +89,16 @@ def draw(
         ends = f"from {mean[first]:.3g} at {figure.x} = {number(x[first])} to {mean[last]:.3g} at {number(x[last])}"
         facts.sentences.append(f"{name}: {ends}")
     if panel.reference:
-        _reference(axes, evidence, figure, facts, panel.reference)
+        _reference(axes, evidence, figure, panel, facts)
+    if "ends" in figure.options:
+        _ends(axes, evidence, figure, panel, facts.arms[0])
     facts.legend = texts if len(texts) > 1 or figure.hue != "arm" or called else []
     _scales(axes, figure, curves[0][2] if curves else None)
     return facts
 
 
-def _taken(evidence: Evidence, variable: str, arm: str, figure: Figure) -> xr.DataArray:
-    array = evidence.samples(variable, arm, figure.options.get("at", {}))
+def _taken(evidence: Evidence, variable: str, arm: str, figure: Figure, panel: Panel) -> xr.DataArray:
+    array = evidence.samples(variable, arm, facets.point(evidence.ds, figure, panel))
     hue = () if figure.hue == "arm" else (figure.hue,)
     array = without_lengths_of_one(array, (figure.x, "replicate", *hue))
     for axis in (figure.x, *hue):
@@ -157,11 +164,39 @@ def _stroke(
         axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text)
 
 
-def _reference(axes: Axes, evidence: Evidence, figure: Figure, facts: Facts, variable: str) -> None:
+def _dashed(
+    axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, arm: str, value: Any, geometric: bool, index: int
+) -> None:
+    """Draw the mean of the second variable of a line."""
+    curves = dict(_split(_taken(evidence, panel.dashed, arm, figure, panel), figure.hue))
+    x, mean, *_ = _curve(curves[value], figure.x, geometric)
+    axes.plot(x, mean, color=style.colour(index), linestyle="--")
+
+
+def _ends(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, arm: str) -> None:
+    """Mark where parts of the horizontal axis end: ``options.ends`` names the variable, and its axis the parts."""
+    ends = evidence.samples(figure.options["ends"], arm)
+    at = facets.point(evidence.ds, figure, panel) or {}
+    ends = evidence.samples(str(ends.name), arm, {axis: value for axis, value in at.items() if axis in ends.dims})
+    ends = ends.mean("replicate") if "replicate" in ends.dims else ends
+    if ends.ndim != 1:
+        raise NoAnswerError(f"The variable {ends.name!r} does not run over one axis, whose labels name the parts.")
+    begin = float(axes.dataLim.x0)
+    for name, end in zip(ends[ends.dims[0]].values, ends.values, strict=True):
+        if end < axes.dataLim.x1:
+            axes.axvline(end + 0.5, color=style.REFERENCE, linestyle=":", linewidth=1.0)
+        middle = (begin + min(end + 0.5, axes.dataLim.x1)) / 2
+        look: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 6.5, "color": style.REFERENCE}
+        axes.text(middle, 0.98, str(name), transform=axes.get_xaxis_transform(), **look)
+        begin = end + 0.5
+
+
+def _reference(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, facts: Facts) -> None:
     """Draw the reference, once for arms that share it."""
     drawn: list[np.ndarray] = []
+    variable, place = panel.reference, facets.point(evidence.ds, figure, panel)
     for arm in facts.arms:
-        array = evidence.samples(variable, arm, figure.options.get("at", {}))
+        array = evidence.samples(variable, arm, place)
         array = without_lengths_of_one(array, (figure.x, "replicate"))
         x, mean, *_ = _curve(array, figure.x, geometric=False)
         if any(np.array_equal(mean, old, equal_nan=True) for old in drawn):
@@ -175,6 +210,8 @@ def _reference(axes: Axes, evidence: Evidence, figure: Figure, facts: Facts, var
 
 def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:
     axes.set_yscale("log" if figure.logy else "linear")
+    if "bottom" in figure.options:
+        axes.set_ylim(bottom=figure.options["bottom"])
     places = array[figure.x].values if array is not None and figure.x in array.coords else np.zeros(0)
     if places.dtype.kind in "OUb":
         names = places.astype(str)

@@ -16,7 +16,7 @@ from moestat import rates
 from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence, FittedSeries
 from moestat.claims.selection import with_replicates
-from moestat.report import style
+from moestat.report import facets, style
 from moestat.report.tables import label
 from moestat.report.typography import mathtext
 from moestat.study.spec import Figure, Panel
@@ -37,6 +37,10 @@ class Facts:
     references: list[str] = field(default_factory=list)
     legend: list[str] = field(default_factory=list)
     lines: int = 0
+    key: list[tuple[Any, str]] = field(default_factory=list)
+    """Lines that all panels share, with their names."""
+    bar: tuple[Any, str] | None = None
+    """The image of a heat map and what its colours mean."""
 
 
 def geometric(array: xr.DataArray, over: str, level: float = 0.95) -> tuple[np.ndarray, ...]:
@@ -157,7 +161,8 @@ class _Painter:
         """Return the fitted series of a variable, in the window of the panel's loss."""
         over = self.figure.x
         window = self.evidence.facts(self.panel.variable, over, arm).window
-        return self.evidence.series(variable, over, arm, self.figure.options.get("at", {}), window=window)
+        at = facets.point(self.evidence.ds, self.figure, self.panel)
+        return self.evidence.series(variable, over, arm, at, window=window)
 
     def entry(self, text: str, number: int, **look: Any) -> None:
         """Add an entry of the legend, with line and marker."""

@@ -106,7 +106,7 @@ def write_outputs(
         ``moestat_version``, ``accepted_stale`` and ``notes`` have their own places.
     """
     evidence = Evidence(dataset, study, preset)
-    before = {row["claim"]: row["wording"] for row in ledger.read_claims(folder / "claims.csv") or []}
+    before = {row["claim"]: row for row in ledger.read_claims(folder / "claims.csv") or []}
     judgements, changes = judge_sealed(evidence, seal.read(folder), before)
     shown_tables = Tables(
         rates=tables.rates(evidence),

@@ -192,6 +192,15 @@ class Panel(Strict):
     arms: list[str] = Field(["*"], description="names or glob patterns")
     variable: str = Field("", description="what is drawn; for kind 'rates' the loss of a rate")
     ylabel: str = Field("", description="label of its axis; made from the variable if empty")
+    at: dict[str, Scalar | list[Scalar]] = Field(
+        {},
+        description="coordinates of this panel, beside those of `options.at`; of a list the first that was run, "
+        "'last' for the end of an axis of numbers; without such a point the panel is left out",
+    )
+    note: str = Field(
+        "", description="under the title; {name} places a coordinate, or a variable's mean at the panel's point"
+    )
+    dashed: str = Field("", description="for kind 'lines': a second variable, drawn dashed in the same colours")
     reference: str = Field("", description="for kind 'lines': a cell-level variable drawn as the reference")
 
 
@@ -215,8 +224,10 @@ class Figure(Strict):
 
     @model_validator(mode="after")
     def _reference_of_rates(self) -> Figure:
-        if self.kind != "lines" and any(panel.reference for panel in self.panels):
-            raise ValueError("a panel has a reference in kind 'lines' alone; that of a rate stands in [[rates]]")
+        if self.kind != "lines" and any(panel.reference or panel.dashed for panel in self.panels):
+            raise ValueError(
+                "a panel has a reference or a dashed variable in kind 'lines' alone; that of a rate stands in [[rates]]"
+            )
         return self
 
 

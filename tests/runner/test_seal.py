@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 from machine import inside, write_study
 
+from moestat.claims import sealed
 from moestat.study import seal
 
 GRID = "n = [10, 20, 40, 80, 160]"
@@ -62,6 +63,23 @@ def test_a_rule_that_is_edited_is_told_with_both_verdicts(ran, verb):
     change(path, "at_most = 99.0", RULE)
     change(path, "converges like n^(-1/2)", "falls like n^(-1/2)")
     assert again(path, verb)[0] == 0 and rows(folder)["mean-rate"]["changed"] == ""
+
+
+def test_other_code_of_a_rule_is_told_where_it_gives_another_verdict_or_estimate(ran, monkeypatch):
+    path, folder = ran
+    monkeypatch.setattr(sealed, "code_of", lambda claim: "other code")
+    assert again(path)[0] == 0 and rows(folder)["mean-rate"]["changed"] == ""
+    first = rows(folder)["mean-rate"]
+    change(folder / "claims.csv", first["estimate"], first["estimate"][:-3])
+    for _ in range(2):  # it is not forgotten by the next report
+        assert again(path)[0] == 0
+        row = rows(folder)["mean-rate"]
+        assert row["changed"] and row["estimate"] == first["estimate"]
+        assert (
+            f"The code of the rule was changed after the run on {row['changed']}. The verdict before was" in row["why"]
+        )
+    (folder / "claims.csv").unlink()
+    assert again(path)[0] == 0 and "The verdict before is not known" in rows(folder)["mean-rate"]["why"]
 
 
 def test_a_window_that_is_moved_is_a_changed_rule(ran):

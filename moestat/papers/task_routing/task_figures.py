@@ -1,4 +1,4 @@
-"""Figures of the task-routing studies: what fails without a repair, routing maps (Fig. 2), accuracy (Fig. 3)."""
+"""Figures of the task-routing studies: what fails without a repair, and accuracy (Fig. 3)."""
 
 from __future__ import annotations
 
@@ -95,53 +95,6 @@ def _pad(canvas: Canvas) -> None:
     engine = canvas.get_layout_engine()
     assert engine is not None
     engine.set(w_pad=0.08, h_pad=0.08)  # type: ignore[call-arg]
-
-
-def routing_maps(
-    ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], tasks: int = 20, experts: int = 7, replicate: int = 0
-) -> Canvas:
-    """Draw which experts the tokens of every task go to, one map per arm (Fig. 2 of the task-routing paper).
-
-    Experts have no order of their own in arms without the router loss, and a mean over runs would blur them: one
-    replicate is shown. The numbers above a map are means over all replicates.
-
-    Parameters
-    ----------
-    arms : sequence of str
-        One map each; arms that were not run are left out.
-    tasks, experts : int
-        The cell that is shown if it was run; else the first one.
-    """
-    at = {
-        axis: value if value in ds[axis].values else ds[axis].values[0]
-        for axis, value in (("tasks", tasks), ("experts", experts))
-        if axis in ds.dims
-    }
-    shown = [arm for arm in arms if arm in ds["arm"].values]
-    here = ds.sel(at)
-    canvas = style.new_figure(style.TWO_COLUMNS, 3.3)
-    grid = canvas.subplots(1, len(shown), squeeze=False, sharey=True)[0]
-    _pad(canvas)
-    image = None
-    for axes, arm in zip(grid, shown, strict=True):
-        cell = here.sel(arm=arm)
-        share = cell["routing"].isel(replicate=replicate).dropna("task", how="all").dropna("expert", how="all")
-        image = axes.imshow(share.transpose("task", "expert").values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-        axes.grid(False)
-        for axis, name in ((axes.xaxis, "expert"), (axes.yaxis, "task")):
-            every = max(1, share.sizes[name] // 10)
-            axis.set_ticks(range(0, share.sizes[name], every), [str(v) for v in share[name].values[::every]])
-        axes.set_xlabel("expert")
-        information, top = (float(cell[name].mean()) for name in ("mutual_information", "top_share"))
-        axes.set_title(f"{label(ds, arm)}\n{information:.2f} bits, favourite {100 * top:.0f} %", loc="left")
-    grid[0].set_ylabel("task")
-    if image is not None:
-        bar = canvas.colorbar(image, ax=list(grid), pad=0.02, aspect=25)
-        bar.set_label("share of the task's tokens")
-        bar.outline.set_visible(False)
-    size = ", ".join(f"{value} {axis}" for axis, value in at.items())
-    canvas.suptitle(f"{figure.title}: {size}" if size else figure.title, weight="bold")
-    return canvas
 
 
 def accuracy_curves(

@@ -70,21 +70,6 @@ def trained():
     )
 
 
-def test_routing_maps_show_one_run_of_one_cell(trained):
-    with style.look():
-        canvas = task_figures.routing_maps(trained, FIGURE, arms=["ce", "router", "absent"], tasks=6, experts=9)
-    maps = [axes for axes in canvas.axes if axes.images and axes.get_xlabel() == "expert"]
-    assert len(maps) == 2
-    expected = trained["routing"].sel(arm="router", tasks=6).isel(experts=0, replicate=0).values
-    np.testing.assert_array_equal(maps[1].images[0].get_array(), expected)
-    bits = trained["mutual_information"].sel(arm="ce", tasks=6).mean().item()
-    assert f"{bits:.2f} bits" in maps[0].get_title(loc="left")
-    assert "6 tasks, 3 experts" in canvas.get_suptitle()
-    with style.look():
-        smaller = task_figures.routing_maps(trained, FIGURE, arms=["ce"], tasks=4)
-    assert smaller.axes[0].images[0].get_array().shape == (4, 3)
-
-
 def test_accuracy_curves_show_means_and_the_papers_numbers(trained):
     printed = {"4": {"3": {"ce": 88.0, "router": 91.0}}}
     with style.look():
