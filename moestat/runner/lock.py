@@ -217,7 +217,7 @@ def ended(owner: dict[str, Any]) -> bool | None:
     """Say whether the process of a lock has ended; None if this machine cannot know."""
     pid = owner.get("pid")
     known = files.machine()
-    if not files.KNOWS_PROCESSES or owner.get("host") != known["host"] or not isinstance(pid, int):
+    if not files.KNOWS_PROCESSES or owner.get("host") != known["host"] or type(pid) is not int:
         return None
     gone = not files.alive(pid) or files.started(pid) != owner.get("process_started", files.started(pid))
     if "boot" not in owner:  # of an older moestat: what runs here is alive, what does not may run in a container
@@ -227,7 +227,7 @@ def ended(owner: dict[str, Any]) -> bool | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        owner = json.loads(path.read_text())
+        owner = json.loads(files.read_text(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return owner if isinstance(owner, dict) else {}
