@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,8 @@ def cached(
         return _arrays(compute())
     problem = ""
     try:
+        if not file.is_file() and file.exists():
+            raise OSError("it is no regular file")
         return _decode(file.read_bytes(), canonical)
     except (FileNotFoundError, NotADirectoryError):
         pass
@@ -161,10 +164,17 @@ def _decode(entry: bytes, canonical: str) -> dict[str, np.ndarray]:
         raise ValueError("it does not start as an entry does")
     if hashlib.sha256(body).hexdigest().encode() != checksum:
         raise ValueError("its checksum does not match")
-    with np.load(io.BytesIO(body), allow_pickle=False) as archive:
-        if str(archive[_IDENTITY]) != canonical:
-            raise ValueError("it answers another request")
-        return {name.removeprefix(_PREFIX): archive[name] for name in archive.files if name != _IDENTITY}
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            packed = [entry for entry in archive.infolist() if entry.compress_type != zipfile.ZIP_STORED]
+        if packed:  # we pack nothing, and a few bytes can unpack to more than there is memory
+            raise ValueError("it is packed, which no entry is")
+        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+            if str(arrays[_IDENTITY]) != canonical:
+                raise ValueError("it answers another request")
+            return {name.removeprefix(_PREFIX): arrays[name] for name in arrays.files if name != _IDENTITY}
+    except (KeyError, TypeError, EOFError, OverflowError, MemoryError, SyntaxError, zipfile.BadZipFile) as error:
+        raise ValueError(f"it holds no arrays: {type(error).__name__}") from None
 
 
 def _write(file: Path, entry: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -21,10 +22,11 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_N
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; a user's mistake is one sentence on stderr."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
     for name in THREADS:  # before NumPy is imported: its BLAS reads them once
         os.environ.setdefault(name, "1")
     try:
-        with _terminate_like_interrupt():
+        with _end_like_interrupt():
             return _dispatch(words)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -235,15 +237,16 @@ def _status(arguments: argparse.Namespace) -> int:
         store.accept_stale(scan)
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console()
     rows = overview.overview(plan, scan)
     columns = ["arm", *plan.axes, "done", "missing", "failed", "stale", "how"]
-    table = Table(title=f"{plan.study_file.name}/{request.preset} in {root}")
+    table = Table(title=Text(f"{plan.study_file.name}/{request.preset} in {root}"))  # no markup
     for column in columns:
-        table.add_column(column, justify="left" if column in ("arm", "how") else "right")
+        table.add_column(Text(column), justify="left" if column in ("arm", "how") else "right")
     for row in rows:
-        table.add_row(*(str(row[column]) for column in columns))
+        table.add_row(*(Text(str(row[column])) for column in columns))
     console.print(table)
     tally = scan.tally()
     print(
@@ -326,22 +329,47 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, as a batch system sends it before it kills."""
+    """SIGTERM, as a batch system sends it before it kills, or SIGHUP, when the terminal is closed."""
 
-    exit_code = 143
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.exit_code = 128 + number
 
 
 @contextlib.contextmanager
-def _terminate_like_interrupt() -> Iterator[None]:
+def _end_like_interrupt() -> Iterator[None]:
     def stop(number: int, frame: object) -> NoReturn:
-        raise _Terminated
+        raise _Terminated(number)
 
+    before: dict[int, Any] = {}
     try:
-        before = signal.signal(signal.SIGTERM, stop)
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", None)):
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup has it ignored
+                before[number] = signal.signal(number, stop)
     except ValueError:  # not in the main thread
-        yield
-        return
+        pass
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _open_streams() -> None:
+    """See to it that what is printed can be: streams that are closed go nowhere, letters they lack are escaped.
+
+    A file that is opened while the number of a standard stream is free gets that number, and what a library prints
+    would be written into it.
+    """
+    if os.name == "posix":
+        for number in range(3):
+            try:
+                os.fstat(number)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)  # takes the smallest number that is free
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  as long as the process
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")

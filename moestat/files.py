@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import socket
+import stat
 import time
 import uuid
 from pathlib import Path
@@ -21,10 +23,10 @@ _DAY = 86_400.0
 def write(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Put ``content`` in place at ``path``: a reader sees the old file or all of the new one, never a part.
 
-    The temporary file lies in the same folder and carries host and process, so that the next run can tell whether
+    The temporary file lies in the same folder and carries machine and process, so that the next run can tell whether
     its writer is still alive. With ``durable`` the file and its folder are flushed, which survives a power cut.
     """
-    temporary = path.with_name(f".{path.name}~{socket.gethostname()}~{os.getpid()}~{uuid.uuid4().hex[:8]}{TEMPORARY}")
+    temporary = path.with_name(f".{path.name}~{place()}~{os.getpid()}~{uuid.uuid4().hex[:8]}{TEMPORARY}")
     try:
         with open(temporary, "xb") as stream:
             stream.write(content)
@@ -42,6 +44,21 @@ def write(path: Path, content: bytes, *, durable: bool = True) -> None:
 def write_json(path: Path, content: Any, *, durable: bool = True) -> None:
     """Write ``content`` as indented JSON, see :func:`write`."""
     write(path, (json.dumps(content, indent=2) + "\n").encode(), durable=durable)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a small file of ours.
+
+    Raises
+    ------
+    OSError
+        If it is no regular file: a pipe would be waited for.
+    ValueError
+        If it is not UTF-8.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "no regular file", str(path))
+    return path.read_text(encoding="utf-8")
 
 
 def sync_folder(folder: Path) -> None:
@@ -64,8 +81,8 @@ def clean(folder: Path) -> int:
     removed = 0
     for path in folder.rglob(f".*{TEMPORARY}"):
         parts = path.name.removesuffix(TEMPORARY).split("~")
-        host, pid = (parts[-3], parts[-2]) if len(parts) >= 4 else ("", "")
-        ours = KNOWS_PROCESSES and host == socket.gethostname() and pid.isdigit()
+        where, pid = (parts[-3], parts[-2]) if len(parts) >= 4 else ("", "")
+        ours = KNOWS_PROCESSES and where == place() and pid.isdigit()
         try:
             gone = not alive(int(pid)) if ours else time.time() - path.stat().st_mtime > _DAY
             if gone:
@@ -76,13 +93,35 @@ def clean(folder: Path) -> int:
     return removed
 
 
+@functools.cache
+def machine() -> dict[str, str]:
+    """Return what process ids are numbers of: the host's name, its boot, and the namespace of its processes.
+
+    Two machines, or two containers on one, can have equal names. Where boot or namespace is not known (no Linux), its
+    text is empty.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        boot = namespace = ""
+    return {"host": socket.gethostname(), "boot": boot, "namespace": namespace}
+
+
+def place() -> str:
+    """Return :func:`machine` as one word of a file's name."""
+    known = machine()
+    number = "".join(letter for letter in known["namespace"] if letter.isdigit())
+    return f"{known['host'].replace('~', '-')}+{known['boot'][:8]}+{number}"
+
+
 def alive(pid: int) -> bool:
     """Whether a process of this machine with this id exists."""
     if pid <= 0:
         return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True

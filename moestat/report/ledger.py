@@ -17,9 +17,10 @@ import pandas as pd
 from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
+from moestat import files
 from moestat.claims.verdicts import COLUMNS, VERDICTS, rule, tally
 from moestat.fingerprint import digest
-from moestat.report import render, views
+from moestat.report import csv_text, render, views
 from moestat.rounding import estimate, number
 from moestat.study import presets
 from moestat.study.seal import rule_digest
@@ -116,8 +117,7 @@ def _runs(out_root: Path) -> Iterator[Run]:
 def read_claims(path: Path) -> list[dict[str, str]] | None:
     """Read claims.csv; a file that is not one counts as absent."""
     try:
-        with open(path, newline="", encoding="utf-8") as stream:
-            rows = list(csv.DictReader(stream))
+        rows = csv_text.load(path)
     except (OSError, UnicodeDecodeError, csv.Error):
         return None
     return rows if all(set(COLUMNS) <= set(row) and None not in row.values() for row in rows) else None
@@ -125,8 +125,8 @@ def read_claims(path: Path) -> list[dict[str, str]] | None:
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = json.loads(files.read_text(path))
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

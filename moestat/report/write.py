@@ -16,7 +16,7 @@ from moestat import files
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
-from moestat.report import captions, figures, html, ledger, render, searches, style, tables, views
+from moestat.report import captions, csv_text, figures, html, ledger, render, searches, style, tables, views
 from moestat.report.html import Drawn, Tables
 from moestat.study import seal
 from moestat.study.spec import Figure, Study
@@ -118,23 +118,23 @@ def write_outputs(
         searches=searches.table(evidence),
     )
     judged = tables.claims(judgements)
-    _write(folder, "claims.csv", judged.to_csv(index=False))
+    _write(folder, "claims.csv", csv_text.dump(judged))
     _write(
         folder, "claims.tex", render.latex(views.claims(judged, columns=views.CLAIM_COLUMNS[:-1]), label="tab:claims")
     )
-    _write(folder, "rates.csv", shown_tables.rates.to_csv(index=False))
+    _write(folder, "rates.csv", csv_text.dump(shown_tables.rates))
     if len(shown_tables.rates):
         parts = views.rates_by_loss(shown_tables.rates)
         _write(folder, "rates.tex", "\n".join(render.latex(v, label=f"tab:rates-{i}") for i, v in enumerate(parts, 1)))
     if len(shown_tables.parameters):
         shown = views.parameters(shown_tables.parameters)
-        _write(folder, "parameters.csv", shown_tables.parameters.to_csv(index=False))
+        _write(folder, "parameters.csv", csv_text.dump(shown_tables.parameters))
         _write(folder, "parameters.tex", render.latex(shown, label="tab:parameters"))
         _write(folder, "parameters.txt", render.text(shown))
     if len(shown_tables.searches):
-        _write(folder, "searches.csv", shown_tables.searches.to_csv(index=False))
+        _write(folder, "searches.csv", csv_text.dump(shown_tables.searches))
     if len(shown_tables.summaries):
-        _write(folder, "summaries.csv", shown_tables.summaries.to_csv(index=False))
+        _write(folder, "summaries.csv", csv_text.dump(shown_tables.summaries))
     drawn = [
         _draw(evidence, figure, "figure" if position == 0 else figure.name, folder)
         for position, figure in enumerate(study.figures)

@@ -268,7 +268,7 @@ def _union(sequences: list[tuple[Any, ...]]) -> dict[Any, int]:
 
 def _read(entry: Entry) -> tuple[shard.Header, memoryview]:
     try:
-        return shard.verified(entry.path.read_bytes())
+        return shard.verified(shard.contents(entry.path))
     except (shard.DamagedShardError, FileNotFoundError) as error:
         raise UserError(f"{entry.path} changed while it was read ({error}); run the same command again") from None
 

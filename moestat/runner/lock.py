@@ -1,8 +1,12 @@
 """One run at a time in a folder: a lock file with owner and heartbeat.
 
-The owner touches the file every few seconds. Whether it is alive is decided without comparing clocks: on the same
-machine by its process, on another one by watching for a while whether the file is touched. A lock whose owner is dead
-is taken over, and the new owner says so. The parts of a study (``--part``) write disjoint shards and have a lock each.
+The owner touches the file every few seconds. Whether it is alive is decided without comparing clocks: by its process,
+where boot and namespace of processes are ours, else by watching for a while whether the file is touched. A lock whose
+owner is dead is taken over, and the new owner says so. The parts of a study (``--part``) write disjoint shards and have
+a lock each.
+
+Locks are judged and replaced by one process at a time: under ``flock``, where there is one, and in any case in turns,
+which need no more than that a file that was created is seen by who lists its folder afterwards.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
+import random
 import threading
 import time
 import uuid
@@ -23,6 +27,7 @@ from moestat.errors import UserError
 
 HEARTBEAT = 5.0
 PATIENCE = 4 * HEARTBEAT
+TURN = ".turn."
 
 
 class LockedError(UserError):
@@ -41,7 +46,7 @@ class Lock:
     say : callable
         Told, in one sentence, when a stale lock is taken over.
     heartbeat, patience : float
-        Seconds between touches, and seconds that a silent lock of another machine is watched.
+        Seconds between touches, and seconds that a silent lock of another machine, or another container, is watched.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class Lock:
         self.heartbeat = heartbeat
         self.patience = patience
         self.token = uuid.uuid4().hex
+        self.turn = self.folder / f"{TURN}{self.token}"
         self.lost = False
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -84,7 +90,7 @@ class Lock:
 
     def _create(self) -> None:
         owner = {
-            "host": socket.gethostname(),
+            **files.machine(),
             "pid": os.getpid(),
             "process_started": files.started(os.getpid()),
             "token": self.token,
@@ -131,6 +137,8 @@ class Lock:
         end = time.monotonic() + self.patience
         while time.monotonic() < end:
             time.sleep(min(0.2, self.heartbeat))
+            with contextlib.suppress(OSError):  # others see that our turn lasts
+                os.utime(self.turn)
             now = _stamp(path)
             if now is None:
                 return False
@@ -145,36 +153,82 @@ class Lock:
                 if (owner and owner.get("token") != self.token) or not self.path.parent.exists():
                     self.lost = True
                     return
+                if not owner and not self.path.exists():  # somebody removed it: it is ours as long as nobody took it
+                    self._create()
                 os.utime(self.path)  # needs no space, so it works on a full disk
+            except LockedError:
+                self.lost = True
+                return
             except OSError:  # a hiccup of the file system; the next beat may pass
                 continue
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
-        """Let one process at a time judge and replace locks (where the platform has flock)."""
-        try:
-            import fcntl
-        except ImportError:
-            yield
-            return
+        """Let one process at a time judge and replace locks."""
         with open(self.folder / ".guard", "a") as stream:
-            with contextlib.suppress(OSError):  # some network file systems have no flock; os.link still decides
-                fcntl.flock(stream, fcntl.LOCK_EX)
-            yield
+            try:
+                import fcntl
+
+                fcntl.flock(stream, fcntl.LOCK_EX)  # waits without polling; on one machine that is all it takes
+            except (ImportError, OSError):  # Windows, and some network file systems
+                pass
+            try:
+                self._await_turn()
+                yield
+            finally:
+                self.turn.unlink(missing_ok=True)
+
+    def _await_turn(self) -> None:
+        """Wait until nobody else has a file that says he is about to judge the locks.
+
+        Of two, at least one sees the other's file, as each writes its own before it looks. Who sees a smaller name
+        takes his own file back and begins anew; who sees larger ones waits for them to go, as one that did not see him
+        may be at work. So nobody enters beside another.
+        """
+        watched: dict[Path, tuple[int | None, float]] = {}
+        while True:
+            self.turn.write_text(
+                json.dumps(files.machine() | {"pid": os.getpid(), "process_started": files.started(os.getpid())})
+            )
+            while others := [path for path in self.folder.glob(f"{TURN}*") if path != self.turn]:
+                for path in others:
+                    self._drop_dead_turn(path, watched)
+                if any(path.name < self.turn.name and path.exists() for path in others):
+                    self.turn.unlink(missing_ok=True)
+                    time.sleep(random.uniform(0.01, 0.05))
+                    break
+                time.sleep(0.01)
+            else:
+                return
+
+    def _drop_dead_turn(self, path: Path, watched: dict[Path, tuple[int | None, float]]) -> None:
+        """Remove the file of a turn whose owner is dead: by its process, or because nobody touches it for long."""
+        owner = _read(path)
+        dead = ended(owner) if owner else None
+        stamp, now = _stamp(path), time.monotonic()
+        seen, since = watched.setdefault(path, (stamp, now))
+        if stamp != seen:
+            watched[path] = (stamp, now)
+        if dead or (dead is None and stamp == seen and now - since > 2 * self.patience):
+            path.unlink(missing_ok=True)
 
 
 def ended(owner: dict[str, Any]) -> bool | None:
     """Say whether the process of a lock has ended; None if this machine cannot know."""
     pid = owner.get("pid")
-    if not files.KNOWS_PROCESSES or owner.get("host") != socket.gethostname() or not isinstance(pid, int):
+    known = files.machine()
+    if not files.KNOWS_PROCESSES or owner.get("host") != known["host"] or type(pid) is not int:
         return None
-    return not files.alive(pid) or files.started(pid) != owner.get("process_started", files.started(pid))
+    gone = not files.alive(pid) or files.started(pid) != owner.get("process_started", files.started(pid))
+    if "boot" not in owner:  # of an older moestat: what runs here is alive, what does not may run in a container
+        return None if gone else False
+    return gone if all(owner.get(key) == known[key] for key in ("boot", "namespace")) else None
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        owner = json.loads(path.read_text())
-    except (OSError, ValueError):
+        owner = json.loads(files.read_text(path))
+    except (OSError, ValueError, RecursionError):
         return {}
     return owner if isinstance(owner, dict) else {}
 

@@ -89,7 +89,7 @@ def write(root: Path, content: Mapping[str, Any]) -> None:
 def read(root: Path) -> dict[str, Any]:
     """Return the manifest of a folder, empty if there is none that can be read (it is only a cache)."""
     try:
-        content = json.loads((root / NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = json.loads(files.read_text(root / NAME))
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

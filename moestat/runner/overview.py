@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from moestat import files
 from moestat.runner import lock, manifest, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
@@ -19,9 +20,12 @@ def recorded(request: Request, study_name: str) -> Request:
     """Fill in what the last run of the folder was asked for, where the request does not say otherwise."""
     kept = manifest.read(folder_of(request, study_name)).get("request", {})
     changes: dict[str, Any] = {}
-    for key in ("replicates", "seed", "block"):
-        if getattr(request, key) is None and isinstance(kept.get(key), int):
-            changes[key] = kept[key]
+    if not isinstance(kept, dict):
+        return request
+    for key, least in (("replicates", 1), ("seed", 0), ("block", 1)):
+        value = kept.get(key)
+        if getattr(request, key) is None and type(value) is int and least <= value < 2**63:
+            changes[key] = value
     if not request.settings and isinstance(kept.get("settings"), dict):
         changes["settings"] = kept["settings"]
     return replace(request, **changes)
@@ -84,10 +88,10 @@ def running(root: Path) -> list[str]:
     lines = []
     for path in sorted((root / "locks").glob("*.json")):
         try:
-            owner = json.loads(path.read_text())
-        except (OSError, ValueError):  # it has just ended, or is just beginning
+            owner = json.loads(files.read_text(path))
+        except (OSError, ValueError, RecursionError):  # it has just ended, or is just beginning
             continue
-        if lock.ended(owner):  # killed; the next run takes its lock over
+        if not isinstance(owner, dict) or lock.ended(owner):  # killed; the next run takes its lock over
             continue
         lines.append(f"{path.stem}: process {owner.get('pid')} on {owner.get('host')}, since {owner.get('since')}")
     return lines

@@ -154,10 +154,13 @@ class Progress:
         """Print one line, above the live bar if there is one."""
         if self.quiet:
             return
-        if self._live is not None:
-            self._live.console.print(text, markup=False, highlight=False)
-        else:
-            print(text, file=self.stream, flush=True)
+        try:
+            if self._live is not None:
+                self._live.console.print(text, markup=False, highlight=False)
+            else:
+                print(text, file=self.stream, flush=True)
+        except (OSError, ValueError):  # who read it has left, or closed it: no reason to lose what is computed
+            self.quiet = True
 
     def add(self, digest: str, replicates: int, failed: int, seconds: float) -> None:
         """Count a block that is done."""
@@ -199,6 +202,7 @@ class Progress:
     def _start_live(self) -> None:
         from rich import progress as bars
         from rich.console import Console
+        from rich.markup import escape
 
         self._live = bars.Progress(
             bars.TextColumn("{task.description}"),
@@ -211,7 +215,11 @@ class Progress:
             transient=True,
         )
         self._task = self._live.add_task(
-            f"{self.title}: {self.unit}", total=self.total, completed=self.done, failed=self.failed, left="unknown"
+            escape(f"{self.title}: {self.unit}"),
+            total=self.total,
+            completed=self.done,
+            failed=self.failed,
+            left="unknown",
         )
         self._live.start()
 

@@ -334,7 +334,7 @@ class _Run:
         status: dict[int, int] = {}
         for path in sorted(shard.folder(self.root, task.digest).glob(f"*{shard.SUFFIX}")):
             try:
-                header, _ = shard.verified(path.read_bytes())
+                header, _ = shard.verified(shard.contents(path))
             except shard.DamagedShardError:
                 continue
             if fingerprint.equal(header.code, self.code):

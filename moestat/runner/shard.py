@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import stat
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,14 +30,12 @@ from moestat import __version__, files
 from moestat.errors import UserError
 from moestat.fingerprint import digest as code_digest
 from moestat.runner import origin
+from moestat.runner.header import DamagedShardError, Header, parse
+from moestat.sentences import show
 
 MAGIC = b"moestat-shard "
 FORMAT = 1
 SUFFIX = ".shard"
-
-
-class DamagedShardError(ValueError):
-    """The file is not what was written: torn, flipped or no shard at all."""
 
 
 @dataclass(frozen=True)
@@ -51,26 +51,6 @@ class Variable:
     def measured(self) -> bool:
         """Whether it measures the machine (seconds, say), so that it differs each time; the experiment says so."""
         return bool(self.attrs.get("measurement"))
-
-
-@dataclass(frozen=True)
-class Header:
-    """What a shard says of itself."""
-
-    cell: str
-    arm: str
-    coords: Mapping[str, Any]
-    code: Mapping[str, str]
-    replicates: tuple[int, ...]
-    status: tuple[int, ...]
-    provenance: Mapping[str, Any]
-    attrs: Mapping[str, Any]
-    arrays: Sequence[Mapping[str, Any]]
-
-    @property
-    def digest(self) -> str:
-        """Digest of the cell."""
-        return hashlib.sha256(self.cell.encode()).hexdigest()
 
 
 def name(replicates: Sequence[int], code: Mapping[str, str]) -> str:
@@ -170,23 +150,33 @@ def verified(content: bytes) -> tuple[Header, memoryview]:
         raise DamagedShardError("its checksum does not match")
     if words[1] != str(FORMAT).encode():
         raise UserError(
-            f"is a shard of format {words[1].decode()}; this version of moestat ({__version__}) reads format {FORMAT}"
+            f"is a shard of format {words[1].decode(errors='replace')}; this version of moestat ({__version__}) reads "
+            f"format {FORMAT}"
         )
-    head_end = content.index(b"\n", line_end + 1)
-    raw = json.loads(content[line_end + 1 : head_end])
-    replicates = tuple(r for first_r, last_r in raw["replicates"] for r in range(first_r, last_r + 1))
-    header = Header(
-        cell=raw["cell"],
-        arm=raw["arm"],
-        coords=raw["coords"],
-        code=raw["code"],
-        replicates=replicates,
-        status=tuple(raw["status"]),
-        provenance=raw["made"],
-        attrs=raw["attrs"],
-        arrays=raw["arrays"],
-    )
-    return header, memoryview(content)[head_end + 1 :]
+    head_end = content.find(b"\n", line_end + 1)
+    if head_end < 0:
+        raise DamagedShardError("it has no header")
+    payload = memoryview(content)[head_end + 1 :]
+    return parse(content[line_end + 1 : head_end], len(payload)), payload
+
+
+def contents(path: Path) -> bytes:
+    """Return the bytes of a file that may be a shard.
+
+    Raises
+    ------
+    DamagedShardError
+        If it is no regular file, or does not begin as a shard does: what is not one is not read.
+    FileNotFoundError
+        If it is gone.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+        raise DamagedShardError("it is no regular file")
+    with open(path, "rb") as stream:
+        if stream.read(len(MAGIC)) != MAGIC:
+            raise DamagedShardError("its first line is not that of a shard")
+        stream.seek(0)
+        return stream.read()
 
 
 def variables(header: Header, payload: memoryview) -> dict[str, Variable]:
@@ -204,7 +194,7 @@ def variables(header: Header, payload: memoryview) -> dict[str, Variable]:
 
 def read(path: Path) -> tuple[Header, dict[str, Variable]]:
     """Read and verify one shard."""
-    header, payload = verified(path.read_bytes())
+    header, payload = verified(contents(path))
     return header, variables(header, payload)
 
 
@@ -235,12 +225,24 @@ def _pack(values: np.ndarray) -> tuple[str, bytes]:
 
 
 def unpack(item: Mapping[str, Any], payload: memoryview) -> np.ndarray:
-    """Return one array of a verified shard."""
+    """Return one array of a verified shard.
+
+    Raises
+    ------
+    DamagedShardError
+        If it holds text that is none.
+    """
     first, length = item["at"]
     content = payload[first : first + length]
     shape = tuple(item["shape"])
     if item["type"] == "text":
-        texts = json.loads(bytes(content).decode(errors="surrogatepass"))
+        try:
+            texts = json.loads(bytes(content).decode(errors="surrogatepass"))
+        except (ValueError, RecursionError):
+            raise DamagedShardError(f"the texts of {show(item['name'])} cannot be read") from None
+        right = isinstance(texts, list) and len(texts) == math.prod(shape) and all(isinstance(t, str) for t in texts)
+        if not right:
+            raise DamagedShardError(f"the texts of {show(item['name'])} are not as many as it says")
         flat = np.empty(len(texts), dtype=object)
         flat[:] = texts
         return flat.reshape(shape)

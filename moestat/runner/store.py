@@ -129,7 +129,10 @@ def scan(root: Path, plan: Plan, code: Mapping[str, str]) -> Scan:
     result = Scan(plan)
     for path in listing(root):
         try:
-            header, _ = shard.verified(path.read_bytes())
+            header, payload = shard.verified(shard.contents(path))
+            for item in header.arrays:
+                if item["type"] == "text":
+                    shard.unpack(item, payload)
         except FileNotFoundError:  # another process set it aside
             continue
         except shard.DamagedShardError as error:

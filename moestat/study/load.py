@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -134,11 +135,13 @@ def parse(path: Path) -> tuple[str, dict[str, Any]]:
     """Return the text and the raw content of a TOML file."""
     where = shown_path(path)
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")  # editors on Windows put a mark before the text
     except OSError as error:
         raise InputError(f"{where}: the file cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: the file is not UTF-8 text (byte {error.start})") from None
+    if DEEP_KEY.search(text):  # tomllib takes minutes over a key of 50 000 parts
+        raise InputError(f"{where}: the file is nested too deeply: a key has more than 100 parts")
     try:
         return text, tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: TOMLDecodeError, and integers of more than 4300 digits
@@ -155,6 +158,11 @@ def read(name: str | Path) -> StudyFile:
         With one line for each problem: file, key, what is wrong, what is allowed.
     """
     path = find(name)
+    if not NAME.fullmatch(path.stem):  # it names the folder of the results
+        raise InputError(
+            f"{shown_path(path)}: the name of a study file must be a word that begins with a letter, a digit or '_', "
+            "without spaces around it"
+        )
     text, raw = parse(path)
     from pydantic import ValidationError
 
@@ -166,6 +174,8 @@ def read(name: str | Path) -> StudyFile:
 
     where = shown_path(path)
     try:
+        if key := _holds_nul(raw):
+            raise InputError(f"{key} holds a NUL character, which no file of results can keep")
         raw = expand(filled(raw, path.parent), Study)
         study = hub.predictions(Study.model_validate(raw))
     except InputError as error:
@@ -181,6 +191,17 @@ def read(name: str | Path) -> StudyFile:
     if lines:
         raise InputError(_few(lines))
     return StudyFile(name=path.stem, path=path, text=text, raw=raw, study=study)
+
+
+def _holds_nul(raw: Any, key: str = "") -> str:
+    """Return the key of the first text with a NUL character, or an empty text."""
+    if isinstance(raw, str):
+        return (key or "a key") if "\0" in raw else ""
+    inside = list(raw.items()) if isinstance(raw, dict) else list(enumerate(raw)) if isinstance(raw, list) else []
+    for name, item in inside:
+        if place := _holds_nul(name) or _holds_nul(item, f"{key}.{name}" if key else str(name)):
+            return place
+    return ""
 
 
 def _named(raw: Any, loc: tuple[int | str, ...], text: str) -> str:
@@ -282,4 +303,6 @@ def axis_problems(axis: str, values: list[Any]) -> list[str]:
     return complaints
 
 
+NAME = re.compile(r"\w(.*\S)?", re.DOTALL)
+DEEP_KEY = re.compile(r"""(?<![A-Za-z0-9_"'-])(?:[A-Za-z0-9_"'-]++[ \t]*+\.[ \t]*+){100}""")
 RESERVED = frozenset({"arm", "arm_label", "replicate", "status", "message", "iterations"})

@@ -103,9 +103,9 @@ def write(root: Path, seal: Seal) -> None:
 def read(root: Path) -> Seal | None:
     """Return the seal of a folder, or None if there is none that can be read."""
     try:
-        content = json.loads((root / NAME).read_text(encoding="utf-8"))
+        content = json.loads(files.read_text(root / NAME))
         return Seal(str(content["date"]), dict(content["claims"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -268,7 +268,7 @@ class Study(Strict):
         for what, names in (
             ("arm", [a.name for a in self.arms]),
             ("claim", [c.id for c in self.claims]),
-            ("figure", [f.name for f in self.figures]),
+            ("figure", ["figure", *(f.name for f in self.figures[1:])] if self.figures else []),  # as files are named
         ):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from random import Random
 
 import pytest
 from machine import command, environment, finished, inside, logged, results, shards, write_study
@@ -220,7 +221,7 @@ def test_a_living_lock_of_another_machine_is_respected_whatever_its_clock_says(t
 
 
 def test_a_process_that_inherited_the_number_of_a_dead_owner_does_not_count(tmp_path):
-    foreign_lock(tmp_path, host=socket.gethostname(), pid=os.getpid(), process_started="1")
+    foreign_lock(tmp_path, **files.machine(), pid=os.getpid(), process_started="1")
     if not files.started(os.getpid()):
         pytest.skip("the start of a process is not known on this platform")
     told = []
@@ -247,7 +248,7 @@ def test_a_lock_beats_and_notices_that_it_was_taken_over(tmp_path):
 
 
 def test_of_many_processes_that_start_at_once_one_gets_the_lock(tmp_path):
-    foreign_lock(tmp_path, host=socket.gethostname(), pid=2**22 - 1)
+    foreign_lock(tmp_path, **files.machine(), pid=2**22 - 1)
     script = (
         "import sys, time, pathlib\n"
         "from moestat.runner.lock import Lock, LockedError\n"
@@ -261,6 +262,117 @@ def test_of_many_processes_that_start_at_once_one_gets_the_lock(tmp_path):
     racers = [subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(5)]
     said = sorted(racer.communicate(timeout=60)[0].strip() for racer in racers)
     assert said == ["got"] + ["refused"] * 4
+
+
+@pytest.mark.parametrize("other", [{"namespace": "pid:[1]"}, {"boot": "another"}])
+def test_a_lock_of_another_container_with_our_name_is_judged_by_its_heartbeat(tmp_path, other):
+    """Its process numbers mean nothing here: one that does not exist, or another one's, may be alive there."""
+    place = foreign_lock(tmp_path, **(files.machine() | other), pid=2**22 - 1)
+    stop = threading.Event()
+
+    def beat():
+        while not stop.wait(0.02):
+            os.utime(place)
+
+    owner = threading.Thread(target=beat)
+    owner.start()
+    try:
+        with pytest.raises(lock.LockedError), lock.Lock(tmp_path, heartbeat=0.02, patience=1.0):
+            pass
+    finally:
+        stop.set()
+        owner.join()
+    told = []
+    with lock.Lock(tmp_path, say=told.append, heartbeat=0.02, patience=0.1):
+        assert "no sign of life" in told[0]
+
+
+def test_a_live_lock_of_an_older_moestat_is_respected_and_a_dead_one_is_watched_first(tmp_path):
+    started = files.started(os.getpid())
+    foreign_lock(tmp_path, host=socket.gethostname(), pid=os.getpid(), process_started=started)
+    with pytest.raises(lock.LockedError), lock.Lock(tmp_path, heartbeat=0.02, patience=0.1):
+        pass
+    foreign_lock(tmp_path, host=socket.gethostname(), pid=2**22 - 1)
+    told = []
+    with lock.Lock(tmp_path, say=told.append, heartbeat=0.02, patience=0.1):
+        assert "no sign of life" in told[0]
+
+
+def test_temporary_files_of_another_container_with_our_name_are_left_alone(tmp_path, monkeypatch):
+    def leave(name: str):
+        monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyError))
+        with monkeypatch.context() as patch:
+            patch.setattr(type(tmp_path), "unlink", lambda *_, **__: None)
+            with pytest.raises(KeyError):
+                files.write(tmp_path / name, b"x", durable=False)
+
+    leave("theirs")
+    monkeypatch.setattr(files, "alive", lambda pid: False)
+    monkeypatch.setattr(files, "machine", lambda: {"host": socket.gethostname(), "boot": "b", "namespace": "pid:[1]"})
+    leave("ours")
+    assert files.clean(tmp_path) == 1
+    assert [path.name.split("~")[0] for path in tmp_path.iterdir()] == [".theirs"]
+
+
+@pytest.mark.parametrize("flock", [True, False])
+def test_of_many_that_start_at_once_one_gets_the_lock_without_flock_too(tmp_path, monkeypatch, flock):
+    """Each trial has a lock of a dead owner in the way, and slow reads, which make every race likely."""
+    import fcntl
+
+    if not flock:
+        monkeypatch.setattr(fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOTSUP, "no flock")))
+    read = lock._read
+
+    def slow(path):
+        owner = read(path)
+        time.sleep(random.uniform(0.0, 0.004))
+        return owner
+
+    monkeypatch.setattr(lock, "_read", slow)
+    random = Random(3)
+    for trial in range(10):
+        root = tmp_path / str(trial)
+        foreign_lock(root, **files.machine(), pid=2**22 - 1)
+        barrier, owners, refused = threading.Barrier(3), [], []
+
+        def start(root=root, barrier=barrier, owners=owners, refused=refused):
+            barrier.wait()
+            try:
+                with lock.Lock(root) as held:
+                    owners.append(held.token)
+                    end = time.monotonic() + 10
+                    while len(owners) + len(refused) < 3 and time.monotonic() < end:
+                        time.sleep(0.005)
+            except lock.LockedError:
+                refused.append(1)
+
+        racers = [threading.Thread(target=start) for _ in range(3)]
+        for racer in racers:
+            racer.start()
+        for racer in racers:
+            racer.join()
+        assert (len(owners), len(refused)) == (1, 2), trial
+        assert not list((root / "locks").glob(".turn*"))
+
+
+def test_a_turn_whose_owner_died_in_it_is_passed_over(tmp_path):
+    (tmp_path / "locks").mkdir()
+    turn = tmp_path / "locks" / ".turn.0"
+    turn.write_text(json.dumps(files.machine() | {"pid": 2**22 - 1, "process_started": "1"}))
+    with lock.Lock(tmp_path):
+        assert not turn.exists()
+    turn.write_text("{")  # of nobody knows whom
+    with lock.Lock(tmp_path, patience=0.1):
+        assert not turn.exists()
+
+
+def test_a_lock_that_was_removed_by_hand_is_made_again_or_given_up(tmp_path):
+    with lock.Lock(tmp_path, heartbeat=0.02) as held:
+        held.path.unlink()
+        end = time.monotonic() + 5
+        while not held.path.exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        assert json.loads(held.path.read_text())["token"] == held.token and not held.lost
 
 
 # --- the clock and the keyboard ----------------------------------------------------------------------------------

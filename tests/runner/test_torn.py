@@ -17,7 +17,7 @@ def content() -> bytes:
         "message": shard.Variable(("replicate",), np.array(["", "é", "a\nb"], dtype=object)),
     }
     return shard.encode(
-        cell='{"a":1}',
+        cell='{"seed":1,"settings":{}}',
         arm="x",
         coords={"n": 10},
         code={"toy": "abc"},

@@ -1,0 +1,46 @@
+"""Tables as CSV whose texts a spreadsheet does not take for formulas, and the same texts read back."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pandas as pd
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def dump(table: pd.DataFrame) -> str:
+    """Return a table as CSV; a text that begins as a formula does, and is no number, gets an apostrophe before it."""
+    texts = table.select_dtypes(include=["object", "string"]).columns
+    return str(table.assign(**{name: table[name].map(guarded) for name in texts}).to_csv(index=False))
+
+
+def load(path: Path) -> list[dict[str, str]]:
+    """Read rows that :func:`dump` wrote.
+
+    Raises
+    ------
+    OSError, UnicodeDecodeError, csv.Error
+        If they cannot be read.
+    """
+    with open(path, newline="", encoding="utf-8") as stream:
+        return [{key: plain(value) for key, value in row.items()} for row in csv.DictReader(stream)]
+
+
+def guarded(value: object) -> object:
+    """Return a cell as it is written."""
+    if not isinstance(value, str) or not value.startswith((*FORMULA, "'")):
+        return value
+    if value.startswith("'"):
+        return f"'{value}" if value[1:].startswith((*FORMULA, "'")) else value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def plain(value: str) -> str:
+    """Return a cell as it was meant."""
+    return value[1:] if isinstance(value, str) and value[:1] == "'" and value[1:].startswith((*FORMULA, "'")) else value
