@@ -149,6 +149,8 @@ def _tell(result: Any) -> int:
     tally, quiet = result.tally, result.request.quiet
     if result.dataset is None:
         return 0
+    for text in result.dropped:
+        print(f"note: {text}", file=sys.stderr)
     counted = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} failed"
     if result.report is not None:
         _print_report(result.report)

@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from moestat import files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
 from moestat.experiment import code_version
 from moestat.fit import kernel
-from moestat.runner import experiments, lock, manifest, needs, origin, pool, store, worker
+from moestat.runner import experiments, kept, lock, manifest, needs, origin, pool, store, worker
 from moestat.runner import plan as plans
 from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
 from moestat.runner.finish import Reporter, Result, finish
@@ -97,22 +97,32 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     plan = make_plan(request)
     needs.refuse_missing(plan.study_file, request)
     root = folder_of(request, plan.study_file.name)
+    request, said = kept.widened(request, plan, root)
+    if said:
+        plan = make_plan(request)
     device = resolve_device(request.device, plan)
     try:
         root.mkdir(parents=True, exist_ok=True)
-        return _Run(request, plan, root, device, report).locked()
+        return _Run(request, plan, root, device, report, said).locked()
     except OSError as error:
         raise files.disk_problem(error, root) from None
 
 
 class _Run:
     def __init__(
-        self, request: Request, plan: plans.Plan, root: Path, device: str, report: Reporter | None = None
+        self,
+        request: Request,
+        plan: plans.Plan,
+        root: Path,
+        device: str,
+        report: Reporter | None = None,
+        said: Sequence[str] = (),
     ) -> None:
         self.request, self.plan, self.root, self.device = request, plan, root, device
         self.report = report
         self.code = version_of(plan)
         self.notes: list[str] = []
+        self.said = said
         self.shown = 0
         self.scan = store.Scan(plan)
 
@@ -135,6 +145,8 @@ class _Run:
         name = "progress.json" if request.part is None else f"progress-{request.part_name}.json"
         with lock.Lock(self.root, request.part_name, say=self.say) as held:
             files.clean(self.root)
+            for text in self.said:
+                self.note(text)
             self._look()
             self._seal()
             tasks = self._tasks()
