@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moestat import files, fingerprint
+from moestat import extras, files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
 from moestat.experiment import code_version
 from moestat.fit import kernel
@@ -83,6 +83,22 @@ def version_of(plan: plans.Plan) -> dict[str, str]:
     return code
 
 
+def refuse_without_libraries(plan: plans.Plan, code: Mapping[str, str]) -> None:
+    """Refuse to compute with what is not installed: every replicate would be recorded as failed.
+
+    Raises
+    ------
+    InputError
+        It says how to install what is missing.
+    """
+    ours = plan.module_name.startswith("moestat.")  # a user's own may do without, for some settings
+    if ours and code.get("torch") == "absent":
+        raise InputError(
+            f"the study {plan.study_file.name} needs PyTorch, which is not installed; install it with: "
+            f"{extras.command('neural')}"
+        )
+
+
 def run(request: Request, report: Reporter | None = None) -> Result:
     """Compute what is missing of a study, collect it and let ``report`` report.
 
@@ -101,6 +117,8 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     if said:
         plan = make_plan(request)
     device = resolve_device(request.device, plan)
+    if not (root / "shards").is_dir() and request.backend != "dask":  # before anything is written
+        refuse_without_libraries(plan, version_of(plan))
     try:
         root.mkdir(parents=True, exist_ok=True)
         return _Run(request, plan, root, device, report, said).locked()
@@ -151,7 +169,8 @@ class _Run:
             self._seal()
             tasks = self._tasks()
             if tasks:
-                self._check_libraries()
+                if self.request.backend != "dask":
+                    refuse_without_libraries(self.plan, self.code)
                 self._tell_origin()
             self._save_manifest("running")
             cache = os.environ.get("MOESTAT_CACHE")
@@ -165,14 +184,6 @@ class _Run:
                 for task in tasks:
                     task.marker.unlink(missing_ok=True)
             return self._finish()
-
-    def _check_libraries(self) -> None:
-        """Refuse to compute with what is not installed: every replicate would be recorded as failed."""
-        ours = self.plan.module_name.startswith("moestat.")  # a user's own may do without, for some settings
-        if ours and self.code.get("torch") == "absent" and self.request.backend != "dask":
-            raise InputError(
-                f'the study {self.plan.study_file.name} needs PyTorch; install it: pip install "moestat[neural]"'
-            )
 
     def _tell_origin(self) -> None:
         """Say so if what is there was computed by another kernel, or other versions, than compute the rest."""
