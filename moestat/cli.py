@@ -115,9 +115,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _dry_run(request: Any) -> int:
-    from moestat.runner.run import folder_of, make_plan
+    from moestat.runner.run import folder_of, make_plan, refuse_without_libraries, version_of
 
     plan = make_plan(request)
+    if not plan.study_file.study.reads and request.backend != "dask":
+        refuse_without_libraries(plan, version_of(plan))
     study = plan.study_file.study
     print(f"{study.title}\n{plan.study_file.shown}, preset {plan.preset_name}: {plan.preset.about}".rstrip(": "))
     grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in plan.axes.items())
@@ -151,6 +153,8 @@ def _tell(result: Any) -> int:
     tally, quiet = result.tally, result.request.quiet
     if result.dataset is None:
         return 0
+    for text in result.dropped:
+        print(f"note: {text}", file=sys.stderr)
     counted = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} failed"
     if result.report is not None:
         _print_report(result.report)

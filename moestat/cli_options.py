@@ -111,7 +111,8 @@ def parser(command: str) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="change a setting of every arm, or an axis: n=[100,200]; give it again for another KEY",
+        help="change a setting of every arm, or an axis: n=100,200 (several values make a setting an axis); give it "
+        "again for another KEY",
     )
     what.add_argument(
         "--block", type=_count(1), metavar="B", help="replicates per shard; the numbers do not depend on it"
@@ -253,8 +254,19 @@ def settings(pairs: Sequence[str]) -> dict[str, Any]:
         try:
             settings[key] = tomllib.loads(f"value = {text}")["value"] if "\n" not in text else text
         except (ValueError, RecursionError):
-            settings[key] = text
+            settings[key] = _several(text)
     return settings
+
+
+def _several(text: str) -> Any:
+    """Read ``9,10,12`` as the list it means; anything else is plain text."""
+    import tomllib
+
+    try:
+        values = tomllib.loads(f"value = [{text}]")["value"] if "," in text and "\n" not in text else text
+    except (ValueError, RecursionError):
+        return text
+    return values if all(isinstance(value, bool | int | float) for value in values) else text
 
 
 def request(arguments: argparse.Namespace, study: str | None = None) -> Request:

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from moestat import streams
+from moestat import extras, streams
 from moestat.fingerprint import fingerprint
 from moestat.source.loaded import remember
 from moestat.status import Status
@@ -62,7 +62,7 @@ COMPUTES = ("run", "prerequisites", "prepare")
 class SettingsModel(BaseModel):
     """Base of every experiment's ``Settings``: immutable, and refusing keys it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), use_attribute_docstrings=True)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -197,7 +197,7 @@ def require_torch() -> None:
         importlib.import_module("torch")
     except ImportError as error:
         raise ImportError(
-            f'this experiment needs PyTorch ({error}); install it: pip install "moestat[neural]"'
+            f"this experiment needs PyTorch ({error}); install it with: {extras.command('neural')}"
         ) from error
 
 

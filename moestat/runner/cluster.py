@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from moestat import extras
 from moestat.errors import UserError
 
 PATIENCE = "10s"
@@ -27,7 +28,7 @@ def connect(scheduler: str) -> Any:
         from distributed import Client
     except ImportError:
         raise UserError(
-            '--backend dask needs dask.distributed; install it with: pip install "moestat[cluster]"'
+            f"--backend dask needs dask.distributed; install it with: {extras.command('cluster')}"
         ) from None
     try:
         return Client(scheduler, timeout=PATIENCE, set_as_default=False)

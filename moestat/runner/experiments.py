@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from moestat import extras
 from moestat.errors import InputError
 from moestat.experiment import Source
 from moestat.runner import leaving
@@ -50,21 +51,24 @@ def resolve(study_file: StudyFile) -> str:
         raise InputError(f"{where} is {name!r}; allowed are the name of an experiment or an import path")
     extend_path(search_path(study_file))
     built_in = own_experiments()
-    candidates = [built_in.get(name, name)]
-    for candidate in candidates:
-        try:
-            if importlib.util.find_spec(candidate) is not None:
-                return candidate
-        except (ImportError, ValueError):  # a parent package that does not exist, or is no package
-            continue
-        except SystemExit as error:
-            raise InputError(
-                f"{where} is {name!r}, whose package calls sys.exit({error}) when it is imported"
-            ) from None
+    candidate = built_in.get(name, name)
+    try:
+        if importable(candidate):
+            return candidate
+    except SystemExit as error:
+        raise InputError(f"{where} is {name!r}, whose package calls sys.exit({error}) when it is imported") from None
     raise InputError(
         f"{where} is {name!r}, which is not found{nearest(name, built_in) or '.'} "
         f"Allowed are the experiments of moestat ({listed(built_in)}) and any import path"
     )
+
+
+def importable(name: str) -> bool:
+    """Return whether there is a module of that import path."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):  # a parent package that does not exist, or is no package
+        return False
 
 
 def own_experiments() -> dict[str, str]:
@@ -95,9 +99,8 @@ def load(module_name: str, where: str) -> ModuleType:
         SystemExit,
     ) as error:  # a user's module can fail at import in any way; all of them are told in a sentence
         extra = ""
-        if isinstance(error, ModuleNotFoundError) and error.name in ("torch", "cupy", "distributed"):
-            names = {"torch": "neural", "cupy": "cuda13", "distributed": "cluster"}
-            extra = f'; install it with: pip install "moestat[{names[error.name]}]"'
+        if isinstance(error, ModuleNotFoundError) and error.name in extras.EXTRA_OF:
+            extra = f"; install it with: {extras.command(extras.EXTRA_OF[error.name])}"
         raise InputError(
             f"{where}: experiment {module_name!r} cannot be imported: "
             f"{type(error).__name__}: {error}{place(error)}{extra}"

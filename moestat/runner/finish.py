@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat import fingerprint
-from moestat.runner import manifest, origin, store
+from moestat.runner import kept, manifest, origin, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.study import seal
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Result:
-    """What a run left behind. ``dataset`` and ``report`` are None for one part of a study."""
+    """What a run left behind.
+
+    ``dataset`` and ``report`` are None for one part of a study; ``dropped`` says what the results no longer hold.
+    """
 
     request: Request
     plan: Plan
@@ -30,6 +33,7 @@ class Result:
     dataset: xr.Dataset | None = None
     report: Any = None
     notes: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
 
 
 Reporter = Callable[[Result, Mapping[str, Any]], Any]
@@ -47,6 +51,8 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
     else:
         dataset, remarks = collect.collect(scan)
         result.notes.extend([*remarks, *origin.remarks(scan.used)])
+    result.dropped = kept.dropped(root, dataset)
+    result.notes.extend(result.dropped)
     provenance = describe(request, plan, scan, code, result)
     dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
     dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from moestat.errors import InputError
 from moestat.experiment import Cell
@@ -147,6 +147,14 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
         raise InputError(f"{key} is {show(replicates)}; allowed are 1 to {MOST_REPLICATES}")
     axes = _axes(study_file, preset_name, preset, overrides)
     arms = tuple(arm for arm in study.arms if any(fnmatch.fnmatchcase(arm.name, p) for p in preset.arms))
+    _refuse_settings_of_arms(where, arms, overrides)
+    module_name, module = study.reads, None
+    if study.reads:
+        experiments.reader(study_file)
+    else:
+        module_name = experiments.resolve(study_file)
+        module = experiments.load(module_name, where)
+        axes |= more_axes(module.Settings, axes, overrides.settings)
     block = min(overrides.block or preset.block or replicates, replicates)
     points = math.prod(len(values) for values in axes.values())
     if len(arms) * points * math.ceil(replicates / block) > MOST_BLOCKS:
@@ -159,15 +167,9 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
             f"{where}: {len(arms)} arms x {points} grid points x {replicates} replicates are more than the "
             f"{MOST_ROWS} rows that one dataset is made for; lower presets.{preset_name}.replicates or --replicates"
         )
-    _refuse_settings_of_arms(where, arms, overrides)
     seed = study.seed if overrides.seed is None else overrides.seed
-    module_name, module = study.reads, None
     cells: tuple[PlannedCell, ...] = ()
-    if study.reads:
-        experiments.reader(study_file)
-    else:
-        module_name = experiments.resolve(study_file)
-        module = experiments.load(module_name, where)
+    if module is not None:
         builder = _Builder(study_file, preset_name, preset, overrides, module, module_name, seed, axes)
         cells = tuple(builder.cells(arms))
     return Plan(
@@ -209,6 +211,43 @@ def _axes(study_file: StudyFile, preset_name: str, preset: Preset, overrides: Ov
                 raise InputError(f"--set {key}: the axis {key} of the grid {wrong[0]}")
             axes[key] = tuple(values)
     return axes
+
+
+def more_axes(
+    model: type[BaseModel], axes: Mapping[str, tuple[Any, ...]], settings: Mapping[str, Any]
+) -> dict[str, tuple[Any, ...]]:
+    """Return the axes that ``--set KEY=A,B,C`` adds to the grid: several values of a setting that takes one.
+
+    Parameters
+    ----------
+    model : type of BaseModel
+        The settings of the experiment.
+    axes : mapping
+        The axes of the study.
+    settings : mapping
+        What the command line sets. A list that the setting takes as it is stays its value.
+    """
+    more = {}
+    for key, value in settings.items():
+        values = value.split(",") if isinstance(value, str) else value
+        if key in axes or key not in model.model_fields or not isinstance(values, list) or len(values) < 2:
+            continue
+        field = model.model_fields[key]
+        allowed: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])
+        scalars = all(isinstance(item, bool | int | float | str) for item in values)
+        if scalars and not _accepts(allowed, value) and all(_accepts(allowed, item) for item in values):
+            if wrong := axis_problems(key, values):
+                raise InputError(f"--set {key}: several values make the setting an axis of the grid, which {wrong[0]}")
+            more[key] = tuple(values)
+    return more
+
+
+def _accepts(allowed: TypeAdapter[Any], value: Any) -> bool:
+    try:
+        allowed.validate_python(value)
+    except ValidationError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

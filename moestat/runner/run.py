@@ -11,15 +11,15 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moestat import files, fingerprint
+from moestat import extras, files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
 from moestat.experiment import code_version
 from moestat.fit import kernel
-from moestat.runner import experiments, lock, manifest, needs, origin, pool, store, worker
+from moestat.runner import experiments, kept, lock, manifest, needs, origin, pool, store, worker
 from moestat.runner import plan as plans
 from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
 from moestat.runner.finish import Reporter, Result, finish
@@ -83,6 +83,22 @@ def version_of(plan: plans.Plan) -> dict[str, str]:
     return code
 
 
+def refuse_without_libraries(plan: plans.Plan, code: Mapping[str, str]) -> None:
+    """Refuse to compute with what is not installed: every replicate would be recorded as failed.
+
+    Raises
+    ------
+    InputError
+        It says how to install what is missing.
+    """
+    ours = plan.module_name.startswith("moestat.")  # a user's own may do without, for some settings
+    if ours and code.get("torch") == "absent":
+        raise InputError(
+            f"the study {plan.study_file.name} needs PyTorch, which is not installed; install it with: "
+            f"{extras.command('neural')}"
+        )
+
+
 def run(request: Request, report: Reporter | None = None) -> Result:
     """Compute what is missing of a study, collect it and let ``report`` report.
 
@@ -97,22 +113,34 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     plan = make_plan(request)
     needs.refuse_missing(plan.study_file, request)
     root = folder_of(request, plan.study_file.name)
+    request, said = kept.widened(request, plan, root)
+    if said:
+        plan = make_plan(request)
     device = resolve_device(request.device, plan)
+    if not (root / "shards").is_dir() and request.backend != "dask":  # before anything is written
+        refuse_without_libraries(plan, version_of(plan))
     try:
         root.mkdir(parents=True, exist_ok=True)
-        return _Run(request, plan, root, device, report).locked()
+        return _Run(request, plan, root, device, report, said).locked()
     except OSError as error:
         raise files.disk_problem(error, root) from None
 
 
 class _Run:
     def __init__(
-        self, request: Request, plan: plans.Plan, root: Path, device: str, report: Reporter | None = None
+        self,
+        request: Request,
+        plan: plans.Plan,
+        root: Path,
+        device: str,
+        report: Reporter | None = None,
+        said: Sequence[str] = (),
     ) -> None:
         self.request, self.plan, self.root, self.device = request, plan, root, device
         self.report = report
         self.code = version_of(plan)
         self.notes: list[str] = []
+        self.said = said
         self.shown = 0
         self.scan = store.Scan(plan)
 
@@ -135,11 +163,14 @@ class _Run:
         name = "progress.json" if request.part is None else f"progress-{request.part_name}.json"
         with lock.Lock(self.root, request.part_name, say=self.say) as held:
             files.clean(self.root)
+            for text in self.said:
+                self.note(text)
             self._look()
             self._seal()
             tasks = self._tasks()
             if tasks:
-                self._check_libraries()
+                if self.request.backend != "dask":
+                    refuse_without_libraries(self.plan, self.code)
                 self._tell_origin()
             self._save_manifest("running")
             cache = os.environ.get("MOESTAT_CACHE")
@@ -153,14 +184,6 @@ class _Run:
                 for task in tasks:
                     task.marker.unlink(missing_ok=True)
             return self._finish()
-
-    def _check_libraries(self) -> None:
-        """Refuse to compute with what is not installed: every replicate would be recorded as failed."""
-        ours = self.plan.module_name.startswith("moestat.")  # a user's own may do without, for some settings
-        if ours and self.code.get("torch") == "absent" and self.request.backend != "dask":
-            raise InputError(
-                f'the study {self.plan.study_file.name} needs PyTorch; install it: pip install "moestat[neural]"'
-            )
 
     def _tell_origin(self) -> None:
         """Say so if what is there was computed by another kernel, or other versions, than compute the rest."""

@@ -111,8 +111,18 @@ def find(name: str | Path) -> Path:
         return known[text]
     from moestat.sentences import nearest
 
+    if (file := _file_of(text)) is not None:
+        raise InputError(f"there is no study {text!r}, but a file of that name; give its path: {file}")
     lines = "".join(f"\n  {key}  {title(path)}" for key, path in known.items()) or "\n  (none here)"
     raise InputError(f"there is no study {text!r}{nearest(text, known) or '.'} The known studies are:{lines}")
+
+
+def _file_of(name: str) -> str | None:
+    """Return the path, as it is to be typed, of a study file of that name in the current folder or just below it."""
+    for path in (Path(f"{name}.toml"), *sorted(Path().glob(f"*/{name}.toml"))):
+        if path.is_file():
+            return str(path)
+    return None
 
 
 def need_preset(study_file: StudyFile, preset: str) -> None:

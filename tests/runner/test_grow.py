@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from machine import inside, logged, results, write_study
 
@@ -66,3 +68,39 @@ def test_arms_with_equal_settings_share_their_shards(tmp_path, run):
         found["error"].sel(arm="twin").equals(found["error"].sel(arm="mean").assign_coords(arm="twin"))
         or (found["error"].sel(arm="twin").values == found["error"].sel(arm="mean").values).all()
     )
+
+
+def test_the_plain_command_keeps_what_the_command_line_had_added(tmp_path, run, capsys):
+    run()
+    run("--replicates", 8)
+    run("--replicates", 8, "--set", "n=10,40,90")
+    grown = results(tmp_path)
+    assert run() == 0
+    assert results(tmp_path).identical(grown) and dict(grown.sizes)["replicate"] == 8
+    manifest = json.loads((tmp_path / "study/quick/manifest.json").read_text())
+    assert any(note.startswith("kept what was computed here before: 8 replicates") for note in manifest["notes"])
+    path = write_study(tmp_path)
+    code, _, err = inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--replicates", 6, "--set", "n=10,40")
+    assert code == 0 and "no longer holds 2 of 8 replicates; n = 90" in err and "brings them back" in err
+    assert results(tmp_path).sizes["replicate"] == 6
+    assert run() == 0 and results(tmp_path).sizes["replicate"] == 6, "the last complete command counts"
+
+
+def test_an_unfinished_growth_is_not_resumed_by_the_plain_command(tmp_path, run):
+    run()
+    path = write_study(tmp_path)
+    assert inside(path, "--out", tmp_path, "--jobs", 1, "--replicates", 50, "--part", "1/2", "--quiet")[0] == 0
+    assert run() == 0 and results(tmp_path).sizes["replicate"] == 6
+
+
+def test_several_values_of_a_setting_are_an_axis(tmp_path, run):
+    assert run("--set", "shift=0,1,2") == 72
+    ds = results(tmp_path)
+    assert ds["shift"].values.tolist() == [0, 1, 2] and ds["error"].dims == ("arm", "n", "shift", "replicate")
+    assert (ds["error"].diff("shift").round(9) == 1).all()
+    assert run("--set", "shift=0") == 0, "the same cells"
+    assert run("--set", "raise_at=[90,91]", "--out", tmp_path / "other") == 24, "a list where the setting takes one"
+    code, _, err = inside(write_study(tmp_path), "--set", "kind=mean,median", "--dry-run")
+    assert code == 2 and "the arms" in err and "differ in kind" in err
+    code, _, err = inside(write_study(tmp_path), "--set", "experts=1,two", "--dry-run")
+    assert code == 2 and "--set experts" in err

@@ -53,6 +53,7 @@ class Settings(SettingsModel):
     experts: int = Field(2, ge=2, le=MOST, description="number of fitted experts, K; the truth has 2")
     inputs: Literal["uniform", "grid"] = Field("uniform", description="x drawn from U[0, 1], or evenly spaced on it")
     estimator: Literal["maximum_likelihood", "em"] = "maximum_likelihood"
+    """Maximum likelihood in a box, or plain EM."""
     start_policy: Literal["near", "random", "published"] = Field(
         "near", description="see moestat.papers.demystifying_softmax.gaussian_starts"
     )

@@ -34,6 +34,7 @@ class MixtureSettings(SettingsModel):
     data: str = Field("", description="path of the user's data; a set that needs no download when empty")
     data_sha256: str = Field("", description="SHA-256 of the data; found when empty, else it must be this")
     model: Literal["transformer", "mixture", "no_attention", "shared_attention"] = "mixture"
+    """What is trained."""
     schedule: Literal["staged", "joint"] = Field("staged", description="three stages, or all parameters throughout")
     experts: int = Field(5, ge=1, description="M; a transformer without a router has one whatever it says")
     width: int = Field(48, ge=1, description="d")
@@ -48,8 +49,8 @@ class MixtureSettings(SettingsModel):
     )
     rate: float = Field(8e-4, gt=0, description="AdamW's rate")
     router_rate: float = Field(8e-4, gt=0, description="ours: the router's; the paper names one rate")
-    weight_decay: float = Field(0.01, ge=0)
-    batch: int = Field(256, ge=1)
+    weight_decay: float = Field(0.01, ge=0, description="of the optimiser")
+    batch: int = Field(256, ge=1, description="samples per step")
     noise: float = Field(1.0, ge=0, description="ours: the router's perturbation is uniform on [0, noise] in training")
 
     @model_validator(mode="before")

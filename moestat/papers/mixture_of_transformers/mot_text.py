@@ -27,10 +27,12 @@ class Settings(MixtureSettings):
     """Settings of a cell; without data the texts are reviews of a small grammar."""
 
     task: Literal["classification", "regression"] = "classification"
+    """What is predicted."""
     text: str = Field("text", description="column of the texts")
     label: str = Field("polarity", description="column of the classes; of the reviews also 'topic'")
     number: str = Field("score", description="column of the numbers of a regression")
     ids: Literal["words", "bytes"] = "words"
+    """What a token is."""
     router: Literal["centred", "counts"] = Field(
         "centred", description="ours: the router reads counts of words less their means; 'counts' is sum_l Theta' X_l"
     )

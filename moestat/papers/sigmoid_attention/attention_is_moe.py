@@ -24,7 +24,8 @@ class Settings(SettingsModel):
     """Settings of a cell."""
 
     gate: Gate = "sigmoid"
-    heads: int = Field(1, ge=1, le=8)
+    """What weights the tokens."""
+    heads: int = Field(1, ge=1, le=8, description="attention heads")
     biases: bool = Field(False, description="whether queries, keys, values and the output have biases")
     causal: bool = Field(False, description="whether a token sees only itself and earlier ones")
     language_model: bool = Field(False, description="adds -log(number of tokens) to the scores, SA eq. (85)")

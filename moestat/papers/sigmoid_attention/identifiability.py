@@ -29,11 +29,15 @@ class Settings(SettingsModel):
     """Settings of a cell."""
 
     expert: Literal["relu", "gelu", "tanh", "linear", "polynomial"] = "relu"
-    power: int = Field(1, ge=1, le=4)
+    """Activation of the expert."""
+    power: int = Field(1, ge=1, le=4, description="degree of a polynomial expert")
     outer_scale: bool = Field(False, description="whether the expert is lambda phi(a'x + beta)")
     score: Literal["full", "partial"] = "full"
+    """Full: quadratic in x; partial: x'Ax without linear term."""
     d: Literal[1, 2] = 2
+    """Input dimension."""
     atoms: Literal[1, 2] = 2
+    """Atoms of the true mixing measure."""
 
     @model_validator(mode="after")
     def _possible(self) -> Settings:

@@ -28,13 +28,15 @@ class Settings(SettingsModel):
     """Settings of a cell."""
 
     sequence: Literal["printed", "corrected"] = "printed"
+    """The two measures as the paper prints them, or with the power that its proof needs."""
     expert: Expert = "polynomial"
-    power: int = Field(1, ge=1)
-    r: float = Field(1.0, ge=1)
+    """Activation of the expert."""
+    power: int = Field(1, ge=1, description="degree of a polynomial expert")
+    r: float = Field(1.0, ge=1, description="order of the Voronoi loss")
     flat: bool = Field(True, description="whether the over-specified atom has a* = 0, as in the proof")
-    d: int = Field(3, ge=1)
-    n_true: int = Field(3, ge=2)
-    noise_variance: float = Field(0.01, gt=0)
+    d: int = Field(3, ge=1, description="input dimension")
+    n_true: int = Field(3, ge=2, description="true experts")
+    noise_variance: float = Field(0.01, gt=0, description="of the responses")
     points_log2: int = Field(11, ge=8, description="log2 of the number of points, uniform on the cube")
 
 

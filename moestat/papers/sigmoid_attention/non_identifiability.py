@@ -47,11 +47,14 @@ class Settings(SettingsModel):
     """Settings of a cell."""
 
     family: Family
+    """Which two measures have one regression function."""
     expert: Expert = "relu"
-    power: int = Field(1, ge=1)
+    """Activation of the expert."""
+    power: int = Field(1, ge=1, description="degree of a polynomial expert")
     score: Score = "full"
-    d: int = Field(3, ge=2)
-    n_true: int = Field(3, ge=2)
+    """Full: quadratic in x; partial: x'Ax without linear term."""
+    d: int = Field(3, ge=2, description="input dimension")
+    n_true: int = Field(3, ge=2, description="true experts")
     points_log2: int = Field(11, ge=8, description="log2 of the number of points, uniform on the cube")
 
     @model_validator(mode="after")

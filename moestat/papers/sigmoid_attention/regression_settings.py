@@ -41,15 +41,18 @@ class Settings(SettingsModel):
     truth_gate: OwnOrNamed = Field("sigmoid", description="sigmoid, softmax, or a gate of one's own: module:function")
     fitted_gate: OwnOrNamed = Field("sigmoid", description="as truth_gate")
     truth_score: Literal["full", "partial", "linear"] = "full"
+    """Full: x'Ax + b'x + c; partial: x'Ax + c; linear: b'x + c."""
     fitted_score: Literal["full", "partial", "linear"] = "full"
+    """As truth_score."""
     expert: OwnOrNamed = Field("relu", description="relu, gelu, linear, polynomial, or one's own: module:function")
     power: int = Field(1, ge=1, le=4, description="degree of a polynomial expert")
     regime: Literal["dense", "sparse"] = Field("dense", description="sparse: the gates of two experts vanish")
-    noise_variance: float = Field(0.01, ge=0)
+    noise_variance: float = Field(0.01, ge=0, description="of the responses")
     truths: int = Field(
         1, ge=1, le=100, description="replicate r has the truth number r modulo this; 1: all have the same truth"
     )
     estimator: Literal["least_squares", "sgd"] = "least_squares"
+    """Least squares, or SGD as in the paper."""
     # least squares
     box: float = Field(5.0, gt=0, description="every parameter is kept in [-box, box]")
     start_radius: float = Field(0.05, ge=0, description="standard deviation per coordinate of the start")
@@ -59,15 +62,16 @@ class Settings(SettingsModel):
         "local", description="local: the best end point of these starts; global: a search whose local starts they are"
     )
     search_effort: float = Field(1.0, gt=0, le=100, description="factor on the number of starts of a global search")
-    max_iterations: int = Field(2000, ge=1)
+    max_iterations: int = Field(2000, ge=1, description="of each local fit")
     precision: Literal["mixed", "double"] = "mixed"
+    """Mixed: single precision far from the end, double at it."""
     # the paper's protocol
     radius_scale: float = Field(0.1, ge=0, description="start radius: scale * n**exponent")
-    radius_exponent: float = Field(0.0, le=0)
+    radius_exponent: float = Field(0.0, le=0, description="start radius: scale * n**exponent")
     start_rule: str = Field("", description="start radius as text, '0.1' or '0.005 n^-0.083': sets the two above")
     batch_size: int = Field(32, ge=0, description="0: all samples")
-    epochs: int = Field(10, ge=0)
-    step: float = Field(0.1, gt=0)
+    epochs: int = Field(10, ge=0, description="passes of SGD over the samples")
+    step: float = Field(0.1, gt=0, description="step of SGD")
     # evaluation
     evaluation_log2: int = Field(16, ge=8, le=22, description="function error on 2**this Sobol points")
     pseudo_points_log2: int = Field(15, ge=8, le=20, description="points of the search for pseudo-truths")

@@ -39,8 +39,9 @@ class Settings(SettingsModel):
         description="'argmax' (moe) and 'none' (dense, a neuron at a time speaks) have the two heads of the theorems",
     )
     repairs: str = Field("all", description="'all', 'none', 'all but heads', or 'heads + amplitude'")
-    epsilon: float = Field(0.01, gt=0, lt=1)
+    epsilon: float = Field(0.01, gt=0, lt=1, description="accuracy that the theorem is asked for")
     precision: Literal["float64", "float32"] = "float64"
+    """Of the arithmetic."""
     max_prefixes: int = Field(50_000, ge=1, description="with more prefixes a random sample of this size is checked")
     shared_subjects: float = Field(0.1, ge=0, le=1, description="share of subjects drawn from a pool of all tasks")
     subject_first: float = Field(0.6, ge=0, le=1, description="share of templates that start with the subject")
