@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from moestat import cli_options
+from moestat import cli_claims, cli_options
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
 
@@ -50,8 +50,10 @@ def _dispatch(words: list[str]) -> int:
     arguments = cli_options.parser(command).parse_args(words)
     if command == "run" and arguments.list:
         return _list(arguments)
+    if command == "claim":
+        return cli_claims.card(arguments.claim, arguments.out)
     if command == "run" and arguments.claims:
-        return _claims(arguments)
+        return cli_claims.claims(arguments.study, arguments.paper, arguments.out, arguments.write)
     if command == "run" and arguments.write:
         raise InputError("--write belongs to --claims")
     if command == "run" and arguments.all:
@@ -69,10 +71,7 @@ def _dispatch(words: list[str]) -> int:
 
 def _known(arguments: argparse.Namespace) -> dict[str, Path]:
     """Return the known studies, or those of the paper that was asked for."""
-    from moestat.study import load
-
-    known = load.known_studies()
-    return load.of_paper(known, arguments.paper) if arguments.paper else known
+    return cli_claims.known(arguments.paper)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -154,6 +153,7 @@ def _print_report(report: Any) -> None:
 
 def _run_all(arguments: argparse.Namespace) -> int:
     from moestat.runner.run import run
+    from moestat.study import lookup
 
     if arguments.study:
         raise InputError("--all runs every study; it takes no name")
@@ -174,7 +174,7 @@ def _run_all(arguments: argparse.Namespace) -> int:
             problems.append(name)
             print(f"error: {name}: {error}", file=sys.stderr)
     if not arguments.dry_run and not arguments.no_report:
-        _print_all_claims(arguments.out, known, arguments.preset)
+        cli_claims.show(arguments.out, lookup.readable(known), first=arguments.preset)
     if problems:
         raise UserError(f"{len(problems)} of {len(known)} studies did not complete: {', '.join(problems)}")
     return 0
@@ -198,48 +198,6 @@ def _needed_first(known: Mapping[str, Path]) -> dict[str, Path]:
     late = {name for name in known if needs[name]}
     ordered = [name for name in known if name not in late] + [name for name in order if name in late]
     return {name: known[name] for name in ordered}
-
-
-def _claims(arguments: argparse.Namespace) -> int:
-    if arguments.study:
-        raise InputError("--claims shows every study; it takes no name")
-    if arguments.write:
-        return _write_claims(arguments.out, arguments.write, _known(arguments))
-    _print_all_claims(arguments.out, _known(arguments))
-    print("With sources, commands and provenance, as a page: python -m moestat.study --claims --write FILE.md")
-    return 0
-
-
-def _write_claims(out: Path, file: Path, known: Mapping[str, Path]) -> int:
-    """Write the ledger as a page; a study file that cannot be read is an error here, as its claims would be lost."""
-    from moestat import files
-    from moestat.report import ledger, ledger_page
-    from moestat.study import load
-
-    studies = {name: load.read(path).study for name, path in known.items()}
-    table = ledger.ledger(out, studies)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    files.write(file, ledger_page.page(table, studies).encode())
-    print(f"{ledger.view(table).title}; written to {file}")
-    return 0
-
-
-def _print_all_claims(out: Path, known: Mapping[str, Path], *presets: str) -> None:
-    """Print the ledger of what was run with ``presets``, or with any, the largest first."""
-    from rich.console import Console
-
-    from moestat.report import headline, ledger
-    from moestat.study import load
-
-    studies = {}
-    for name, path in known.items():
-        with contextlib.suppress(InputError):  # it was told when the study was to be run
-            studies[name] = load.read(path).study
-    chosen = {"presets": presets} if presets else {}
-    table = ledger.ledger(out, studies, **chosen)
-    Console().print(ledger.rich(table))
-    for line in headline.sentences(table):
-        print(line)
 
 
 def _status(arguments: argparse.Namespace) -> int:

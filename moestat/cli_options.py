@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from moestat.errors import InputError
 from moestat.runner.request import Request
 
-COMMANDS = ("run", "status", "collect", "report", "replay")
+COMMANDS = ("run", "status", "collect", "report", "replay", "claim")
 
 ABOUT = """\
 Run a simulation study, and judge the claims it was written for.
@@ -23,6 +23,8 @@ EXAMPLES = """\
 examples:
   python -m moestat.study --list                                  the studies, with their titles
   python -m moestat.study --claims                                every claim, with its verdict or 'not run'
+  python -m moestat.study --claims task-routing                   those of a paper, a study, a file, or an id
+  python -m moestat.study --claims --write ledger.html            as a page that can be searched and sorted
   python -m moestat.study sigmoid_vs_softmax                      run one, at the preset 'quick'
   python -m moestat.study sigmoid_vs_softmax --preset paper       at the size of the paper
   python -m moestat.study sigmoid_vs_softmax --replicates 40      more replicates; those that exist are kept
@@ -37,6 +39,7 @@ other subcommands (each has its own --help):
   collect STUDY                       gather the shards (of an array job, say) into results.nc, and report
   report STUDY                        tables, figures and report.html again, from results.nc
   replay STUDY ARM N REPLICATE        compute one replicate again and compare it with the stored one
+  claim ID                            one claim: rule, interval, verdict, run, and the command that decides it
 
 exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 stale results, 130 interrupted
 """
@@ -75,6 +78,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         "collect": "Gather the shards into results.nc, and report; for a study that was computed in parts.",
         "report": "Make tables, figures and report.html again from results.nc; nothing is computed.",
         "replay": "Compute one replicate again from its identity alone and compare it with the stored one.",
+        "claim": "Print one claim: statement, source, rule, interval, verdict, run, and the command that decides it.",
     }[command]
     parser = Parser(
         prog="python -m moestat.study" + ("" if command == "run" else f" {command}"),
@@ -83,6 +87,12 @@ def parser(command: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    if command == "claim":
+        parser.add_argument(
+            "claim", metavar="ID", help="the claim; STUDY:ID or FILE.toml:ID where two studies have one of that name"
+        )
+        _add_out(parser)
+        return parser
     optional = "?" if command == "run" else None
     parser.add_argument("study", nargs=optional, metavar="STUDY", help="name of a study, or path of a study file")
     if command == "replay":
@@ -106,13 +116,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         "--block", type=_count(1), metavar="B", help="replicates per shard; the numbers do not depend on it"
     )
     where = parser.add_argument_group("where")
-    where.add_argument(
-        "--out",
-        type=_folder,
-        default=Path("outputs"),
-        metavar="FOLDER",
-        help="folder of all results (default: outputs)",
-    )
+    _add_out(where)
     if command in ("run", "replay"):
         where.add_argument(
             "--device", choices=("auto", "cpu", "cuda"), default="auto", help="what computes (default: auto)"
@@ -146,11 +150,19 @@ def parser(command: str) -> argparse.ArgumentParser:
         more.add_argument("--list", action="store_true", help="list the known studies with their titles")
         more.add_argument("--all", action="store_true", help="run every known study in turn")
         more.add_argument(
-            "--claims", action="store_true", help="every claim of every study, with its verdict or 'not run'"
+            "--claims",
+            action="store_true",
+            help="every claim with its verdict or 'not run'; STUDY may then be a paper or the id of a claim, too",
         )
         more.add_argument("--paper", metavar="PAPER", help="with --list, --all, --claims: the studies of one paper")
         more.add_argument(
-            "--write", type=_file, metavar="FILE.md", help="with --claims: write them as a page, with their provenance"
+            "--write",
+            type=_file,
+            action="append",
+            default=[],
+            metavar="FILE",
+            help="with --claims: write them as a page (FILE.md, or FILE.html with search and filters) or as data "
+            "(FILE.csv); may be given again",
         )
     if command != "replay":
         parser.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
@@ -161,6 +173,16 @@ def parser(command: str) -> argparse.ArgumentParser:
         help="use results of other settings or code as they are; the report says so",
     )
     return parser
+
+
+def _add_out(where: Any) -> None:
+    where.add_argument(
+        "--out",
+        type=_folder,
+        default=Path("outputs"),
+        metavar="FOLDER",
+        help="folder of all results (default: outputs)",
+    )
 
 
 def _count(least: int) -> Any:
@@ -185,8 +207,8 @@ def _folder(text: str) -> Path:
 
 
 def _file(text: str) -> Path:
-    if not text.endswith(".md") or "\0" in text:
-        raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is the path of a Markdown file, FILE.md")
+    if not text.endswith((".md", ".html", ".csv")) or "\0" in text:
+        raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed are the paths FILE.md, FILE.html and FILE.csv")
     return Path(text).expanduser()
 
 

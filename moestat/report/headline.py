@@ -5,11 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from moestat.claims.verdicts import VERDICTS
+from moestat.report.meaning import BEARINGS, SCALES
 
 NOT_RUN = "not run"
 MIXED = "mixed"
-BEARINGS = ("for", "against", "neutral")
-SCALES = ("paper", "reduced", "stand-in")
 WORDS = (*VERDICTS, MIXED, NOT_RUN)
 _YES, _NO = ("supported", "no counterexample"), ("not supported", "refuted")
 
@@ -51,7 +50,9 @@ def headline(table: pd.DataFrame) -> pd.DataFrame:
     counts = pd.DataFrame(rows, columns=["paper", "bearing", "scale", "statements", *WORDS])
     order = {name: place for names in (BEARINGS, SCALES) for place, name in enumerate(names)}
     return counts.sort_values(
-        ["paper", "bearing", "scale"], key=lambda column: column.map(order).fillna(column), ignore_index=True
+        ["paper", "bearing", "scale"],
+        key=lambda column: column.map(lambda name: order.get(name, name)),
+        ignore_index=True,
     )
 
 

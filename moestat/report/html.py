@@ -16,25 +16,13 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
 from moestat.report import captions, ledger, render, svg, typography, views
 from moestat.report.findings import findings
+from moestat.report.meaning import SCALES, says
+from moestat.report.span import printed
 from moestat.rounding import estimate, number
 from moestat.study.spec import Claim, Study
 
 MOST_ROWS = 200
 """A longer table of means is cut in the page; the file holds all of it."""
-
-
-ORIGINS = {"stated": "stated in the paper", "implied": "implied by the paper", "ours": "ours"}
-BEARINGS = {"for": "speaks for the paper", "against": "speaks against the paper", "neutral": "neutral to the paper"}
-SAYS = {
-    (origin, bearing): f"{whose}; if supported, it {meaning}" if bearing != "neutral" else f"{whose}; {meaning}"
-    for origin, whose in ORIGINS.items()
-    for bearing, meaning in BEARINGS.items()
-}
-SCALES = {
-    "paper": "the paper's own problem",
-    "reduced": "reduced: the paper's problem, but smaller",
-    "stand-in": "a stand-in: other data or another model",
-}
 
 
 @dataclass(frozen=True)
@@ -233,10 +221,6 @@ def _summaries(table: pd.DataFrame) -> views.View:
 def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
     claim = next(c for c in study.claims if c.id == verdict.claim)
     value, interval = estimate(verdict.estimate, verdict.ci_low, verdict.ci_high)
-    try:
-        paper: float | None = float(verdict.predicted)
-    except ValueError:  # the prediction is a text
-        paper = None
     return {
         "id": verdict.claim,
         "source": verdict.source,
@@ -248,15 +232,14 @@ def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
         "says": _says(claim, verdict),
         "scale": SCALES[verdict.scale],
         "why": verdict.why,
-        "strip": svg.strip(verdict.ci_low, verdict.ci_high, claim.region, verdict.estimate, paper),
+        "strip": svg.strip(verdict.ci_low, verdict.ci_high, claim.region, verdict.estimate, printed(verdict.predicted)),
     }
 
 
 def _says(claim: Claim, verdict: Verdict) -> str:
     """Say whose statement a claim is, and what it means for the paper."""
-    step = f" ({claim.because})" if claim.because else ""
     group = f"; counts once with the group {verdict.group}" if verdict.group != verdict.claim else ""
-    return f"{SAYS[verdict.origin, verdict.bearing]}{step}{group}"
+    return says(verdict.origin, verdict.bearing, claim.because) + group
 
 
 def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, Any]]:

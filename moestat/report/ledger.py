@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,18 @@ import pandas as pd
 from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-from moestat.claims.verdicts import COLUMNS, VERDICTS, judged, tally
+from moestat.claims.verdicts import COLUMNS, VERDICTS, rule, tally
 from moestat.fingerprint import digest
 from moestat.report import render, views
 from moestat.rounding import estimate, number
+from moestat.study import presets
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"
-LEDGER_COLUMNS = ("study", "paper", *COLUMNS, "preset", "command", "date", "version", "code", "seed")
+ABOUT = ("study", "title", "paper", "because", "low", "high", "region")
+RUN = ("preset", "command", "date", "version", "code", "seed")
+LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,11 @@ def command(study: str, preset: str) -> str:
     return f"python -m moestat.study {study}" + ("" if preset == "quick" else f" --preset {preset}")
 
 
+def folder_of(study: str) -> str:
+    """Return the name of a study's folder: that of its file."""
+    return Path(study).stem if study.endswith(".toml") else study
+
+
 def report_command(study: str, preset: str) -> str:
     """Return the command line that judges a run again."""
     return f"python -m moestat.study report {study}" + ("" if preset == "quick" else f" --preset {preset}")
@@ -123,9 +131,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def ledger(
-    out_root: Path | str, studies: Mapping[str, Study], *, presets: Sequence[str] = ("paper", "full", "quick")
-) -> pd.DataFrame:
+def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "") -> pd.DataFrame:
     """Return every claim of every study with the verdict that decides it.
 
     Parameters
@@ -133,70 +139,76 @@ def ledger(
     out_root : path
         The outputs folder; it need not exist.
     studies : mapping of str to Study
-        The studies by name.
-    presets : sequence of str
-        Which run of a study decides, the first one that has judged the claim; presets that are not named come after
-        these, in alphabetical order.
+        The studies by name, or by the path of a study file.
+    first : str, optional
+        The preset whose run counts where it has judged a claim. Otherwise that counts which says most about the claim
+        (:func:`moestat.study.presets.strongest_first`).
 
     Returns
     -------
     DataFrame
-        One row per claim with the columns study, paper, those of claims.csv, preset, command, date, version, code (its
-        fingerprint), seed. The verdict of a claim without a run is 'not run'; so is that of a claim that differs from
-        the one that was judged.
+        One row per claim. study, title, paper and because are those of the study file; low, high and region are the
+        rule; then come the columns of claims.csv; preset, command, date, version, code (its fingerprint) and seed are
+        of the run, and decides and decides_with the cheapest preset that decides the claim, and its command. The
+        verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one that was judged.
     """
     by_study: dict[str, list[Run]] = {}
     for run in runs(Path(out_root)):
         by_study.setdefault(run.study, []).append(run)
     rows = []
     for name, study in studies.items():
-        ordered = sorted(by_study.get(name, []), key=lambda run: _rank(run.preset, presets))
-        rows += [
-            {"study": name, "paper": study.paper} | _row(name, study, claim, ordered, presets) for claim in study.claims
-        ]
+        for claim in study.claims:
+            rows.append(_about(name, study, claim) | _row(name, study, claim, by_study.get(folder_of(name), []), first))
     return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
 
 
-def _rank(preset: str, presets: Sequence[str]) -> tuple[int, str]:
-    return (list(presets).index(preset) if preset in presets else len(presets), preset)
+def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
+    says = {key: getattr(claim, key) for key in ("source", "origin", "because", "bearing", "statement", "predicted")}
+    says |= {"claim": claim.id, "group": claim.group or f"{name}/{claim.id}", "region": rule(claim)}
+    best = presets.decisive(study, claim) or "quick"
+    says |= {"study": name, "title": study.title, "paper": study.paper, "decides": best}
+    return says | {"low": claim.region[0], "high": claim.region[1], "decides_with": command(name, best)}
 
 
-def _row(name: str, study: Study, claim: Claim, ordered: Iterable[Run], presets: Sequence[str]) -> dict[str, Any]:
-    says = {key: getattr(claim, key) for key in ("source", "origin", "bearing", "statement", "predicted")}
-    says |= {"claim": claim.id, "group": claim.group or f"{name}/{claim.id}"}
+def _row(name: str, study: Study, claim: Claim, ran: Iterable[Run], first: str) -> dict[str, Any]:
+    """Return what the run says that counts, or that there is none."""
+    by_preset = {run.preset: run for run in ran}
+    order = presets.strongest_first(study, claim, by_preset)
     why = ""
-    for run in ordered:
+    for preset in sorted(order, key=lambda preset: preset != first):
+        run = by_preset[preset]
         row = next((r for r in run.claims or [] if r["claim"] == claim.id), None)
         if row is None:
             continue
-        scale = study.scale_of(run.preset, claim)
-        judged_then = tuple(row[key] for key in ("source", "statement", "predicted", "scale"))
-        if judged_then != (claim.source, claim.statement, str(claim.predicted), scale):
-            why = why or f"The claim has been changed since it was judged in preset {run.preset} ({run.date})."
-            continue
-        if row["rule"] != rule_digest(study, run.preset, claim):
-            why = why or (
-                f"The rule was changed after the run on {run.date} ({run.preset}); by the rule before the verdict was: "
-                f"{row['wording']}. For the verdict by the new rule: {report_command(name, run.preset)}"
-            )
-            continue
-        numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
-        rest = {name: getattr(run, name) for name in ("preset", "command", "date", "version", "code", "seed")}
-        judged_as = {"scale": scale, "verdict": row["verdict"]}
-        return (
-            says
-            | numbers
-            | judged_as
-            | {"wording": row["wording"], "why": row["why"]}
-            | rest
-            | {"rule": row["rule"], "changed": row["changed"]}
-        )
-    able = [preset for preset in study.presets if claim in judged(study, preset)]
-    best = min(able, key=lambda preset: _rank(preset, presets), default="quick")
+        problem = _outdated(name, study, claim, run, row)
+        if not problem:
+            return judged_by(run, row)
+        why = why or problem
+    best = presets.decisive(study, claim) or "quick"
     empty: dict[str, Any] = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
-    rest = {"preset": best, "command": command(name, best), "date": "", "version": "", "code": "", "seed": ""}
+    empty |= {"preset": best, "command": command(name, best), "date": "", "version": "", "code": "", "seed": ""}
     empty |= {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim), "changed": ""}
-    return says | empty | {"verdict": NOT_RUN, "wording": NOT_RUN, "why": why} | rest
+    return empty | {"verdict": NOT_RUN, "wording": NOT_RUN, "why": why}
+
+
+def judged_by(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row of ``claims.csv`` with its numbers as numbers, and the run that it is of."""
+    kept = {key: row[key] for key in ("scale", "verdict", "wording", "why", "rule", "changed")}
+    numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
+    return kept | numbers | {key: getattr(run, key) for key in RUN}
+
+
+def _outdated(name: str, study: Study, claim: Claim, run: Run, row: Mapping[str, str]) -> str:
+    """Say what was changed since a claim was judged; an empty text for nothing."""
+    now = (claim.source, claim.statement, str(claim.predicted), study.scale_of(run.preset, claim))
+    if tuple(row[key] for key in ("source", "statement", "predicted", "scale")) != now:
+        return f"The claim has been changed since it was judged in preset {run.preset} ({run.date})."
+    if row["rule"] != rule_digest(study, run.preset, claim):
+        return (
+            f"The rule was changed after the run on {run.date} ({run.preset}); by the rule before the verdict was: "
+            f"{row['wording']}. For the verdict by the new rule: {report_command(name, run.preset)}"
+        )
+    return ""
 
 
 def _float(text: str) -> float:

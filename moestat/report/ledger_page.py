@@ -12,10 +12,10 @@ import pandas as pd
 
 from moestat.report import headline, typography, views
 from moestat.rounding import estimate, number
-from moestat.study.spec import Study
 
-COMMAND = "python -m moestat.study --claims --write docs/ledger.md"
+COMMAND = "python -m moestat.study --claims --write docs/ledger.md --write docs/_static/ledger.html"
 _LOCAL = ("--out", "--jobs", "--backend", "--scheduler")
+_FLAGS = ("--no-report", "--quiet", "--fresh", "--replace-stale", "--retry-failed")
 _HEAD = f"""\
 # The claims ledger
 
@@ -27,9 +27,10 @@ inside the region of the rule, *not supported* when it lies outside, and *inconc
 stands in the way of an honest answer (a failed replicate, say). A statement about every case has *no counterexample*
 or is *refuted*. A run that is not the paper's own problem says so: *not shown at reduced scale* is no verdict about
 the paper's size. *Says* tells whose statement it is (stated or implied by the paper, or ours), and what it means for
-the paper if it is supported (for, against, neutral). The preset `paper` decides where it has been run, and
-the smaller `quick` otherwise; each table names the run behind it. This page is made from the outputs folder, never
-typed:
+the paper if it is supported (for, against, neutral). Of the runs of a study the one nearest to the paper's own problem
+counts; each table names the run behind it. One claim with its rule, interval and runs is printed by
+`python -m moestat.study claim ID`, and [one page](_static/ledger.html) holds all of them with search, filters and
+drawings. Both pages are made from the outputs folder, never typed:
 
 ```bash
 {COMMAND}
@@ -37,15 +38,13 @@ typed:
 """
 
 
-def page(table: pd.DataFrame, studies: Mapping[str, Study]) -> str:
+def page(table: pd.DataFrame) -> str:
     """Return the ledger as a Markdown page.
 
     Parameters
     ----------
     table : DataFrame
         From :func:`moestat.report.ledger.ledger`.
-    studies : mapping of str to Study
-        The studies by name, for their titles.
 
     Returns
     -------
@@ -59,8 +58,8 @@ def page(table: pd.DataFrame, studies: Mapping[str, Study]) -> str:
         parts.append(f"## {_text(paper)}")
         mine = table[table["paper"] == paper]
         for name in dict.fromkeys(mine["study"]):
-            parts.append(f"### {_text(studies[name].title)}")
             rows = mine[mine["study"] == name].to_dict("records")
+            parts.append(f"### {_text(rows[0]['title'])}")
             for ran, group in groupby(sorted(rows, key=_run, reverse=True), key=_run):
                 parts += [_provenance(name, dict(zip(_RUN, ran, strict=True))), _claims(group)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
@@ -94,9 +93,9 @@ def _provenance(study: str, run: Mapping[str, str]) -> str:
 
 
 def portable(command: str) -> str:
-    """Return a command without the options that belong to one machine: folders, processes, addresses.
+    """Return a command without the options that belong to one machine or one call: folders, processes, addresses.
 
-    >>> portable("python -m moestat.study toy --preset paper --out /scratch/me --jobs 4 --set d=4")
+    >>> portable("python -m moestat.study toy --preset paper --out /scratch/me --jobs 4 --no-report --set d=4")
     'python -m moestat.study toy --preset paper --set d=4'
     """
     words = iter(shlex.split(command))
@@ -104,7 +103,7 @@ def portable(command: str) -> str:
     for word in words:
         if word in _LOCAL:
             next(words, None)
-        else:
+        elif word not in _FLAGS:
             kept.append(word)
     return shlex.join(kept)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from markupsafe import Markup, escape
 
 from moestat.report import style
+from moestat.report.span import span
 
 _MAPPED = {style.INK: None, style.PAGE: "page"} | dict.fromkeys(style.DARK, "palette")
 
@@ -62,14 +64,10 @@ def strip(
 
     It only repeats what the text says, so it is hidden from screen readers.
     """
-    import math
-
-    marks = [m for m in (low, high, *region, *(() if predicted is None else (predicted,))) if math.isfinite(m)]
-    if not all(math.isfinite(v) for v in (low, high, value)):
+    ends = span(low, high, value, region, predicted)
+    if ends is None:
         return Markup("")
-    left, right = min(marks), max(marks)
-    pad = 0.18 * (right - left) or max(abs(left), 1.0) * 0.2
-    left, right = left - pad, right + pad
+    left, right = ends
 
     def at(v: float) -> float:
         return round(4 + (width - 8) * (min(max(v, left), right) - left) / (right - left), 1)

@@ -5,9 +5,9 @@ These are no errors of the file's form: it loads and runs. They are looked for b
 
 from __future__ import annotations
 
-import fnmatch
 import re
 
+from moestat.study import presets
 from moestat.study.spec import Claim, Study
 
 KEYS = re.compile(r"(SA|CS|EC|MT|TR|DS)\b")
@@ -32,7 +32,7 @@ def _of_claim(study: Study, claim: Claim) -> list[str]:
         texts.append(f"its statement leans on a neighbour: {claim.statement!r}")
     if claim.origin != "ours" and not KEYS.match(claim.source):
         texts.append(f"its source names no paper: {claim.source!r}")
-    if not judged_somewhere(study, claim):
+    if not presets.able(study, claim):
         texts.append("no preset runs its arms at its points")
     if nothing_happens(claim):
         texts.append("its rule calls a loss that does not fall at all convergence")
@@ -43,20 +43,6 @@ def _of_claim(study: Study, claim: Claim) -> list[str]:
 
 def _plain(statement: str) -> str:
     return " ".join(statement.lower().split()).rstrip(".")
-
-
-def judged_somewhere(study: Study, claim: Claim) -> bool:
-    """Return whether some preset in which the claim is judged runs its arms, at its points of the grid."""
-    for name, preset in study.presets.items():
-        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in claim.presets):
-            continue
-        grid = study.grid | preset.grid
-        arms = {arm.name for arm in study.arms if any(fnmatch.fnmatchcase(arm.name, p) for p in preset.arms)}
-        needed = {arm for arm in (claim.arm, claim.versus) if arm and "*" not in arm}
-        points = [(axis, value) for at in (claim.at, claim.versus_at or {}) for axis, value in at.items()]
-        if needed <= arms and all(axis not in grid or value in grid[axis] for axis, value in points):
-            return True
-    return False
 
 
 def nothing_happens(claim: Claim) -> bool:

@@ -43,6 +43,12 @@ class Preset(Strict):
     block: int | None = Field(None, ge=1, description="replicates per shard; the numbers do not depend on it")
     window: tuple[float, float] | None = Field(None, description="replaces the fit window of every rate")
     scale: Scale | None = Field(None, description="what its runs are to the paper, instead of the study's `scale`")
+    rank: int | None = Field(
+        None,
+        ge=0,
+        description="of two presets of one scale the higher rank decides; if absent, 0 for 'quick', else 1. Presets of "
+        "one rank decide alike, and the first in the file is the cheapest",
+    )
 
 
 class Rate(Strict):
@@ -256,3 +262,8 @@ class Study(Strict):
             return claim.scale
         own = self.presets[preset].scale if preset in self.presets else None
         return own or self.scale or ("paper" if preset == "paper" else "reduced")
+
+    def rank_of(self, preset: str) -> int:
+        """Return how much the runs of a preset decide, beside those of its scale."""
+        own = self.presets[preset].rank if preset in self.presets else None
+        return own if own is not None else int(preset != "quick")

@@ -1,6 +1,8 @@
 """The ledger as a page, made by one command from what runs left behind."""
 
+import csv
 import re
+from html.parser import HTMLParser
 
 import pytest
 import xarray as xr
@@ -77,7 +79,104 @@ def test_the_page_depends_on_the_outputs_alone(outputs, monkeypatch):
     assert _page(outputs, monkeypatch) == _page(outputs, monkeypatch)
 
 
-def test_write_belongs_to_claims_and_wants_markdown(tmp_path):
+def test_write_belongs_to_claims_and_wants_a_form_that_it_knows(tmp_path):
     assert "--write belongs to --claims" in inside("toy", "--write", "a.md")[2]
-    code, _, err = inside("--claims", "--write", tmp_path / "a.html")
-    assert code == 2 and "FILE.md" in err and not (tmp_path / "a.html").exists()
+    code, _, err = inside("--claims", "--write", tmp_path / "a.pdf")
+    assert code == 2 and "FILE.html" in err and not (tmp_path / "a.pdf").exists()
+
+
+class Page(HTMLParser):
+    """Rows of the ledger as a reader without JavaScript has them: anchor, keys, text; and what the page loads."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.loads, self.inside, self.options = {}, [], "", {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag == "tr" and "data-verdict" in given:
+            self.inside = given["id"]
+            self.rows[self.inside] = {k.removeprefix("data-"): v for k, v in given.items()} | {"text": "", "tags": []}
+        if self.inside:
+            self.rows[self.inside]["tags"].append(tag)
+        if tag == "select":
+            self.options[given["name"]] = []
+            self.select = given["name"]
+        self.loads += [given[key] for key in ("src", "href") if key in given and not given[key].startswith("#")]
+
+    def handle_endtag(self, tag):
+        self.inside = "" if tag == "tr" else self.inside
+
+    def handle_data(self, data):
+        if self.inside:
+            self.rows[self.inside]["text"] += data
+        if self.lasttag == "option":
+            self.options[self.select].append(data)
+
+
+def test_the_html_page_holds_every_claim_and_loads_nothing(outputs, monkeypatch):
+    monkeypatch.setattr(load, "study_folders", lambda: [outputs / "studies"])
+    file, data = outputs / "ledger.html", outputs / "ledger.csv"
+    code, _, err = inside("--claims", "--out", outputs / "out", "--write", file, "--write", data)
+    assert code == 0, err
+    page = Page(file.read_text(encoding="utf-8"))
+    assert set(page.rows) == {"ran:odd", "ran:mean-rate", "quick_only:mean-rate", "waits:mean-rate"}
+    assert page.loads == []
+    rows = csv.DictReader(data.open(newline="", encoding="utf-8"))
+    for row in rows:
+        shown = page.rows[f"{row['study']}:{row['claim']}"]
+        assert {key: shown[key] for key in ("verdict", "scale", "origin")} == {
+            key: row[key] for key in ("verdict", "scale", "origin")
+        }
+        assert row["why"][:20] in shown["text"]
+        assert ("circle" in shown["tags"]) == bool(row["estimate"])
+        decided = row["date"] and row["preset"] == row["decides"]
+        assert decided or row["decides_with"] in shown["text"]
+        assert row["verdict"] in page.options["verdict"]
+        assert shown["number"] == (repr(float(row["estimate"])) if row["estimate"] else "")
+    assert "python -m moestat.study waits --preset paper" not in file.read_text()
+
+
+def test_claims_can_be_asked_for_by_study_file_paper_and_id(outputs, monkeypatch):
+    monkeypatch.setattr(load, "study_folders", lambda: [outputs / "studies"])
+
+    def told(word):
+        code, out, err = inside("--claims", word, "--out", outputs / "out")
+        assert code == 0, err
+        return re.search(r"(\d+) claims", out)[1]
+
+    assert [told(word) for word in ("ran", outputs / "studies" / "ran.toml", "other", "mean-rate", "ran:*")] == list(
+        "22132"
+    )
+    code, _, err = inside("--claims", "mean-rat", "--out", outputs / "out")
+    assert code == 2 and "there is no claim 'mean-rat'; near are " in err and ":mean-rate" in err
+
+
+def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch):
+    monkeypatch.setattr(load, "study_folders", lambda: [outputs / "studies"])
+    code, out, err = inside("claim", "ran:mean-rate", "--out", outputs / "out")
+    assert code == 0, err
+    assert max(map(len, out.splitlines())) <= 80
+    with open(outputs / "out" / "ran" / "paper" / "claims.csv", newline="", encoding="utf-8") as stream:
+        row = next(row for row in csv.DictReader(stream) if row["claim"] == "mean-rate")
+    flat = " ".join(out.split())
+    for text in (
+        row["statement"],
+        row["source"],
+        row["wording"],
+        "preset paper",
+        str(outputs / "out" / "ran" / "paper"),
+    ):
+        assert text in flat
+    assert "also run preset quick" in flat and "the slope of log error against log n, arm mean" in flat
+    assert out.rstrip().endswith("python -m moestat.study ran --preset paper")
+    line = next(line for line in out.splitlines() if line.startswith("estimate  ") and "o" in line[10:])
+    rule = next(line for line in out.splitlines() if line.startswith("rule      ") and "=" in line)
+    inside_region = rule.index("[") <= line.index("|") and line.rindex("|") <= rule.index("]")
+    assert inside_region == (row["verdict"] == "supported")
+    path = outputs / "studies" / "ran.toml"
+    assert f"python -m moestat.study {path}" in inside("claim", f"{path}:mean-rate", "--out", outputs / "out")[1]
+    code, _, err = inside("claim", "mean-rate")
+    assert code == 2 and "ran:mean-rate, waits:mean-rate" in err

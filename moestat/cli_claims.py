@@ -1,0 +1,71 @@
+"""The commands that look claims up: the ledger in the terminal and as pages, and one claim by its id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from moestat.study.spec import Study
+
+
+def known(paper: str | None) -> dict[str, Path]:
+    """Return the known studies, or those of a paper."""
+    from moestat.study import load
+
+    studies = load.known_studies()
+    return load.of_paper(studies, paper) if paper else studies
+
+
+def claims(word: str | None, paper: str | None, out: Path, pages: Sequence[Path]) -> int:
+    """Print the ledger, or write it; ``word`` is a study, a file, a paper or the id of a claim."""
+    from moestat.study import load, lookup
+
+    paths = known(paper)
+    if word:
+        chosen = lookup.chosen(word, paths)
+    elif pages:  # a study file that cannot be read is an error here, as its claims would be lost
+        chosen = {name: load.read(path).study for name, path in paths.items()}
+    else:
+        chosen = lookup.readable(paths)
+    if pages:
+        return _write(out, chosen, pages)
+    show(out, chosen)
+    print("One claim: python -m moestat.study claim ID; as a page: python -m moestat.study --claims --write FILE.html")
+    return 0
+
+
+def _write(out: Path, studies: Mapping[str, Study], pages: Sequence[Path]) -> int:
+    from moestat import files
+    from moestat.report import ledger, ledger_html, ledger_page
+
+    table = ledger.ledger(out, studies)
+    forms = {".md": ledger_page.page, ".html": ledger_html.page, ".csv": lambda t: t.to_csv(index=False)}
+    for path in pages:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write(path, forms[path.suffix](table).encode())
+        print(f"{ledger.view(table).title}; written to {path}")
+    return 0
+
+
+def show(out: Path, studies: Mapping[str, Study], *, first: str = "") -> None:
+    """Print the ledger: what was run with the preset ``first``, else the run that says most."""
+    from rich.console import Console
+
+    from moestat.report import headline, ledger
+
+    table = ledger.ledger(out, studies, first=first)
+    Console().print(ledger.rich(table))
+    for line in headline.sentences(table):
+        print(line)
+
+
+def card(word: str, out: Path) -> int:
+    """Print one claim."""
+    from moestat.report.claim_card import card as text
+    from moestat.study import lookup
+
+    place = lookup.one(word, known(None))
+    print(text(out, place.name, place.study, place.claim))
+    return 0

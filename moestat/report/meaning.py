@@ -1,0 +1,22 @@
+"""Whose statement a claim is, what it means for the paper, and what a run is to the paper, in words."""
+
+from __future__ import annotations
+
+ORIGINS = {"stated": "stated in the paper", "implied": "implied by the paper", "ours": "ours"}
+BEARINGS = {"for": "speaks for the paper", "against": "speaks against the paper", "neutral": "neutral to the paper"}
+SCALES = {
+    "paper": "the paper's own problem",
+    "reduced": "reduced: the paper's problem, but smaller",
+    "stand-in": "a stand-in: other data or another model",
+}
+
+
+def says(origin: str, bearing: str, because: str = "") -> str:
+    """Say whose statement a claim is and what it means for the paper, with the step from one to the other.
+
+    >>> says("implied", "for", "n = 8 is a case of it")
+    'implied by the paper; if supported, it speaks for the paper (n = 8 is a case of it)'
+    """
+    meaning = BEARINGS[bearing] if bearing == "neutral" else f"if supported, it {BEARINGS[bearing]}"
+    step = f" ({because.rstrip('.')})" if because else ""
+    return f"{ORIGINS[origin]}; {meaning}{step}"

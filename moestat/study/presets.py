@@ -1,0 +1,49 @@
+"""Which preset decides a claim: the sizes of a study, ordered by how much their runs say.
+
+A run at the scale of the paper says more than a reduced one, and that more than a stand-in. Among presets of one scale
+the declared ``rank`` counts: *quick* is a look (0), all others decide (1), unless the study file says otherwise. Of
+presets that decide alike the first in the file is the cheapest, since presets are written from the cheapest to the
+dearest.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable
+from typing import get_args
+
+from moestat.study.spec import Claim, Scale, Study
+
+SCALES: tuple[Scale, ...] = get_args(Scale)
+
+
+def judges(study: Study, preset: str, claim: Claim) -> bool:
+    """Return whether a preset judges a claim and runs its arms, at its points of the grid."""
+    if not any(fnmatch.fnmatchcase(preset, pattern) for pattern in claim.presets):
+        return False
+    chosen = study.presets[preset]
+    grid = study.grid | chosen.grid
+    arms = {arm.name for arm in study.arms if any(fnmatch.fnmatchcase(arm.name, p) for p in chosen.arms)}
+    needed = {arm for arm in (claim.arm, claim.versus) if arm and "*" not in arm}
+    points = [(axis, value) for at in (claim.at, claim.versus_at or {}) for axis, value in at.items()]
+    return needed <= arms and all(axis not in grid or value in grid[axis] for axis, value in points)
+
+
+def able(study: Study, claim: Claim) -> list[str]:
+    """Return the presets that can judge a claim, in the order of the file."""
+    return [name for name in study.presets if judges(study, name, claim)]
+
+
+def decisive(study: Study, claim: Claim) -> str:
+    """Return the cheapest preset that decides a claim; empty where none can judge it."""
+    return min(able(study, claim), key=lambda name: _says(study, claim, name), default="")
+
+
+def strongest_first(study: Study, claim: Claim, presets: Iterable[str]) -> list[str]:
+    """Order presets that were run: the one that says most about a claim first, the dearest of those that say alike."""
+    place = {name: i for i, name in enumerate(study.presets)}
+    return sorted(presets, key=lambda name: (*_says(study, claim, name), -place.get(name, -1)))
+
+
+def _says(study: Study, claim: Claim, preset: str) -> tuple[int, int]:
+    return SCALES.index(study.scale_of(preset, claim)), -study.rank_of(preset)
