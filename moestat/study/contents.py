@@ -172,6 +172,6 @@ def of_sources(paper: str, studies: Mapping[str, Study]) -> Contents:
     claims = [claim for study in studies.values() for claim in study.claims]
     named = dict.fromkeys(place for claim in claims for place in places(claim.source)[:1])
     names = [f"{kind} {label}" for kind, label in named]
-    items = [Item(name=name, says="") for name in names] or [Item(name="Claims", says="", also=[""])]
-    problem = "It is told by the presets of the studies."
-    return Contents(paper=paper, key="", title=paper, problem=problem, items=items)
+    items: list[dict[str, object]] = [{"name": name, "says": ""} for name in names]
+    whole = {"paper": paper, "key": "", "title": paper, "problem": "It is told by the presets of the studies."}
+    return Contents.model_validate({**whole, "items": items or [{"name": "Claims", "says": "", "also": [""]}]})
