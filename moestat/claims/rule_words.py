@@ -52,4 +52,4 @@ def _purpose(function: str) -> str:
         lines = (inspect.getdoc(resolve(function)) or "").split("\n\n")[0].split()
     except NoAnswerError:
         return ""
-    return f" ({' '.join(lines).rstrip('.')})" if lines else ""
+    return f" ({' '.join(lines).rstrip('.')})".replace("``", "") if lines else ""

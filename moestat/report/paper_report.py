@@ -49,10 +49,9 @@ class Part:
         """How the item stands."""
         return standing(self.rows)
 
-    @property
-    def wordings(self) -> list[str]:
-        """The verdicts on what speaks for the item or against it, in the words that tell their scale."""
-        words = [str(row["wording"]) for row in self.rows if row["bearing"] != "neutral"]
+    def wordings(self, bearing: str) -> list[str]:
+        """Return the verdicts on what speaks for the item, or against it, in the words that tell their scale."""
+        words = [str(row["wording"]) for row in self.rows if row["bearing"] == bearing]
         plain = [re.sub(r" (?:in|by) \d+ of \d+", "", word) for word in words]
         return list(dict.fromkeys(plain))
 
