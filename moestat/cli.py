@@ -63,8 +63,10 @@ def _act(command: str, arguments: argparse.Namespace) -> int:
         return cli_claims.card(arguments.claim, arguments.out)
     if command == "run" and arguments.claims:
         return cli_claims.claims(arguments.study, arguments.paper, arguments.out, arguments.write)
+    if command == "run" and arguments.report:
+        return cli_claims.report(arguments.paper, arguments.out, arguments.write)
     if command == "run" and arguments.write:
-        raise InputError("--write belongs to --claims")
+        raise InputError("--write belongs to --claims, and to --paper PAPER --report")
     if command == "run" and arguments.all:
         return _run_all(arguments)
     if not arguments.study:

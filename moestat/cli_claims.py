@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from moestat.errors import InputError
+
 if TYPE_CHECKING:
     from moestat.study.spec import Study
 
@@ -59,6 +61,26 @@ def show(out: Path, studies: Mapping[str, Study], *, first: str = "") -> None:
     Console().print(ledger.rich(table))
     for line in headline.sentences(table):
         print(line)
+
+
+def report(paper: str | None, out: Path, pages: Sequence[Path]) -> int:
+    """Write the replication report of a paper."""
+    from moestat import files
+    from moestat.report import paper_report
+    from moestat.study import contents, load
+
+    if not paper:
+        raise InputError("--report wants a paper: --paper PAPER --report; for one study use: report STUDY")
+    studies = {name: load.read(path).study for name, path in known(paper).items()}
+    listed = contents.read(paper) or contents.of_sources(paper, studies)
+    text = paper_report.page(out, studies, listed)
+    for path in pages or [out / f"{paper}.html"]:
+        if path.suffix != ".html":
+            raise InputError(f"--write is {str(path)!r}; the report of a paper is a page, FILE.html")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write(path, text.encode())
+        print(f"{listed.title}: written to {path}")
+    return 0
 
 
 def card(word: str, out: Path) -> int:

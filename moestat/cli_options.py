@@ -32,6 +32,7 @@ examples:
   python -m moestat.study my_study.toml --dry-run                 check a study file of your own; compute nothing
   python -m moestat.study sigmoid_vs_softmax --show               its arms and claims one by one, templates expanded
   python -m moestat.study sigmoid_vs_softmax --sensitivity        which of its verdicts turn on the last digit
+  python -m moestat.study --paper task-routing --report           the paper item by item, with what was found
   python -m moestat.study --all --preset quick                    every study, and one table of all claims
   python -m moestat.study --all --paper sigmoid-attention         every study of one paper
 
@@ -166,7 +167,15 @@ def parser(command: str) -> argparse.ArgumentParser:
             action="store_true",
             help="every claim with its verdict or 'not run'; STUDY may then be a paper or the id of a claim, too",
         )
-        more.add_argument("--paper", metavar="PAPER", help="with --list, --all, --claims: the studies of one paper")
+        more.add_argument(
+            "--paper", metavar="PAPER", help="with --list, --all, --claims, --report: the studies of one paper"
+        )
+        more.add_argument(
+            "--report",
+            action="store_true",
+            help="with --paper: the replication report, one page that goes through the paper item by item "
+            "(outputs/PAPER.html, or --write FILE.html)",
+        )
         more.add_argument(
             "--write",
             type=_file,
@@ -174,7 +183,7 @@ def parser(command: str) -> argparse.ArgumentParser:
             default=[],
             metavar="FILE",
             help="with --claims: write them as a page (FILE.md, or FILE.html with search and filters) or as data "
-            "(FILE.csv); may be given again",
+            "(FILE.csv), and with --report the page (FILE.html); may be given again",
         )
     if command != "replay":
         parser.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")

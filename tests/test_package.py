@@ -38,7 +38,8 @@ def test_the_wheel_carries_every_study(wheel):
         names = set(archive.namelist())
     assert {path.name for path in (ROOT / "studies").glob("*.toml")} <= inside
     assert "moestat/py.typed" in names
-    assert any(name.startswith("moestat/report/templates/") for name in names)
+    for file in [*ROOT.glob("moestat/papers/*/contents.toml"), *ROOT.glob("moestat/report/templates/*")]:
+        assert file.relative_to(ROOT).as_posix() in names
 
 
 def test_an_installed_wheel_runs_studies(wheel, tmp_path):

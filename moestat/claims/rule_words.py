@@ -24,17 +24,17 @@ def in_words(claim: Claim) -> str:
 
     >>> about = {"id": "c", "source": "s", "statement": "t", "variable": "L3", "arm": "relu"}
     >>> in_words(Claim(**about, kind="slope", at_most=-0.4))
-    'Supported where the whole 95 % interval of the slope of log L3 against log n, arm relu, is at most -0.4.'
+    'Supported where the whole 95 % interval of the slope of log L3 against log n, arm relu is at most -0.4.'
     """
     place = rule(claim)
-    return f"Supported where the whole {100 * claim.level:.4g} % interval of {_subject(claim)}, is {place}."
+    return f"Supported where the whole {100 * claim.level:.4g} % interval of {_subject(claim)} is {place}."
 
 
 def _subject(claim: Claim) -> str:
     at = ", ".join(f"{axis} = {number(value)}" for axis, value in claim.at.items())
     if claim.kind == "function":
         options = ", ".join(f"{key} = {value}" for key, value in claim.options.items())
-        parts = [f"what {claim.function} returns{_purpose(claim.function)}", claim.variable and f"of {claim.variable}"]
+        parts = [f"the result of {claim.function}{_purpose(claim.function)} for {claim.variable}".removesuffix(" for ")]
         parts += [claim.arm and f"arm {claim.arm}", claim.versus and f"against {claim.versus}", at, options]
         return ", ".join(part for part in parts if part)
     text = KINDS[claim.kind].format(variable=claim.variable, over=claim.over)
@@ -52,4 +52,4 @@ def _purpose(function: str) -> str:
         lines = (inspect.getdoc(resolve(function)) or "").split("\n\n")[0].split()
     except NoAnswerError:
         return ""
-    return f" ({' '.join(lines).rstrip('.')})" if lines else ""
+    return f" ({' '.join(lines).rstrip('.')})".replace("``", "") if lines else ""

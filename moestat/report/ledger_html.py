@@ -35,7 +35,7 @@ def page(table: pd.DataFrame) -> str:
     str
         One page without links to other files. A claim has the anchor ``STUDY:ID``.
     """
-    rows = [_row(row) for row in table.to_dict("records")]
+    rows = [shown(row) for row in table.to_dict("records")]
     counts = headline.headline(table)
     known = [*headline.WORDS, *BEARINGS, *SCALES, *ORIGINS]
 
@@ -60,7 +60,7 @@ def anchor(study: str, claim: str) -> str:
     return f"{study}:{claim}"
 
 
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+def shown(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a claim as the page shows it, and the keys that it is ordered and filtered by."""
     value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
     interval = "" if row["ci_low"] == row["ci_high"] else interval

@@ -29,8 +29,8 @@ or is *refuted*. A run that is not the paper's own problem says so: *not shown a
 the paper's size. *Says* tells whose statement it is (stated or implied by the paper, or ours), and what it means for
 the paper if it is supported (for, against, neutral). Of the runs of a study the one nearest to the paper's own problem
 counts; each table names the run behind it. One claim with its rule, interval and runs is printed by
-`python -m moestat.study claim ID`, and [one page](_static/ledger.html) holds all of them with search, filters and
-drawings. Both pages are made from the outputs folder, never typed:
+`python -m moestat.study claim ID`, and <a href="_static/ledger.html">one page</a> holds all of them with search,
+filters and drawings. Both pages are made from the outputs folder, never typed:
 
 ```bash
 {COMMAND}

@@ -3,12 +3,14 @@
 import csv
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 import xarray as xr
 from machine import inside, write_study
 
-from moestat.study import load
+from moestat.report import headline
+from moestat.study import contents, load
 
 CLAIM = """
 [[claims]]
@@ -180,3 +182,60 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
     assert f"python -m moestat.study {path}" in inside("claim", f"{path}:mean-rate", "--out", outputs / "out")[1]
     code, _, err = inside("claim", "mean-rate")
     assert code == 2 and "ran:mean-rate, waits:mean-rate" in err
+
+
+def test_the_report_of_a_paper_goes_through_it_item_by_item(outputs, monkeypatch, tmp_path):
+    monkeypatch.setattr(load, "study_folders", lambda: [outputs / "studies"])
+    room = tmp_path / "none"
+    room.mkdir()
+    listed = """
+    paper = "none"
+    key = "T"
+    title = "A textbook"
+    problem = "p"
+    [[items]]
+    name = "Theorem 9"
+    says = "Never looked at."
+    unchecked = "It is too long."
+    [[items]]
+    name = "Page 1"
+    says = "Means converge."
+    also = ["a textbook"]
+    figures = ["ran"]
+    [[items.repairs]]
+    when = { "ran:od*" = "VERDICT" }
+    text = "It was mended."
+    """
+    with open(outputs / "out" / "ran" / "paper" / "claims.csv", newline="", encoding="utf-8") as stream:
+        odd = next(row for row in csv.DictReader(stream) if row["claim"] == "odd")
+    monkeypatch.setattr(contents, "path_of", lambda paper, room=None: tmp_path / paper / "contents.toml")
+    (room / "contents.toml").write_text(listed.replace("VERDICT", odd["verdict"]), encoding="utf-8")
+    page = outputs / "paper.html"
+    words = ("--paper", "none", "--report", "--out", outputs / "out", "--write", page)
+    code, _, err = inside(*words)
+    assert code == 0, err
+    text = page.read_text(encoding="utf-8")
+    assert text.index("What was repaired") < text.index("The paper, item by item") < text.index("In numbers")
+    assert text.index('id="theorem-9"') < text.index('id="page-1"') < text.index('id="ran:mean-rate"')
+    assert text.index('id="ran:mean-rate"') < text.index('id="beside"') < text.index('id="ran:odd"')
+    assert text.count("It is too long.") == 2 and text.count("It was mended.") == 2
+    assert Page(text).loads == [] and "quick_only:mean-rate" in text and "waits" not in text
+    (room / "contents.toml").write_text(listed.replace("VERDICT", "refuted"), encoding="utf-8")
+    assert inside(*words)[0] == 0 and "It was mended." not in page.read_text(encoding="utf-8")
+    (room / "contents.toml").unlink()
+    assert inside(*words)[0] == 0 and 'id="ran:mean-rate"' in page.read_text(encoding="utf-8")
+    assert "--report wants a paper" in inside("--report")[2]
+
+
+def test_the_table_of_claims_is_the_same_from_the_page_and_from_the_data(outputs, monkeypatch):
+    monkeypatch.setattr(load, "study_folders", lambda: [outputs / "studies"])
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+    import claims_table
+
+    files = [outputs / "both.md", outputs / "both.csv"]
+    assert inside("--claims", "--out", outputs / "out", "--write", files[0], "--write", files[1])[0] == 0
+    counts = [claims_table.count(claims_table.read(file)) for file in files]
+    for table in counts:
+        assert table["claims"].sum() == 4 and table["not run"].sum() == 1
+    sums = [table.groupby(["paper", "origin", "bearing"])[list(headline.WORDS)].sum() for table in counts]
+    assert sums[0].equals(sums[1])

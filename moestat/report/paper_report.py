@@ -1,0 +1,165 @@
+"""The replication report of a paper: one page that goes through it in its own order, item by item.
+
+It begins with what holds and what was repaired; what stands against the paper, what is open and what was not checked
+follow, and the numbers come last. Everything in it is read from what the runs left behind.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from moestat.claims.verdicts import broad
+from moestat.report import headline, html, ledger, render, style, svg
+from moestat.report.ledger_html import shown
+from moestat.report.ledger_page import portable
+from moestat.report.standing import STANDINGS, Standing, standing
+from moestat.study.contents import Contents, Item, Repair
+from moestat.study.spec import Study
+
+HEADS: dict[Standing, str] = {
+    "holds": "What holds",
+    "holds on smaller problems": "What holds on smaller problems and stand-ins",
+    "holds in part": "What holds in part",
+    "stands against": "What stands against the paper",
+    "not shown": "What was not shown on smaller problems and stand-ins",
+    "open": "What is open",
+    "not checked": "What was not checked, and why",
+}
+ORDER = {"for": 0, "against": 1, "neutral": 2}
+
+
+@dataclass
+class Part:
+    """An item of the paper with what was found on it."""
+
+    item: Item
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    elsewhere: list[tuple[str, str]] = field(default_factory=list)
+    figures: list[html.Drawn] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
+
+    @property
+    def standing(self) -> Standing:
+        """How the item stands."""
+        return standing(self.rows)
+
+    def wordings(self, bearing: str) -> list[str]:
+        """Return the verdicts on what speaks for the item, or against it, in the words that tell their scale."""
+        words = [str(row["wording"]) for row in self.rows if row["bearing"] == bearing]
+        plain = [re.sub(r" (?:in|by) \d+ of \d+", "", word) for word in words]
+        return list(dict.fromkeys(plain))
+
+
+def page(out_root: Path, studies: Mapping[str, Study], contents: Contents) -> str:
+    """Return the report of a paper as one HTML page that loads nothing.
+
+    Parameters
+    ----------
+    out_root : Path
+        The outputs folder; it need not exist.
+    studies : mapping of str to Study
+        The studies of the paper.
+    contents : Contents
+        The items of the paper, in its order.
+    """
+    table = ledger.ledger(out_root, studies)
+    records = table.to_dict("records")
+    parts, beside = _parts(contents, records)
+    verdicts = {f"{row['study']}:{row['claim']}": str(row["verdict"]) for row in records}
+    for part in parts:
+        part.repairs = [repair.text for repair in part.item.repairs if _holds(repair, verdicts)]
+        part.figures = [_figure(out_root, name, studies, records) for name in part.item.figures]
+        part.figures = [figure for figure in part.figures if figure.svg]
+    counts = headline.headline(table)
+    standings = {part.standing for part in parts}
+    best = [name for name in ("holds", "holds on smaller problems") if name in standings]
+    template = render.environment().get_template("paper.html.j2")
+    return template.render(
+        css=html.stylesheet(),
+        version="",
+        contents=contents,
+        parts=parts,
+        beside=_by_study(beside, studies),
+        summary=[(HEADS[name], name, [p for p in parts if p.standing == name]) for name in STANDINGS],
+        first=best[-1] if best else "",
+        repaired=[(part, text) for part in parts for text in part.repairs],
+        partly=[part for part in parts if part.rows and part.item.unchecked],
+        figures={id(figure): _inline(figure, k) for k, figure in enumerate(f for p in parts for f in p.figures)},
+        identity=id,
+        shown=shown,
+        words=headline.WORDS,
+        counts=counts.to_dict("records"),
+        runs=_runs(records),
+    )
+
+
+def _parts(contents: Contents, records: Sequence[dict[str, Any]]) -> tuple[list[Part], list[dict[str, Any]]]:
+    """Put every claim to the item that its source names first; the second value has those that name none."""
+    parts = {item.name: Part(item) for item in contents.items}
+    beside = []
+    for row in records:
+        items = contents.items_of(str(row["source"]))
+        if not items:
+            beside.append(row)
+            continue
+        parts[items[0].name].rows.append(row)
+        for item in items[1:]:
+            parts[item.name].elsewhere.append((items[0].name, items[0].anchor))
+    for part in parts.values():
+        part.rows.sort(key=lambda row: ORDER[row["bearing"]])
+        part.elsewhere = list(dict.fromkeys(part.elsewhere))
+    return list(parts.values()), beside
+
+
+def _holds(repair: Repair, verdicts: Mapping[str, str]) -> bool:
+    """Return whether every claim that a repair rests on has the verdict that it asks for."""
+    for pattern, wanted in repair.when.items():
+        found = [broad(word) for name, word in verdicts.items() if fnmatch.fnmatchcase(name, pattern)]
+        if not found or any(word != broad(wanted) for word in found):
+            return False
+    return True
+
+
+def _by_study(
+    rows: Sequence[dict[str, Any]], studies: Mapping[str, Study]
+) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    names = dict.fromkeys(row["study"] for row in rows)
+    return [(name, studies[name].title, [row for row in rows if row["study"] == name]) for name in names]
+
+
+def _figure(
+    out_root: Path, name: str, studies: Mapping[str, Study], records: Sequence[Mapping[str, Any]]
+) -> html.Drawn:
+    """Read a figure of the run that decided most claims of its study; without a run it has no drawing."""
+    study, _, figure = name.partition(":")
+    if study not in studies:
+        return html.Drawn(name)
+    first = studies[study].figures[0].name if studies[study].figures else ""
+    file = "figure" if figure in ("", first) else figure
+    ran = Counter(row["preset"] for row in records if row["study"] == study and row["date"])
+    for preset, _ in ran.most_common(1):
+        folder = out_root / ledger.folder_of(study) / str(preset)
+        try:
+            drawing = (folder / f"{file}.svg").read_bytes()
+            caption = (folder / f"{file}.caption.txt").read_text(encoding="utf-8").strip()
+        except OSError:  # it could not be drawn, and the report of the run says why
+            continue
+        width = re.search(rb'viewBox="0 0 ([0-9.]+)', drawing)
+        narrow = width is not None and float(width[1]) < 72 * 1.2 * style.ONE_COLUMN
+        return html.Drawn(f"{study}, preset {preset}", drawing, caption, caption, narrow=narrow)
+    return html.Drawn(name)
+
+
+def _inline(figure: html.Drawn, place: int) -> str:
+    return svg.inline(figure.svg, f"p{place}", figure.alternative)
+
+
+def _runs(records: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    ran = {(r["study"], r["preset"], r["date"], r["version"], portable(r["command"])) for r in records if r["date"]}
+    return sorted(ran)

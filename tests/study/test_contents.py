@@ -1,0 +1,98 @@
+"""What a paper contains: every source leads to an item of its list, and every item has claims or a reason."""
+
+import fnmatch
+
+import pytest
+
+from moestat.errors import InputError
+from moestat.report.standing import standing
+from moestat.study import contents, load
+
+STUDIES = {name: load.read(path).study for name, path in load.known_studies().items()}
+PAPERS = sorted({study.paper for study in STUDIES.values()})
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_source_leads_to_an_item_and_every_item_has_claims_or_a_reason(paper):
+    listed = contents.read(paper)
+    assert listed is not None and listed.paper == paper
+    reached = set()
+    for name, study in STUDIES.items():
+        for claim in study.claims if study.paper == paper else ():
+            items = listed.items_of(claim.source)
+            reached |= {item.name for item in items}
+            # a claim of ours may name no place; one that names a place must name one of the list
+            assert items or (claim.origin == "ours" and not contents.places(claim.source)), (name, claim.id)
+    bare = [item.name for item in listed.items if item.name not in reached and not item.unchecked]
+    assert bare == []
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_figures_and_repairs_name_what_there_is(paper):
+    listed = contents.read(paper)
+    claims = {f"{name}:{claim.id}" for name, study in STUDIES.items() for claim in study.claims}
+    for item in listed.items:
+        for place in item.figures:
+            study, _, figure = place.partition(":")
+            assert not figure or figure in [f.name for f in STUDIES[study].figures], place
+        for repair in item.repairs:
+            for pattern in repair.when:
+                assert fnmatch.filter(claims, pattern), pattern
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("SA Fig. 1a", [("Figure", "1a")]),
+        ("SA \N{SECTION SIGN}4.1.1, (i) and (ii) after Thm 1", [("Theorem", "1"), ("Section", "4.1.1")]),
+        ("TR Table 1, 10 tasks; section 6.4", [("Table", "1"), ("Section", "6.4")]),
+        ("CS Theorem 4.2, (11)", [("Theorem", "4.2"), ("Equation", "11")]),
+        ("EC Lemmas 2, 3", [("Lemma", "2"), ("Lemma", "3")]),
+        ("SA Defs 1-4", [("Definition", k) for k in "1234"]),
+        ("MT Appendix D", [("Section", "D")]),
+        ("ours: n = 10 (as above), Fisher line", []),
+    ],
+)
+def test_places_of_a_source(source, found):
+    assert contents.places(source) == found
+
+
+def test_an_item_holds_what_lies_within_it(tmp_path):
+    room = tmp_path / "my_paper"
+    room.mkdir()
+    head = 'paper = "my-paper"\nkey = "MP"\ntitle = "t"\nproblem = "p"\n'
+    items = '[[items]]\nname = "Figure 1"\nsays = "s"\n[[items]]\nname = "Section 6"\nsays = "s"\nalso = ["a phrase"]\n'
+    (room / "contents.toml").write_text(head + items, encoding="utf-8")
+    listed = contents.read("my-paper", tmp_path)
+
+    def at(source):
+        return [item.name for item in listed.items_of(source)]
+
+    assert at("MP Fig. 1b") == ["Figure 1"] and at("MP section 6.4.1") == ["Section 6"] == at("MP, a phrase")
+    assert at("MP section 6.3, Fig. 1") == ["Figure 1", "Section 6"] and at("MP Fig. 2") == []
+    assert contents.read("another", tmp_path) is None
+    (room / "contents.toml").write_text(head + items.replace("says", "sais"), encoding="utf-8")
+    with pytest.raises(InputError, match="sais"):
+        contents.read("my-paper", tmp_path)
+
+
+def row(bearing, verdict, group="g", scale="paper"):
+    return {"bearing": bearing, "verdict": verdict, "group": group, "scale": scale}
+
+
+@pytest.mark.parametrize(
+    ("rows", "word"),
+    [
+        ([row("neutral", "supported")], "open"),
+        ([row("for", "inconclusive"), row("against", "inconclusive", "h")], "open"),
+        ([row("for", "supported"), row("for", "not run")], "open"),  # the weakest variant counts
+        ([row("for", "supported"), row("against", "refuted", "h")], "holds"),
+        ([row("for", "no counterexample", scale="stand-in")], "holds on smaller problems"),
+        ([row("for", "supported"), row("for", "refuted")], "holds in part"),
+        ([row("for", "supported"), row("for", "not supported", "h", "reduced")], "holds in part"),
+        ([row("against", "supported")], "stands against"),
+        ([row("for", "not supported", scale="reduced")], "not shown"),
+    ],
+)
+def test_how_an_item_stands(rows, word):
+    assert standing(rows) == word
