@@ -18,7 +18,7 @@ from moestat.experiment import Cell, Source
 from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention import regression, rules, sample_complexity
+from moestat.papers.sigmoid_attention import regression, regression_settings, rules, sample_complexity
 from moestat.papers.sigmoid_attention.regression_scores import per_atom, score
 from moestat.papers.sigmoid_attention.regression_targets import Target
 from moestat.study import load
@@ -65,7 +65,7 @@ def test_a_start_rule_reads_what_a_radius_rule_prints(rule):
 @pytest.mark.parametrize("text", ["", "-0.1", "n", "n^0.5", "0.1 m^-1", "1 n^-"])
 def test_other_texts_are_no_start_rules(text):
     with pytest.raises(ValueError, match="start_rule"):
-        regression.radius_rule(text)
+        regression_settings.radius_rule(text)
 
 
 def test_a_rule_as_text_starts_where_its_numbers_start():
