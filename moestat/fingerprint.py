@@ -22,8 +22,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from moestat.source import colours
 from moestat.source.find import provided
-from moestat.source.graph import Graph, NoCodeError
+from moestat.source.graph import Graph
+from moestat.source.names import NoCodeError
 
 NOT_IN_CODE_VERSION = ("*",)
 LIBRARIES = ("numpy", "scipy", "torch")
@@ -92,11 +94,12 @@ def _version(graph: Graph, functions: Iterable[Callable[..., Any]]) -> dict[str,
     for function in functions:
         if not graph.root(function.__module__, function.__qualname__):
             raise NoCodeError(f"{function.__module__} has no {function.__qualname__} at its top level")
-    modules = graph.modules()
-    libraries = {name: _major(name) for name in LIBRARIES if name in graph.libraries() | {"numpy", "scipy"}}
+    modules, used = colours.modules(graph.nodes), colours.libraries(graph.nodes) | {"numpy", "scipy"}
+    libraries = {name: _major(name) for name in LIBRARIES if name in used}
     libraries |= _others(graph)
     releases = [f"{name} {number}" for name, number in sorted(libraries.items())]
-    return {WHOLE: graph.digest(*releases)[:32], **dict(sorted(modules.items())), **libraries}
+    whole = colours.digest(graph.nodes, graph.roots, *releases)
+    return {WHOLE: whole[:32], **dict(sorted(modules.items())), **libraries}
 
 
 def modules_of(code: Mapping[str, str]) -> list[str]:
@@ -150,7 +153,7 @@ def _major(library: str) -> str:
 def _others(graph: Graph) -> dict[str, str]:
     """Return the versions of the libraries that a user's own code uses, beside those above."""
     table = {}
-    for top in graph.libraries(without=_OURS) - set(LIBRARIES) - CONTAINERS:
+    for top in colours.libraries(graph.nodes, without=_OURS) - set(LIBRARIES) - CONTAINERS:
         place = graph.finder.place(top)
         if place is not None:
             table[top + _VERSION] = ", ".join(sorted(provided(top, str(place.parent))))

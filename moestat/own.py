@@ -22,8 +22,8 @@ import numpy as np
 
 from moestat.arrays import Array
 from moestat.fingerprint import digest, fingerprint, modules_of
-from moestat.source.graph import NoCodeError
 from moestat.source.loaded import edited, remember
+from moestat.source.names import NoCodeError
 
 NOT_IN_CODE_VERSION = ("code",)  # its text is in the settings of who uses it
 Activation = Callable[[Array, int], tuple[Array, ...]]

@@ -26,8 +26,8 @@ from moestat.runner.finish import Reporter, Result, finish
 from moestat.runner.progress import Estimate, Progress
 from moestat.runner.request import Request
 from moestat.sentences import listed
-from moestat.source.graph import NoCodeError
 from moestat.source.loaded import edited
+from moestat.source.names import NoCodeError
 from moestat.status import Status
 from moestat.study import load, seal
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from moestat import files, fingerprint
-from moestat.source.graph import NoCodeError
+from moestat.source.names import NoCodeError
 from moestat.study import hub
 from moestat.study.spec import Claim, Study
 
