@@ -396,7 +396,9 @@ def test_a_clock_that_goes_backwards_changes_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "jobs"), [(signal.SIGINT, 130, 1), (signal.SIGINT, 130, 2), (signal.SIGTERM, 143, 2)]
+    ("number", "code", "jobs"),
+    [(signal.SIGINT, 130, 1), (signal.SIGINT, 130, 2), (signal.SIGTERM, 143, 2)]
+    + [pytest.param(signal.SIGHUP, 129, 1, marks=pytest.mark.slow)],
 )
 def test_ctrl_c_finishes_nothing_half_and_says_how_to_go_on(tmp_path, number, code, jobs):
     study = write_study(tmp_path, settings="seconds = 0.05", replicates=12, block=1)
