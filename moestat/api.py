@@ -28,6 +28,7 @@ def run(
     accept_stale: bool = False,
     report: bool = True,
     quiet: bool = False,
+    timeout: float | None = None,
     **settings: Any,
 ) -> xr.Dataset:
     """Run a study and return its results; what was computed before is kept and used.
@@ -51,6 +52,8 @@ def run(
         Write tables, figures and ``report.html`` too.
     quiet : bool
         Print no progress.
+    timeout : float, optional
+        Seconds that a replicate may take; then it is ended, with the status ``TIMED_OUT``.
     **settings
         Settings of every arm, or the values of an axis, that replace the study's: ``n=[100, 200]``.
 
@@ -88,6 +91,7 @@ def run(
             accept_stale=accept_stale,
             report=report,
             quiet=quiet,
+            timeout=timeout,
         ),
         write_report,
     )

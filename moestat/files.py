@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import functools
 import json
+import math
 import os
 import socket
 import stat
@@ -17,6 +19,8 @@ from moestat.errors import UserError
 
 TEMPORARY = ".tmp"
 KNOWS_PROCESSES = os.name == "posix"  # elsewhere, asking whether a process lives may end it
+FLUSH_EVERY = 1.0
+"""Seconds after which a small shard is flushed by itself; a flush takes longer than a small replicate."""
 _DAY = 86_400.0
 
 
@@ -59,6 +63,35 @@ def read_text(path: Path) -> str:
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, "no regular file", str(path))
     return path.read_text(encoding="utf-8")
+
+
+_flushed = -math.inf
+
+
+def due() -> bool:
+    """Whether this process has flushed nothing for ``FLUSH_EVERY`` seconds; then it is expected to."""
+    global _flushed
+    now = time.monotonic()
+    if now - _flushed < FLUSH_EVERY:
+        return False
+    _flushed = now
+    return True
+
+
+def flush(folder: Path) -> None:
+    """Flush all that was written to the file system of a folder, by any process."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        if ctypes.CDLL(None, use_errno=True).syncfs(handle) and (number := ctypes.get_errno()):
+            raise OSError(number, os.strerror(number), str(folder))
+    except AttributeError:  # no Linux
+        if hasattr(os, "sync"):
+            os.sync()
+    finally:
+        os.close(handle)
 
 
 def sync_folder(folder: Path) -> None:

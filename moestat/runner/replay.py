@@ -17,9 +17,9 @@ from moestat.runner.difference import difference
 from moestat.runner.plan import Plan, PlannedCell
 from moestat.runner.run import cache_of, version_of
 from moestat.runner.shard import Variable
+from moestat.runner.single import one_thread
 from moestat.sentences import listed, nearest
 from moestat.status import Status
-from moestat.threads import one_thread
 
 
 @dataclass

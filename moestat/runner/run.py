@@ -180,6 +180,8 @@ class _Run:
                 raise self._interrupted(error) from None
             finally:
                 files.clean(self.root)  # of workers that were killed while they wrote
+                if tasks:
+                    files.flush(self.root)  # what small shards were not flushed one by one
                 _set_or_drop("MOESTAT_CACHE", cache)
                 for task in tasks:
                     task.marker.unlink(missing_ok=True)

@@ -199,13 +199,19 @@ def read(path: Path) -> tuple[Header, dict[str, Variable]]:
 
 
 def write(root: Path, digest: str, content: bytes, replicates: Sequence[int], code: Mapping[str, str]) -> Path:
-    """Put a shard in place below the folder of a preset and return its path."""
+    """Put a shard in place below the folder of a preset and return its path.
+
+    It is flushed to the disk unless this process has just flushed another: a power cut may then cost shards that took
+    less than a second each, or leave one torn, which its checksum shows. The run flushes all of them at its end.
+    """
     target = folder(root, digest)
+    due = files.due()
     if not target.is_dir():
         target.mkdir(parents=True, exist_ok=True)
-        files.sync_folder(target.parent)
+        if due:
+            files.sync_folder(target.parent)
     path = target / name(replicates, code)
-    files.write(path, content)
+    files.write(path, content, durable=due)
     return path
 
 
@@ -232,18 +238,31 @@ def unpack(item: Mapping[str, Any], payload: memoryview) -> np.ndarray:
     DamagedShardError
         If it holds text that is none.
     """
-    first, length = item["at"]
-    content = payload[first : first + length]
     shape = tuple(item["shape"])
     if item["type"] == "text":
-        try:
-            texts = json.loads(bytes(content).decode(errors="surrogatepass"))
-        except (ValueError, RecursionError):
-            raise DamagedShardError(f"the texts of {show(item['name'])} cannot be read") from None
-        right = isinstance(texts, list) and len(texts) == math.prod(shape) and all(isinstance(t, str) for t in texts)
-        if not right:
-            raise DamagedShardError(f"the texts of {show(item['name'])} are not as many as it says")
-        flat = np.empty(len(texts), dtype=object)
-        flat[:] = texts
+        entries = texts(item, payload)
+        flat = np.empty(len(entries), dtype=object)
+        flat[:] = entries
         return flat.reshape(shape)
-    return np.frombuffer(content, dtype=np.dtype(item["type"])).reshape(shape)
+    first, length = item["at"]
+    return np.frombuffer(payload[first : first + length], dtype=np.dtype(item["type"])).reshape(shape)
+
+
+def texts(item: Mapping[str, Any], payload: memoryview) -> list[str]:
+    """Return the texts of an array of text.
+
+    Raises
+    ------
+    DamagedShardError
+        If they are none, or not as many as it says.
+    """
+    first, length = item["at"]
+    try:
+        entries = json.loads(bytes(payload[first : first + length]).decode(errors="surrogatepass"))
+    except (ValueError, RecursionError):
+        raise DamagedShardError(f"the texts of {show(item['name'])} cannot be read") from None
+    if not isinstance(entries, list) or len(entries) != math.prod(item["shape"]):
+        raise DamagedShardError(f"the texts of {show(item['name'])} are not as many as it says")
+    if not all(isinstance(entry, str) for entry in entries):
+        raise DamagedShardError(f"the texts of {show(item['name'])} are none")
+    return entries

@@ -132,7 +132,7 @@ def scan(root: Path, plan: Plan, code: Mapping[str, str]) -> Scan:
             header, payload = shard.verified(shard.contents(path))
             for item in header.arrays:
                 if item["type"] == "text":
-                    shard.unpack(item, payload)
+                    shard.texts(item, payload)
         except FileNotFoundError:  # another process set it aside
             continue
         except shard.DamagedShardError as error:

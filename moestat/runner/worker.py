@@ -11,6 +11,7 @@ import ctypes
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,8 +23,8 @@ from typing import Any
 from moestat import files
 from moestat.experiment import Cell, code_version
 from moestat.runner import experiments, leaving
+from moestat.runner.single import one_thread
 from moestat.status import Status, Stopped
-from moestat.threads import one_thread
 
 HEARTBEAT = 5.0
 """Seconds between a worker's signs of life."""
@@ -224,6 +225,7 @@ def _store(
 
 _codes: dict[str, dict[str, str]] = {}
 _entered: set[Context] = set()
+_modules: dict[Context, ModuleType] = {}
 
 
 def _code_at_import(module_name: str) -> dict[str, str]:
@@ -240,9 +242,11 @@ def enter_process(context: Context) -> ModuleType:
     ends when its parent ends.
     """
     os.environ["MOESTAT_CACHE"] = context.cache
-    experiments.extend_path(context.search_path)
-    module = experiments.load(context.module_name, context.module_name)
-    _code_at_import(context.module_name)
+    module = _modules.get(context)
+    if module is None or sys.modules.get(context.module_name) is not module:
+        experiments.extend_path(context.search_path)
+        module = _modules[context] = experiments.load(context.module_name, context.module_name)
+        _code_at_import(context.module_name)
     if os.getpid() != context.parent and context not in _entered:
         _entered.add(context)
         _limit_for_good()

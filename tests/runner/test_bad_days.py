@@ -100,11 +100,28 @@ def test_a_disk_error_at_any_write_is_one_sentence(tmp_path, monkeypatch, number
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", failing)
+        patch.setattr(files, "FLUSH_EVERY", 0.0)  # every shard by itself
         code, _, err = run(study, tmp_path)
     assert code == 1
     one_sentence(err, "cannot write to")
     assert not list(tmp_path.rglob(f"*{files.TEMPORARY}"))
     assert run(study, tmp_path, "--quiet")[0] == 0
+
+
+def test_small_shards_are_flushed_together_and_all_of_them_before_the_end(tmp_path, monkeypatch):
+    """A flush takes longer than a small replicate; a second of work is what a power cut may cost."""
+    study, flush, single, whole = write_study(tmp_path, replicates=20, block=1), os.fsync, [], []
+    monkeypatch.setattr(os, "fsync", lambda handle: (single.append(handle), flush(handle))[1])
+    together = files.flush
+    monkeypatch.setattr(files, "flush", lambda folder: (whole.append(len(shards(tmp_path))), together(folder)))
+    monkeypatch.setattr(files, "FLUSH_EVERY", 3600.0)
+    monkeypatch.setattr(files, "_flushed", -1e9)
+    assert run(study, tmp_path, "--quiet")[0] == 0
+    assert whole == [80] and len(single) < 20
+    single.clear()
+    monkeypatch.setattr(files, "FLUSH_EVERY", 0.0)
+    assert run(study, tmp_path, "--quiet", "--fresh")[0] == 0
+    assert len(single) >= 160, "where shards take long, each is flushed, and its folder"
 
 
 def test_a_read_only_disk_is_one_sentence(tmp_path, mounted):
@@ -396,7 +413,9 @@ def test_a_clock_that_goes_backwards_changes_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "jobs"), [(signal.SIGINT, 130, 1), (signal.SIGINT, 130, 2), (signal.SIGTERM, 143, 2)]
+    ("number", "code", "jobs"),
+    [(signal.SIGINT, 130, 1), (signal.SIGINT, 130, 2), (signal.SIGTERM, 143, 2)]
+    + [pytest.param(signal.SIGHUP, 129, 1, marks=pytest.mark.slow)],
 )
 def test_ctrl_c_finishes_nothing_half_and_says_how_to_go_on(tmp_path, number, code, jobs):
     study = write_study(tmp_path, settings="seconds = 0.05", replicates=12, block=1)

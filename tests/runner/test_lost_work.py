@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 
 import numpy as np
 import pytest
-from machine import inside, logged, outside, results, write_study
+from machine import command, environment, inside, logged, outside, results, write_study
 
+from moestat import files
 from moestat.runner import crew, leaving
 from moestat.runner.cluster import Lost
 from moestat.runner.crew import Crew, Watch
@@ -113,6 +115,30 @@ def test_the_death_of_a_worker_costs_nobody_elses_work(tmp_path, monkeypatch):
     begun = logged(log)
     assert len(begun) == len(set(begun)) == 7, "the replicate that dies does so before it is logged"
     assert results(tmp_path)["status"].values[:, 0].tolist() == [[0, Status.WORKER_DIED, 0, 0], [0] * 4]
+
+
+@pytest.mark.slow
+def test_orphans_end_at_once_even_in_compiled_code(tmp_path):
+    """``sum`` of a range lets no other thread of Python run, so no thread of ours can end the worker."""
+    if not os.path.exists("/proc/self/stat"):
+        pytest.skip("needs Linux")
+    body = f"open({str(tmp_path)!r} + '/pid', 'w').write(str(os.getpid()))\nsum(range(10**11))"
+    study = write_study(tmp_path, experiment=own(tmp_path, "endless", body), replicates=1)
+    words = command(study, "--out", tmp_path, "--jobs", 2, "--no-report", "--quiet")
+    run = subprocess.Popen(words, env=environment())
+    end = time.monotonic() + 60
+    while not (tmp_path / "pid").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    time.sleep(0.5)
+    pid = int((tmp_path / "pid").read_text())
+    assert files.alive(pid)
+    run.kill()
+    run.wait()
+    time.sleep(1.0)
+    alive = files.alive(pid)
+    if alive:
+        os.kill(pid, signal.SIGKILL)
+    assert not alive
 
 
 @pytest.mark.slow
