@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(HERE))
 
 import scale_table  # noqa: E402
+import settings_tables  # noqa: E402
 import study_keys  # noqa: E402
 
 import moestat  # noqa: E402
@@ -48,6 +49,7 @@ for notebook in sorted((ROOT / "studies" / "notebooks").glob("*.ipynb")):
     shutil.copy(notebook, notebooks)
 (HERE / "_made").mkdir(exist_ok=True)
 (HERE / "_made" / "study_keys.md").write_text(study_keys.page(), encoding="utf-8")
+(HERE / "_made" / "settings.md").write_text(settings_tables.page(), encoding="utf-8")
 (HERE / "_made" / "scale.md").write_text(scale_table.page(), encoding="utf-8")
 exclude_patterns.append("_made")
 
@@ -75,7 +77,18 @@ html_theme_options = {
     "footer_end": [],
 }
 # pages without pages below them have nothing to show beside them, and the ledger needs the width
-ALONE = ("ledger", "tutorial", "mathematics", "architecture", "reliability", "benchmarks", "contributing", "study-file")
+ALONE = (
+    "ledger",
+    "tutorial",
+    "mathematics",
+    "architecture",
+    "reliability",
+    "benchmarks",
+    "contributing",
+    "study-file",
+    "settings",
+    "commands",
+)
 html_sidebars = {name: [] for name in ALONE}
 html_show_sourcelink = False
 html_static_path = ["_static"]

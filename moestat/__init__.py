@@ -10,16 +10,38 @@ Importing the package is cheap: it loads neither torch nor CuPy, and what comput
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from moestat import figures, fit, identify, losses, models, own, rates
     from moestat.api import load, run
+    from moestat.report.tidy import tidy
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "load", "run"]
+FUNCTIONS = {"load": "moestat.api", "run": "moestat.api", "tidy": "moestat.report.tidy"}
+MODULES = ("figures", "fit", "identify", "losses", "models", "own", "rates")
+__all__ = [
+    "__version__",
+    "figures",
+    "fit",
+    "identify",
+    "load",
+    "losses",
+    "models",
+    "own",
+    "rates",
+    "run",
+    "tidy",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``run`` and ``load`` when they are first used."""
-    if name in ("load", "run"):
-        from moestat import api
+    """Import a function or a module of the library when it is first used."""
+    import importlib
 
-        return getattr(api, name)
-    raise AttributeError(f"module 'moestat' has no attribute {name!r}")
+    if name in FUNCTIONS:
+        return getattr(importlib.import_module(FUNCTIONS[name]), name)
+    if name in MODULES:
+        return importlib.import_module(f"moestat.{name}")
+    raise AttributeError(f"module 'moestat' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__"])

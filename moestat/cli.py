@@ -12,17 +12,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from moestat import cli_claims, cli_options
+from moestat import cli_claims, cli_complete, cli_options, cli_verbs
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+COMMANDS = (*cli_options.COMMANDS, *cli_verbs.ABOUT)
+"""Every subcommand."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; a user's mistake is one sentence on stderr."""
     words = list(sys.argv[1:] if argv is None else argv)
     _open_streams()
+    cli_complete.serve(parser)
     for name in THREADS:  # before NumPy is imported: its BLAS reads them once
         os.environ.setdefault(name, "1")
     try:
@@ -44,12 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def parser(command: str) -> argparse.ArgumentParser:
+    """Return the parser of a subcommand; that of ``run`` needs no word."""
+    return cli_verbs.parser(command) if command in cli_verbs.ABOUT else cli_options.parser(command)
+
+
 def _dispatch(words: list[str]) -> int:
-    if words and words[0] in cli_options.COMMANDS:
-        command, words = words[0], words[1:]
-    else:
-        command = "run"
-    arguments = cli_options.parser(command).parse_args(words)
+    command = words.pop(0) if words and words[0] in COMMANDS else "run"
+    arguments = parser(command).parse_args(words)
     try:
         return _act(command, arguments)
     except SystemExit as error:  # of a user's own code, an own rule of a claim say; no results, so no success
@@ -59,6 +65,8 @@ def _dispatch(words: list[str]) -> int:
 def _act(command: str, arguments: argparse.Namespace) -> int:
     if command == "run" and arguments.list:
         return _list(arguments)
+    if command in cli_verbs.ABOUT:
+        return cli_verbs.act(command, arguments, _collect_request)
     if command == "claim":
         return cli_claims.card(arguments.claim, arguments.out)
     if command == "run" and arguments.claims:
@@ -270,10 +278,14 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _collect(arguments: argparse.Namespace) -> int:
+    return _collect_request(cli_options.request(arguments))
+
+
+def _collect_request(request: Any) -> int:
     from moestat.runner import overview, store
     from moestat.runner.finish import Result, finish
 
-    request, plan, root, scan, code = overview.look(cli_options.request(arguments))
+    request, plan, root, scan, code = overview.look(request)
     if not root.is_dir():
         raise InputError(f"there is nothing to collect in {root}; run the study with: {request.command()}")
     for line in scan.quarantined:

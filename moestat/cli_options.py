@@ -42,6 +42,12 @@ other subcommands (each has its own --help):
   report STUDY                        tables, figures and report.html again, from results.nc
   replay STUDY ARM N REPLICATE        compute one replicate again and compare it with the stored one
   claim ID                            one claim: rule, interval, verdict, run, and the command that decides it
+  new NAME                            a commented study file that runs, to begin from
+  settings EXPERIMENT                 every setting: type, default, what is allowed, what it means
+  diff A B                            two runs: settings, code, machine, numbers, rates, verdicts
+  merge A B --out C                   join runs of one study that were computed apart
+  export STUDY                        results as a tidy losses.csv (or Parquet)
+  slurm STUDY                         the script of an array job
 
 exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 stale results, 130 interrupted
 """
@@ -93,7 +99,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         parser.add_argument(
             "claim", metavar="ID", help="the claim; STUDY:ID or FILE.toml:ID where two studies have one of that name"
         )
-        _add_out(parser)
+        add_out(parser)
         return parser
     optional = "?" if command == "run" else None
     parser.add_argument("study", nargs=optional, metavar="STUDY", help="name of a study, or path of a study file")
@@ -119,7 +125,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         "--block", type=_count(1), metavar="B", help="replicates per shard; the numbers do not depend on it"
     )
     where = parser.add_argument_group("where")
-    _add_out(where)
+    add_out(where)
     if command in ("run", "replay"):
         where.add_argument(
             "--device", choices=("auto", "cpu", "cuda"), default="auto", help="what computes (default: auto)"
@@ -196,7 +202,8 @@ def parser(command: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_out(where: Any) -> None:
+def add_out(where: Any) -> None:
+    """Add the option that says where results are."""
     where.add_argument(
         "--out",
         type=_folder,
@@ -204,6 +211,12 @@ def _add_out(where: Any) -> None:
         metavar="FOLDER",
         help="folder of all results (default: outputs)",
     )
+
+
+def add_study(parser: argparse.ArgumentParser) -> None:
+    """Add the study and its preset to the parser of a subcommand."""
+    parser.add_argument("study", metavar="STUDY", help="name of a study, or path of a study file")
+    parser.add_argument("--preset", default="quick", metavar="NAME", help="size of the study (default: quick)")
 
 
 def _count(least: int) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from moestat import cli_options
+from moestat import cli
 from moestat.errors import InputError
 from moestat.study import load, lookup
 
@@ -18,7 +18,7 @@ PAGES = sorted(
     [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/findings/*.md")]
 )
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
-COMMAND = re.compile(r"^\s*(?:exec )?python -m moestat\.study\s+([^\n#`|&]*)", re.MULTILINE)
+COMMAND = re.compile(r"^\s*(?:exec )?(?:python -m moestat\.study|moestat)[ \t]+([^\n#`|&]*)", re.MULTILINE)
 
 
 def _blocks(page, language):
@@ -50,13 +50,13 @@ def test_commands_name_options_and_studies_that_exist(page):
     for block in _blocks(page, "bash"):
         for line in COMMAND.findall(block.replace("\\\n", " ")):
             words = [re.sub(r"\$\{?\w+\}?", "1", word) for word in shlex.split(line)]
-            verb = words.pop(0) if words and words[0] in cli_options.COMMANDS else "run"
+            verb = words.pop(0) if words and words[0] in cli.COMMANDS else "run"
             try:
-                arguments = cli_options.parser(verb).parse_args(words)
+                arguments = cli.parser(verb).parse_args(words)
             except (InputError, SystemExit) as problem:
                 assert words == ["--help"], (line, problem)
                 continue
-            named = arguments.claim if verb == "claim" else arguments.study
+            named = arguments.claim if verb == "claim" else getattr(arguments, "study", None)
             if named in (None, "NAME", "ID") or ".toml" in named:
                 continue
             if verb == "claim":

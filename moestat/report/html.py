@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
-from moestat.report import captions, ledger, render, searches, svg, typography, views
+from moestat.report import all_settings, captions, ledger, render, searches, svg, typography, views
 from moestat.report.findings import findings
 from moestat.report.meaning import SCALES, says
 from moestat.report.span import printed
@@ -90,6 +90,7 @@ def report(
         "searches": render.html(searches.view(tables.searches)) if len(tables.searches) else "",
         "command": provenance.get("command", ""),
         "provenance": _provenance(provenance),
+        "settings": render.html(all_settings.view(ds)) if all_settings.of_dataset(ds) else "",
     }
     content["strips"] = any(claim["strip"] for claim in content["claims"])
     content["diamonds"] = any('class="paper"' in claim["strip"] for claim in content["claims"])
@@ -246,7 +247,7 @@ def _says(claim: Claim, verdict: Verdict) -> str:
 
 
 def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    hidden = {"command", "set", "title", "notes", "accepted_stale", "source", "paper"}
+    hidden = {"command", "set", "settings", "title", "notes", "accepted_stale", "source", "paper"}
     rows = []
     for key, value in provenance.items():
         if key in hidden or key.startswith("count_") or value in ("", None, [], {}):

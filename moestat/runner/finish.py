@@ -78,6 +78,7 @@ def describe(request: Request, plan: Plan, scan: store.Scan, code: Mapping[str, 
         "experiment": plan.module_name,
         "seed": plan.seed,
         "command": request.command(part=False),
+        "settings": settings(plan),
         "set": [
             f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in request.settings.items()
         ],
@@ -92,3 +93,12 @@ def describe(request: Request, plan: Plan, scan: store.Scan, code: Mapping[str, 
         "accepted_stale": list(scan.accepted),
         "notes": list(result.notes),
     }
+
+
+def settings(plan: Plan) -> str:
+    """Return every setting of each arm, but for the axes of the grid, as JSON: arm -> key -> value."""
+    table: dict[str, dict[str, Any]] = {arm.name: dict(arm.settings) for arm in plan.arms}
+    for planned in plan.cells:
+        kept = planned.cell.settings
+        table[planned.cell.arm] = {key: value for key, value in kept.items() if key not in plan.axes}
+    return json.dumps(table)

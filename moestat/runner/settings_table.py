@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import types
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel
@@ -53,8 +55,17 @@ def of_experiment(name: str) -> tuple[str, list[Row]]:
             "and any import path"
         )
     module = experiments.load(built_in.get(name, name), "settings")
-    about = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
-    return about, rows(module.Settings)
+    return _first(module.__doc__ or ""), rows(module.Settings)
+
+
+def about(name: str) -> str:
+    """Return what an experiment of moestat computes, in a sentence; its module is read, not imported."""
+    path = Path(__file__).resolve().parents[1].joinpath(*experiments.own_experiments()[name].split(".")[1:])
+    return _first(ast.get_docstring(ast.parse(path.with_suffix(".py").read_text(encoding="utf-8"))) or "")
+
+
+def _first(text: str) -> str:
+    return text.strip().split("\n\n")[0].replace("\n", " ")
 
 
 def _row(name: str, field: FieldInfo) -> Row:
@@ -63,7 +74,10 @@ def _row(name: str, field: FieldInfo) -> Row:
     choices = list(_choices(field.annotation))
     allowed = "; ".join(part for part in (", ".join(choices), limits) if part)
     default = "required" if field.is_required() else _toml(field.get_default(call_default_factory=True))
-    return Row(name, " or ".join(dict.fromkeys(kinds)), default, allowed, field.description or "")
+    meaning = (field.description or "").rstrip(".")
+    if field.description and field.description.endswith("."):  # a docstring is a sentence
+        meaning = meaning[:1].lower() + meaning[1:]
+    return Row(name, " or ".join(dict.fromkeys(kinds)), default, allowed, meaning)
 
 
 def _kinds(annotation: Any) -> Iterable[str]:

@@ -119,7 +119,12 @@ def listing(root: Path) -> Iterator[Path]:
         yield from sorted(p for p in folder.iterdir() if p.name.endswith(shard.SUFFIX) and not p.name.startswith("."))
 
 
-def scan(root: Path, plan: Plan, code: Mapping[str, str]) -> Scan:
+def scan_only(root: Path, plan: Plan, code: Mapping[str, str]) -> Scan:
+    """Do as :func:`scan` does, and move nothing: a damaged file is named in ``quarantined`` and stays."""
+    return scan(root, plan, code, move=False)
+
+
+def scan(root: Path, plan: Plan, code: Mapping[str, str], *, move: bool = True) -> Scan:
     """Read and verify every shard, and sort it by what the plan asks for.
 
     A shard is *valid* if its cell and code are the plan's. It is *stale* if its cell is the plan's but the code is
@@ -136,7 +141,7 @@ def scan(root: Path, plan: Plan, code: Mapping[str, str]) -> Scan:
         except FileNotFoundError:  # another process set it aside
             continue
         except shard.DamagedShardError as error:
-            result.quarantined.append(f"{_quarantine(root, path)} ({error})")
+            result.quarantined.append(f"{_quarantine(root, path) if move else path} ({error})")
             continue
         except UserError as error:
             raise UserError(f"{path} {error}; use the version that wrote it, or another --out") from None

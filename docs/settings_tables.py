@@ -1,0 +1,28 @@
+"""The settings of every experiment as tables, made from the experiments themselves."""
+
+from moestat.runner import experiments, settings_table
+
+
+def page() -> str:
+    """Return one Markdown table per experiment."""
+    parts = []
+    for name in experiments.own_experiments():
+        about, rows = settings_table.of_experiment(name)
+        parts += [f"## `{name}`", about]
+        lines = [
+            f"| `{row.key}` | {row.kind} | {_code(row.default)} | {_plain(row.allowed)} | {_plain(row.meaning)} |"
+            for row in rows
+        ]
+        head = ["| setting | type | default | allowed | meaning |", "| --- | --- | --- | --- | --- |"]
+        parts.append("\n".join([*head, *lines]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _code(text: str) -> str:
+    return f"*{text}*" if text == "required" else f"`{text}`" if text else ""
+
+
+def _plain(text: str) -> str:
+    for sign in "|*<_$":
+        text = text.replace(sign, f"\\{sign}")
+    return text

@@ -1,0 +1,204 @@
+"""The subcommands around a study: start one, look its settings up, compare, join, export, hand it to a scheduler."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+from moestat import cli_options
+from moestat.errors import InputError
+from moestat.runner.request import Request
+
+ABOUT = {
+    "new": "Write NAME.toml, a commented study file that runs as it stands, to begin from.",
+    "settings": "List every setting of an experiment: type, default, what is allowed, what it means.",
+    "diff": "Say in what two runs differ: settings, code, machine, numbers, rates, verdicts.",
+    "merge": "Join runs of one study that were computed apart (other replicates or sizes) into one, and report.",
+    "export": "Write results as a tidy table, one row for each replicate and loss: CSV, or Parquet with pyarrow.",
+    "slurm": "Print the script of a SLURM array job that computes a study in parts.",
+}
+"""Subcommand -> what it does."""
+
+WIDTH = 80
+
+
+def parser(command: str) -> argparse.ArgumentParser:
+    """Return the parser of one of these subcommands."""
+    parser = cli_options.Parser(prog=f"moestat {command}", description=ABOUT[command], allow_abbrev=False)
+    if command == "new":
+        parser.add_argument("name", metavar="NAME", help="of the study; the file is NAME.toml")
+    elif command == "settings":
+        parser.add_argument(
+            "experiment", nargs="?", metavar="EXPERIMENT", help="a name or an import path; without it, all names"
+        )
+    elif command == "diff":
+        for name in ("a", "b"):
+            parser.add_argument(
+                name, metavar=name.upper(), type=Path, help="folder <outputs>/<study>/<preset>, or its results.nc"
+            )
+    elif command == "merge":
+        parser.add_argument("folders", nargs="+", metavar="FOLDER", type=Path, help="folder <outputs>/<study>/<preset>")
+        parser.add_argument("--out", type=Path, required=True, metavar="OUT", help="a new folder of results")
+        parser.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
+    elif command == "export":
+        cli_options.add_study(parser)
+        cli_options.add_out(parser)
+        parser.add_argument(
+            "--write",
+            type=Path,
+            metavar="FILE",
+            help="FILE.csv or FILE.parquet (default: losses.csv beside the results)",
+        )
+        parser.add_argument("--variable", action="append", metavar="NAME", help="only this one; may be given again")
+    else:
+        _add_slurm(parser)
+    return parser
+
+
+def _add_slurm(parser: argparse.ArgumentParser) -> None:
+    cli_options.add_study(parser)
+    parser.add_argument("--replicates", type=int, metavar="R", help="replicates per cell, instead of the preset's")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as of the run")
+    parser.add_argument("--block", type=int, metavar="B", help="replicates per shard; more blocks, more parts")
+    cli_options.add_out(parser)
+    parser.add_argument("--parts", type=int, default=20, metavar="K", help="jobs of the array (default: 20)")
+    parser.add_argument("--jobs", type=int, default=4, metavar="J", help="processors of each (default: 4)")
+    parser.add_argument("--time", default="02:00:00", metavar="T", help="limit of each (default: 02:00:00)")
+    parser.add_argument("--memory", default="2G", metavar="M", help="per processor (default: 2G)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the script there instead of printing it")
+
+
+def act(command: str, arguments: argparse.Namespace, collect: Callable[[Request], int]) -> int:
+    """Do what a subcommand says; ``collect`` collects and reports a request."""
+    actions: dict[str, Callable[[argparse.Namespace], int]] = {
+        "new": _new,
+        "settings": _settings,
+        "diff": _diff,
+        "export": _export,
+        "slurm": _slurm,
+    }
+    return _merge(arguments, collect) if command == "merge" else actions[command](arguments)
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from moestat.study import starter
+
+    path = starter.write(arguments.name)
+    print(f"{path} is written. Check it, and run it, with:\n  moestat {path} --dry-run\n  moestat {path}")
+    return 0
+
+
+def _settings(arguments: argparse.Namespace) -> int:
+    from moestat.runner import experiments, settings_table
+
+    if not arguments.experiment:
+        names = experiments.own_experiments()
+        width = max(map(len, names))
+        for name in names:
+            _print_wrapped(f"{name:{width}}  {settings_table.about(name)}", width + 2)
+        return 0
+    about, rows = settings_table.of_experiment(arguments.experiment)
+    _print_wrapped(about, 0)
+    width = max(len(row.key) for row in rows)
+    for row in rows:
+        default = row.default if row.default in ("required", "") else f"default {row.default}"
+        head = ", ".join(part for part in (row.kind, default) if part)
+        parts = [part for part in (head, row.allowed and f"allowed: {row.allowed}", row.meaning) if part]
+        _print_wrapped(f"{row.key:{width}}  {'; '.join(parts)}", width + 2)
+    return 0
+
+
+def _print_wrapped(text: str, indent: int) -> None:
+    """Print a text with a hanging indent, at the width of the terminal."""
+    import shutil
+
+    width = max(60, min(120, shutil.get_terminal_size((WIDTH, 24)).columns))
+    for line in textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False) or [""]:
+        print(line)
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from moestat.report import compare
+
+    a, b = (compare.read(path.expanduser()) for path in (arguments.a, arguments.b))
+    parts = compare.differences(a, b)
+    _print_wrapped(f"A: {a.path}", 3)
+    _print_wrapped(f"B: {b.path}", 3)
+    for heading, lines in parts.items():
+        print(heading if lines else f"{heading}: no difference")
+        for line in lines:
+            _print_wrapped(f"  {line}", 6)
+    return 0
+
+
+def _merge(arguments: argparse.Namespace, collect: Callable[[Request], int]) -> int:
+    from dataclasses import replace
+
+    from moestat.runner import merge
+
+    if len(arguments.folders) < 2:
+        raise InputError("merge takes two folders or more: moestat merge A B --out C")
+    request, said = merge.merge([path.expanduser() for path in arguments.folders], arguments.out.expanduser())
+    print(said)
+    return collect(replace(request, report=not arguments.no_report))
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from moestat.api import load
+    from moestat.report.tidy import tidy
+    from moestat.study import load as studies
+
+    dataset = load(arguments.study, arguments.preset, out=arguments.out)
+    path = arguments.write
+    if path is None:
+        given = Path(arguments.study).expanduser()
+        folder = given.parent if given.suffix == ".nc" else given
+        if not folder.is_dir():
+            folder = arguments.out / studies.find(arguments.study).stem / arguments.preset
+        path = folder / "losses.csv"
+    table = tidy(dataset, arguments.variable)
+    if path.suffix not in (".csv", ".parquet"):
+        raise InputError(f"--write is {str(path)!r}; allowed are the paths FILE.csv and FILE.parquet")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".csv":
+        table.to_csv(path, index=False)
+    else:
+        try:
+            table.to_parquet(path, index=False)
+        except ImportError:
+            raise InputError("Parquet needs pyarrow; install it with: python -m pip install pyarrow") from None
+    print(f"{len(table)} rows (arm, axes, replicate, loss, value) are in {path}")
+    return 0
+
+
+def _slurm(arguments: argparse.Namespace) -> int:
+    from moestat.runner import slurm
+    from moestat.runner.run import make_plan
+
+    request = Request(
+        study=arguments.study,
+        preset=arguments.preset,
+        replicates=arguments.replicates,
+        block=arguments.block,
+        settings=cli_options.settings(arguments.set),
+        out=arguments.out,
+        jobs=arguments.jobs,
+    )
+    plan = make_plan(request)
+    text = slurm.script(
+        request,
+        plan.study_file.name,
+        parts=arguments.parts,
+        blocks=sum(1 for _ in plan.blocks()),
+        time=arguments.time,
+        memory=arguments.memory,
+        file=str(arguments.write or f"{plan.study_file.name}.sbatch"),
+    )
+    if arguments.write is None:
+        print(text, end="")
+    else:
+        arguments.write.write_text(text, encoding="utf-8")
+        print(f"written to {arguments.write}; submit it as its first lines say")
+    return 0

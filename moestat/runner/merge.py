@@ -1,0 +1,139 @@
+"""Join the shards of several folders of one study, computed on other machines say, into a new folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from moestat import files, fingerprint
+from moestat.errors import InputError, UserError
+from moestat.runner import manifest, shard, store
+from moestat.runner.overview import recorded
+from moestat.runner.plan import Plan
+from moestat.runner.request import Request
+from moestat.runner.run import folder_of, make_plan, version_of
+from moestat.study import load, seal
+
+SAME = {"study": "study", "preset": "preset", "experiment": "experiment", "seed": "seed", "rules": "rules of claims"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A folder ``<outputs>/<study>/<preset>``, its manifest, and the plan that its run was asked for."""
+
+    folder: Path
+    manifest: dict[str, Any]
+    request: Request
+    plan: Plan
+
+
+def merge(folders: Sequence[Path], out: Path) -> tuple[Request, str]:
+    """Copy the shards of several folders below ``out``.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Folders ``<outputs>/<study>/<preset>`` of one study at one preset.
+    out : Path
+        Folder of all results of the merged run; it must hold none of this study and preset.
+
+    Returns
+    -------
+    request : Request
+        What collects the merged results.
+    said : str
+        What was copied, in a sentence.
+
+    Raises
+    ------
+    InputError
+        If the folders are not of one study, or there are results in the way.
+    UserError
+        If a shard is damaged, or the parts were computed from other settings or other code.
+    """
+    parts = [_read(folder) for folder in folders]
+    first = parts[0]
+    for part in parts[1:]:
+        _refuse_other(first, part)
+    request = _joined(parts, out)
+    plan = make_plan(request)
+    root = folder_of(request, plan.study_file.name)
+    if any(store.listing(root)):
+        raise InputError(f"{root} holds results already; give another --out")
+    code = version_of(plan)
+    copied = 0
+    for part in parts:
+        scan = store.scan_only(part.folder, plan, code)
+        if scan.stale:
+            changes = "; ".join(store.reasons(scan))
+            raise UserError(f"{part.folder} holds results of another version of this study: {changes}")
+        if scan.quarantined:
+            raise UserError(f"{part.folder} holds a damaged shard: {scan.quarantined[0]}; collect it again first")
+        for entry in scan.used:
+            target = shard.folder(root, entry.digest)
+            target.mkdir(parents=True, exist_ok=True)
+            path = target / entry.path.name
+            if path.exists() and path.read_bytes() != entry.path.read_bytes():
+                path = target / f"{entry.path.name.removesuffix(shard.SUFFIX)}-{copied}{shard.SUFFIX}"
+            files.write(path, entry.path.read_bytes())
+            copied += 1
+    _seal(parts, root)
+    return request, f"{copied} shards of {len(parts)} folders are in {root}"
+
+
+def _read(folder: Path) -> Part:
+    kept = manifest.read(folder)
+    if not kept:
+        raise InputError(f"{folder} holds no manifest.json; name the folder <outputs>/<study>/<preset> of a run")
+    name, file = str(kept.get("study", "")), Path(str(kept.get("file", "")))
+    study = str(file) if file.is_file() and name not in load.known_studies() else name
+    plain = Request(study=study, preset=str(kept.get("preset", "quick")), out=folder.resolve().parents[1])
+    request = recorded(plain, name)
+    return Part(folder, kept, request, make_plan(request))
+
+
+def _refuse_other(first: Part, part: Part) -> None:
+    for key, called in SAME.items():
+        a, b = first.manifest.get(key), part.manifest.get(key)
+        if key == "rules":  # the seal holds the date, too
+            seals = seal.read(first.folder), seal.read(part.folder)
+            a, b = (None if one is None else dict(one.claims) for one in seals)
+            if a is not None and b is not None and a != b:
+                raise InputError(f"{first.folder} and {part.folder} were run under other {called}; keep them apart")
+        elif a != b:
+            raise InputError(
+                f"{first.folder} and {part.folder} are not one study: their {called} is {a!r} and {b!r}; "
+                "only parts of one study, at one preset and seed, are merged"
+            )
+    if not fingerprint.equal(first.manifest.get("code", {}), part.manifest.get("code", {})):
+        changes = ", ".join(fingerprint.changes(first.manifest.get("code", {}), part.manifest.get("code", {})))
+        raise UserError(f"{first.folder} and {part.folder} were computed by other code: {changes}")
+
+
+def _joined(parts: Sequence[Part], out: Path) -> Request:
+    """Return the request for all that the parts hold: the most replicates, and all values of each axis."""
+    settings: dict[str, Any] = {}
+    for axis in {axis: None for part in parts for axis in part.plan.axes}:
+        values = list(dict.fromkeys(value for part in parts for value in part.plan.axes.get(axis, ())))
+        if any(list(part.plan.axes.get(axis, ())) != values for part in parts) or axis in parts[0].request.settings:
+            settings[axis] = values if any(isinstance(value, str) for value in values) else sorted(values)
+    for key in {key: None for part in parts for key in part.request.settings}:
+        if key in settings:
+            continue
+        given = [part.request.settings.get(key) for part in parts]
+        if any(value != given[0] for value in given):
+            raise InputError(f"the folders were computed with --set {key} = {' and '.join(map(str, given))}")
+        settings[key] = given[0]
+    replicates = max(part.plan.replicates for part in parts)
+    same = all(part.request.replicates is None for part in parts)
+    chosen = None if same else replicates
+    return replace(parts[0].request, out=out, settings=settings, replicates=chosen, block=None)
+
+
+def _seal(parts: Sequence[Part], root: Path) -> None:
+    """Keep the earliest seal: the rules as they were before there were numbers."""
+    seals = [one for part in parts if (one := seal.read(part.folder)) is not None]
+    if seals:
+        seal.write(root, min(seals, key=lambda one: one.date))

@@ -1,0 +1,168 @@
+"""The subcommands around a study: new, settings, diff, merge, export, slurm, and completion in a shell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from machine import environment, inside, results, write_study
+
+import moestat
+from moestat.errors import InputError
+from moestat.runner import experiments, settings_table
+from moestat.study import load
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Three runs of the toy study: 4 replicates, 6 replicates, and another setting; the folders of their results."""
+    folder = tmp_path_factory.mktemp("runs")
+    study = write_study(folder, grid="n = [10, 20, 40, 100, 160]")
+    for out, words in {"a": [4], "b": [6], "c": [4, "--set", "shift=1.0"]}.items():
+        more = ["--replicates", *words, "--out", folder / out, "--jobs", 1, "--quiet"]
+        assert inside(study, *more)[0] == 0
+    return {name: folder / name / "study" / "quick" for name in "abc"}
+
+
+def test_a_new_study_plans_and_is_never_overwritten(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = inside("new", "mine")
+    assert code == 0 and "moestat mine.toml --dry-run" in out
+    code, out, err = inside("mine.toml", "--dry-run")
+    assert code == 0 and "2 arms" in out, err
+    code, _, err = inside("new", "mine")
+    assert code == 2 and "mine.toml exists already" in err
+    assert inside("new", "my study")[0] == 2
+    code, _, err = inside("mine")
+    assert code == 2 and "but a file of that name; give its path: mine.toml" in err
+    study = load.read("mine.toml").study
+    assert study.claims and study.rates and study.figures and set(study.presets) == {"quick", "large"}
+
+
+def test_every_setting_of_every_experiment_is_explained():
+    for name in experiments.own_experiments():
+        about, rows = settings_table.of_experiment(name)
+        assert about == settings_table.about(name) != "", name
+        assert [row.key for row in rows if not row.meaning or not row.kind] == [], name
+
+
+def test_the_settings_of_an_experiment_are_listed(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = inside("settings", "regression")
+    assert code == 0 and max(map(len, out.splitlines())) <= 80
+    words = " ".join(out.split())
+    assert 'regime text, default "dense"; allowed: "dense", "sparse"; sparse: the gates of two experts vanish' in words
+    assert "d whole number, default 8; allowed: at least 1 and at most 16; input dimension" in words
+    code, _, err = inside("settings", "regresion")
+    assert code == 2 and "did you mean 'regression'?" in err
+    assert "task_training" in inside("settings")[1]
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    assert "kind" in inside("settings", "toy")[1], "an experiment of one's own"
+
+
+def test_two_runs_are_compared(runs, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    code, out, _ = inside("diff", runs["a"], runs["b"])
+    assert code == 0 and "Settings: no difference" in out and "replicate: 4 -> 6" in out
+    assert "Code: no difference" in out and "are equal bit for bit where both runs have them" in out
+    _, out, _ = inside("diff", runs["a"] / "results.nc", runs["c"])
+    assert "mean: shift: 0.0 -> 1.0" in out and "error: 40 of 40 differ" in out
+    assert "mean error: " in out and "the intervals are apart" in out
+    assert "mean-rate: " in out and "not supported" in out.split("mean-rate: ")[1]
+    code, _, err = inside("diff", runs["a"], runs["a"].parent)
+    assert code == 2 and "name the folder" in err
+
+
+def test_runs_are_merged_by_what_they_are(runs, tmp_path):
+    folder = tmp_path
+    study = write_study(folder, grid="n = [10, 20, 40, 100, 160]")
+    for out, words in {"p": ["--part", "1/2"], "q": ["--part", "2/2"]}.items():
+        assert inside(study, *words, "--out", folder / out, "--jobs", 1, "--quiet")[0] == 0
+    merged = inside("merge", folder / "p/study/quick", folder / "q/study/quick", "--out", folder / "m", "--no-report")
+    assert merged[0] == 0, merged[2]
+    whole = moestat.load(runs["b"])
+    np.testing.assert_array_equal(results(folder / "m")["error"].values, whole["error"].values)
+    code, _, err = inside("merge", folder / "p/study/quick", folder / "q/study/quick", "--out", folder / "m")
+    assert code == 2 and "holds results already" in err
+    code, _, err = inside("merge", runs["a"], runs["c"], "--out", folder / "n")
+    assert code == 2 and "--set shift = None and 1.0" in err
+    write_study(folder, name="other", seed=8)
+    assert inside(folder / "other.toml", "--out", folder, "--jobs", 1, "--quiet", "--no-report")[0] == 0
+    code, _, err = inside("merge", runs["a"], folder / "other/quick", "--out", folder / "n")
+    assert code == 2 and "their study is 'study' and 'other'" in err
+    assert not (folder / "n").exists()
+
+
+def test_results_are_exported_as_a_tidy_table(runs, tmp_path):
+    code, out, err = inside("export", runs["a"], "--write", tmp_path / "losses.csv")
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "losses.csv")
+    assert list(table.columns) == ["arm", "n", "replicate", "status", "loss", "value"] and len(table) == 2 * 5 * 4
+    ds = moestat.load(runs["a"])
+    row = table[(table.arm == "median") & (table.n == 40) & (table.replicate == 3)]
+    assert row["value"].item() == ds["error"].sel(arm="median", n=40, replicate=3).item()
+    atoms = moestat.tidy(ds, ["centre"])
+    assert len(atoms) == 2 * 5 * 4 * 2 and "expert" in atoms.columns
+    with pytest.raises(InputError, match="no variable 'eror'; did you mean 'error'"):
+        moestat.tidy(ds, ["eror"])
+    assert inside("export", runs["a"], "--write", tmp_path / "losses.txt")[0] == 2
+
+
+def test_a_slurm_script_says_what_the_run_says(tmp_path):
+    study = write_study(tmp_path)
+    words = ["slurm", study, "--parts", 3, "--jobs", 2, "--replicates", 9, "--out", tmp_path / "o"]
+    code, out, err = inside(*words, "--write", tmp_path / "s.sbatch")
+    assert code == 0, err
+    text = (tmp_path / "s.sbatch").read_text()
+    assert subprocess.run(["bash", "-n", tmp_path / "s.sbatch"]).returncode == 0
+    assert "#SBATCH --array=1-3\n" in text and "--replicates 9 --part" in text and "collect" in text
+    last = text.splitlines()[-1].removeprefix("exec python -m moestat.study ")
+    for k in range(1, 4):
+        line = last.replace('"${SLURM_ARRAY_TASK_ID}/${SLURM_ARRAY_TASK_COUNT}"', f"{k}/3")
+        assert inside(*line.replace('"${SLURM_CPUS_PER_TASK}"', "1").split(), "--quiet")[0] == 0
+    assert inside("collect", study, "--out", tmp_path / "o", "--no-report")[0] == 0
+    assert results(tmp_path / "o").sizes["replicate"] == 9
+    code, _, err = inside(*words[:3], 999)
+    assert code == 2 and "--parts is 999" in err
+
+
+def test_the_shell_completes_studies_verbs_and_options(tmp_path):
+    argcomplete = pytest.importorskip("argcomplete")
+    program = "import os; os.dup2(1, 8); from moestat.cli import main; main()"
+    path = os.pathsep.join([environment()["PYTHONPATH"], str(Path(argcomplete.__file__).parents[1])])
+
+    def complete(line: str) -> set[str]:
+        ask = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+        words = [sys.executable, "-c", program]
+        done = subprocess.run(words, env=environment(**ask, PYTHONPATH=path), capture_output=True, text=True)
+        return {word.strip() for word in done.stdout.split("\n") if word.strip()}
+
+    assert {"sigmoid_vs_softmax", "sigmoid_regimes"} <= complete("moestat sigmoid_") and complete("moestat sta") == {
+        "status"
+    }
+    assert complete("moestat settings regr") == {"regression"}
+    assert "quick" in complete("moestat regression_rate --preset ")
+
+
+def test_all_settings_are_in_the_results_and_the_report(runs):
+    ds = moestat.load(runs["c"])
+    assert '"median": {"kind": "median", "shift": 1.0' in ds.attrs["settings"]
+    page = (runs["c"] / "report.html").read_text()
+    assert "All settings of every arm" in page and "<td>raise_at</td>" in page.replace(
+        '<th scope="row">', "<td>"
+    ).replace("</th>", "</td>")
+
+
+def test_a_dry_run_says_what_is_missing_and_nothing_is_written(tmp_path, monkeypatch):
+    from moestat.runner import run as run_module
+
+    monkeypatch.setattr(run_module, "code_version", lambda name: {name: "code", "torch": "absent"})
+    code, _, err = inside("task_routing", "--dry-run")
+    assert code == 2 and 'install it with: python -m pip install -c constraints.txt -e ".[neural]"' in err
+    assert inside("task_routing", "--out", tmp_path / "new", "--jobs", 1)[0] == 2
+    assert not (tmp_path / "new").exists() and os.listdir(tmp_path) == []
