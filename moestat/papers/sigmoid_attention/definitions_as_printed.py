@@ -101,7 +101,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         x = rng.uniform(-RANGE, RANGE, (POINTS, s.d))
         eta = _eta(s.d, rng)
         gates = {
-            score: 0.5 * rng.standard_normal(gate_monomials(x[:1], score).shape[1]) for score in ("full", "partial")
+            score: np.asarray(0.5 * rng.standard_normal(gate_monomials(x[:1], score).shape[1]))
+            for score in ("full", "partial")
         }
         c = float(rng.uniform(0.3, 1.0))
         row: dict[str, float] = {}
