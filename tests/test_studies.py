@@ -27,6 +27,7 @@ TINY = {
     "competition_bound": {"pool_log2": 10, "evaluation_points": 16},
     "competition_gaps": {"pool_log2": 12, "evaluation_points": 64},
     "competition_mle": {"pool_log2": 12, "evaluation_points": 64, "near_starts": 1, "random_starts": 1},
+    "constant_gate": {"points_log2": 8, "cells": 50},
     "expert_count": {"n": 20, "test_samples": 20, "neurons": 1, "dimension": 8},
     "identifiability": {"d": 1},
     "minimax_lower_bound": {"points_log2": 8},
@@ -44,7 +45,7 @@ TINY = {
     "task_construction": {"size": "3x2x4", "max_prefixes": 50},
     "task_training": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2, "completions": 8},
 }
-ALONE = ("identifiability", "regression")
+ALONE = ("definitions_as_printed", "identifiability", "regression")
 """Experiments with many cells: one replicate of each will do."""
 NEVER = ("is not on the grid", "has no axis", "hold no variable", "not part of this run", "raised", "no such arm")
 """What no verdict may say: the claim names something that the results do not hold."""

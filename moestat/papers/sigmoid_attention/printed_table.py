@@ -1,0 +1,89 @@
+"""Printed differences and their errors: Table 2 of "sigmoid-attention" by arithmetic alone.
+
+A cell is a pair of printed numbers. For accuracies the error is that of two shares of right answers among as many
+questions as the public test set has, asked independently; the two models answered the same questions, so the error of
+their difference is smaller if their answers go together, by how much the paper does not say. For the throughput it is
+the root of the summed squares of the two printed errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from pydantic import Field, model_validator
+from scipy import stats
+
+from moestat.experiment import Cell, SettingsModel, assemble
+
+MOST_RUNS = 10_000
+"""Beyond that many runs nobody would go."""
+
+
+class Settings(SettingsModel):
+    """Settings of a cell."""
+
+    softmax: float = Field(description="as printed")
+    sigmoid: float = Field(description="as printed")
+    questions: list[int] = Field(
+        [], description="of the test set; further numbers are other test sets that the column may belong to"
+    )
+    softmax_error: float = Field(0.0, ge=0, description="as printed, where it is")
+    sigmoid_error: float = Field(0.0, ge=0, description="as printed, where it is")
+
+    @model_validator(mode="after")
+    def _one_error(self) -> Settings:
+        if bool(self.questions) == bool(self.softmax_error and self.sigmoid_error):
+            raise ValueError("give either questions, for accuracies in per cent, or both printed errors")
+        return self
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+    """Return a printed difference, its error and their ratio; every replicate is the same.
+
+    Parameters
+    ----------
+    cell : Cell
+        Its settings are those of :class:`Settings`.
+    replicates : sequence of int
+    device : {"auto", "cpu", "cuda"}
+        Ignored.
+
+    Returns
+    -------
+    xarray.Dataset
+        Per replicate ``difference`` (sigmoid less softmax), ``error``, ``ratio``, the size of their quotient,
+        ``ratio_elsewhere``, the largest with the sizes of all test sets that are given, ``low`` and ``high``, the
+        95 % interval of the difference by the normal law, and ``runs``, how many runs of each model would make the
+        difference significant at 5 % if the printed errors are standard deviations over runs (NaN for accuracies).
+    """
+    s = Settings.model_validate(dict(cell.settings))
+    difference = s.sigmoid - s.softmax
+    errors = [_share_error(s, n) for n in s.questions] or [float(np.hypot(s.softmax_error, s.sigmoid_error))]
+    error, width = errors[0], stats.norm.ppf(0.975) * errors[0]
+    row = {
+        "difference": difference,
+        "error": error,
+        "ratio": abs(difference) / error,
+        "ratio_elsewhere": abs(difference) / min(errors),
+        "low": difference - width,
+        "high": difference + width,
+        "runs": np.nan if s.questions else runs_needed(difference, s.softmax_error, s.sigmoid_error),
+    }
+    return assemble(replicates, [row] * len(replicates), finished="The arithmetic was done.", iterations=1)
+
+
+def _share_error(s: Settings, questions: int) -> float:
+    """Return the standard error, in per cent, of the difference of two independent shares."""
+    return float(np.sqrt(sum(p * (100.0 - p) for p in (s.softmax, s.sigmoid)) / questions))
+
+
+def runs_needed(difference: float, first: float, second: float) -> float:
+    """Return the least number of runs of each that makes Welch's two-sided test significant at 5 %."""
+    for runs in range(2, MOST_RUNS):
+        error = np.hypot(first, second) / np.sqrt(runs)
+        freedom = (runs - 1) * (first**2 + second**2) ** 2 / (first**4 + second**4)
+        if abs(difference) / error > stats.t.ppf(0.975, freedom):
+            return float(runs)
+    return float("inf")

@@ -1,0 +1,85 @@
+"""What a cell of constant gate hides: exact orders by symbolic series, the form by brute force, and f as it is."""
+
+import numpy as np
+import pytest
+
+from moestat.experiment import Cell
+from moestat.papers.sigmoid_attention import constant_gate, gate_pairs
+from moestat.papers.sigmoid_attention.gate_pairs import CRITICAL, flat_share, pair_scores, smallest_curvature
+
+CASES = [(0.5, 0.5, 4), (0.2, 0.5, 4), (0.5, 0.3, 4), (CRITICAL, 0.5, 6), (0.5, None, 5), (0.8, None, 5)]
+
+
+@pytest.mark.parametrize(("weight", "share", "order"), CASES)
+def test_the_first_term_that_is_left_has_the_order_that_is_claimed(weight, share, order):
+    """The Taylor coefficients in t of the sum of the gates at h = 1, by Cauchy's formula."""
+    c, beta, alpha = pair_scores(weight, flat_share(weight) if share is None else share)
+    t = 0.2 * np.exp(2j * np.pi * np.arange(64) / 64)
+    total = np.sum(1 / (1 + np.exp(-(c + t[:, None] * beta + t[:, None] ** 2 * alpha))), axis=1)
+    coefficients = [np.mean(total * t**-k) for k in range(8)]
+    assert coefficients[0] == pytest.approx(weight, abs=1e-14)
+    np.testing.assert_allclose(coefficients[1:order], 0, atol=1e-11)
+    assert abs(coefficients[order]) > 1e-5
+    if order == 4:
+        share = share or 0.5
+        assert coefficients[4].real == pytest.approx(gate_pairs.fourth_order(weight, share), rel=1e-8)
+
+
+def test_equal_shares_leave_v_times_one_minus_three_v_squared():
+    g = np.polynomial.Polynomial([0.0, 1.0])
+    derivatives = [g]
+    for _ in range(4):  # d/ds = g (1 - g) d/dg
+        derivatives.append(g * (1 - g) * derivatives[-1].deriv())
+    for weight in (0.1, 0.3, CRITICAL / 2):
+        first, second, third, fourth = (d(weight) for d in derivatives[1:])
+        np.testing.assert_allclose(gate_pairs.gate_slopes(weight), [first, second, third, fourth], atol=1e-15)
+        alpha, v = -second / (2 * first), 1 - 2 * weight
+        left = second * alpha**2 / 2 + third * alpha / 2 + fourth / 24
+        assert left == pytest.approx(first * v * (1 - 3 * v**2) / 24, abs=1e-15)
+    assert abs(1 - 3 * (1 - CRITICAL) ** 2) < 1e-15
+
+
+def test_no_share_is_flat_below_the_critical_weight():
+    assert np.isnan(flat_share(0.42)) and np.isnan(flat_share(0.2))
+    values = [gate_pairs.fourth_order(0.3, share) for share in np.linspace(0.02, 0.49, 200)]
+    assert max(values) < 0
+
+
+def test_the_least_curvature_is_that_of_brute_force_and_at_least_one_minus_the_weight():
+    rng = np.random.default_rng(0)
+    for m in (2, 3, 4):
+        weights = rng.uniform(0.1, 0.95, (30, 1)) * rng.dirichlet(np.ones(m), 30)
+        least = smallest_curvature(weights)
+        assert np.all(least >= 1 - weights.sum(axis=1) - 1e-12)
+        g = weights[0]
+        a = rng.standard_normal((200_000, m))
+        slope = g * (1 - g)
+        a -= (a @ slope)[:, None] / (slope @ slope) * slope  # the constraint
+        tried = (a**2 @ (slope * (1 - 2 * g))) / (a**2 @ slope)
+        assert tried.min() >= least[0] - 1e-8
+        assert tried.min() == pytest.approx(least[0], abs=0.02)
+
+
+def test_weights_that_add_up_to_more_than_one_could_cancel():
+    """The lemma needs w* < 1; the bound is not an artefact of how the form is computed."""
+    assert smallest_curvature(np.array([0.7, 0.6])) < 0
+    assert abs(smallest_curvature(np.array([0.7, 0.3]))) < 1e-12
+
+
+def run(replicates, **settings):
+    resolved = constant_gate.Settings(points_log2=9, d=2, cells=50, **settings).model_dump(mode="json")
+    cell = Cell("moestat.papers.sigmoid_attention.constant_gate", 5, "arm", {}, resolved)
+    return constant_gate.run(cell, list(replicates))
+
+
+def test_the_function_moves_by_the_fifth_power_at_the_weight_of_the_paper():
+    ds = run(range(2), weight=0.5, shares="flat").sel(t=slice(0.015, 0.1))
+    slopes = np.diff(np.log(ds.change)) / np.diff(np.log(ds.t))
+    np.testing.assert_allclose(slopes, 5, atol=0.1)
+    np.testing.assert_allclose(np.diff(np.log(ds.L1)) / np.diff(np.log(ds.t)), 2, atol=0.01)
+    assert ds.share.values == pytest.approx(0.3646, abs=1e-4)
+
+
+def test_flat_shares_that_do_not_exist_are_refused():
+    with pytest.raises(ValueError, match="weights above"):
+        run([0], weight=0.3, shares="flat")
