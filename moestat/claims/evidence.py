@@ -234,3 +234,21 @@ class Evidence:
             fit = rates.fit(samples, over=over, window=window, level=level, draws=0)
             self._series[key] = FittedSeries(samples, over, window, "replicate" not in array.dims, fit)
         return self._series[key]
+
+    def unsettled(self, over: str, arm: str, at: Mapping[str, Any] | None = None) -> str:
+        """Name the sizes at which a global search did not reach its best minimum a second time, in a sentence."""
+        if "search_found" not in self.ds:
+            return ""
+        array = self.samples("search_found", arm, at)
+        if over not in array.dims or not np.isfinite(array).any():
+            return ""
+        once = ((array < 2) & np.isfinite(array)).sum("replicate")
+        asked = np.isfinite(array).sum("replicate")
+        sizes = [
+            f"{over} = {size:g} ({int(few)} of {int(runs)})"
+            for size, few, runs in zip(array[over].values, once.values.ravel(), asked.values.ravel(), strict=True)
+            if few
+        ]
+        if not sizes:
+            return ""
+        return f"The search did not reach its best minimum from two independent starts at {', '.join(sizes)}."

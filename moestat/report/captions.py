@@ -91,6 +91,7 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
         parts.append("Dotted: the loss at the start of the optimiser")
     parts.append(counted(evidence, arms or [str(a) for a in ds["arm"].values]))
     parts += [f"Not trusted: {text.rstrip('.')}" for fact in facts for text in fact.untrusted]
+    parts += dict.fromkeys(text.rstrip(".") for fact in facts for text in fact.unsettled)
     parts += [f"Left out: {text}" for fact in facts for text in fact.dropped]
     for name in STATEMENTS:
         said = statements(ds, name, arms)

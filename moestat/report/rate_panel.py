@@ -32,6 +32,7 @@ class Facts:
     sentences: list[str] = field(default_factory=list)
     arms: list[str] = field(default_factory=list)
     untrusted: list[str] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     parts: set[str] = field(default_factory=set)
     references: list[str] = field(default_factory=list)
@@ -146,6 +147,8 @@ class _Painter:
         if stated.reference:
             self.reference(stated.reference, arm)
         self.band(arm, colour, shift)
+        if unsettled := self.evidence.unsettled(over, arm, self.figure.options.get("at", {})):
+            facts.unsettled.append(f"{name}: {unsettled}")
 
     def band(self, arm: str, colour: Any, shift: float) -> None:
         """Shade the near-minimisers of a global search: geometric means of their lowest and highest loss."""

@@ -131,6 +131,7 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str) -> list[dict[str, Any]]
             row |= {"first": sizes[0], "last": sizes[-1], "sizes": fit.sizes.size}
             row |= {"replicates": array.sizes.get("replicate", 0), "complete": fit.complete}
             why, notes = list(fit.reasons), " ".join(fit.notes)
+        row["search"] = evidence.unsettled(rate.over, arm, point)
         row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
         rows.append(row | {"trusted": not why, "why": " ".join(why), "notes": notes})
     return rows

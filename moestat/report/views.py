@@ -75,9 +75,11 @@ def names(table: pd.DataFrame) -> list[str]:
 def rates(table: pd.DataFrame, *, brief: bool = False) -> View:
     """Show fitted rates: one group of rows per loss; ``brief`` keeps what fits a terminal, arms by their short names.
 
-    A dagger marks a rate that cannot be trusted, a star a bent line; the notes say so.
+    A dagger marks a rate that cannot be trusted, a double dagger one whose global searches did not settle, a star a
+    bent line; the notes say so.
     """
     marks: dict[str, str] = {}
+    searches: dict[str, str] = {}
     rows = []
     called = list(table["arm"]) if brief else names(table)
     records = table.to_dict("records")
@@ -85,6 +87,9 @@ def rates(table: pd.DataFrame, *, brief: bool = False) -> View:
         mark = ""
         if not row["trusted"]:
             mark = marks.setdefault(row["why"], "\N{DAGGER}" if not marks else f"\N{DAGGER}{len(marks) + 1}")
+        if row.get("search") and not brief:
+            mark += "\N{DOUBLE DAGGER}"
+            searches.setdefault(name, row["search"])
         rows.append(_rate(name + mark, row, brief))
     levels = table["level"].dropna().unique() if "level" in table else []
     interval = f"{100 * levels[0]:.4g} % interval" if len(levels) == 1 else "interval"
@@ -95,6 +100,7 @@ def rates(table: pd.DataFrame, *, brief: bool = False) -> View:
         notes.append(
             "* the line is bent: the interval of the curvature excludes 0, so the slope depends on the window."
         )
+    notes += [f"\N{DOUBLE DAGGER} {name}: {text} Something lower may be left." for name, text in searches.items()]
     cells = [tuple(row.values()) for row in rows]
     groups = [_series(row, table.attrs.get("axes", [])) for row in records]
     title = "Rates: slopes of the log loss"
