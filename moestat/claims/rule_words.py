@@ -6,7 +6,7 @@ import inspect
 
 from moestat.claims.estimates import resolve, sides
 from moestat.claims.selection import NoAnswerError
-from moestat.claims.verdicts import rule
+from moestat.claims.wording import rule
 from moestat.rounding import number
 from moestat.study.spec import Claim
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import xarray as xr
 from scipy import stats
@@ -25,6 +24,7 @@ from moestat.claims.counts import Counts, chosen
 from moestat.claims.estimates import estimate, window_of
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
+from moestat.claims.wording import AT_SCALE, VERDICTS, Word, broad, rule, tally, verdict_of, wording
 from moestat.rates import Cases, Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
@@ -32,7 +32,9 @@ from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Scale, Study
 
 __all__ = [
+    "AT_SCALE",
     "COLUMNS",
+    "VERDICTS",
     "Estimate",
     "Verdict",
     "broad",
@@ -47,14 +49,10 @@ __all__ = [
     "wording",
 ]
 
-Word = Literal["supported", "no counterexample", "not supported", "refuted", "inconclusive"]
-VERDICTS: tuple[Word, ...] = ("supported", "no counterexample", "not supported", "refuted", "inconclusive")
 ACROSS = "only a part of the interval is"
 """What ``why`` says of an interval that lies across the edge of the region."""
 LEAST = 3
 """Replicates that a decisive verdict needs at least."""
-AT_SCALE: dict[Scale, str] = {"paper": "", "reduced": " at reduced scale", "stand-in": " on a stand-in"}
-
 COLUMNS = (
     "claim",
     "source",
@@ -105,35 +103,6 @@ class Verdict:
     def row(self) -> dict[str, Any]:
         """Return the verdict as a row of claims.csv."""
         return asdict(self)
-
-
-def tally(words: Iterable[str]) -> dict[str, int]:
-    """Count verdicts; those about every case are listed only where there are some.
-
-    >>> tally(["supported", "refuted", "supported"])
-    {'supported': 2, 'not supported': 0, 'refuted': 1, 'inconclusive': 0}
-    """
-    counts = Counter(words)
-    return {word: counts[word] for word in VERDICTS if counts[word] or word not in ("no counterexample", "refuted")}
-
-
-def broad(verdict: str) -> str:
-    """Return which of the three verdicts a verdict is, with those about every case among them.
-
-    >>> broad("no counterexample"), broad("refuted"), broad("inconclusive")
-    ('supported', 'not supported', 'inconclusive')
-    """
-    return {"no counterexample": "supported", "refuted": "not supported"}.get(verdict, verdict)
-
-
-def verdict_of(wording: str) -> str:
-    """Return the verdict that a wording is of; any other text as it is.
-
-    >>> verdict_of("not shown at reduced scale"), verdict_of("refuted by 2 of 9"), verdict_of("not run")
-    ('not supported', 'refuted', 'not run')
-    """
-    beginnings = {"shown": "supported", "not shown": "not supported"} | {word: word for word in VERDICTS}
-    return next((word for start, word in beginnings.items() if wording.startswith(start)), wording)
 
 
 def judge(ds: xr.Dataset, study: Study, preset: str) -> list[Verdict]:
@@ -214,27 +183,6 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
     return verdict(word, f"{sentence}: {_place(answer, word)} {rule(claim)} ({basis}).", answer)
 
 
-def wording(word: Word, scale: Scale, cases: Cases | None = None) -> str:
-    """Return a verdict as it is shown: with its scale, and the number of cases of a statement about every case.
-
-    >>> wording("not supported", "reduced"), wording("supported", "paper")
-    ('not shown at reduced scale', 'supported')
-    >>> wording("refuted", "paper", Cases(40, 37))
-    'refuted by 3 of 40'
-    """
-    where = AT_SCALE[scale]
-    if cases is not None and word != "inconclusive":
-        text = {
-            "no counterexample": f"no counterexample in {cases.count} of {cases.count}",
-            "refuted": f"refuted by {cases.count - cases.inside} of {cases.count}",
-            "supported": f"shown by {cases.inside} of {cases.count}",
-        }
-        return text.get(word, word) + where
-    if word == "not supported" and where:
-        return f"not shown{where}"
-    return word if word == "inconclusive" else word + where
-
-
 def _bound(cases: Cases, claim: Claim) -> str:
     """Say what the cases tell about the next one: the exact (Clopper-Pearson) bound of the share of such draws."""
     if not cases.every:
@@ -247,17 +195,6 @@ def _bound(cases: Cases, claim: Claim) -> str:
     low, high = 100 * ends.low, 100 * ends.high
     share = f"at most {high:.3g} %" if outside == 0 else f"{low:.3g} to {high:.3g} %"
     return f"{share[:1].upper()}{share[1:]} of such draws have a counterexample ({cases.draws} draws, exact bound)."
-
-
-def rule(claim: Claim) -> str:
-    """Return the rule of a claim in words: ``within [-0.61, -0.41]``, ``at most 0``, ``at least 2``."""
-    if claim.within is not None:
-        return f"within [{number(claim.within[0])}, {number(claim.within[1])}]"
-    if claim.equivalent is not None:
-        return f"equivalent, within [{number(-claim.equivalent)}, {number(claim.equivalent)}]"
-    if claim.at_most is not None:
-        return f"at most {number(claim.at_most)}"
-    return f"at least {number(claim.at_least)}"
 
 
 def _counts(evidence: Evidence, claim: Claim) -> Counts:

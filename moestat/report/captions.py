@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from moestat.claims.evidence import Evidence
-from moestat.claims.verdicts import AT_SCALE
+from moestat.claims.wording import AT_SCALE
 from moestat.report.tables import label
 from moestat.study.spec import Figure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from moestat.claims.verdicts import VERDICTS
+from moestat.claims.wording import VERDICTS
 from moestat.report.meaning import BEARINGS, SCALES
 
 NOT_RUN = "not run"

@@ -13,7 +13,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from moestat.claims.verdicts import verdict_of
+from moestat.claims.wording import verdict_of
 from moestat.report import typography
 from moestat.report.views import View
 

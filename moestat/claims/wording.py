@@ -1,0 +1,76 @@
+"""Verdicts and rules in words: which verdict a wording is of, how a verdict is shown, how many there are of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal
+
+from moestat.rates import Cases
+from moestat.rounding import number
+from moestat.study.spec import Claim, Scale
+
+Word = Literal["supported", "no counterexample", "not supported", "refuted", "inconclusive"]
+VERDICTS: tuple[Word, ...] = ("supported", "no counterexample", "not supported", "refuted", "inconclusive")
+AT_SCALE: dict[Scale, str] = {"paper": "", "reduced": " at reduced scale", "stand-in": " on a stand-in"}
+
+
+def tally(words: Iterable[str]) -> dict[str, int]:
+    """Count verdicts; those about every case are listed only where there are some.
+
+    >>> tally(["supported", "refuted", "supported"])
+    {'supported': 2, 'not supported': 0, 'refuted': 1, 'inconclusive': 0}
+    """
+    counts = Counter(words)
+    return {word: counts[word] for word in VERDICTS if counts[word] or word not in ("no counterexample", "refuted")}
+
+
+def broad(verdict: str) -> str:
+    """Return which of the three verdicts a verdict is, with those about every case among them.
+
+    >>> broad("no counterexample"), broad("refuted"), broad("inconclusive")
+    ('supported', 'not supported', 'inconclusive')
+    """
+    return {"no counterexample": "supported", "refuted": "not supported"}.get(verdict, verdict)
+
+
+def verdict_of(wording: str) -> str:
+    """Return the verdict that a wording is of; any other text as it is.
+
+    >>> verdict_of("not shown at reduced scale"), verdict_of("refuted by 2 of 9"), verdict_of("not run")
+    ('not supported', 'refuted', 'not run')
+    """
+    beginnings = {"shown": "supported", "not shown": "not supported"} | {word: word for word in VERDICTS}
+    return next((word for start, word in beginnings.items() if wording.startswith(start)), wording)
+
+
+def wording(word: Word, scale: Scale, cases: Cases | None = None) -> str:
+    """Return a verdict as it is shown: with its scale, and the number of cases of a statement about every case.
+
+    >>> wording("not supported", "reduced"), wording("supported", "paper")
+    ('not shown at reduced scale', 'supported')
+    >>> wording("refuted", "paper", Cases(40, 37))
+    'refuted by 3 of 40'
+    """
+    where = AT_SCALE[scale]
+    if cases is not None and word != "inconclusive":
+        text = {
+            "no counterexample": f"no counterexample in {cases.count} of {cases.count}",
+            "refuted": f"refuted by {cases.count - cases.inside} of {cases.count}",
+            "supported": f"shown by {cases.inside} of {cases.count}",
+        }
+        return text.get(word, word) + where
+    if word == "not supported" and where:
+        return f"not shown{where}"
+    return word if word == "inconclusive" else word + where
+
+
+def rule(claim: Claim) -> str:
+    """Return the rule of a claim in words: ``within [-0.61, -0.41]``, ``at most 0``, ``at least 2``."""
+    if claim.within is not None:
+        return f"within [{number(claim.within[0])}, {number(claim.within[1])}]"
+    if claim.equivalent is not None:
+        return f"equivalent, within [{number(-claim.equivalent)}, {number(claim.equivalent)}]"
+    if claim.at_most is not None:
+        return f"at most {number(claim.at_most)}"
+    return f"at least {number(claim.at_least)}"
