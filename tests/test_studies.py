@@ -4,6 +4,7 @@ A tiny run keeps the arms and the grid of the preset ``quick`` and shrinks the s
 claim or a figure names (arms, coordinates, variables) must exist, whatever the numbers are.
 """
 
+import fnmatch
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from moestat.report.figures import draw
 from moestat.runner import plan
 from moestat.runner import run as runner
 from moestat.runner.request import Request
-from moestat.study import load
+from moestat.study import hub, load
 
 NETWORK = {"stage_one": 1, "stage_two": 2, "epochs": 3, "width": 4, "depth": 1, "heads": 1, "hidden": 4, "batch": 64}
 LANGUAGE = {"blocks": 1, "width": 8, "length": 8, "batch": 2, "steps": 4, "every": 2, "validation": 64}
@@ -82,6 +83,17 @@ def test_every_preset_plans(name):
                 plan.make(study_file, preset)
         else:
             assert study_file.study.reads or plan.make(study_file, preset).cells
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_panel_of_rates_draws_rates_of_the_study(name):
+    """So that window, printed slope and reference of a figure are those of the tables and the verdicts."""
+    study = load.read(name).study
+    arms = [arm.name for arm in study.arms]
+    for figure in (figure for figure in study.figures if figure.kind == "rates"):
+        for panel in figure.panels:
+            for arm in (arm for arm in arms if any(fnmatch.fnmatchcase(arm, pattern) for pattern in panel.arms)):
+                assert hub.rate_of(study, panel.variable, figure.x, arm), (figure.name, panel.variable, arm)
 
 
 @pytest.mark.parametrize("name", [name for name in STUDIES if not load.read(name).study.needs])

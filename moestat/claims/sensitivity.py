@@ -80,16 +80,16 @@ def check(request: Request, say: Callable[[str], None] = lambda text: None) -> S
     for draw in range(DRAWS):
         moved = verdicts.judge(perturbed(dataset, draw), study, preset)
         _compare(result, stored, moved, "with every stored number moved by one unit in the last place")
-    told = ", ".join(result.fragile) or "no verdict changes"
-    result.lines.append(f"every stored number moved by one unit in the last place, {DRAWS} times: {told}")
+    turned = ", ".join(result.fragile) or "no verdict changes"
+    result.lines.append(f"every stored number moved by one unit in the last place, {DRAWS} times: {turned}")
     cells = nearest_cells(plan, scan, [claims[v.claim] for v in near[:NEAREST]])
     other, lines = _elsewhere(request, plan, scan, code, cells, say)
     result.lines += lines
     if other is not None:
         before = set(result.fragile)
         _compare(result, stored, verdicts.judge(other, study, preset), "with cells computed by other kernels")
-        told = ", ".join(name for name in result.fragile if name not in before) or "no further verdict changes"
-        result.lines.append(f"{distance(dataset, other)}: {told}")
+        turned = ", ".join(name for name in result.fragile if name not in before) or "no further verdict changes"
+        result.lines.append(f"{distance(dataset, other)}: {turned}")
     return result
 
 

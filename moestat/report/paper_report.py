@@ -120,8 +120,8 @@ def _parts(contents: Contents, records: Sequence[dict[str, Any]]) -> tuple[list[
 def _holds(repair: Repair, verdicts: Mapping[str, str]) -> bool:
     """Return whether every claim that a repair rests on has the verdict that it asks for."""
     for pattern, wanted in repair.when.items():
-        found = [broad(word) for name, word in verdicts.items() if fnmatch.fnmatchcase(name, pattern)]
-        if not found or any(word != broad(wanted) for word in found):
+        broadly = [broad(word) for name, word in verdicts.items() if fnmatch.fnmatchcase(name, pattern)]
+        if not broadly or any(word != broad(wanted) for word in broadly):
             return False
     return True
 

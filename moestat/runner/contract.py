@@ -74,8 +74,8 @@ def _variable(name: object, array: xr.Variable, cell: Cell, *, coord: bool) -> V
     """Return one variable of an experiment's dataset, if it comes back from a results file as it is."""
     problem = storable.name_problem(name)
     for dim in array.dims:
-        if not problem and (told := storable.name_problem(dim)):
-            problem = f"has a dimension that {told}"
+        if not problem and (objection := storable.name_problem(dim)):
+            problem = f"has a dimension that {objection}"
     if problem:
         raise ContractError(f"run() returned a variable whose name {problem}")
     taken = {*cell.coords, *OURS}
@@ -91,8 +91,8 @@ def _variable(name: object, array: xr.Variable, cell: Cell, *, coord: bool) -> V
         problem = storable.labels_problem(values)
     attributes = {key: storable.plain(value) for key, value in array.attrs.items()}
     for key, value in attributes.items():
-        told = storable.attribute_problem(key, value)
-        problem = problem or (f"has an attribute that {told}" if told else "")
+        objection = storable.attribute_problem(key, value)
+        problem = problem or (f"has an attribute that {objection}" if objection else "")
     if problem:
         raise ContractError(f"run() returned '{name}', which {problem}")
     return Variable(dims=tuple(str(d) for d in array.dims), values=values, attrs=attributes, coord=coord)

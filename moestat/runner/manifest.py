@@ -65,7 +65,7 @@ def describe(
         "command": request.command(),
         "versions": versions() | origin.versions(scan.used),
         "collected_by": versions(),
-        "origins": [made | {"replicates": count} for made, count in origin.groups(scan.used)],
+        "origins": [of_shards | {"replicates": count} for of_shards, count in origin.groups(scan.used)],
         "executable": sys.executable,
         "code": dict(code),
         "rules": sealed.digest if sealed is not None else "",

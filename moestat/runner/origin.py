@@ -38,7 +38,7 @@ def here() -> dict[str, Any]:
 @functools.cache
 def _fixed(torch: bool, linalg: bool) -> dict[str, Any]:
     """What does not change while a process has loaded the same libraries."""
-    made: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "host": socket.gethostname(),
         "cpu": processor(),
         "blas": blas(),
@@ -49,10 +49,10 @@ def _fixed(torch: bool, linalg: bool) -> dict[str, Any]:
     }
     for name in ("numpy", "scipy", "numba", *(["torch"] if torch else [])):
         try:
-            made[name] = version(name)
+            facts[name] = version(name)
         except PackageNotFoundError:
             continue
-    return made
+    return facts
 
 
 def processor() -> str:
@@ -72,10 +72,10 @@ def blas() -> list[str]:
     from threadpoolctl import threadpool_info
 
     rows = [row for row in threadpool_info() if row.get("user_api") == "blas"]
-    told = {
+    loaded = {
         " ".join(str(row[key]) for key in ("internal_api", "version", "architecture") if row.get(key)) for row in rows
     }
-    return sorted(told)
+    return sorted(loaded)
 
 
 def simd() -> str:
@@ -90,7 +90,7 @@ def simd() -> str:
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Say in what two origins differ that may change a last digit; what one of them does not know is no difference."""
-    told = []
+    texts = []
     for key in ROUNDING:
         before, after = old.get(key), new.get(key)
         if not before or not after or before == after:
@@ -99,15 +99,15 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
             if set(before) <= set(after) or set(after) <= set(before):  # one has loaded a library more
                 continue
             before, after = " and ".join(map(str, before)), " and ".join(map(str, after))
-        told.append(f"{key} {before} -> {after}")
-    return told
+        texts.append(f"{key} {before} -> {after}")
+    return texts
 
 
-def text(made: Mapping[str, Any]) -> str:
+def text(facts: Mapping[str, Any]) -> str:
     """Return an origin on one line: the machine, what chose its kernels, the versions."""
-    parts = [str(made.get("host", "an unknown machine")), str(made.get("cpu", "")), str(made.get("device", ""))]
-    parts += [str(made.get("kernel", "")), *[str(row) for row in made.get("blas", [])]]
-    parts += [f"{key} {made[key]}" for key in ("numpy", "scipy", "torch", "python", "moestat") if made.get(key)]
+    parts = [str(facts.get("host", "an unknown machine")), str(facts.get("cpu", "")), str(facts.get("device", ""))]
+    parts += [str(facts.get("kernel", "")), *[str(row) for row in facts.get("blas", [])]]
+    parts += [f"{key} {facts[key]}" for key in ("numpy", "scipy", "torch", "python", "moestat") if facts.get(key)]
     return ", ".join(part for part in parts if part)
 
 
@@ -118,13 +118,13 @@ def groups(entries: Iterable[Any]) -> list[tuple[dict[str, Any], int]]:
     """
     merged: list[tuple[dict[str, Any], int]] = []
     for entry in sorted(entries, key=lambda e: -len(e.provenance)):
-        made = {key: value for key, value in entry.provenance.items() if value}
+        facts = {key: value for key, value in entry.provenance.items() if value}
         for at, (known, count) in enumerate(merged):
-            if not differences(known, made):
-                merged[at] = made | known, count + len(entry.replicates)
+            if not differences(known, facts):
+                merged[at] = facts | known, count + len(entry.replicates)
                 break
         else:
-            merged.append((made, len(entry.replicates)))
+            merged.append((facts, len(entry.replicates)))
     return merged
 
 
@@ -134,9 +134,9 @@ def remarks(entries: Iterable[Any]) -> list[str]:
     if len(several) < 2:
         return []
     first = several[0][0]
-    told = [f"{several[0][1]} replicates by {text(first)}"]
-    told += [f"{count} with {', '.join(differences(first, made))}" for made, count in several[1:4]]
-    return [f"these results were computed in {len(several)} ways, which may round differently: {'; '.join(told)}"]
+    ways = [f"{several[0][1]} replicates by {text(first)}"]
+    ways += [f"{count} with {', '.join(differences(first, facts))}" for facts, count in several[1:4]]
+    return [f"these results were computed in {len(several)} ways, which may round differently: {'; '.join(ways)}"]
 
 
 def versions(entries: Iterable[Any]) -> dict[str, str]:
