@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from moestat import cli_claims, cli_complete, cli_options, cli_verbs
+from moestat import cli_claims, cli_complete, cli_options, cli_results, cli_verbs
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
 
@@ -66,7 +66,7 @@ def _act(command: str, arguments: argparse.Namespace) -> int:
     if command == "run" and arguments.list:
         return _list(arguments)
     if command in cli_verbs.ABOUT:
-        return cli_verbs.act(command, arguments, _collect_request)
+        return cli_verbs.act(command, arguments, cli_results.collect_request)
     if command == "claim":
         return cli_claims.card(arguments.claim, arguments.out)
     if command == "run" and arguments.claims:
@@ -81,7 +81,13 @@ def _act(command: str, arguments: argparse.Namespace) -> int:
         raise InputError("name a study, or see the list with: python -m moestat.study --list")
     if command == "run" and arguments.show:
         return _show(arguments)
-    action = {"run": _run, "status": _status, "collect": _collect, "report": _report, "replay": _replay}[command]
+    action = {
+        "run": _run,
+        "status": cli_results.status,
+        "collect": cli_results.collect,
+        "report": cli_results.report,
+        "replay": cli_results.replay,
+    }[command]
     return action(arguments)
 
 
@@ -121,7 +127,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from moestat.runner.run import run
 
     result = run(request, write_report)
-    return _tell(result)
+    return cli_results.tell(result)
 
 
 def _dry_run(request: Any) -> int:
@@ -158,40 +164,6 @@ def _sensitivity(request: Any) -> int:
     return 0
 
 
-def _tell(result: Any) -> int:
-    """Print the tables and one closing line; return the exit code."""
-    tally, quiet = result.tally, result.request.quiet
-    if result.dataset is None:
-        return 0
-    for text in result.dropped:
-        print(f"note: {text}", file=sys.stderr)
-    counted = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} failed"
-    if result.report is not None:
-        _print_report(result.report)
-    elif not quiet:
-        print(f"{result.plan.study_file.name}/{result.request.preset}: {counted}; results in {result.folder}")
-    if tally["missing"]:
-        raise UserError(f"{tally['missing']} replicates are missing; complete them with: {result.request.command()}")
-    if tally["converged"] == 0 and tally["failed"] == tally["replicates"]:
-        raise UserError(f"all {tally['failed']} replicates failed; the most frequent message: {_most_frequent(result)}")
-    return 0
-
-
-def _most_frequent(result: Any) -> str:
-    if "message" not in result.dataset:
-        return "(none)"
-    texts = [str(text) for text in result.dataset["message"].values.ravel() if text]
-    return max(texts, key=texts.count) if texts else "(none)"
-
-
-def _print_report(report: Any) -> None:
-    from rich.console import Console
-
-    console = Console()
-    for part in (report.rates_table(), report.claims_table(), report.summary):
-        console.print(part)
-
-
 def _run_all(arguments: argparse.Namespace) -> int:
     from moestat.runner.run import run
     from moestat.study import lookup
@@ -210,7 +182,7 @@ def _run_all(arguments: argparse.Namespace) -> int:
             if arguments.dry_run:
                 _dry_run(request)
             else:
-                _tell(run(request, write_report))
+                cli_results.tell(run(request, write_report))
         except UserError as error:
             if error.exit_code >= 128:
                 raise
@@ -241,109 +213,6 @@ def _needed_first(known: Mapping[str, Path]) -> dict[str, Path]:
     late = {name for name in known if needs[name]}
     ordered = [name for name in known if name not in late] + [name for name in order if name in late]
     return {name: known[name] for name in ordered}
-
-
-def _status(arguments: argparse.Namespace) -> int:
-    from moestat.runner import overview, store
-
-    request, plan, root, scan, _ = overview.look(cli_options.request(arguments))
-    if scan.stale and request.accept_stale:
-        store.accept_stale(scan)
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    rows = overview.overview(plan, scan)
-    columns = ["arm", *plan.axes, "done", "missing", "failed", "stale", "how"]
-    table = Table(title=Text(f"{plan.study_file.name}/{request.preset} in {root}"))  # no markup
-    for column in columns:
-        table.add_column(Text(column), justify="left" if column in ("arm", "how") else "right")
-    for row in rows:
-        table.add_row(*(Text(str(row[column])) for column in columns))
-    console.print(table)
-    tally = scan.tally()
-    print(
-        f"{tally['replicates']} replicates: {tally['done']} done, {tally['missing']} missing, "
-        f"{tally['failed']} failed, {sum(row['stale'] for row in rows)} stale"
-    )
-    if scan.unused:
-        print(f"{len(scan.unused)} shards belong to cells outside this plan and are left alone")
-    for line in scan.quarantined:
-        print(f"set aside a damaged shard: {line}")
-    for line in overview.running(root):
-        print(f"at work: {line}")
-    print(overview.advice(request, plan, root, scan))
-    return 0
-
-
-def _collect(arguments: argparse.Namespace) -> int:
-    return _collect_request(cli_options.request(arguments))
-
-
-def _collect_request(request: Any) -> int:
-    from moestat.runner import overview, store
-    from moestat.runner.finish import Result, finish
-
-    request, plan, root, scan, code = overview.look(request)
-    if not root.is_dir():
-        raise InputError(f"there is nothing to collect in {root}; run the study with: {request.command()}")
-    for line in scan.quarantined:
-        print(f"set aside a damaged shard: {line}", file=sys.stderr)
-    if request.accept_stale:
-        store.accept_stale(scan)
-    store.refuse_stale(scan, root)
-    result = Result(request, plan, root, scan.tally(), notes=[f"set aside: {q}" for q in scan.quarantined])
-    finish(result, scan, code, write_report)
-    return _tell(result)
-
-
-def _report(arguments: argparse.Namespace) -> int:
-    from moestat.report.write import write_outputs
-    from moestat.runner import belongs, results
-    from moestat.runner.run import folder_of
-    from moestat.study import load
-
-    request = cli_options.request(arguments)
-    study_file = load.read(request.study)
-    load.need_preset(study_file, request.preset)
-    if study_file.study.reads:  # seconds, and so it never outlives what it reads
-        return _collect(arguments)
-    root = folder_of(request, study_file.name)
-    dataset = results.read(root / results.NAME, made_by=request.command())
-    belongs.refuse_foreign(dataset, study_file, request, root)
-    provenance = results.provenance(dataset)
-    _print_report(write_outputs(dataset, study_file.study, request.preset, root, provenance=provenance))
-    return 0
-
-
-def _replay(arguments: argparse.Namespace) -> int:
-    from moestat.runner import overview, replay
-    from moestat.status import outcome
-
-    request, plan, _, scan, _ = overview.look(cli_options.request(arguments))
-    planned, replicate = replay.parse_place(plan, arguments.place)
-    again = replay.replay(plan, scan, request.out, planned, replicate, request.device)
-    status = outcome(int(again.variables["status"].values[0]))
-    print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
-    print(f"status: {status.name}. {status.sentence}")
-    for name, variable in again.variables.items():
-        if variable.values.size == 1 and name != "status":
-            value = variable.values.ravel()[0]
-            mark = f"   <- {again.differences[name]}" if again.differences and name in again.differences else ""
-            print(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
-    for name, value in again.attrs.items():
-        print(f"  {name:24} {value}")
-    for remark in again.remarks:
-        print(f"note: {remark}")
-    if again.differences is None:
-        print("no stored replicate to compare with")
-    elif again.equal:
-        print("equal to the stored replicate, bit for bit")
-    else:
-        differences = "; ".join(f"{name} {text}" for name, text in again.differences.items())
-        raise UserError(f"the replicate is not equal to the stored one: {differences}")
-    return 0
 
 
 class _Terminated(KeyboardInterrupt):

@@ -11,7 +11,7 @@ def test_a_shard_and_the_manifest_name_the_code_that_computed_the_fits(monkeypat
     for used in ("numba 0.68.1, 512-bit vectors", "numpy 2.4.6 (numba is not installed)", ""):
         monkeypatch.setattr(kernel, "used", lambda used=used: used)
         content = shard.encode(
-            cell="{}",
+            cell='{"seed": 1, "settings": {}}',
             arm="a",
             coords={},
             code={},
