@@ -40,10 +40,10 @@ def claims(word: str | None, paper: str | None, out: Path, pages: Sequence[Path]
 
 def _write(out: Path, studies: Mapping[str, Study], pages: Sequence[Path]) -> int:
     from moestat import files
-    from moestat.report import ledger, ledger_html, ledger_page
+    from moestat.report import csv_text, ledger, ledger_html, ledger_page
 
     table = ledger.ledger(out, studies)
-    forms = {".md": ledger_page.page, ".html": ledger_html.page, ".csv": lambda t: t.to_csv(index=False)}
+    forms = {".md": ledger_page.page, ".html": ledger_html.page, ".csv": csv_text.dump}
     for path in pages:
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write(path, forms[path.suffix](table).encode())

@@ -301,8 +301,18 @@ def request(arguments: argparse.Namespace, study: str | None = None) -> Request:
     if given.get("backend") == "dask" and given.get("timeout") is not None:
         raise InputError("--timeout ends workers of this machine; on a dask cluster set the limits of its own jobs")
     names = ("preset", "replicates", "seed", "block", "out", "accept_stale")
-    more = ("jobs", "device", "backend", "scheduler", "part", "fresh", "replace_stale", "retry_failed", "quiet")
-    more += ("timeout",)
+    more = (
+        "jobs",
+        "device",
+        "backend",
+        "scheduler",
+        "part",
+        "fresh",
+        "replace_stale",
+        "retry_failed",
+        "quiet",
+        "timeout",
+    )
     return Request(
         study=study or arguments.study,
         settings=settings(arguments.set),

@@ -146,7 +146,9 @@ def _merge(arguments: argparse.Namespace, collect: Callable[[Request], int]) -> 
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    from moestat import files
     from moestat.api import load
+    from moestat.report import csv_text
     from moestat.report.tidy import tidy
     from moestat.study import load as studies
 
@@ -163,7 +165,7 @@ def _export(arguments: argparse.Namespace) -> int:
         raise InputError(f"--write is {str(path)!r}; allowed are the paths FILE.csv and FILE.parquet")
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".csv":
-        table.to_csv(path, index=False)
+        files.write(path, csv_text.dump(table).encode())
     else:
         try:
             table.to_parquet(path, index=False)

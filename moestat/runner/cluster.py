@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +32,9 @@ def connect(scheduler: str) -> Any:
         raise UserError(
             f"--backend dask needs dask.distributed; install it with: {extras.command('cluster')}"
         ) from None
+    for name in [*logging.root.manager.loggerDict]:  # it logs tracebacks of what we tell in a sentence
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         return Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -44,10 +49,13 @@ def results(client: Any, function: Callable[..., Any], arguments: Sequence[tuple
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
 
+    where = client.scheduler.address
     futures = {client.submit(function, *argument, pure=False): argument for argument in arguments}
     try:
         for future in as_completed(list(futures), loop=client.loop):
             argument = futures.pop(future)
+            if future.cancelled():  # by nobody of us: the scheduler does not know it any more
+                raise ConnectionError("a task was cancelled")
             error = future.exception()
             if isinstance(error, KilledWorker):
                 yield Lost(argument, flat(error))
@@ -56,8 +64,14 @@ def results(client: Any, function: Callable[..., Any], arguments: Sequence[tuple
             else:
                 yield future.result()
             future.release()
+    except OSError as error:
+        raise UserError(
+            f"the scheduler {where} was lost, or was started anew ({flat(error)}); what is done is kept: start it "
+            "again, and give the same command (with its new address as --scheduler, if that changed)"
+        ) from None
     finally:
-        client.cancel(list(futures))
+        with contextlib.suppress(Exception):  # a scheduler that is lost cannot hear of it
+            client.cancel(list(futures))
 
 
 def flat(error: BaseException) -> str:

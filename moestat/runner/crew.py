@@ -145,7 +145,7 @@ class _Member:
 
         if self.executor is not None:
             try:
-                return self.executor.submit(function, *argument)  # type: ignore[no-any-return]
+                return self.executor.submit(function, *argument)
             except BrokenProcessPool:  # it died when it had nothing to do
                 self.end()
         self.executor = ProcessPoolExecutor(

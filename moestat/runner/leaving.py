@@ -22,7 +22,7 @@ class LeftError(RuntimeError):
 def install() -> None:
     """Put ``os._exit`` behind a function that can refuse; before an experiment is imported, which may take its name."""
     if os._exit is leave:
-        os._exit = _leave  # type: ignore[assignment]
+        os._exit = _leave
 
 
 @contextlib.contextmanager

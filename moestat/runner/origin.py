@@ -7,6 +7,7 @@ one; a run that goes on elsewhere, results of several origins, and a replay that
 from __future__ import annotations
 
 import functools
+import importlib
 import platform
 import socket
 import sys
@@ -81,8 +82,7 @@ def blas() -> list[str]:
 def simd() -> str:
     """Return the instructions that NumPy's own loops use beyond its baseline, or an empty text."""
     try:
-        from numpy._core import _multiarray_umath as umath
-
+        umath = importlib.import_module("numpy._core._multiarray_umath")
         return " ".join(name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name))
     except (ImportError, AttributeError):  # another NumPy keeps it elsewhere
         return ""

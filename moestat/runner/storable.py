@@ -43,7 +43,7 @@ def attribute_problem(name: object, value: object) -> str:
         return problem
     if name in DECODED or name in OWNED or str(name).startswith("_"):
         return f"is {show(name)}, which readers of netCDF interpret or write themselves; choose another name"
-    entries = value if isinstance(value, list) else [value]
+    entries: list[Any] = value if isinstance(value, list) else [value]
     if name == "units" and any(isinstance(entry, str) and "since" in entry for entry in entries):
         return f"'units' is {show(value)}, which readers of netCDF turn into dates; write the date into 'long_name'"
     if not 1 <= len(entries) <= MOST_ENTRIES:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from machine import command, environment, finished, inside, results, write_study
 
@@ -19,7 +20,8 @@ pytest.importorskip("distributed")
 
 @pytest.fixture
 def cluster(tmp_path, request):
-    """Yield the scheduler's address and the two worker processes (parameter: their nanny option)."""
+    """Yield the scheduler's address and the worker processes (parameter: their nanny option, and their number)."""
+    option, number = getattr(request, "param", ("--no-nanny", 2))
     processes = []
 
     def start(module: str, *words: object) -> subprocess.Popen:
@@ -38,22 +40,22 @@ def cluster(tmp_path, request):
     worker = (
         "--nthreads",
         1,
-        getattr(request, "param", "--no-nanny"),
+        option,
         "--no-dashboard",
         "--host",
         "127.0.0.1",
         "--memory-limit",
         0,
     )
-    workers = [start("distributed.cli.dask_worker", address, *worker) for _ in range(2)]
-    yield address, workers
+    workers = [start("distributed.cli.dask_worker", address, *worker) for _ in range(number)]
+    yield address, workers, processes[0]
     for process in processes:
         process.kill()
         process.wait()
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_dataset(tmp_path, cluster):
-    address, workers = cluster
+    address, workers, _ = cluster
     options = {"settings": "seconds = 0.05", "replicates": 12, "block": 1}
     study = write_study(tmp_path, **options)
     run = subprocess.Popen(
@@ -75,10 +77,58 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_dataset(tmp_path, cluster)
     assert results(tmp_path).identical(results(tmp_path, "local"))
 
 
+def begun(tmp_path, address, least: int, **options):
+    """Start a run on the cluster, and return it when so many replicates are done."""
+    study = write_study(tmp_path, **options)
+    run = subprocess.Popen(
+        command(study, "--out", tmp_path, "--backend", "dask", "--scheduler", address, "--no-report"),
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 120
+    while len(finished(tmp_path)) < least and time.monotonic() < end and run.poll() is None:
+        time.sleep(0.05)
+    assert run.poll() is None
+    return study, run
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("cluster", ["--nanny"], indirect=True)
+@pytest.mark.parametrize("cluster", [("--no-nanny", 4)], indirect=True)
+def test_a_cluster_that_loses_two_of_four_workers_at_random_moments_gives_the_same_dataset(tmp_path, cluster):
+    address, workers, _ = cluster
+    random = np.random.default_rng(11)
+    options = {"settings": "seconds = 0.1", "replicates": 20, "block": 1}
+    _, run = begun(tmp_path, address, 8, **options)
+    for number in random.choice(4, size=2, replace=False):
+        time.sleep(random.uniform(0.0, 1.0))
+        workers[number].send_signal(signal.SIGKILL)
+    _, err = run.communicate(timeout=200)
+    assert run.returncode == 0, err
+    local = write_study(tmp_path, name="local", **options)
+    assert inside(local, "--out", tmp_path, "--jobs", 1, "--block", 20, "--no-report", "--quiet")[0] == 0
+    assert results(tmp_path).identical(results(tmp_path, "local"))
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_lost_ends_the_run_with_what_to_do(tmp_path, cluster):
+    address, _, scheduler = cluster
+    options = {"settings": "seconds = 0.1", "replicates": 20, "block": 1}
+    study, run = begun(tmp_path, address, 8, **options)
+    scheduler.kill()
+    _, err = run.communicate(timeout=100)
+    assert run.returncode == 1 and "Traceback" not in err, err
+    assert f"the scheduler {address} was lost" in err and "start it again" in err and "--scheduler" in err
+    kept = finished(tmp_path)
+    assert len(kept) >= 8
+    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    assert kept <= finished(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", [("--nanny", 2)], indirect=True)
 def test_a_block_that_kills_every_worker_is_recorded_and_the_rest_goes_on(tmp_path, cluster):
-    address, _ = cluster
+    address, *_ = cluster
     study = write_study(tmp_path, replicates=6, block=3, settings="seconds = 0.05")
     study.write_text(study.read_text().replace('{ kind = "median" }', '{ kind = "median", die_at = [4] }'))
     words = (study, "--out", tmp_path, "--backend", "dask", "--scheduler", address, "--no-report")
