@@ -27,7 +27,7 @@ from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
 from moestat.report.typography import mathtext
 from moestat.sentences import listed, nearest
-from moestat.study.spec import Figure, Panel, Rate, Study
+from moestat.study.spec import Arm, Figure, Panel, Rate, Study
 
 OF_RATE = ("window", "printed", "reference", "start")
 """What is said of a rate in [[rates]], and by an option where there is no study file."""
@@ -174,7 +174,8 @@ def _frame(
         heights.append((2.5 if columns < 3 else 2.2) + 0.15 * lines)
     characters = int(width * 23)
     title = textwrap.wrap(figure.title, int(width * 12)) if figure.title else []
-    footer = [line for text in captions.footer(evidence, facts) for line in textwrap.wrap(text, characters)]
+    said = captions.footer(evidence, facts) if figure.options.get("footer", True) else []
+    footer = [line for text in said for line in textwrap.wrap(text, characters)]
     key = _key(facts)
     top = 0.17 * len(title) + (0.08 if title else 0.0)
     foot = 0.115 * len(footer) + 0.06
@@ -322,7 +323,8 @@ def study_for(ds: xr.Dataset, stated: Sequence[Rate] = ()) -> Study:
             "source": str(ds.attrs.get("source", "")),
             "experiment": "none",
             "seed": 0,
-            "arms": [{"name": str(name)} for name in ds["arm"].values],
+            # of any name: they are not read from a study file
+            "arms": [Arm.model_construct(name=str(name), label="", settings={}) for name in ds["arm"].values],
             "presets": {"quick": {"replicates": ds.sizes["replicate"]}},
             "rates": list(stated),
         }
