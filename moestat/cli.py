@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from moestat import cli_claims, cli_complete, cli_options, cli_results, cli_verbs
+from moestat import cli_claims, cli_complete, cli_develop, cli_options, cli_results, cli_verbs
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
 
@@ -57,12 +57,12 @@ def _dispatch(words: list[str]) -> int:
     command = words.pop(0) if words and words[0] in COMMANDS else "run"
     arguments = parser(command).parse_args(words)
     try:
-        return _act(command, arguments)
+        return _act(command, arguments, words)
     except SystemExit as error:  # of a user's own code, an own rule of a claim say; no results, so no success
         raise UserError(f"code that this study names called sys.exit({error}), which ended the run") from error
 
 
-def _act(command: str, arguments: argparse.Namespace) -> int:
+def _act(command: str, arguments: argparse.Namespace, words: Sequence[str]) -> int:
     if command == "run" and arguments.list:
         return _list(arguments)
     if command in cli_verbs.ABOUT:
@@ -81,6 +81,10 @@ def _act(command: str, arguments: argparse.Namespace) -> int:
         raise InputError("name a study, or see the list with: python -m moestat.study --list")
     if command == "run" and arguments.show:
         return _show(arguments)
+    if command == "run" and arguments.watch:
+        from moestat.study import load
+
+        return cli_develop.watch([word for word in words if word != "--watch"], load.find(arguments.study))
     action = {
         "run": _run,
         "status": cli_results.status,
@@ -122,6 +126,8 @@ def _run(arguments: argparse.Namespace) -> int:
     request = cli_options.request(arguments)
     if arguments.dry_run:
         return _dry_run(request)
+    if arguments.debug or arguments.pdb:
+        return cli_develop.debug(request, post_mortem=arguments.pdb)
     if arguments.sensitivity:
         return _sensitivity(request)
     from moestat.runner.run import run

@@ -166,6 +166,17 @@ def parser(command: str) -> argparse.ArgumentParser:
             action="store_true",
             help="of a study that was run: which verdicts turn on the last digit, or on what computes",
         )
+        more.add_argument(
+            "--debug",
+            action="store_true",
+            help="one replicate of every cell in this process, nothing stored; the first failure stops, with traceback",
+        )
+        more.add_argument("--pdb", action="store_true", help="as --debug, and open the debugger at the failure")
+        more.add_argument(
+            "--watch",
+            action="store_true",
+            help="run, and again after each change of the study file or of Python files beside it (--replace-stale)",
+        )
         more.add_argument("--list", action="store_true", help="list the known studies with their titles")
         more.add_argument("--all", action="store_true", help="run every known study in turn")
         more.add_argument(

@@ -2,10 +2,122 @@
 
 >>> import moestat.figures
 >>> ds = moestat.load("sigmoid_vs_softmax")  # doctest: +SKIP
->>> moestat.figures.rates(ds, "L3", reference="fisher_L3")  # doctest: +SKIP
+>>> moestat.figures.rates(ds, "L3", reference="fisher_L3").savefig("rates.pdf")  # doctest: +SKIP
+
+The dataset may be one of your own: a variable over an axis, with a dimension ``replicate`` where it was drawn more than
+once and a dimension ``arm`` where there are several methods. What :func:`moestat.losses.rescore` returns is such a one.
 """
 
-from moestat.report.figures import FigureError, heatmap, lines, rates
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from moestat.report import any_dataset
+from moestat.report import figures as drawn
+from moestat.report.figures import FigureError
 from moestat.report.style import look, save
 
 __all__ = ["FigureError", "heatmap", "lines", "look", "rates", "save"]
+
+
+def rates(
+    ds: xr.Dataset,
+    variable: str,
+    *,
+    over: str = "n",
+    arms: Sequence[str] = ("*",),
+    ax: Axes | None = None,
+    footer: bool = True,
+    **options: Any,
+) -> Figure:
+    """Draw a log-log figure of one loss.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        Results of a study, e.g. of :func:`moestat.load`, or a dataset of your own.
+    variable : str
+        The loss.
+    over : str, default "n"
+    arms : sequence of str
+        Names or glob patterns.
+    ax : matplotlib axes, optional
+        Where it is drawn; otherwise in a figure of its own.
+    footer : bool
+        Whether a figure of its own says below what it shows and where it comes from.
+    **options
+        Of the panel (``title``, ``ylabel``), of its rate (``window``, ``printed``, ``reference``, ``start``) or of the
+        figure (``xlabel``, ``logx``, ``logy``, ``title`` is the panel's).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be saved with its ``savefig``, or shown by a notebook.
+
+    Raises
+    ------
+    FigureError
+        If the results do not hold what is asked for.
+    """
+    return _draw(ds, "rates", variable, (over,), arms, ax, footer, options)
+
+
+def lines(
+    ds: xr.Dataset,
+    variable: str,
+    *,
+    over: str,
+    arms: Sequence[str] = ("*",),
+    ax: Axes | None = None,
+    footer: bool = True,
+    **options: Any,
+) -> Figure:
+    """Draw the mean of a variable with its interval over any axis; ``hue`` names what the lines differ in.
+
+    ``ax``, ``footer`` and the errors are those of :func:`rates`.
+    """
+    return _draw(ds, "lines", variable, (over,), arms, ax, footer, {"logx": False, "logy": False} | options)
+
+
+def heatmap(
+    ds: xr.Dataset,
+    variable: str,
+    *,
+    x: str,
+    y: str,
+    arms: Sequence[str] = ("*",),
+    footer: bool = True,
+    **options: Any,
+) -> Figure:
+    """Draw the mean of a variable over two axes, one panel per arm."""
+    return _draw(ds, "heatmap", variable, (x, y), arms, None, footer, {"y": y} | options)
+
+
+def _draw(
+    ds: Any,
+    kind: str,
+    variable: str,
+    axes: tuple[str, ...],
+    arms: Sequence[str],
+    ax: Axes | None,
+    footer: bool,
+    options: dict[str, Any],
+) -> Figure:
+    arms = [arms] if isinstance(arms, str) else list(arms)
+    ds = any_dataset.complete(ds, variable, axes)
+    if ax is not None:
+        any_dataset.onto(ax, ds, kind, variable, axes[0], arms, dict(options))
+        figure = ax.get_figure(root=True)
+        assert isinstance(figure, Figure)
+        return figure
+    options = options | {"options": {"footer": footer}}
+    if kind == "rates":
+        return drawn.rates(ds, variable, over=axes[0], arms=arms, **options)
+    if kind == "lines":
+        return drawn.lines(ds, variable, over=axes[0], arms=arms, **options)
+    return drawn.heatmap(ds, variable, x=axes[0], arms=arms, **options)

@@ -337,3 +337,22 @@ def test_the_chance_of_a_verdict_is_the_share_of_studies_that_decide(margin, siz
     assert rates.chance(margin, 0.0, sizes=sizes, replicates=replicates) == 1.0
     with pytest.raises(ValueError, match="margin"):
         rates.chance(0.0, 0.3, sizes=sizes, replicates=replicates)
+
+
+def test_what_is_no_loss_is_refused_in_words():
+    ds = xr.Dataset({"L1": (("n", "replicate"), np.ones((4, 3))), "L2": ("n", np.ones(4))}, {"n": [1, 2, 3, 4]})
+    for call in (lambda v: rates.fit(v, over="n"), lambda v: rates.difference(v, v, over="n")):
+        with pytest.raises(TypeError, match=r"takes one loss: an xarray.DataArray .* a Dataset with the .* 'L1', 'L2'"):
+            call(ds)
+        with pytest.raises(TypeError, match="it was given a dict"):
+            call({"a": 1})
+        with pytest.raises(TypeError, match="over is 'n', a name, which needs a DataArray"):
+            call(np.ones((4, 3)))
+
+
+def test_results_print_as_two_lines():
+    values = losses(np.random.default_rng(1))
+    for result in (rates.fit(values, over=N, draws=0), rates.difference(values, 2 * values, over=N)):
+        first, second = repr(result).split("\n")
+        assert first.startswith("slope") and second.startswith("trusted; ") and max(map(len, (first, second))) < 100
+    assert isinstance(rates.fit(values, over=N, draws=0), rates.RateFit)

@@ -1,10 +1,11 @@
 """Rates: log-log fits with honest intervals, paired slope differences, rate laws, and the size of a study."""
 
 from moestat.rates.design import Design, chance, power
-from moestat.rates.difference import Difference, difference
+from moestat.rates.difference import Difference
 from moestat.rates.estimate import Cases, Estimate, mean_interval, replicate_slopes
+from moestat.rates.front import difference, fit
 from moestat.rates.laws import LawComparison, compare_laws
-from moestat.rates.loglog import RateFit, fit
+from moestat.rates.loglog import RateFit
 
 __all__ = [
     "Cases",

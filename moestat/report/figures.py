@@ -23,7 +23,7 @@ from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
 from moestat.report.typography import mathtext
 from moestat.sentences import listed, nearest
-from moestat.study.spec import Figure, Panel, Rate, Study
+from moestat.study.spec import Arm, Figure, Panel, Rate, Study
 
 OF_RATE = ("window", "printed", "reference", "start")
 """What is said of a rate in [[rates]], and by an option where there is no study file."""
@@ -209,7 +209,8 @@ def study_for(ds: xr.Dataset, stated: Sequence[Rate] = ()) -> Study:
             "source": str(ds.attrs.get("source", "")),
             "experiment": "none",
             "seed": 0,
-            "arms": [{"name": str(name)} for name in ds["arm"].values],
+            # of any name: they are not read from a study file
+            "arms": [Arm.model_construct(name=str(name), label="", settings={}) for name in ds["arm"].values],
             "presets": {"quick": {"replicates": ds.sizes["replicate"]}},
             "rates": list(stated),
         }

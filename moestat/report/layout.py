@@ -62,7 +62,8 @@ def frame(
         heights.append((2.5 if columns < 3 else 2.2) + 0.15 * lines)
     characters = int(width * 23)
     title = textwrap.wrap(figure.title, int(width * 12)) if figure.title else []
-    footer = [line for text in captions.footer(evidence, facts) for line in textwrap.wrap(text, characters)]
+    said = captions.footer(evidence, facts) if figure.options.get("footer", True) else []
+    footer = [line for text in said for line in textwrap.wrap(text, characters)]
     key = _key(facts)
     top = 0.17 * len(title) + (0.08 if title else 0.0)
     foot = 0.115 * len(footer) + 0.06

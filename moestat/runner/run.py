@@ -182,7 +182,7 @@ class _Run:
                 files.clean(self.root)  # of workers that were killed while they wrote
                 if tasks:
                     files.flush(self.root)  # what small shards were not flushed one by one
-                _set_or_drop("MOESTAT_CACHE", cache)
+                set_or_drop("MOESTAT_CACHE", cache)
                 for task in tasks:
                     task.marker.unlink(missing_ok=True)
             return self._finish()
@@ -408,7 +408,8 @@ class _Run:
         return stopped
 
 
-def _set_or_drop(variable: str, value: str | None) -> None:
+def set_or_drop(variable: str, value: str | None) -> None:
+    """Give a variable of the environment its value back, or none."""
     if value is None:
         os.environ.pop(variable, None)
     else:

@@ -6,6 +6,7 @@ computed in, so blocks of any size, overlapping ones too, add up.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +18,11 @@ from moestat import files, fingerprint
 from moestat.errors import StaleError, UserError
 from moestat.runner import shard
 from moestat.runner.plan import Plan, PlannedCell, slot_text
+from moestat.sentences import listed
 from moestat.status import OUTCOMES, Status, Stopped, outcome
+from moestat.study.load import shown_path
 
+CODE = "the code of "
 FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Stopped.TIMED_OUT)
 
 
@@ -207,9 +211,24 @@ def refuse_stale(result: Scan, root: Path) -> None:
     more = f"; and {len(changes) - 4} more differences" if len(changes) > 4 else ""
     raise StaleError(
         f"{root} holds results of another version of this study: {'; '.join(changes[:4])}{more}. "
+        f"The change is in {listed(_files(result))}. "
         "Nothing was changed. Choose: --out FOLDER (keep both), --replace-stale (set these aside and compute them "
         "again), --fresh (set everything aside), or --accept-stale (use them as they are; the report will say so)"
     )
+
+
+def _files(result: Scan) -> list[str]:
+    """Return the files in which the changes are: those of changed modules, and the study file for anything else."""
+    texts = [text for entry in result.stale_entries for text in entry.why]
+    modules = dict.fromkeys(text.removeprefix(CODE) for text in texts if text.startswith(CODE))
+    files = []
+    for name in modules:
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            spec = None
+        files.append(shown_path(Path(spec.origin)) if spec is not None and spec.origin else name)
+    return files + ([result.plan.study_file.shown] if len(texts) > sum(t.startswith(CODE) for t in texts) else [])
 
 
 def accept_stale(result: Scan) -> None:

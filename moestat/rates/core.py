@@ -1,0 +1,23 @@
+"""The estimates as claims and tables use them; :mod:`moestat.rates` checks what it is given, and prints them."""
+
+from moestat.rates.design import Design, chance, power
+from moestat.rates.difference import Difference, difference
+from moestat.rates.estimate import Cases, Estimate, mean_interval, replicate_slopes
+from moestat.rates.laws import LawComparison, compare_laws
+from moestat.rates.loglog import RateFit, fit
+
+__all__ = [
+    "Cases",
+    "Design",
+    "Difference",
+    "Estimate",
+    "LawComparison",
+    "RateFit",
+    "chance",
+    "compare_laws",
+    "difference",
+    "fit",
+    "mean_interval",
+    "power",
+    "replicate_slopes",
+]

@@ -1,0 +1,81 @@
+"""While an experiment is written: --debug, --pdb, --watch, and stale results that name the file of the change."""
+
+from __future__ import annotations
+
+import io
+import os
+
+from machine import inside, results, write_study
+
+from moestat import cli_develop
+
+BROKEN = """
+import numpy as np
+from moestat.experiment import SettingsModel, assemble
+
+
+class Settings(SettingsModel):
+    n: int
+    limit: int = 15
+
+
+def run(cell, replicates, *, device="cpu"):
+    settings = Settings(**cell.settings)
+    return assemble(replicates, {"error": [inner(settings) for _ in replicates]}, finished="Computed.")
+
+
+def inner(settings):
+    if settings.n > settings.limit:
+        raise ArithmeticError(f"{settings.n} is too many")
+    return 1.0 / settings.n
+"""
+
+
+def _study(folder):
+    (folder / "mine.py").write_text(BROKEN)
+    path = folder / "study.toml"
+    head = 'title = "t"\npaper = "none"\nsource = "s"\nexperiment = "mine"\nseed = 1\n'
+    path.write_text(
+        head + 'grid = { n = [20, 10] }\narms = [{ name = "a" }]\npresets = { quick = { replicates = 2 } }\n'
+    )
+    return path
+
+
+def test_the_first_failure_stops_with_a_traceback(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    study = _study(tmp_path)
+    code, out, err = inside(study, "--debug", "--out", tmp_path / "o")
+    assert code == 1 and "in inner" in err and "ArithmeticError: 20 is too many" in err
+    assert "arm a, n = 20, replicate 0: ArithmeticError: 20 is too many (mine.py line 18); nothing was stored" in err
+    assert "debug.py" not in err, "the traceback begins in the experiment"
+    assert not (tmp_path / "o").exists() and "MOESTAT_CACHE" not in os.environ
+    code, out, err = inside(study, "--debug", "--set", "limit=50", "--replicates", 2)
+    assert code == 0 and "no failure" in out and err.count("arm a, n = ") == 4
+    monkeypatch.setattr("sys.stdin", io.StringIO("p settings.n\nq\n"))
+    code, out, _ = inside(study, "--pdb")
+    assert code == 1 and "-> raise ArithmeticError" in out and "\n20\n" in out.replace("(Pdb) ", "\n")
+
+
+def test_watching_computes_again_what_a_change_made_stale(tmp_path, monkeypatch):
+    study = _study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    text = study.read_text()
+    looked = []
+
+    def edited(look, before, pause):
+        looked.append(look() == before)
+        study.write_text(text + "[settings]\nlimit = 30\n")
+
+    monkeypatch.setattr(cli_develop, "_wait", edited)
+    words = [str(study), "--out", str(tmp_path), "--jobs", "1", "--quiet", "--no-report"]
+    assert cli_develop.watch(words, study, rounds=2) == 0
+    assert looked == [True]
+    assert (results(tmp_path)["status"] == 0).all(), "the second run computed what the first could not"
+
+
+def test_stale_results_name_the_file_of_the_change(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")
+    assert inside(write_study(tmp_path, replicates=2), *words)[0] == 0
+    code, _, err = inside(write_study(tmp_path, replicates=2, settings="shift = 2.0"), *words)
+    assert code == 3 and "setting shift 0.0 -> 2.0" in err and "The change is in study.toml." in err
