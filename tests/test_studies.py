@@ -23,12 +23,14 @@ NETWORK = {"stage_one": 1, "stage_two": 2, "epochs": 3, "width": 4, "depth": 1, 
 LANGUAGE = {"blocks": 1, "width": 8, "length": 8, "batch": 2, "steps": 4, "every": 2, "validation": 64}
 TINY = {
     "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "tokens": 512, "rounds": 1},
+    "brackets": {"points_log2": 6, "functions": 5},
     "compete_finetune": LANGUAGE | {"test": 64, "reviews": 20, "tune_steps": 10, "tune_batch": 4},
     "compete_lm": LANGUAGE | {"test": 64},
     "competition_bound": {"pool_log2": 10, "evaluation_points": 16},
     "competition_gaps": {"pool_log2": 12, "evaluation_points": 64},
     "competition_mle": {"pool_log2": 12, "evaluation_points": 64, "near_starts": 1, "random_starts": 1},
     "constant_gate": {"points_log2": 8, "cells": 50},
+    "dichotomy": {"points_log2": 8},
     "expert_count": {"n": 20, "test_samples": 20, "neurons": 1, "dimension": 8},
     "identifiability": {"d": 1},
     "minimax_lower_bound": {"points_log2": 8},
@@ -43,6 +45,7 @@ TINY = {
     | {"search_effort": 0.01, "pseudo_search": "starts"},
     "router_smoothness": {"draws": 50},
     "softmax_gaussian": {"evaluation_points": 16, "starts": 1, "max_iterations": 20},
+    "tail_frequency": {"data_sets": 10},
     "task_construction": {"size": "3x2x4", "max_prefixes": 50},
     "task_training": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2, "completions": 8},
 }

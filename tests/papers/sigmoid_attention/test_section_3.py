@@ -1,0 +1,108 @@
+"""Section 3 and App. B.1: representations by brute force, brackets by hand, the constant of Lemma 1 by a grid."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from moestat.experiment import Cell
+from moestat.models.regression import Model
+from moestat.papers.sigmoid_attention import brackets, dichotomy, tail_frequency
+
+
+def run(module, replicates, **settings):
+    resolved = module.Settings(**settings).model_dump(mode="json")
+    return module.run(Cell(module.__name__, 5, "arm", {}, resolved), list(replicates))
+
+
+# --- the dichotomy ---
+def test_the_closest_pair_is_that_of_a_grid():
+    rng = np.random.default_rng(0)
+    score, output = rng.standard_normal(300), rng.standard_normal(300)
+    distance, intercepts = dichotomy.closest_together(score, 0.4, output, 5.0)
+    grid = np.linspace(-5, 5, 81)
+    gates = 1 / (1 + np.exp(-(score + grid[:, None])))
+    target = 1 / (1 + np.exp(-(score + 0.4)))
+    tried = np.sqrt(np.mean(((gates[:, None] + gates - target) * output) ** 2, axis=-1))
+    assert distance <= tried.min() + 1e-12
+    assert distance == pytest.approx(tried.min(), rel=0.02)
+    assert np.abs(intercepts).max() <= 5
+
+
+@pytest.mark.parametrize("expert", ["relu", "gelu"])
+def test_only_a_constant_gate_lets_two_atoms_meet(expert):
+    constant, dense = (run(dichotomy, range(2), expert=expert, gate=gate, points_log2=9) for gate in (0.0, 1.0))
+    assert constant.together.max() < 1e-6 < 1e-3 < dense.together.min()
+    for ds in (constant, dense):
+        assert ds.vanished.max() < 1e-14 and ds.nearest.max() < 1e-14
+        assert (np.isnan(ds.split) if expert == "gelu" else ds.split < 1e-14).all()
+
+
+def test_a_faint_atom_is_as_far_as_its_gate_at_the_end_of_the_box():
+    near, far = (run(dichotomy, [0], expert="gelu", box=box, points_log2=9) for box in (5.0, 8.0))
+    sigma = [1 / (1 + np.exp(box)) for box in (5.0, 8.0)]
+    assert (near.faint / far.faint).item() == pytest.approx(sigma[0] / sigma[1], rel=1e-6)
+
+
+# --- brackets ---
+def test_brackets_point_by_point():
+    lower, upper = brackets.bounds(np.array([-2.0, 0.05, 9.95]), 0.1, 10.0, "printed")
+    assert lower.tolist() == [0.0, 0.0, pytest.approx(9.85)] and upper.tolist() == [10.0, 10.0, pytest.approx(10.05)]
+    lower, upper = brackets.bounds(np.array([-2.0, 0.05, 9.95]), 0.1, 10.0, "mended")
+    np.testing.assert_allclose(lower, [-2.1, -0.05, 9.85])
+    np.testing.assert_allclose(upper, [-1.9, 0.15, 10.0])
+
+
+def test_printed_brackets_lose_negative_functions_and_stay_wide():
+    printed, mended = (run(brackets, [0], bracket=b, expert="linear", points_log2=7) for b in ("printed", "mended"))
+    assert printed.outside.item() > 1 and printed.excess.item() > 10
+    assert mended.outside.item() == 0 and mended.excess.item() <= 1 + 1e-12
+    relu = run(brackets, [0], bracket="printed", expert="relu", points_log2=7)
+    assert (
+        relu.outside.item() == 0 and relu.excess.item() > 10
+    )  # ReLU experts are not negative: the width is what fails
+
+
+def test_the_lipschitz_constants_bound_differences_and_the_cover_is_counted():
+    model, box, rng = Model("sigmoid", "full", "relu", 2), 2.0, np.random.default_rng(1)
+    x = rng.uniform(-1, 1, (400, 2))
+    bound = brackets.lipschitz(model, box)
+    theta = rng.uniform(-box, box, (60, 1, model.atom_size))
+    for k in range(model.atom_size):
+        moved = theta.copy()
+        moved[..., k] += 1e-4
+        slope = np.abs(model.predict(moved, x) - model.predict(theta, x)).max() / 1e-4
+        assert slope <= bound[k] * (1 + 1e-3), k
+    step = brackets.spacing(model, 2, box, 0.05)
+    assert brackets.entropy(model, 2, box, np.array([0.1]))[0] == pytest.approx(
+        2 * sum(np.log(len(np.arange(-box, box, width))) for width in step), rel=1e-6
+    )
+    entropy = brackets.entropy(model, 2, box, np.array([1e-6, 1e-9, 1e-12]))
+    np.testing.assert_allclose(np.diff(entropy) / np.log(1e3), 2 * model.atom_size, rtol=1e-3)
+
+
+# --- the tail ---
+def test_the_constant_is_the_least_on_a_grid_that_obeys():
+    rng = np.random.default_rng(2)
+    for n in (50, 2000):
+        errors = np.sqrt(rng.chisquare(4, 80) / n)
+        delta = np.linspace(np.sqrt(np.log(n) / n), 1.2 * errors.max(), 4001)
+        frequency = np.mean(errors > delta[:, None], axis=1)
+        grid = np.linspace(0.5, 5, 4501)
+        obeys = [np.all(frequency <= c * np.exp(-n * delta**2 / c**2) + 1e-12) for c in grid]
+        assert tail_frequency.smallest_constant(errors, n) == pytest.approx(grid[np.argmax(obeys)], abs=0.01)
+
+
+def test_errors_of_the_parametric_rate_have_one_constant_and_slower_ones_have_not():
+    quantiles = (np.arange(400) + 0.5) / 400
+    chi = np.sqrt(stats.chi2(6).ppf(quantiles))
+    parametric = [tail_frequency.smallest_constant(chi / np.sqrt(n), n) for n in (100, 10_000)]
+    slower = [tail_frequency.smallest_constant(chi / n**0.25, n) for n in (100, 10_000)]
+    assert abs(np.log(parametric[1] / parametric[0])) < 0.1 and slower[1] > 2 * slower[0]
+
+
+def test_a_batch_of_fits_has_a_constant_and_does_not_depend_on_the_block():
+    together, alone = (run(tail_frequency, which, n=60, data_sets=10) for which in ([0, 1], [1]))
+    assert np.isfinite(together.constant).all() and (together.status == 0).all()
+    assert float(together.mean_error.mean()) < 2 * np.sqrt(10 / 60)
+    for name in together.data_vars:
+        np.testing.assert_array_equal(together[name].sel(replicate=[1]), alone[name])
