@@ -24,8 +24,9 @@ from moestat.claims.verdicts import Verdict
 from moestat.errors import InputError
 from moestat.rounding import number
 from moestat.runner import again, collect, origin, overview, store
+from moestat.runner.cells import PlannedCell
 from moestat.runner.devices import default_jobs, resolve_device
-from moestat.runner.plan import Plan, PlannedCell
+from moestat.runner.plan import Plan
 from moestat.runner.progress import duration
 from moestat.runner.request import Request
 from moestat.study.spec import Claim

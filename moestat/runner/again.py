@@ -10,7 +10,8 @@ from pathlib import Path
 from moestat.errors import UserError
 from moestat.fit import kernel
 from moestat.runner import experiments, origin, pool, worker
-from moestat.runner.plan import Plan, PlannedCell
+from moestat.runner.cells import PlannedCell
+from moestat.runner.plan import Plan
 
 PLAIN_BLAS = {"x86_64": "Nehalem", "AMD64": "Nehalem"}
 """Kernels without fused arithmetic, which every OpenBLAS for a processor has."""

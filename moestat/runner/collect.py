@@ -17,7 +17,7 @@ import xarray as xr
 
 from moestat.errors import UserError
 from moestat.runner import shard, storable
-from moestat.runner.plan import PlannedCell
+from moestat.runner.cells import PlannedCell
 from moestat.runner.results import BINARY, NOT_COMPUTED
 from moestat.runner.shard import Variable
 from moestat.runner.store import FAILED_FOR_GOOD, Entry, Scan, in_order

@@ -12,9 +12,10 @@ import numpy as np
 
 from moestat.errors import InputError
 from moestat.runner import contract, experiments, origin, shard, store, worker
+from moestat.runner.cells import PlannedCell
 from moestat.runner.devices import resolve_device
 from moestat.runner.difference import difference
-from moestat.runner.plan import Plan, PlannedCell
+from moestat.runner.plan import Plan
 from moestat.runner.run import cache_of, version_of
 from moestat.runner.shard import Variable
 from moestat.runner.single import one_thread
@@ -74,7 +75,7 @@ def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
 
 
 def _slot(arm: str, coords: Mapping[str, Any]) -> str:
-    from moestat.runner.plan import slot_text
+    from moestat.runner.cells import slot_text
 
     return slot_text(arm, coords)
 

@@ -21,6 +21,7 @@ from moestat.experiment import code_version
 from moestat.fit import kernel
 from moestat.runner import experiments, kept, lock, manifest, needs, origin, pool, store, worker
 from moestat.runner import plan as plans
+from moestat.runner.cells import Overrides
 from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
 from moestat.runner.finish import Reporter, Result, finish
 from moestat.runner.progress import Estimate, Progress
@@ -52,7 +53,7 @@ def cache_of(out: Path) -> str:
 
 def make_plan(request: Request) -> plans.Plan:
     """Read the study file and make the plan that a request asks for."""
-    overrides = plans.Overrides(request.replicates, request.seed, request.block, request.settings)
+    overrides = Overrides(request.replicates, request.seed, request.block, request.settings)
     return plans.make(load.read(request.study), request.preset, overrides)
 
 

@@ -17,7 +17,8 @@ from typing import Any
 from moestat import files, fingerprint
 from moestat.errors import StaleError, UserError
 from moestat.runner import shard
-from moestat.runner.plan import Plan, PlannedCell, slot_text
+from moestat.runner.cells import PlannedCell, slot_text
+from moestat.runner.plan import Plan
 from moestat.sentences import listed
 from moestat.status import OUTCOMES, Status, Stopped, outcome
 from moestat.study.load import shown_path

@@ -15,6 +15,7 @@ from machine import command, environment, inside, outside, results, write_study
 
 from moestat.experiment import code_version
 from moestat.runner import contract, plan, shard, store
+from moestat.runner.cells import PlannedCell
 from moestat.study import load
 
 
@@ -35,7 +36,7 @@ def fill(out: Path, study: Path, *, per_shard: int) -> int:
     return count
 
 
-def encode(planned: plan.PlannedCell, replicates: range, code: dict[str, str]) -> bytes:
+def encode(planned: PlannedCell, replicates: range, code: dict[str, str]) -> bytes:
     random = np.random.default_rng(replicates[0])
     size = len(replicates)
     losses = {f"loss_{i}": ("replicate", random.random(size)) for i in range(12)}

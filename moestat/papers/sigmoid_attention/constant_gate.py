@@ -31,9 +31,9 @@ class Settings(SettingsModel):
     shares: Literal["equal", "flat"] = Field(
         "equal", description="of the two atoms: equal, or such that the term of order t^4 vanishes too"
     )
-    expert: Expert = "gelu"
-    d: int = Field(3, ge=1)
-    n_true: int = Field(3, ge=2)
+    expert: Expert = Field("gelu", description="form of the experts")
+    d: int = Field(3, ge=1, description="input dimension")
+    n_true: int = Field(3, ge=2, description="N*, atoms of the truth, the one of constant gate among them")
     points_log2: int = Field(11, ge=8, description="log2 of the number of points, uniform on the cube")
     cells: int = Field(1000, ge=1, description="draws of the weights of m atoms without b, m = 2, 3, 4")
 

@@ -47,9 +47,11 @@ DEFINITIONS = {1: ("strong", "full"), 2: ("first", "full"), 3: ("strong", "parti
 class Settings(SettingsModel):
     """Settings of a cell."""
 
-    expert: Literal["relu", "gelu", "tanh", "linear", "polynomial", "sine", "bump", "arbitrary"] = "gelu"
-    power: int = Field(1, ge=1, le=4)
-    d: Literal[1, 2] = 1
+    expert: Literal["relu", "gelu", "tanh", "linear", "polynomial", "sine", "bump", "arbitrary"] = Field(
+        "gelu", description="form of the expert"
+    )
+    power: int = Field(1, ge=1, le=4, description="degree of a polynomial expert")
+    d: Literal[1, 2] = Field(1, description="input dimension")
 
 
 def _jet(s: Settings, x: np.ndarray, eta: np.ndarray, rng: np.random.Generator) -> Jet:
