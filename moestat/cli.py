@@ -137,7 +137,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _dry_run(request: Any) -> int:
-    from moestat.runner.run import folder_of, make_plan, refuse_without_libraries, version_of
+    from moestat.runner.begin import folder_of, make_plan, refuse_without_libraries, version_of
 
     plan = make_plan(request)
     if not plan.study_file.study.reads and request.backend != "dask":

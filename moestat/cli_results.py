@@ -107,7 +107,7 @@ def report(arguments: argparse.Namespace) -> int:
     """Report collected results again."""
     from moestat.report.write import write_outputs
     from moestat.runner import belongs, results
-    from moestat.runner.run import folder_of
+    from moestat.runner.begin import folder_of
     from moestat.study import load
 
     request = cli_options.request(arguments)

@@ -177,7 +177,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _slurm(arguments: argparse.Namespace) -> int:
     from moestat.runner import slurm
-    from moestat.runner.run import make_plan
+    from moestat.runner.begin import make_plan
 
     request = Request(
         study=arguments.study,

@@ -102,3 +102,13 @@ def settings(plan: Plan) -> str:
         kept = planned.cell.settings
         table[planned.cell.arm] = {key: value for key, value in kept.items() if key not in plan.axes}
     return json.dumps(table)
+
+
+def part_line(request: Request, tally: Mapping[str, int]) -> str:
+    """Say how far a study is after one of its parts, and how to collect it."""
+    rest = (
+        f"{tally['missing']} of {tally['replicates']} replicates are still missing"
+        if tally["missing"]
+        else "all are done"
+    )
+    return f"{request.part_name} is finished, {rest}; collect with: {request.command('collect')}"

@@ -10,10 +10,10 @@ from typing import Any
 from moestat import files, fingerprint
 from moestat.errors import InputError, UserError
 from moestat.runner import manifest, shard, store
+from moestat.runner.begin import folder_of, make_plan, version_of
 from moestat.runner.overview import recorded
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
-from moestat.runner.run import folder_of, make_plan, version_of
 from moestat.study import load, seal
 
 SAME = {"study": "study", "preset": "preset", "experiment": "experiment", "seed": "seed", "rules": "rules of claims"}

@@ -10,9 +10,9 @@ from typing import Any
 
 from moestat import files
 from moestat.runner import lock, manifest, store
+from moestat.runner.begin import folder_of, make_plan, version_of
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
-from moestat.runner.run import folder_of, make_plan, version_of
 from moestat.status import outcome
 
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from moestat.errors import InputError
 from moestat.runner import contract, experiments, origin, shard, store, worker
+from moestat.runner.begin import cache_of, version_of
 from moestat.runner.cells import PlannedCell
 from moestat.runner.devices import resolve_device
 from moestat.runner.difference import difference
 from moestat.runner.plan import Plan
-from moestat.runner.run import cache_of, version_of
 from moestat.runner.shard import Variable
 from moestat.runner.single import one_thread
 from moestat.sentences import listed, nearest

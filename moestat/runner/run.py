@@ -8,29 +8,24 @@ killed anywhere; the next run computes what is missing.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moestat import extras, files, fingerprint
+from moestat import files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
-from moestat.experiment import code_version
 from moestat.fit import kernel
-from moestat.runner import experiments, kept, lock, manifest, needs, origin, pool, store, worker
+from moestat.runner import begin, experiments, kept, lock, manifest, needs, origin, pool, store, worker
 from moestat.runner import plan as plans
-from moestat.runner.cells import Overrides
-from moestat.runner.devices import default_jobs, resolve_device, visible_gpus
-from moestat.runner.finish import Reporter, Result, finish
+from moestat.runner.begin import cache_of, folder_of, make_plan, refuse_without_libraries, version_of
+from moestat.runner.devices import resolve_device
+from moestat.runner.finish import Reporter, Result, finish, part_line
 from moestat.runner.progress import Estimate, Progress
 from moestat.runner.request import Request
-from moestat.sentences import listed
-from moestat.source.loaded import edited
-from moestat.source.names import NoCodeError
 from moestat.status import Status
-from moestat.study import load, seal
+from moestat.study import seal
 
 SHOWN = 3  # exceptions that are shown while a study runs
 
@@ -39,65 +34,6 @@ class InterruptedRunError(UserError):
     """The user (or the batch system) stopped the run."""
 
     exit_code = 130
-
-
-def folder_of(request: Request, study_name: str) -> Path:
-    """Return the folder of a study's preset."""
-    return request.out / study_name / request.preset
-
-
-def cache_of(out: Path) -> str:
-    """Return the folder of what cells share: the user's, or ``cache`` beside the studies."""
-    return os.environ.get("MOESTAT_CACHE") or str((out / "cache").resolve())
-
-
-def make_plan(request: Request) -> plans.Plan:
-    """Read the study file and make the plan that a request asks for."""
-    overrides = Overrides(request.replicates, request.seed, request.block, request.settings)
-    return plans.make(load.read(request.study), request.preset, overrides)
-
-
-def version_of(plan: plans.Plan) -> dict[str, str]:
-    """Return the version of the code that a plan computes with.
-
-    Raises
-    ------
-    InputError
-        If the code cannot be read.
-    StaleError
-        If this process has imported another version of it than the one on the disk.
-    """
-    try:
-        module, _, reader = plan.module_name.partition(":")
-        code = fingerprint.fingerprint(module, [reader]) if reader else code_version(module)
-    except NoCodeError as error:
-        raise InputError(
-            f"{plan.study_file.shown}: experiment {plan.module_name!r}: {error}, so results could not be told from "
-            "those of other code; allowed is a module with a source file"
-        ) from None
-    changed = edited(fingerprint.modules_of(code))
-    if changed:
-        raise StaleError(
-            f"{listed(changed)} changed on the disk after this process had imported it, so old code would compute what "
-            "is stored as the new code's; restart the process (Python, or the notebook's kernel) and run again"
-        )
-    return code
-
-
-def refuse_without_libraries(plan: plans.Plan, code: Mapping[str, str]) -> None:
-    """Refuse to compute with what is not installed: every replicate would be recorded as failed.
-
-    Raises
-    ------
-    InputError
-        It says how to install what is missing.
-    """
-    ours = plan.module_name.startswith("moestat.")  # a user's own may do without, for some settings
-    if ours and code.get("torch") == "absent":
-        raise InputError(
-            f"the study {plan.study_file.name} needs PyTorch, which is not installed; install it with: "
-            f"{extras.command('neural')}"
-        )
 
 
 def run(request: Request, report: Reporter | None = None) -> Result:
@@ -257,23 +193,10 @@ class _Run:
             task.marker.unlink(missing_ok=True)
         return tasks
 
-    def _place(self, tasks: list[worker.Task]) -> pool.Place:
-        request, here = self.request, pool.Place("here", 1)
-        if request.backend == "dask":
-            return pool.Place("dask", -1, scheduler=request.scheduler)
-        if self.device == "cuda":
-            devices = visible_gpus()
-            many = len(devices) > 1 or request.timeout is not None
-            return pool.Place("gpus", len(devices), devices=devices, timeout=request.timeout) if many else here
-        jobs = request.jobs or default_jobs()
-        if not tasks or (jobs == 1 and request.timeout is None):  # the main process cannot end itself in time
-            return here
-        return pool.Place("loky", min(jobs, len(tasks)), timeout=request.timeout)
-
     # -- the work -----------------------------------------------------------------------------------------------
 
     def _compute(self, tasks: list[worker.Task], held: lock.Lock, path: Path, head: Mapping[str, Any]) -> None:
-        with pool.opened(self._place(tasks)) as workers:
+        with pool.opened(begin.place(self.request, self.device, len(tasks))) as workers:
             if not workers.ready:
                 self.say(f"the scheduler {self.request.scheduler} has no workers yet; waiting for the first one")
             self._prepare(workers, tasks, path, head)
@@ -308,15 +231,7 @@ class _Run:
         wanted = getattr(self.plan.experiment, "prerequisites", None)
         if wanted is None or not tasks:
             return
-        unique: dict[str, dict[str, Any]] = {}
-        for cell in {task.digest: task.cell for task in tasks}.values():
-            try:
-                prerequisites = wanted(cell)
-            except (Exception, SystemExit) as error:
-                self.note(f"what {cell.arm} shares with other cells cannot be told: {worker.describe(error)}")
-                continue
-            for prerequisite in prerequisites:
-                unique.setdefault(json.dumps(prerequisite, sort_keys=True, default=repr), prerequisite)
+        unique = begin.prerequisites(wanted, {task.digest: task.cell for task in tasks}.values(), self.note)
         if not unique:
             return
         estimate = Estimate({}, {"shared": len(unique)}, workers.jobs)
@@ -355,16 +270,7 @@ class _Run:
 
     def _already_done(self, task: worker.Task) -> worker.Outcome | None:
         """Find the shards of a task whose outcome was lost with its worker."""
-        from moestat.runner import shard
-
-        status: dict[int, int] = {}
-        for path in sorted(shard.folder(self.root, task.digest).glob(f"*{shard.SUFFIX}")):
-            try:
-                header, _ = shard.verified(shard.contents(path))
-            except shard.DamagedShardError:
-                continue
-            if fingerprint.equal(header.code, self.code):
-                status |= dict(zip(header.replicates, header.status, strict=True))
+        status = store.stored(self.root, task.digest, self.code)
         if not all(r in status for r in task.replicates):
             return None
         return worker.Outcome(task.number, task.digest, task.replicates, [status[r] for r in task.replicates])
@@ -379,18 +285,10 @@ class _Run:
         result = Result(self.request, self.plan, self.root, tally, notes=self.notes)
         if self.request.part is not None:
             self._save_manifest("parts")
-            self.say(self._part_line(tally))
+            self.say(part_line(self.request, tally))
             return result
         finish(result, self.scan, self.code, self.report)
         return result
-
-    def _part_line(self, tally: Mapping[str, int]) -> str:
-        rest = (
-            f"{tally['missing']} of {tally['replicates']} replicates are still missing"
-            if tally["missing"]
-            else "all are done"
-        )
-        return f"{self.request.part_name} is finished, {rest}; collect with: {self.request.command('collect')}"
 
     def _save_manifest(self, state: str) -> None:
         extra = {"state": state, "notes": self.notes, "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z")}

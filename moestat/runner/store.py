@@ -189,6 +189,19 @@ def cell_changes(old: str, planned: PlannedCell) -> list[str]:
     return changes
 
 
+def stored(root: Path, digest: str, code: Mapping[str, str]) -> dict[int, int]:
+    """Return the status of every replicate of a cell that lies there in whole shards of this code."""
+    status: dict[int, int] = {}
+    for path in sorted(shard.folder(root, digest).glob(f"*{shard.SUFFIX}")):
+        try:
+            header, _ = shard.verified(shard.contents(path))
+        except shard.DamagedShardError:
+            continue
+        if fingerprint.equal(header.code, code):
+            status |= dict(zip(header.replicates, header.status, strict=True))
+    return status
+
+
 def reasons(result: Scan) -> dict[str, int]:
     """Return each way in which stale shards differ, with the number of their replicates."""
     counts: dict[str, int] = {}

@@ -20,7 +20,7 @@ from machine import HERE, ROOT, command, environment, inside, outside, results, 
 import moestat
 from moestat.cli_options import settings
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import plan, pool, worker
+from moestat.runner import begin, plan, pool, worker
 from moestat.runner import run as run_module
 from moestat.runner.request import Request
 from moestat.study import load
@@ -248,11 +248,9 @@ def test_a_gpu_process_that_dies_is_retried_and_recorded(tmp_path, two_gpus):
     assert code == 0 and "2 of 2 replicates, 1 failed" in out and "a worker died" in err
 
 
-def test_one_gpu_is_used_from_this_process(tmp_path, two_gpus, monkeypatch):
+def test_one_gpu_is_used_from_this_process(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    made = plan.make(load.read(write_study(tmp_path)))
-    run = run_module._Run(Request("x"), made, tmp_path, "cuda")
-    assert run._place([object()]) == pool.Place("here", 1)
+    assert begin.place(Request("x"), "cuda", 1) == pool.Place("here", 1)
 
 
 def test_auto_takes_a_gpu_only_for_experiments_that_know_how(tmp_path, monkeypatch):
@@ -340,7 +338,7 @@ def test_all_runs_what_others_read_before_them(tmp_path):
 
 
 def test_a_neural_study_without_torch_is_refused_before_anything_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_module, "code_version", lambda name: {name: "code", "torch": "absent"})
+    monkeypatch.setattr(begin, "code_version", lambda name: {name: "code", "torch": "absent"})
     with pytest.raises(InputError, match="the study task_routing needs PyTorch, which is not installed; install"):
         moestat.run("task_routing", out=tmp_path, jobs=1, quiet=True)
     assert not list(tmp_path.rglob("*.shard"))

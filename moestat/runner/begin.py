@@ -1,0 +1,112 @@
+"""What a run begins with: its folder, its plan, the version of its code, and the work that its cells share."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from moestat import extras, fingerprint
+from moestat.errors import InputError, StaleError
+from moestat.experiment import Cell, code_version
+from moestat.runner import plan as plans
+from moestat.runner import pool, worker
+from moestat.runner.cells import Overrides
+from moestat.runner.devices import default_jobs, visible_gpus
+from moestat.runner.request import Request
+from moestat.sentences import listed
+from moestat.source.loaded import edited
+from moestat.source.names import NoCodeError
+from moestat.study import load
+
+
+def folder_of(request: Request, study_name: str) -> Path:
+    """Return the folder of a study's preset."""
+    return request.out / study_name / request.preset
+
+
+def cache_of(out: Path) -> str:
+    """Return the folder of what cells share: the user's, or ``cache`` beside the studies."""
+    return os.environ.get("MOESTAT_CACHE") or str((out / "cache").resolve())
+
+
+def make_plan(request: Request) -> plans.Plan:
+    """Read the study file and make the plan that a request asks for."""
+    overrides = Overrides(request.replicates, request.seed, request.block, request.settings)
+    return plans.make(load.read(request.study), request.preset, overrides)
+
+
+def version_of(plan: plans.Plan) -> dict[str, str]:
+    """Return the version of the code that a plan computes with.
+
+    Raises
+    ------
+    InputError
+        If the code cannot be read.
+    StaleError
+        If this process has imported another version of it than the one on the disk.
+    """
+    try:
+        module, _, reader = plan.module_name.partition(":")
+        code = fingerprint.fingerprint(module, [reader]) if reader else code_version(module)
+    except NoCodeError as error:
+        raise InputError(
+            f"{plan.study_file.shown}: experiment {plan.module_name!r}: {error}, so results could not be told from "
+            "those of other code; allowed is a module with a source file"
+        ) from None
+    changed = edited(fingerprint.modules_of(code))
+    if changed:
+        raise StaleError(
+            f"{listed(changed)} changed on the disk after this process had imported it, so old code would compute what "
+            "is stored as the new code's; restart the process (Python, or the notebook's kernel) and run again"
+        )
+    return code
+
+
+def refuse_without_libraries(plan: plans.Plan, code: Mapping[str, str]) -> None:
+    """Refuse to compute with what is not installed: every replicate would be recorded as failed.
+
+    Raises
+    ------
+    InputError
+        It says how to install what is missing.
+    """
+    ours = plan.module_name.startswith("moestat.")  # a user's own may do without, for some settings
+    if ours and code.get("torch") == "absent":
+        raise InputError(
+            f"the study {plan.study_file.name} needs PyTorch, which is not installed; install it with: "
+            f"{extras.command('neural')}"
+        )
+
+
+def prerequisites(
+    wanted: Callable[[Cell], Iterable[dict[str, Any]]], cells: Iterable[Cell], note: Callable[[str], None]
+) -> dict[str, dict[str, Any]]:
+    """Return the work that cells share, each piece once; of a cell that cannot tell it, ``note`` says why."""
+    unique: dict[str, dict[str, Any]] = {}
+    for cell in cells:
+        try:
+            shared = wanted(cell)
+        except Exception as error:
+            note(f"what {cell.arm} shares with other cells cannot be told: {worker.describe(error)}")
+            continue
+        for prerequisite in shared:
+            unique.setdefault(json.dumps(prerequisite, sort_keys=True, default=repr), prerequisite)
+    return unique
+
+
+def place(request: Request, device: str, tasks: int) -> pool.Place:
+    """Return where a number of tasks is computed: in this process, in processes of its own, or on a cluster."""
+    here = pool.Place("here", 1)
+    if request.backend == "dask":
+        return pool.Place("dask", -1, scheduler=request.scheduler)
+    if device == "cuda":
+        devices = visible_gpus()
+        many = len(devices) > 1 or request.timeout is not None
+        return pool.Place("gpus", len(devices), devices=devices, timeout=request.timeout) if many else here
+    jobs = request.jobs or default_jobs()
+    if not tasks or (jobs == 1 and request.timeout is None):  # the main process cannot end itself in time
+        return here
+    return pool.Place("loky", min(jobs, tasks), timeout=request.timeout)
