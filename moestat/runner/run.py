@@ -267,7 +267,7 @@ class _Run:
         jobs = request.jobs or default_jobs()
         if not tasks or (jobs == 1 and request.timeout is None):  # the main process cannot end itself in time
             return here
-        return pool.Place("loky", min(jobs, len(tasks)), timeout=request.timeout)
+        return pool.Place("loky", jobs, timeout=request.timeout)
 
     # -- the work -----------------------------------------------------------------------------------------------
 
