@@ -110,13 +110,17 @@ def margin(verdict: Verdict, claim: Claim) -> float:
 
 
 def perturbed(dataset: xr.Dataset, draw: int) -> xr.Dataset:
-    """Return the results with every float moved by one unit in the last place, up or down or not at all."""
+    """Return the results with every float moved by one unit in the last place, up or down or not at all.
+
+    Whole numbers stay as they are: they are counts, ranks, zeros by construction, and no kernel rounds them otherwise.
+    """
     random = np.random.default_rng(draw)
     moved = {}
     for name, array in dataset.data_vars.items():
         if array.dtype.kind == "f" and not array.attrs.get("measurement") and not array.attrs.get("binary"):
             steps = random.choice(np.array([-np.inf, np.nan, np.inf]), size=array.shape)
-            values = np.where(np.isnan(steps), array.values, np.nextafter(array.values, steps.astype(array.dtype)))
+            fixed = np.isnan(steps) | (array.values == np.rint(array.values))
+            values = np.where(fixed, array.values, np.nextafter(array.values, steps.astype(array.dtype)))
             moved[name] = array.copy(data=values)
     return dataset.assign(moved)
 

@@ -109,4 +109,4 @@ def place(request: Request, device: str, tasks: int) -> pool.Place:
     jobs = request.jobs or default_jobs()
     if not tasks or (jobs == 1 and request.timeout is None):  # the main process cannot end itself in time
         return here
-    return pool.Place("loky", min(jobs, tasks), timeout=request.timeout)
+    return pool.Place("loky", jobs, timeout=request.timeout)

@@ -164,7 +164,7 @@ class _Member:
         while not wait([future], timeout=TICK).done and not stop.is_set():
             if why := watch.problem():
                 with contextlib.suppress(OSError):
-                    os.kill(self.pid, signal.SIGKILL)
+                    os.kill(self.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
                 wait([future], timeout=10.0)
                 return why
         return ""

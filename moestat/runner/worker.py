@@ -307,6 +307,6 @@ def watch_parent(parent: int) -> None:
 
     if parent not in _watched:
         _watched.add(parent)
-        with contextlib.suppress(OSError, AttributeError):  # no Linux
+        with contextlib.suppress(OSError, AttributeError, TypeError):  # no Linux
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         threading.Thread(target=watch, daemon=True).start()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import xarray as xr
 from machine import environment, inside, results, write_study
 
 from moestat.claims import sensitivity
@@ -76,3 +78,11 @@ def test_sensitivity_needs_results(tmp_path):
     code, _, err = inside(write_study(tmp_path), "--out", tmp_path, "--sensitivity")
     assert code == 2 and "24 replicates are missing" in err and "complete them with" in err
     assert not (tmp_path / "study").exists()
+
+
+def test_whole_numbers_are_counts_and_stay():
+    ds = xr.Dataset({"x": ("replicate", [0.0, 2.0, 0.1, np.nan, np.inf]), "k": ("replicate", [1, 2, 3, 4, 5])})
+    moved = [sensitivity.perturbed(ds, draw) for draw in range(8)]
+    assert all(np.array_equal(one["x"][[0, 1, 3, 4]], ds["x"][[0, 1, 3, 4]], equal_nan=True) for one in moved)
+    assert {float(one["x"][2]) for one in moved} == {np.nextafter(0.1, 0.0), 0.1, np.nextafter(0.1, 1.0)}
+    assert all(one["k"].identical(ds["k"]) for one in moved)

@@ -392,6 +392,29 @@ def test_a_lock_that_was_removed_by_hand_is_made_again_or_given_up(tmp_path):
         assert json.loads(held.path.read_text())["token"] == held.token and not held.lost
 
 
+@pytest.mark.slow
+def test_two_runs_that_both_believe_to_own_the_folder_cost_time_and_no_number(tmp_path):
+    """As on a file system where no lock works: both compute, and write, the same shards and products."""
+    study = write_study(tmp_path, settings="seconds = 0.02", replicates=12, block=2)
+    assert run(study, tmp_path / "alone", "--quiet")[0] == 0
+    script = (
+        "import sys\n"
+        "from moestat.runner import lock\n"
+        "lock.Lock.__enter__ = lambda self: self\n"
+        "lock.Lock.__exit__ = lambda self, *rest: None\n"
+        "from moestat.cli import main\n"
+        "raise SystemExit(main(sys.argv[1:]))\n"
+    )
+    words = [sys.executable, "-c", script, str(study), "--out", str(tmp_path / "both"), "--no-report", "--quiet"]
+    runs = [subprocess.Popen([*words, "--jobs", str(jobs)], env=environment()) for jobs in (1, 2)]
+    assert [process.wait(timeout=120) for process in runs] == [0, 0]
+    assert results(tmp_path / "both").identical(results(tmp_path / "alone"))
+    assert (
+        not list((tmp_path / "both").rglob(f"*{files.TEMPORARY}"))
+        and not (tmp_path / "both/study/quick/quarantine").exists()
+    )
+
+
 # --- the clock and the keyboard ----------------------------------------------------------------------------------
 
 
