@@ -18,8 +18,14 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
 from moestat.report import captions, csv_text, figures, html, ledger, render, searches, style, tables, views
 from moestat.report.html import Drawn, Tables
+from moestat.report.latex_table import latex
 from moestat.study import seal
 from moestat.study.spec import Figure, Study
+
+PAPER_CLAIMS = ("claim", "source", "statement", "predicted", "estimate", "verdict")
+NOT_IN_PAPER = ("start", "OLS", "WLS", "bootstrap", "last half", "curvature", "loss/Fisher", "failed", "not conv.")
+NOT_IN_PAPER += ("sd", "median")
+"""Columns that a page has no room for; the CSV files have all of them."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +92,8 @@ def write_outputs(
 ) -> Report:
     """Judge the claims, fit the rates, draw the figures and write all of it to a folder.
 
-    Written are ``rates.csv`` and ``.tex``, ``claims.csv`` and ``.tex``, ``summaries.csv``, where the study lists
-    blocks of parameters ``parameters.csv``, ``.tex`` and ``.txt``, after global searches ``searches.csv``, each
+    Written are ``rates.csv`` and ``.tex``, ``claims.csv`` and ``.tex``, ``summaries.csv`` and ``.tex``, where the study
+    lists blocks of parameters ``parameters.csv``, ``.tex`` and ``.txt``, after global searches ``searches.csv``, each
     figure as ``.png``, ``.svg``, ``.pdf`` and its caption as ``.caption.txt`` (the first figure is named
     ``figure``), ``report.html``, and ``index.html`` of the outputs folder where ``folder`` is
     ``<outputs>/<study>/<preset>``. Each file is put in place whole. A figure that cannot be drawn is named in the
@@ -119,22 +125,26 @@ def write_outputs(
     )
     judged = tables.claims(judgements)
     _write(folder, "claims.csv", csv_text.dump(judged))
-    _write(
-        folder, "claims.tex", render.latex(views.claims(judged, columns=views.CLAIM_COLUMNS[:-1]), label="tab:claims")
-    )
+    _write(folder, "claims.tex", latex(views.claims(judged, columns=PAPER_CLAIMS), label="tab:claims"))
     _write(folder, "rates.csv", csv_text.dump(shown_tables.rates))
     if len(shown_tables.rates):
         parts = views.rates_by_loss(shown_tables.rates)
-        _write(folder, "rates.tex", "\n".join(render.latex(v, label=f"tab:rates-{i}") for i, v in enumerate(parts, 1)))
+        _write(
+            folder,
+            "rates.tex",
+            "\n".join(latex(v, label=f"tab:rates-{i}", without=NOT_IN_PAPER) for i, v in enumerate(parts, 1)),
+        )
     if len(shown_tables.parameters):
         shown = views.parameters(shown_tables.parameters)
         _write(folder, "parameters.csv", csv_text.dump(shown_tables.parameters))
-        _write(folder, "parameters.tex", render.latex(shown, label="tab:parameters"))
+        _write(folder, "parameters.tex", latex(shown, label="tab:parameters"))
         _write(folder, "parameters.txt", render.text(shown))
     if len(shown_tables.searches):
         _write(folder, "searches.csv", csv_text.dump(shown_tables.searches))
     if len(shown_tables.summaries):
         _write(folder, "summaries.csv", csv_text.dump(shown_tables.summaries))
+        means = views.summaries(shown_tables.summaries)
+        _write(folder, "summaries.tex", latex(means, label="tab:summaries", without=NOT_IN_PAPER))
     drawn = [
         _draw(evidence, figure, "figure" if position == 0 else figure.name, folder)
         for position, figure in enumerate(study.figures)

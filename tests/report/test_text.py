@@ -14,6 +14,7 @@ from rich.console import Console
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import render, tables, typography, views
+from moestat.report.latex_table import latex
 
 SPECIAL = st.text(alphabet="aN1^()-_$\\{}%&#*.<>=~ ", max_size=20)
 EXPONENTS = st.text(alphabet="aN1-_$\\{}%*. ", max_size=4).map(lambda s: f"x^({s}) y^{s}")
@@ -104,8 +105,8 @@ def test_tables_are_rectangular_in_every_format(shown):
         assert all(len(re.findall(r"<t[hd][ >]", row)) == width for row in rows)
         assert html.count('scope="row"') == len(view.rows) and html.count('scope="col"') == width
         assert "<caption>" in html
-        latex = render.latex(view, label="tab:x")
-        body = latex.split(r"\midrule")[1].split(r"\bottomrule")[0]
+        tabular = latex(view, label="tab:x")
+        body = tabular.split(r"\endfoot")[1].split(r"\end{longtable}")[0]
         lines = [line for line in body.splitlines() if line.endswith(r" \\") and "multicolumn" not in line]
         assert len(lines) == len(view.rows)
         assert all(len(re.findall(r"(?<!\\)&", line)) == width - 1 for line in lines)
