@@ -151,7 +151,8 @@ def test_the_text_of_a_table_is_returned_inside_a_notebook_too(monkeypatch):
 
 
 def test_means_keep_the_names_of_arms_and_of_places_in_a_terminal_of_80_columns():
-    record = {"mean": 0.12345, "ci_low": 0.1, "ci_high": 0.2, "sd": 0.1, "median": 0.1, "replicates": 200, "lost": 0}
+    record = {"mean": 0.12345, "ci_low": 0.1, "ci_high": 0.2, "mcse": 0.025, "sd": 0.1, "median": 0.1}
+    record |= {"replicates": 200, "lost": 0}
     arms = {"moe": "Theorem 4.2", "dense-templates": "Theorem 4.1, shared templates"}
     table = pd.DataFrame(
         [
