@@ -226,7 +226,7 @@ def summaries(table: pd.DataFrame, *, brief: bool = False) -> View:
         groups.append(str(row["variable"]))
     columns = ("arm", *axes, "mean", "95 % interval", "MCSE", "sd", "median", "replicates", "lost")
     if brief:
-        kept = [i for i, column in enumerate(columns) if column not in ("sd", "median", "replicates")]
+        kept = [i for i, column in enumerate(columns) if column not in ("MCSE", "sd", "median", "replicates")]
         columns, rows = tuple(columns[i] for i in kept), [tuple(row[i] for i in kept) for row in rows]
     # names on an axis are text: they may be folded where numbers may not
     texts = {axis for axis in axes if not pd.api.types.is_numeric_dtype(table[axis])}
