@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from moestat import figures, fit, identify, losses, models, own, rates
     from moestat.api import load, run
+    from moestat.report.performance import performance
     from moestat.report.tidy import tidy
 
 __version__ = "0.1.0"
-FUNCTIONS = {"load": "moestat.api", "run": "moestat.api", "tidy": "moestat.report.tidy"}
+FUNCTIONS = {
+    "load": "moestat.api",
+    "performance": "moestat.report.performance",
+    "run": "moestat.api",
+    "tidy": "moestat.report.tidy",
+}
 MODULES = ("figures", "fit", "identify", "losses", "models", "own", "rates")
 __all__ = [
     "__version__",
@@ -26,6 +32,7 @@ __all__ = [
     "losses",
     "models",
     "own",
+    "performance",
     "rates",
     "run",
     "tidy",

@@ -17,12 +17,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from moestat.report import any_dataset
+from moestat.claims.selection import NoAnswerError
+from moestat.report import any_dataset, forest
 from moestat.report import figures as drawn
 from moestat.report.figures import FigureError
 from moestat.report.style import look, save
 
-__all__ = ["FigureError", "heatmap", "lines", "look", "rates", "save"]
+__all__ = ["FigureError", "heatmap", "intervals", "lines", "look", "rates", "save"]
 
 
 def rates(
@@ -96,6 +97,30 @@ def heatmap(
 ) -> Figure:
     """Draw the mean of a variable over two axes, one panel per arm."""
     return _draw(ds, "heatmap", variable, (x, y), arms, None, footer, {"y": y} | options)
+
+
+def intervals(ds: xr.Dataset, variable: str, *, at: dict[str, Any] | None = None) -> Figure:
+    """Draw a zip plot: the intervals of all replicates of each arm, and how many cover the truth.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        ``variable`` has the attributes ``reference`` (the truth: a number, or the name of a variable), ``low`` and
+        ``high`` (the names of the variables that hold the interval).
+    variable : str
+    at : dict, optional
+        The point of the grid, where there is more than one.
+
+    Raises
+    ------
+    FigureError
+        If the variable has no interval or no reference, or a point is to be chosen.
+    """
+    try:
+        with look():
+            return forest.zipped(any_dataset.complete(ds, variable, ()), variable, at=at)
+    except NoAnswerError as error:
+        raise FigureError(str(error)) from None
 
 
 def _draw(

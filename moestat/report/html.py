@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
-from moestat.report import all_settings, captions, ledger, render, searches, svg, typography, views
+from moestat.report import all_settings, captions, ledger, performance, render, searches, svg, typography, views
 from moestat.report.findings import findings
 from moestat.report.meaning import SCALES, says
 from moestat.report.span import printed
@@ -48,6 +48,7 @@ class Tables:
     failures: pd.DataFrame
     diagnostics: pd.DataFrame
     searches: pd.DataFrame
+    performance: pd.DataFrame
 
 
 def report(
@@ -80,6 +81,7 @@ def report(
         "has_start": "start" in heads,
         "parameters": render.html(views.parameters(tables.parameters)) if len(tables.parameters) else "",
         "summaries": render.html(_summaries(tables.summaries)) if len(tables.summaries) else "",
+        "performance": render.html(performance.view(tables.performance)) if len(tables.performance) else "",
         "claims": [_claim(study, verdict) for verdict in verdicts],
         "findings": findings(study, verdicts),
         "elsewhere": [c.id for c in study.claims if c not in judged(study, preset)],
@@ -137,6 +139,7 @@ def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("figures", figures, bool(content["figures"])),
         ("rates", "Rates", bool(content["rates"])),
         ("parameters", "Parameter rates", bool(content["parameters"])),
+        ("performance", "Performance", bool(content["performance"])),
         ("summaries", "Means", bool(content["summaries"])),
         ("claims", "Claims and verdicts", True),
         ("findings", "What the simulation shows", bool(content["findings"])),

@@ -1,4 +1,4 @@
-"""A view of a table as rich table, LaTeX (booktabs), Markdown and HTML."""
+"""A view of a table as rich table, Markdown and HTML; LaTeX is :mod:`moestat.report.latex_table`."""
 
 from __future__ import annotations
 
@@ -61,32 +61,6 @@ def rich(view: View) -> Group:
             ]
             table.add_row(*cells)
     return Group(table, *(Text(note, style="dim") for note in view.notes))
-
-
-def latex(view: View, *, label: str = "", caption: str = "") -> str:
-    """Return a view as a LaTeX table that needs the package booktabs."""
-    align = "".join("r" if c in view.numeric else "l" for c in view.columns)
-    lines = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering", r"\small"]
-    lines.append(rf"\caption{{{typography.latex(caption or view.title)}}}")
-    if label:
-        lines.append(rf"\label{{{label}}}")
-    lines += [rf"\begin{{tabular}}{{{align}}}", r"\toprule", _latex_row(view.columns), r"\midrule"]
-    for number, (heading, rows) in enumerate(_grouped(view)):
-        if heading:
-            lines += [r"\addlinespace"] if number else []
-            lines.append(rf"\multicolumn{{{len(view.columns)}}}{{l}}{{\emph{{{typography.latex(heading)}}}}} \\")
-        lines += [_latex_row(row) for row in rows]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\smallskip\footnotesize {typography.latex(note)}" for note in view.notes]
-    return "\n".join([*lines, r"\end{table}", ""])
-
-
-def _latex_row(cells: tuple[str, ...]) -> str:
-    texts = [typography.latex(cell) for cell in cells]
-    # a bracket at the start of a row would be read as the argument of the line break before it
-    if texts and texts[0].startswith("["):
-        texts[0] = "{}" + texts[0]
-    return " & ".join(texts) + r" \\"
 
 
 def html(view: View, *, links: Mapping[tuple[str, ...], str] | None = None) -> Markup:

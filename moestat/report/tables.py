@@ -176,11 +176,13 @@ def summaries(evidence: Evidence, *, level: float = 0.95) -> pd.DataFrame:
     """Return mean and interval of every summary variable per arm and point of the grid (and of its own dimensions).
 
     A number's interval is the t-interval over replicates; that of a truth value is the exact one of a proportion.
+    ``mcse`` is the Monte Carlo standard error of the mean.
     """
     arms = chosen(evidence.ds, ["*"])
     tables = [_summary(evidence, name, arm, level) for name in evidence.study.summaries for arm in arms]
     tables = [table for table in tables if len(table)]
-    columns = ["variable", "arm", "label", "mean", "ci_low", "ci_high", "sd", "median", "replicates", "lost"]
+    columns = ["variable", "arm", "label", "mean", "ci_low", "ci_high", "mcse", "sd", "median"]
+    columns += ["replicates", "lost"]
     if not tables:
         return pd.DataFrame(columns=columns)
     table = pd.concat(tables, ignore_index=True)
@@ -218,6 +220,11 @@ def _summary(evidence: Evidence, name: str, arm: str, level: float) -> pd.DataFr
     if not dims:
         table = pd.DataFrame(index=range(1))
     table = table.assign(variable=name, arm=arm, label=label(ds, arm), mean=mean, ci_low=low, ci_high=high, sd=sd)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.where(used > 1, sd / np.sqrt(used), np.nan)
+        if array.attrs.get(BINARY):
+            error = np.sqrt(mean * (1 - mean) / used)
+    table = table.assign(mcse=np.zeros(len(used)) if exact else error)
     table = table.assign(median=median, replicates=used, lost=samples.shape[1] - used)
     # a variable with dimensions of its own may be padded with NaN; only a point of the grid is missed when it is empty
     own = set(dims) - set(map(str, ds["status"].dims))

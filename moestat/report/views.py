@@ -215,12 +215,18 @@ def summaries(table: pd.DataFrame, *, brief: bool = False) -> View:
     for name, row in zip(names(table), table.to_dict("records"), strict=True):
         value, interval = estimate(row["mean"], row["ci_low"], row["ci_high"])
         points = [_number(row[axis]) for axis in axes]
-        spread = [number(row["sd"], 3), number(row["median"], 4), _count(row["replicates"]), _count(row["lost"])]
+        spread = [
+            number(row["mcse"], 2),
+            number(row["sd"], 3),
+            number(row["median"], 4),
+            _count(row["replicates"]),
+            _count(row["lost"]),
+        ]
         rows.append((name, *points, value, interval, *spread))
         groups.append(str(row["variable"]))
-    columns = ("arm", *axes, "mean", "95 % interval", "sd", "median", "replicates", "lost")
+    columns = ("arm", *axes, "mean", "95 % interval", "MCSE", "sd", "median", "replicates", "lost")
     if brief:
-        kept = [i for i, column in enumerate(columns) if column not in ("sd", "median", "replicates")]
+        kept = [i for i, column in enumerate(columns) if column not in ("MCSE", "sd", "median", "replicates")]
         columns, rows = tuple(columns[i] for i in kept), [tuple(row[i] for i in kept) for row in rows]
     # names on an axis are text: they may be folded where numbers may not
     texts = {axis for axis in axes if not pd.api.types.is_numeric_dtype(table[axis])}

@@ -16,10 +16,29 @@ from moestat import files
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
-from moestat.report import captions, csv_text, figures, html, ledger, render, searches, style, tables, views
+from moestat.report import (
+    captions,
+    csv_text,
+    defaults,
+    figures,
+    html,
+    ledger,
+    performance,
+    render,
+    searches,
+    style,
+    tables,
+    views,
+)
 from moestat.report.html import Drawn, Tables
+from moestat.report.latex_table import latex
 from moestat.study import seal
 from moestat.study.spec import Figure, Study
+
+PAPER_CLAIMS = ("claim", "source", "statement", "predicted", "estimate", "verdict")
+NOT_IN_PAPER = ("start", "OLS", "WLS", "bootstrap", "last half", "curvature", "loss/Fisher", "failed", "not conv.")
+NOT_IN_PAPER += ("sd", "median")
+"""Columns that a page has no room for; the CSV files have all of them."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +54,8 @@ class Report:
         Figures that could not be drawn, and why.
     runs : str
         How many runs there are and how they ended.
+    performance : DataFrame
+        Bias, coverage and the like, where the experiment says what a variable estimates.
     """
 
     folder: Path
@@ -44,9 +65,12 @@ class Report:
     statuses: pd.DataFrame
     problems: list[str]
     runs: str
+    performance: pd.DataFrame
 
     def rates_table(self) -> Group:
-        """Return the rate table for a terminal; without rates, the table of means."""
+        """Return the rate table for a terminal; without rates, those of performance or of means."""
+        if len(self.performance) and not len(self.rates):
+            return render.rich(performance.view(self.performance))
         if len(self.rates):
             return render.rich(views.rates(self.rates, brief=True))
         return render.rich(views.summaries(self.summaries, brief=True))
@@ -86,8 +110,8 @@ def write_outputs(
 ) -> Report:
     """Judge the claims, fit the rates, draw the figures and write all of it to a folder.
 
-    Written are ``rates.csv`` and ``.tex``, ``claims.csv`` and ``.tex``, ``summaries.csv``, where the study lists
-    blocks of parameters ``parameters.csv``, ``.tex`` and ``.txt``, after global searches ``searches.csv``, each
+    Written are ``rates.csv`` and ``.tex``, ``claims.csv`` and ``.tex``, ``summaries.csv`` and ``.tex``, where the study
+    lists blocks of parameters ``parameters.csv``, ``.tex`` and ``.txt``, after global searches ``searches.csv``, each
     figure as ``.png``, ``.svg``, ``.pdf`` and its caption as ``.caption.txt`` (the first figure is named
     ``figure``), ``report.html``, and ``index.html`` of the outputs folder where ``folder`` is
     ``<outputs>/<study>/<preset>``. Each file is put in place whole. A figure that cannot be drawn is named in the
@@ -105,6 +129,7 @@ def write_outputs(
         What made the results: shown in the report under its keys. ``study``, ``date``, ``command``,
         ``moestat_version``, ``accepted_stale`` and ``notes`` have their own places.
     """
+    study = defaults.filled(study, dataset)
     evidence = Evidence(dataset, study, preset)
     before = {row["claim"]: row for row in ledger.read_claims(folder / "claims.csv") or []}
     judgements, changes = judge_sealed(evidence, seal.read(folder), before)
@@ -116,25 +141,33 @@ def write_outputs(
         failures=tables.failures(dataset),
         diagnostics=tables.diagnostics(evidence),
         searches=searches.table(evidence),
+        performance=performance.performance(dataset),
     )
     judged = tables.claims(judgements)
     _write(folder, "claims.csv", csv_text.dump(judged))
-    _write(
-        folder, "claims.tex", render.latex(views.claims(judged, columns=views.CLAIM_COLUMNS[:-1]), label="tab:claims")
-    )
+    _write(folder, "claims.tex", latex(views.claims(judged, columns=PAPER_CLAIMS), label="tab:claims"))
     _write(folder, "rates.csv", csv_text.dump(shown_tables.rates))
     if len(shown_tables.rates):
         parts = views.rates_by_loss(shown_tables.rates)
-        _write(folder, "rates.tex", "\n".join(render.latex(v, label=f"tab:rates-{i}") for i, v in enumerate(parts, 1)))
+        _write(
+            folder,
+            "rates.tex",
+            "\n".join(latex(v, label=f"tab:rates-{i}", without=NOT_IN_PAPER) for i, v in enumerate(parts, 1)),
+        )
     if len(shown_tables.parameters):
         shown = views.parameters(shown_tables.parameters)
         _write(folder, "parameters.csv", csv_text.dump(shown_tables.parameters))
-        _write(folder, "parameters.tex", render.latex(shown, label="tab:parameters"))
+        _write(folder, "parameters.tex", latex(shown, label="tab:parameters"))
         _write(folder, "parameters.txt", render.text(shown))
     if len(shown_tables.searches):
         _write(folder, "searches.csv", csv_text.dump(shown_tables.searches))
     if len(shown_tables.summaries):
         _write(folder, "summaries.csv", csv_text.dump(shown_tables.summaries))
+        means = views.summaries(shown_tables.summaries)
+        _write(folder, "summaries.tex", latex(means, label="tab:summaries", without=NOT_IN_PAPER))
+    if len(shown_tables.performance):
+        _write(folder, "performance.csv", csv_text.dump(shown_tables.performance))
+        _write(folder, "performance.tex", latex(performance.view(shown_tables.performance), label="tab:performance"))
     drawn = [
         _draw(evidence, figure, "figure" if position == 0 else figure.name, folder)
         for position, figure in enumerate(study.figures)
@@ -148,7 +181,16 @@ def write_outputs(
     problems = [f"Figure {figure.name} could not be drawn: {figure.problem}" for figure in drawn if figure.problem]
     counts = evidence.count()
     runs = f"{counts.replicates} runs: {counts}"
-    return Report(folder, shown_tables.rates, shown_tables.summaries, judged, shown_tables.statuses, problems, runs)
+    return Report(
+        folder,
+        shown_tables.rates,
+        shown_tables.summaries,
+        judged,
+        shown_tables.statuses,
+        problems,
+        runs,
+        shown_tables.performance,
+    )
 
 
 def _draw(evidence: Evidence, figure: Figure, name: str, folder: Path) -> Drawn:

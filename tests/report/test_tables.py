@@ -10,6 +10,7 @@ from moestat import rates as log_log
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import render, tables, views
+from moestat.report.latex_table import latex
 from moestat.status import Status
 from moestat.study import load
 
@@ -175,7 +176,7 @@ def test_parameter_rates_are_shown_arm_by_arm_in_every_format(ds):
     assert shown.columns == ("block", "atoms", "role", "slope", "95 % interval", "predicted", "complete")
     assert len(set(shown.groups)) == 4 and len(shown.rows) == 6
     assert any(row[0].endswith("\N{DAGGER}") and row[-1] == "9/10" for row in shown.rows) and len(shown.notes) == 1
-    assert r"\toprule" in render.latex(shown) and "over-specified" in render.text(shown) and "<th" in render.html(shown)
+    assert r"\toprule" in latex(shown) and "over-specified" in render.text(shown) and "<th" in render.html(shown)
 
 
 def test_a_study_without_blocks_has_no_table_of_parameter_rates(ds, study):

@@ -14,6 +14,7 @@ from rich.console import Console
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import render, tables, typography, views
+from moestat.report.latex_table import latex
 
 SPECIAL = st.text(alphabet="aN1^()-_$\\{}%&#*.<>=~ ", max_size=20)
 EXPONENTS = st.text(alphabet="aN1-_$\\{}%*. ", max_size=4).map(lambda s: f"x^({s}) y^{s}")
@@ -104,8 +105,8 @@ def test_tables_are_rectangular_in_every_format(shown):
         assert all(len(re.findall(r"<t[hd][ >]", row)) == width for row in rows)
         assert html.count('scope="row"') == len(view.rows) and html.count('scope="col"') == width
         assert "<caption>" in html
-        latex = render.latex(view, label="tab:x")
-        body = latex.split(r"\midrule")[1].split(r"\bottomrule")[0]
+        tabular = latex(view, label="tab:x")
+        body = tabular.split(r"\endfoot")[1].split(r"\end{longtable}")[0]
         lines = [line for line in body.splitlines() if line.endswith(r" \\") and "multicolumn" not in line]
         assert len(lines) == len(view.rows)
         assert all(len(re.findall(r"(?<!\\)&", line)) == width - 1 for line in lines)
@@ -150,7 +151,8 @@ def test_the_text_of_a_table_is_returned_inside_a_notebook_too(monkeypatch):
 
 
 def test_means_keep_the_names_of_arms_and_of_places_in_a_terminal_of_80_columns():
-    record = {"mean": 0.12345, "ci_low": 0.1, "ci_high": 0.2, "sd": 0.1, "median": 0.1, "replicates": 200, "lost": 0}
+    record = {"mean": 0.12345, "ci_low": 0.1, "ci_high": 0.2, "mcse": 0.025, "sd": 0.1, "median": 0.1}
+    record |= {"replicates": 200, "lost": 0}
     arms = {"moe": "Theorem 4.2", "dense-templates": "Theorem 4.1, shared templates"}
     table = pd.DataFrame(
         [

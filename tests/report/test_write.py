@@ -105,7 +105,7 @@ class Outline(HTMLParser):
 def test_the_files_of_a_run(written):
     folder, _, _ = written
     figures = {f"{name}.{end}" for name in ("figure", "curves") for end in ("png", "svg", "pdf", "caption.txt")}
-    tables = {"rates.csv", "rates.tex", "claims.csv", "claims.tex", "summaries.csv"}
+    tables = {"rates.csv", "rates.tex", "claims.csv", "claims.tex", "summaries.csv", "summaries.tex"}
     assert {path.name for path in folder.iterdir()} == figures | tables | {"report.html", "manifest.json"}
     assert (folder.parent.parent / "index.html").is_file()
 

@@ -33,12 +33,14 @@ class Settings(SettingsModel):
     """Settings of a cell."""
 
     bracket: Literal["printed", "mended"] = "printed"
+    """The bracket of the proof as it is printed, or mended."""
     expert: Literal["relu", "linear"] = "relu"
-    d: int = Field(2, ge=1, le=8)
-    atoms: int = Field(3, ge=1)
-    box: float = Field(5.0, gt=0)
-    tau: float = Field(0.1, gt=0)
-    points_log2: int = Field(10, ge=6)
+    """Activation of the expert."""
+    d: int = Field(2, ge=1, le=8, description="input dimension")
+    atoms: int = Field(3, ge=1, description="atoms of a function")
+    box: float = Field(5.0, gt=0, description="every parameter is kept in [-box, box]; B")
+    tau: float = Field(0.1, gt=0, description="distance of the cover in the supremum norm")
+    points_log2: int = Field(10, ge=6, description="log2 of the number of points, uniform on the cube")
     functions: int = Field(50, ge=1, description="pairs of a centre and a function within tau of it, per replicate")
 
 

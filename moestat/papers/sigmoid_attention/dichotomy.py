@@ -36,10 +36,11 @@ class Settings(SettingsModel):
     """Settings of a cell."""
 
     expert: Expert = "relu"
-    power: int = Field(1, ge=1)
+    """Activation of the expert."""
+    power: int = Field(1, ge=1, description="degree of a polynomial expert")
     gate: float = Field(1.0, ge=0, description="factor on (A*, b*) of the last true atom; 0: it has a constant gate")
-    d: int = Field(3, ge=1)
-    n_true: int = Field(3, ge=2)
+    d: int = Field(3, ge=1, description="input dimension")
+    n_true: int = Field(3, ge=2, description="true experts")
     box: float = Field(5.0, gt=0, description="the intercepts are kept in [-box, box]")
     points_log2: int = Field(11, ge=8, description="log2 of the number of points, uniform on the cube")
 

@@ -36,11 +36,12 @@ class Settings(SettingsModel):
         "sparse", pattern="^(sparse|dense)$", description="sparse: the only true atom has (A, b, c) = 0"
     )
     expert: Expert = "linear"
-    noise_variance: float = Field(1.0, gt=0)
+    """Activation of the expert."""
+    noise_variance: float = Field(1.0, gt=0, description="of the responses")
     starts: int = Field(2, ge=1, description="starts near the truth with its atom split")
-    start_radius: float = Field(0.3, ge=0)
-    box: float = Field(5.0, gt=0)
-    max_iterations: int = Field(2000, ge=1)
+    start_radius: float = Field(0.3, ge=0, description="standard deviation per coordinate of the start")
+    box: float = Field(5.0, gt=0, description="every parameter is kept in [-box, box]")
+    max_iterations: int = Field(2000, ge=1, description="of each local fit")
 
 
 def smallest_constant(errors: np.ndarray, n: int) -> float:
