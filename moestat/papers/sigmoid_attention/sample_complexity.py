@@ -7,6 +7,7 @@ samples halve it. Nothing is simulated here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from pydantic import Field
 
 from moestat.errors import InputError
 from moestat.experiment import SettingsModel, Source
+from moestat.papers.sigmoid_attention.expert_block import expert_errors
 from moestat.rates import core as rates
 from moestat.sentences import listed
 from moestat.status import Status
@@ -24,12 +26,21 @@ EXPONENTS = {"eps^-2": -0.5, "eps^-4": -0.25, "exp(eps^(-1/tau))": 0.0}
 """Orders of Table 1 and the slope of the error against n that each of them means; 0: slower than any power."""
 
 
+EXPERTS = "experts"
+"""The error that the table speaks of, which is no variable of the results: see
+:mod:`moestat.papers.sigmoid_attention.expert_block`."""
+
+
 class Row(SettingsModel):
     """Where a row of the table comes from, and what the paper says about it."""
 
     study: str = Field(min_length=1, description="the study whose results are read")
     source_arm: str = Field(min_length=1, description="its arm")
-    loss: str = Field("over_atom", description="the variable of its results that is taken as the error")
+    loss: str = Field(
+        EXPERTS,
+        description="the variable of its results that is taken as the error, or 'experts': the error of the fitted "
+        "experts to the nearest representation of the truth",
+    )
     order: Literal["eps^-2", "eps^-4", "exp(eps^(-1/tau))"] = Field(description="samples for an error eps, as printed")
 
 
@@ -68,7 +79,7 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
 def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
     if row.study not in sources:
         raise InputError(f"a row reads the study {row.study!r}, which needs does not name; it names {listed(sources)}")
-    source = sources[row.study]
+    source = _with_experts(sources[row.study], row)
     losses = series(source, row)
     fit = rates.fit(losses, over="n", draws=0)
     converged = rates.fit(series(source, row, converged_only=True), over="n", draws=0)
@@ -92,6 +103,15 @@ def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
         "source_sha256": source.sha256,
         "source_date": str(source.dataset.attrs.get("date", "unknown")),
     }
+
+
+def _with_experts(source: Source, row: Row) -> Source:
+    """Add the error of the experts of one arm to the results, if that is what is asked for."""
+    ds = source.dataset
+    if row.loss != EXPERTS or row.source_arm not in ds["arm"].values.tolist():
+        return source
+    errors = expert_errors(source, row.source_arm).expand_dims(arm=[row.source_arm])
+    return replace(source, dataset=ds.assign({EXPERTS: errors.reindex(arm=ds["arm"].values)}))
 
 
 def halving(slope: float) -> float:

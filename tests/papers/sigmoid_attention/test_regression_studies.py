@@ -3,6 +3,9 @@
 import csv
 import fnmatch
 import hashlib
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +20,11 @@ from moestat.errors import InputError
 from moestat.experiment import Cell, Source
 from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
+from moestat.losses.expert_error import expert_error
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention import regression, regression_settings, rules, sample_complexity
+from moestat.papers.sigmoid_attention import expert_block, regression, regression_settings, rules, sample_complexity
 from moestat.papers.sigmoid_attention.regression_scores import per_atom, score
-from moestat.papers.sigmoid_attention.regression_targets import Target
+from moestat.papers.sigmoid_attention.regression_targets import Target, draw_truth
 from moestat.study import load
 from moestat.study.spec import Arm, Claim
 
@@ -48,6 +52,19 @@ def test_every_claim_has_its_arms_and_its_grid_points(name):
 @pytest.mark.parametrize("name", STUDIES[:4])
 def test_the_quick_truths_share_the_rule_by_which_their_seed_was_chosen(name):
     assert load.read(FOLDER / f"{name}.toml").study.seed == 20260705
+
+
+@pytest.mark.parametrize("name", load.known_studies())
+def test_slopes_at_one_truth_bear_on_no_minimax_bound(name):
+    """Theorem 2 of sigmoid-attention is about the worst truth; only the sequences of its proof bear on it."""
+    study = load.read(name).study
+    if study.paper != "sigmoid-attention" or name == "minimax_lower_bound":
+        return
+    for claim in study.claims:
+        about = re.search(r"Thms? 2\b|Theorem 2\b", claim.source + claim.because)
+        exponential = str(claim.predicted).startswith("exp(")
+        if about or exponential:
+            assert claim.bearing == "neutral", claim.id
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
@@ -338,6 +355,52 @@ def test_a_mistake_in_a_study_that_reads_others_is_one_sentence(tmp_path, old, n
     own.write_text(own.read_text().replace(old, new))
     with pytest.raises(InputError, match=words):
         run_study(str(own), out=tmp_path, jobs=1, quiet=True)
+
+
+def fitted_source(folder: Path, truths: int) -> Source:
+    """Fit a small problem at three sizes and return it as the results of a study."""
+    common = {"d": 1, "n_true": 3, "n_fitted": 4, "expert": "linear", "evaluation_log2": 8, "max_iterations": 50}
+    common |= {"truths": truths, "noise_variance": 1e-4}
+    parts = []
+    for n in (60, 120, 240):
+        settings = regression.Settings(n=n, **common).model_dump(mode="json")
+        cell = Cell("moestat.papers.sigmoid_attention.regression", 3, "a", {"n": n}, settings)
+        parts.append(regression.run(cell, [0, 1])[["theta", "status"]].expand_dims(n=[n]))
+    del settings["n"]
+    ds = xr.concat(parts, "n").expand_dims(arm=["a"])
+    # another arm of the study has more atoms and coordinates
+    ds = ds.pad(atom=(0, 1), coordinate=(0, 2), constant_values=np.nan)
+    ds.attrs |= {"settings": json.dumps({"a": settings}), "seed": 3}
+    return Source(folder / "results.nc", "0", ds, "make it")
+
+
+@pytest.mark.parametrize("truths", [1, 2])
+def test_the_row_of_experts_is_their_error_to_the_truth_of_each_replicate(tmp_path, truths):
+    read = fitted_source(tmp_path, truths)
+    row = sample_complexity.Row(study="s", source_arm="a", order="eps^-2")
+    assert row.loss == "experts"
+    errors = expert_block.expert_errors(read, "a")
+    model = Model("sigmoid", "full", "linear", 1)
+    settings = regression.Settings(n=60, **json.loads(read.dataset.attrs["settings"])["a"])
+    for replicate in (0, 1):
+        truth = draw_truth(model, 3, "dense", 3, replicate % truths)
+        theta = read.dataset.theta.sel(arm="a", n=120, replicate=replicate).values[:4, : model.atom_size]
+        assert float(errors.sel(n=120, replicate=replicate)) == expert_error(theta[None], truth, model)[0]
+    assert settings.problem.contains_truth
+    table_of_one = sample_complexity.table({"s": read}, [Arm(name="a", settings=row.model_dump())])
+    assert float(table_of_one["error_first"][0]) == pytest.approx(np.exp(np.log(errors.sel(n=60)).mean()))
+
+
+def test_results_without_settings_or_with_a_truth_outside_have_no_error_of_experts(tmp_path):
+    read = fitted_source(tmp_path, 1)
+    bare = replace(read, dataset=read.dataset.assign_attrs(settings="{}"))
+    with pytest.raises(InputError, match="not the settings, of the arm 'a': make it"):
+        expert_block.expert_errors(bare, "a")
+    known = json.loads(read.dataset.attrs["settings"])
+    known["a"]["truth_gate"] = "softmax"
+    outside = replace(read, dataset=read.dataset.assign_attrs(settings=json.dumps(known)))
+    with pytest.raises(InputError, match="does not contain the truth"):
+        expert_block.expert_errors(outside, "a")
 
 
 @pytest.mark.parametrize(("slope", "factor"), [(-0.5, 4.0), (-0.25, 16.0), (0.0, np.inf), (0.2, np.inf)])

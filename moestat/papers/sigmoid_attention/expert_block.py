@@ -1,0 +1,55 @@
+"""The error of fitted experts in the results of a study: fitted parameters against all representations of the truth."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import xarray as xr
+
+from moestat.errors import InputError
+from moestat.experiment import Source
+from moestat.losses.expert_error import expert_error
+from moestat.papers.sigmoid_attention.regression_settings import Settings
+from moestat.papers.sigmoid_attention.regression_targets import draw_truth, embed
+
+
+def expert_errors(source: Source, arm: str) -> xr.DataArray:
+    """Return :func:`moestat.losses.expert_error.expert_error` of the fits of an arm, (n, replicate).
+
+    Parameters
+    ----------
+    source : Source
+        Results of the experiment ``regression``, with the fitted parameters ``theta`` and the settings of the arms.
+    arm : str
+        Its fitted model must contain the truth.
+
+    Raises
+    ------
+    InputError
+        If the results have no parameters or settings, or the fitted model does not contain the truth.
+    """
+    ds = source.dataset
+    known = json.loads(ds.attrs.get("settings", "{}"))
+    if "theta" not in ds.data_vars or arm not in known:
+        raise InputError(
+            f"{source.path} holds no parameters, or not the settings, of the arm {arm!r}: {source.command}"
+        )
+    settings = Settings(n=int(ds["n"].values[0]), **known[arm])
+    model = settings.problem.fitted
+    if not settings.problem.contains_truth:
+        raise InputError(f"{source.path}: the fitted model of the arm {arm!r} does not contain the truth")
+    theta = ds["theta"].sel(arm=arm)
+    theta = theta.squeeze([d for d in theta.dims if d not in KEPT and theta.sizes[d] == 1], drop=True).transpose(*KEPT)
+    own = theta.values[:, :, : settings.n_fitted, : model.atom_size]
+    errors = np.empty(own.shape[:2])
+    for column, replicate in enumerate(theta["replicate"].values):
+        problem = settings.problem_of(int(replicate) % settings.truths)
+        truth = draw_truth(problem.truth, problem.n_true, problem.regime, int(ds.attrs["seed"]), problem.draw)
+        errors[:, column] = expert_error(own[:, column], embed(truth, problem.truth, model), model)
+    coords = {name: ds[name].values for name in ("n", "replicate")}
+    return xr.DataArray(errors, dims=("n", "replicate"), coords=coords, name="experts")
+
+
+KEPT = ("n", "replicate", "atom", "coordinate")
+"""The dimensions of the fitted parameters of one arm."""
