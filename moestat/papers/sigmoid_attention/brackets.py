@@ -32,13 +32,15 @@ EPSILON = 2.0 ** -np.arange(1, 31)
 class Settings(SettingsModel):
     """Settings of a cell."""
 
-    bracket: Literal["printed", "mended"] = "printed"
-    expert: Literal["relu", "linear"] = "relu"
-    d: int = Field(2, ge=1, le=8)
-    atoms: int = Field(3, ge=1)
-    box: float = Field(5.0, gt=0)
-    tau: float = Field(0.1, gt=0)
-    points_log2: int = Field(10, ge=6)
+    bracket: Literal["printed", "mended"] = Field(
+        "printed", description="the brackets of the proof, or those that hold"
+    )
+    expert: Literal["relu", "linear"] = Field("relu", description="form of the experts")
+    d: int = Field(2, ge=1, le=8, description="input dimension")
+    atoms: int = Field(3, ge=1, description="N, atoms of a function")
+    box: float = Field(5.0, gt=0, description="B, the largest absolute value of a parameter")
+    tau: float = Field(0.1, gt=0, description="radius of the cover that the brackets are made from")
+    points_log2: int = Field(10, ge=6, description="log2 of the number of points, uniform on the cube")
     functions: int = Field(50, ge=1, description="pairs of a centre and a function within tau of it, per replicate")
 
 

@@ -35,11 +35,11 @@ STARTS = np.array([[0.0, 0.0], [2.0, -2.0], [-2.0, -4.5], [4.5, -4.5], [-1.0, -1
 class Settings(SettingsModel):
     """Settings of a cell."""
 
-    expert: Expert = "relu"
-    power: int = Field(1, ge=1)
+    expert: Expert = Field("relu", description="form of the experts")
+    power: int = Field(1, ge=1, description="degree of a polynomial expert")
     gate: float = Field(1.0, ge=0, description="factor on (A*, b*) of the last true atom; 0: it has a constant gate")
-    d: int = Field(3, ge=1)
-    n_true: int = Field(3, ge=2)
+    d: int = Field(3, ge=1, description="input dimension")
+    n_true: int = Field(3, ge=2, description="N*, atoms of the truth")
     box: float = Field(5.0, gt=0, description="the intercepts are kept in [-box, box]")
     points_log2: int = Field(11, ge=8, description="log2 of the number of points, uniform on the cube")
 

@@ -35,12 +35,12 @@ class Settings(SettingsModel):
     regime: str = Field(
         "sparse", pattern="^(sparse|dense)$", description="sparse: the only true atom has (A, b, c) = 0"
     )
-    expert: Expert = "linear"
-    noise_variance: float = Field(1.0, gt=0)
+    expert: Expert = Field("linear", description="form of the experts")
+    noise_variance: float = Field(1.0, gt=0, description="of the noise on y")
     starts: int = Field(2, ge=1, description="starts near the truth with its atom split")
-    start_radius: float = Field(0.3, ge=0)
-    box: float = Field(5.0, gt=0)
-    max_iterations: int = Field(2000, ge=1)
+    start_radius: float = Field(0.3, ge=0, description="standard deviation of a start about the truth, per coordinate")
+    box: float = Field(5.0, gt=0, description="the largest absolute value of a parameter")
+    max_iterations: int = Field(2000, ge=1, description="steps of the optimiser at most")
 
 
 def smallest_constant(errors: np.ndarray, n: int) -> float:
