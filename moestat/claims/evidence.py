@@ -243,7 +243,7 @@ class Evidence:
         if over not in array.dims or not np.isfinite(array).any():
             return ""
         once = ((array < 2) & np.isfinite(array)).sum("replicate")
-        asked = np.isfinite(array).sum("replicate")
+        asked = array.notnull().sum("replicate")
         sizes = [
             f"{over} = {size:g} ({int(few)} of {int(runs)})"
             for size, few, runs in zip(array[over].values, once.values.ravel(), asked.values.ravel(), strict=True)

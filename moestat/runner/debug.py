@@ -12,10 +12,12 @@ from typing import Any
 
 from moestat.experiment import Cell
 from moestat.runner import contract, experiments, worker
+from moestat.runner.begin import cache_of, make_plan, refuse_without_libraries, version_of
+from moestat.runner.cells import PlannedCell
 from moestat.runner.devices import resolve_device
-from moestat.runner.plan import Plan, PlannedCell
+from moestat.runner.plan import Plan
 from moestat.runner.request import Request
-from moestat.runner.run import cache_of, make_plan, refuse_without_libraries, set_or_drop, version_of
+from moestat.runner.run import set_or_drop
 from moestat.status import outcome
 from moestat.threads import one_thread
 
