@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from moestat.runner.cluster import Lost, flat
-from moestat.runner.worker import begin
+from moestat.runner.life import begin
 
 TICK = 0.5
 """Seconds between looks at a worker."""

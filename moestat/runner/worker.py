@@ -6,13 +6,9 @@ halves the block, so that in the end only the replicates that cannot be computed
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import gc
 import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,13 +18,9 @@ from typing import Any
 
 from moestat import files
 from moestat.experiment import Cell, code_version
-from moestat.runner import experiments, leaving
+from moestat.runner import experiments, leaving, life
 from moestat.runner.single import one_thread
 from moestat.status import Status, Stopped
-
-HEARTBEAT = 5.0
-"""Seconds between a worker's signs of life."""
-PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -135,14 +127,14 @@ def _compute(task: Task, module: ModuleType) -> Outcome:
     messages: dict[int, str] = {}
     task.marker.parent.mkdir(parents=True, exist_ok=True)
     task.marker.write_text(f"{os.getpid()}\n")
-    _beat(task.marker if task.context.parent not in (0, os.getpid()) else None)
+    life.beat(task.marker if task.context.parent not in (0, os.getpid()) else None)
     for replicates, variables, attrs, seconds in _pieces(module, task.cell, task.replicates, task.context.device):
         _store(task, replicates, variables, attrs, code, seconds)
         status |= dict(zip(replicates, [int(s) for s in variables["status"].values], strict=True))
         if "message" in variables:
             bad = zip(replicates, variables["message"].values, strict=True)
             messages |= {r: str(m) for r, m in bad if status[r] != Status.CONVERGED}
-    _beat(None)
+    life.beat(None)
     task.marker.unlink(missing_ok=True)
     return Outcome(
         number=task.number,
@@ -250,10 +242,7 @@ def enter_process(context: Context) -> ModuleType:
     if os.getpid() != context.parent and context not in _entered:
         _entered.add(context)
         _limit_for_good()
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-        if context.parent:
-            watch_parent(context.parent)
+        life.begin(context.parent)
     return module
 
 
@@ -262,51 +251,3 @@ def _limit_for_good() -> None:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
-
-
-def begin(parent: int) -> None:
-    """Begin as a worker process of ``parent``: Ctrl-C is the parent's to hear, and its end is ours."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    watch_parent(parent)
-
-
-_beating: list[Path | None] = []
-
-
-def _beat(marker: Path | None) -> None:
-    """Touch a file every few seconds from now on, or nothing: a sign of life for the parent."""
-
-    def beat() -> None:
-        while True:
-            time.sleep(HEARTBEAT)
-            if (path := _beating[0]) is not None:
-                with contextlib.suppress(OSError):  # it has just been removed
-                    os.utime(path)
-
-    if _beating:
-        _beating[0] = marker
-    elif marker is not None:
-        _beating.append(marker)
-        threading.Thread(target=beat, daemon=True).start()
-
-
-_watched: set[int] = set()
-
-
-def watch_parent(parent: int) -> None:
-    """End this process when its parent was killed, so that no orphan computes what the next run computes too.
-
-    Linux does so itself, at once, even while compiled code lets no thread of ours run.
-    """
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.2)
-        leaving.leave(1)
-
-    if parent not in _watched:
-        _watched.add(parent)
-        with contextlib.suppress(OSError, AttributeError, TypeError):  # no Linux
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        threading.Thread(target=watch, daemon=True).start()
