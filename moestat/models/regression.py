@@ -28,6 +28,10 @@ ROWS = 2048
 class Model:
     """A family of regression functions; an instance holds no parameters.
 
+    An atom has its coordinates in this order: c, the intercept of the score; b (d of them; none for the partially
+    quadratic score); A, isometrically stored, so that d(d + 1)/2 numbers have its Frobenius norm (none for the linear
+    score); a (d) and beta, of the expert phi(a'x + beta).
+
     Parameters
     ----------
     gate : {"sigmoid", "softmax"} or import path
