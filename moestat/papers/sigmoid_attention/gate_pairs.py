@@ -14,8 +14,8 @@ chi(g) = g (1 - g) / (w* - 2 g), and at most one g_i, say g_m, is above w*/2. If
 one is, it is to be shown that the other chi(g_i) add up to no more than -chi(g_m). On [0, w*/2), chi is
 g / 2 - (2 - w*) / 4 + w* (2 - w*) / (4 (w* - 2 g)), hence convex, and chi(0) = 0. So their sum is at most chi(h),
 h = w* - g_m < g_m, and chi(h) = h (1 - h) / (2 g_m - w*) <= g_m (1 - g_m) / (2 g_m - w*) = -chi(g_m), because
-h + g_m = w* < 1. Two equal halves reach the bound. The proof of Theorem 4 takes this for granted: it calls the functions
-of different atoms of a cell linearly independent, where at A = 0 they are proportional.
+h + g_m = w* < 1. Two equal halves reach the bound. The proof of Theorem 4 takes this for granted: it calls the
+functions of different atoms of a cell linearly independent, where at A = 0 they are proportional.
 
 *With b.* F_A(0) and F_bb(0) are proportional, and b_i of order t is paid for by A_i of order t^2. With two atoms,
 
