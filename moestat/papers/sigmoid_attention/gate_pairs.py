@@ -4,13 +4,18 @@ Several fitted atoms stand for a true one with (A, b) = 0 and weight w* = sigma(
 their weights, sum of g_i = w* < 1, and s_i(x) = b_i'x + x'A_i x their scores without intercept. Then f moves by
 E(x, eta*) times :math:`\sum_i \sigma(c_i + s_i) - w^*`.
 
-*Without b.* To first order :math:`\sum \sigma'_i A_i = 0`, and what is left is the form
-:math:`\tfrac12 \sum \sigma''_i A_i^2`. Its terms have the sign of 1 - 2 g_i, so that it might vanish. It does not: with
-y_i = sigma'_i A_i it is :math:`\sum y_i^2 / \psi(g_i)`, psi(g) = g (1 - g) / (1 - 2 g), and at most one g_i is above
-1/2. psi is convex on [0, 1/2) with psi(0) = 0, so that psi(g_1) + psi(g_2) <= psi(g_1 + g_2), and psi(1 - g) = -psi(g):
-the sum of all psi(g_i) is negative where one of them is, which makes the form positive definite on sum y_i = 0. The
-proof of Theorem 4 takes this for granted: it calls the functions of different atoms of a cell linearly independent,
-where at A = 0 they are proportional.
+*Without b.* To first order :math:`\sum \sigma'_i a_i = 0`, a_i = x'A_i x, and what is left is the form
+:math:`\tfrac12 \sum \sigma''_i a_i^2`. Its terms have the sign of 1 - 2 g_i, so that it might vanish. It does not:
+
+.. math:: \sum \sigma''_i a_i^2 \ge (1 - w^*) \sum \sigma'_i a_i^2.
+
+With y_i = sigma'_i a_i the difference of the two sides is :math:`\sum y_i^2 / \chi(g_i)` on sum y_i = 0,
+chi(g) = g (1 - g) / (w* - 2 g), and at most one g_i, say g_m, is above w*/2. If none is, there is nothing to show. If
+one is, it is to be shown that the other chi(g_i) add up to no more than -chi(g_m). On [0, w*/2), chi is
+g / 2 - (2 - w*) / 4 + w* (2 - w*) / (4 (w* - 2 g)), hence convex, and chi(0) = 0. So their sum is at most chi(h),
+h = w* - g_m < g_m, and chi(h) = h (1 - h) / (2 g_m - w*) <= g_m (1 - g_m) / (2 g_m - w*) = -chi(g_m), because
+h + g_m = w* < 1. Two equal halves reach the bound. The proof of Theorem 4 takes this for granted: it calls the
+functions of different atoms of a cell linearly independent, where at A = 0 they are proportional.
 
 *With b.* F_A(0) and F_bb(0) are proportional, and b_i of order t is paid for by A_i of order t^2. With two atoms,
 
