@@ -88,6 +88,14 @@ class Pool:
             for argument in arguments:
                 yield function(*argument)
 
+    def may_blame_others(self, lost: Lost) -> bool:
+        """Whether something beside a task may have ended its worker, so that it must be tried with nothing beside it.
+
+        A process that was killed may have lacked the memory that others took; dask counts the death of a worker against
+        every task that it had been handed.
+        """
+        return self.client is not None or (self.jobs > 1 and "SIGKILL" in lost.why)
+
     def close(self) -> None:
         """End the workers, also in the middle of a task: a shard is whole or not there."""
         if self.crew is not None:
@@ -133,13 +141,13 @@ def run(
             elif first and not result.timed_out:
                 again.append(task)
                 say(f"a worker died ({result.why}); trying again at the end: {_label(task)}")
-            elif "SIGKILL" in result.why and not result.timed_out and pool.jobs > 1:
+            elif not result.timed_out and pool.may_blame_others(result):
                 suspects.append(task)
             else:
                 say(f"recorded as failed ({result.why}): {_label(task)}")
                 yield _recorded(task, result)
         waiting, first = again, False
-    for task in suspects:  # what ended them may have been the memory that others took beside them
+    for task in suspects:
         for result in pool.results(compute, [(task,)]):
             if isinstance(result, Lost):
                 say(f"recorded as failed ({result.why}, also with nothing beside it): {_label(_task(result))}")

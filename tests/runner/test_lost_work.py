@@ -12,7 +12,8 @@ import pytest
 from machine import command, environment, inside, logged, outside, results, write_study
 
 from moestat import files
-from moestat.runner import crew, leaving
+from moestat.experiment import Cell
+from moestat.runner import crew, leaving, pool, worker
 from moestat.runner.cluster import Lost
 from moestat.runner.crew import Crew, Watch
 from moestat.status import Status, Stopped
@@ -205,6 +206,32 @@ def _slowly(number: int) -> tuple[str, int]:
     if number == 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return os.environ["MARK"], number
+
+
+class Blaming(pool.Pool):
+    """A cluster that counts the death of a worker against every task that it had been handed."""
+
+    def __init__(self) -> None:
+        self.client, self.crew = object(), None
+        self.rounds: list[int] = []
+
+    jobs = 2
+
+    def results(self, function, arguments):
+        self.rounds.append(len(arguments))
+        for argument in arguments:
+            task = argument[0]
+            alone = len(arguments) == 1
+            yield worker.Outcome(task.number, task.digest, task.replicates, [0]) if alone else Lost(argument, "4 died")
+
+
+def test_who_was_only_beside_a_death_is_tried_alone_before_it_is_recorded(tmp_path):
+    context = worker.Context("toy", (), str(tmp_path), "", "cpu", 0)
+    tasks = [worker.Task(n, context, Cell("toy", 1, "mean", {}, {}), "d" * 64, [2 * n, 2 * n + 1]) for n in range(2)]
+    blaming = Blaming()
+    outcomes = list(pool.run(blaming, tasks, lambda task: None, lambda text: None))
+    assert sorted(tuple(outcome.replicates) for outcome in outcomes) == [(0,), (1,), (2,), (3,)]
+    assert all(tuple(outcome.status) == (0,) for outcome in outcomes) and blaming.rounds == [2, 4, 1, 1, 1, 1]
 
 
 # --- watching --------------------------------------------------------------------------------------------------------
