@@ -45,6 +45,10 @@ def _print_report(report: Any) -> None:
         console.print(part)
 
 
+MOST_CELLS = 30
+"""Cells that ``status`` lists one by one."""
+
+
 def status(arguments: argparse.Namespace) -> int:
     """Show what is done, missing, failed and stale in a folder, and the command that goes on."""
     from moestat.runner import overview, store
@@ -52,19 +56,15 @@ def status(arguments: argparse.Namespace) -> int:
     request, plan, root, scan, _ = overview.look(cli_options.request(arguments))
     if scan.stale and request.accept_stale:
         store.accept_stale(scan)
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
     rows = overview.overview(plan, scan)
-    columns = ["arm", *plan.axes, "done", "missing", "failed", "stale", "how"]
-    table = Table(title=Text(f"{plan.study_file.name}/{request.preset} in {root}"))  # no markup
-    for column in columns:
-        table.add_column(Text(column), justify="left" if column in ("arm", "how") else "right")
-    for row in rows:
-        table.add_row(*(Text(str(row[column])) for column in columns))
-    console.print(table)
+    name = f"{plan.study_file.name}/{request.preset}"
+    _print_counts(f"{name} in {root}", ["arm", "cells"], overview.by_arm(rows))
+    begun = {row["arm"] for row in rows if row["done"]}
+    open_cells = [r for r in rows if r["failed"] or r["stale"] or (r["missing"] and r["arm"] in begun)]
+    if plan.axes and len(open_cells) > 0 and len(rows) > len(plan.arms):
+        _print_counts(f"{name}: cells that are not complete", ["arm", *plan.axes], open_cells[:MOST_CELLS])
+        if len(open_cells) > MOST_CELLS:
+            print(f"and {len(open_cells) - MOST_CELLS} more such cells")
     tally = scan.tally()
     print(
         f"{tally['replicates']} replicates: {tally['done']} done, {tally['missing']} missing, "
@@ -78,6 +78,23 @@ def status(arguments: argparse.Namespace) -> int:
         print(f"at work: {line}")
     print(overview.advice(request, plan, root, scan))
     return 0
+
+
+def _print_counts(title: str, head: list[str], rows: list[dict[str, Any]]) -> None:
+    """Print a table of how many replicates are done, missing, failed and stale; names of arms are never cut."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title), box=SIMPLE_HEAD, title_justify="left", collapse_padding=True)  # no markup
+    columns = [*head, "done", "missing", "failed", "stale", *(["how"] if any(row["how"] for row in rows) else [])]
+    for column in columns:
+        left = column in ("arm", "how")
+        table.add_column(Text(column), justify="left" if left else "right", overflow="fold", no_wrap=not left)
+    for row in rows:
+        table.add_row(*(Text(str(row[column])) for column in columns))
+    Console().print(table)
 
 
 def collect(arguments: argparse.Namespace) -> int:

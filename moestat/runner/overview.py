@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,23 @@ def overview(plan: Plan, scan: store.Scan) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def by_arm(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Sum the rows of :func:`overview` up by arm, with the number of its cells."""
+    arms: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        arms.setdefault(row["arm"], []).append(row)
+    sums = []
+    for arm, members in arms.items():
+        counts = {key: sum(row[key] for row in members) for key in ("done", "missing", "failed", "stale")}
+        kinds: dict[str, int] = {}
+        for how in (part for row in members for part in row["how"].split(", ") if part):
+            number, _, kind = how.partition(" ")
+            kinds[kind] = kinds.get(kind, 0) + int(number)
+        how = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+        sums.append({"arm": arm, "cells": len(members), **counts, "how": how})
+    return sums
 
 
 def _counted(failures: Mapping[int, int]) -> list[str]:

@@ -14,6 +14,8 @@ from moestat import files
 
 LINE_EVERY = 60.0
 FILE_EVERY = 1.0
+ROOMY = 100
+"""Columns of a terminal that has room for the time that has passed."""
 
 
 @dataclass
@@ -204,18 +206,21 @@ class Progress:
         from rich.console import Console
         from rich.markup import escape
 
+        console = Console(file=self.stream)
+        elapsed = [bars.TimeElapsedColumn()] if console.width >= ROOMY else []  # the rest of the time says more
         self._live = bars.Progress(
             bars.TextColumn("{task.description}"),
-            bars.BarColumn(),
-            bars.MofNCompleteColumn(),
+            bars.BarColumn(bar_width=None),  # what the words leave of the line
+            bars.TextColumn("{task.completed} of {task.total}"),
             bars.TextColumn("{task.fields[failed]} failed"),
-            bars.TimeElapsedColumn(),
+            *elapsed,
             bars.TextColumn("{task.fields[left]} left"),
-            console=Console(file=self.stream),
+            console=console,
             transient=True,
+            expand=True,
         )
         self._task = self._live.add_task(
-            escape(f"{self.title}: {self.unit}"),
+            escape(self.title if self.unit == "replicates" else f"{self.title}: {self.unit}"),
             total=self.total,
             completed=self.done,
             failed=self.failed,

@@ -14,9 +14,10 @@ TEXT = """\
 
 title = "Do GELU experts converge like ReLU experts?"   # one line
 paper = "none"                                          # short name of the paper, where there is one
-source = "a question of my own"                         # where in the paper
+source = "ours"                                         # where in the paper; "ours" for a question of one's own
 question = "Does the kind of expert change the rate of the least-squares fit?"
 experiment = "regression"                               # what computes a replicate: a name, or a module of your own
+scale = "paper"                                         # its own problem, neither a reduced one nor a stand-in
 seed = 4                                                # every random number follows from it
 
 [settings]                      # of every arm; what is not named has its default
@@ -57,7 +58,7 @@ bound = -0.5
 
 [[claims]]                      # a statement, and the rule that judges it: written before the run, then left alone
 id = "gelu-not-slower"
-source = "a question of my own"
+source = "ours"
 statement = "The function error of GELU experts falls at least as fast as n^(-0.4)."
 kind = "slope"                  # slope, slope_difference, mean, difference, log_ratio, function
 variable = "rmse"

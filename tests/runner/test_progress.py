@@ -132,4 +132,4 @@ def test_a_terminal_gets_a_live_bar(tmp_path):
     os.close(parent)
     assert process.wait() == 0
     assert b"\x1b[" in shown and "━".encode() in shown and b"0 failed" in shown
-    assert re.search(rb"[1-9]\d*/16", shown)
+    assert re.search(rb"[1-9]\d* of 16", shown)

@@ -166,3 +166,17 @@ def test_a_dry_run_says_what_is_missing_and_nothing_is_written(tmp_path, monkeyp
     assert code == 2 and 'install it with: python -m pip install -c constraints.txt -e ".[neural]"' in err
     assert inside("task_routing", "--out", tmp_path / "new", "--jobs", 1)[0] == 2
     assert not (tmp_path / "new").exists() and os.listdir(tmp_path) == []
+
+
+def test_status_sums_up_by_arm_and_lists_cells_that_are_not_complete(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "an-arm-of-the-longest-name"
+    study = write_study(tmp_path, more=f'\n[[arms]]\nname = "{name}"\nsettings = {{ raise_at = [1] }}\n')
+    assert inside(study, "--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")[0] == 0
+    _, out, _ = inside("status", study, "--out", tmp_path, "--replicates", 7)
+    sums, cells = (part.splitlines() for part in out.split("cells that are not complete"))
+    rows = [line.split() for line in sums if line.strip().startswith(("mean", "median", "an-arm"))]
+    assert rows[:2] == [["mean", "2", "12", "2", "0", "0"], ["median", "2", "12", "2", "0", "0"]]
+    assert rows[2][1:] == ["2", "12", "2", "2", "0", "2", "RAISED"]
+    assert sum(line.split()[:1] == ["mean"] for line in cells) == 2
+    assert name in out and max(map(len, out.splitlines()[:-1])) <= 80
