@@ -375,11 +375,7 @@ def test_an_experiment_that_cannot_be_imported_is_named(folder):
         ("exp_syntax", "def run(:\n", "SyntaxError"),
         ("exp_missing", "import nosuchmodule\n", "No module named 'nosuchmodule'"),
         ("exp_raises", "raise RuntimeError('at import')\n", "RuntimeError: at import (exp_raises.py line 1)"),
-        ("exp_torch", "raise ModuleNotFoundError('no torch', name='torch')\n", 'install -c constraints.txt -e ".[neural]"'),
-            "exp_torch",
-            "raise ModuleNotFoundError('no torch', name='torch')\n",
-            'pip install -c constraints.txt -e ".[neural]"',
-        ),
+        ("exp_torch", "raise ModuleNotFoundError('no torch', name='torch')\n", 'constraints.txt -e ".[neural]"'),
     ]:
         (folder / f"{name}.py").write_text(text)
         code, _, err = attempt(folder, document(BASE | {"experiment": name}))
