@@ -291,3 +291,36 @@ def test_an_expert_without_derivatives_is_refused():
 
     with pytest.raises(ValueError, match="no second derivatives"):
         identify(steps, d=1, atoms=1, parameters=("u", "v"))
+
+
+def test_the_table_tells_experts_apart_by_score_regime_and_what_breaks_them():
+    from moestat.identify import table
+
+    shown = table(["gelu", "linear"], scores=["full", "partial"]).set_index(["expert", "score", "regime"])
+    exact, over = "sparse, exactly fitted", "sparse, over-specified"
+    assert list(shown.loc[("gelu", "full")]["holds"]) == ["yes", "no", "no"]
+    assert list(shown.loc[("gelu", "partial")]["eta"]) == ["-0.5", "-0.5", "-0.25"]
+    assert shown.loc[("gelu", "full", exact), "broken by"].startswith("F_{b1 b1}(0) = 0.373164 F_{A11}(0) [every")
+    assert shown.loc[("linear", "partial", over), "broken by"] == "F_{a1 a1}(0) = 0"
+    assert list(shown.loc[("linear", "full")]["definition"]) == ["2", "1", "1"]
+    assert shown.loc[("linear", "full", exact), "b"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("terms", "harm"),
+    [
+        ([(1.0, "F_{a a}(0)")], True),
+        ([(1.0, "F_{b1 b1}(0)"), (0.4, "F_{A11}(0)")], True),
+        ([(1.0, "F_{b beta}(0)"), (-1.0, "F_a(0)")], False),
+        ([(1.0, "F_{a a}(0)"), (-1.0, "F_{b b}(0)")], False),
+        ([(1.0, "F_{a a}(0)"), (2.0, "F_{a b}(0)"), (1.0, "F_{b b}(0)")], True),
+        ([(1.0, "F_{a a}(0)"), (1.0, "F_{a a}(0)#2")], True),
+        ([(1.0, "F_{a a}(0)"), (-1.0, "F_{a a}(0)#2")], False),
+        ([(1.0, "F_A"), (1.0, "F_c")], True),
+    ],
+)
+def test_one_relation_does_harm_if_its_second_order_part_is_semidefinite(terms, harm):
+    from moestat.identify.relations import Relation
+    from moestat.identify.table import does_harm
+
+    assert does_harm(Relation(tuple(terms), "this expert", 0.0, "")) == harm

@@ -3,5 +3,6 @@
 from moestat.identify.check import identify
 from moestat.identify.relations import Relation
 from moestat.identify.result import Family, Identification
+from moestat.identify.table import table
 
-__all__ = ["Family", "Identification", "Relation", "identify"]
+__all__ = ["Family", "Identification", "Relation", "identify", "table"]
