@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import numpy as np
 import xarray as xr
 
+from moestat.cache import cached
 from moestat.errors import InputError
 from moestat.experiment import Source
+from moestat.fingerprint import digest, of
 from moestat.losses.expert_error import expert_error
 from moestat.papers.sigmoid_attention.regression_settings import Settings
 from moestat.papers.sigmoid_attention.regression_targets import draw_truth, embed
@@ -42,11 +45,25 @@ def expert_errors(source: Source, arm: str) -> xr.DataArray:
     theta = ds["theta"].sel(arm=arm)
     theta = theta.squeeze([d for d in theta.dims if d not in KEPT and theta.sizes[d] == 1], drop=True).transpose(*KEPT)
     own = theta.values[:, :, : settings.n_fitted, : model.atom_size]
-    errors = np.empty(own.shape[:2])
-    for column, replicate in enumerate(theta["replicate"].values):
-        problem = settings.problem_of(int(replicate) % settings.truths)
-        truth = draw_truth(problem.truth, problem.n_true, problem.regime, int(ds.attrs["seed"]), problem.draw)
-        errors[:, column] = expert_error(own[:, column], embed(truth, problem.truth, model), model)
+    seed, replicates = int(ds.attrs["seed"]), [int(r) for r in theta["replicate"].values]
+
+    def compute() -> dict[str, np.ndarray]:
+        errors = np.empty(own.shape[:2])
+        for column, replicate in enumerate(replicates):
+            problem = settings.problem_of(replicate % settings.truths)
+            truth = draw_truth(problem.truth, problem.n_true, problem.regime, seed, problem.draw)
+            errors[:, column] = expert_error(own[:, column], embed(truth, problem.truth, model), model)
+        return {"errors": errors}
+
+    # every report reads its sources anew, and the infima of a large study take minutes
+    identity = {
+        "theta": hashlib.sha256(np.ascontiguousarray(own).tobytes()).hexdigest(),
+        "settings": known[arm],
+        "replicates": replicates,
+        "seed": seed,
+        "code": digest(of(expert_error, draw_truth, embed, Settings)),
+    }
+    errors = cached("expert-errors", identity, compute)["errors"]
     coords = {name: ds[name].values for name in ("n", "replicate")}
     return xr.DataArray(errors, dims=("n", "replicate"), coords=coords, name="experts")
 

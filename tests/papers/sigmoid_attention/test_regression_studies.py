@@ -18,13 +18,14 @@ from moestat.claims.verdicts import judge_one, judged
 from moestat.cli import main
 from moestat.errors import InputError
 from moestat.experiment import Cell, Source
+from moestat.fingerprint import of
 from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
 from moestat.losses.expert_error import expert_error
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import expert_block, regression, regression_settings, rules, sample_complexity
 from moestat.papers.sigmoid_attention.regression_scores import per_atom, score
-from moestat.papers.sigmoid_attention.regression_targets import Target, draw_truth
+from moestat.papers.sigmoid_attention.regression_targets import Target, draw_truth, embed
 from moestat.study import load
 from moestat.study.spec import Arm, Claim
 
@@ -375,8 +376,9 @@ def fitted_source(folder: Path, truths: int) -> Source:
 
 
 @pytest.mark.parametrize("truths", [1, 2])
-def test_the_row_of_experts_is_their_error_to_the_truth_of_each_replicate(tmp_path, truths):
+def test_the_row_of_experts_is_their_error_to_the_truth_of_each_replicate(tmp_path, truths, monkeypatch):
     read = fitted_source(tmp_path, truths)
+    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "cache"))
     row = sample_complexity.Row(study="s", source_arm="a", order="eps^-2")
     assert row.loss == "experts"
     errors = expert_block.expert_errors(read, "a")
@@ -387,6 +389,10 @@ def test_the_row_of_experts_is_their_error_to_the_truth_of_each_replicate(tmp_pa
         theta = read.dataset.theta.sel(arm="a", n=120, replicate=replicate).values[:4, : model.atom_size]
         assert float(errors.sel(n=120, replicate=replicate)) == expert_error(theta[None], truth, model)[0]
     assert settings.problem.contains_truth
+    with monkeypatch.context() as once:  # a report reads the sources anew, and does not compute them anew
+        once.setattr(expert_block, "expert_error", None)
+        once.setattr(expert_block, "of", lambda *_: of(expert_error, draw_truth, embed, expert_block.Settings))
+        xr.testing.assert_identical(expert_block.expert_errors(read, "a"), errors)
     table_of_one = sample_complexity.table({"s": read}, [Arm(name="a", settings=row.model_dump())])
     assert float(table_of_one["error_first"][0]) == pytest.approx(np.exp(np.log(errors.sel(n=60)).mean()))
 
