@@ -38,7 +38,7 @@ def complete_parser(line: str, parser: Callable[[str], argparse.ArgumentParser])
     commands = (*cli_options.COMMANDS, *cli_verbs.ABOUT)
     if len(words) > 1 and words[1] in commands and not line.endswith(words[1]):
         chosen = argparse.ArgumentParser(add_help=False)
-        below = chosen.add_subparsers(parser_class=lambda **_: _with_names(parser(words[1])))
+        below = chosen.add_subparsers(parser_class=lambda **_: _with_names(parser(words[1])))  # type: ignore[call-overload]
         below.add_parser(words[1])
         return chosen
     return _with_names(parser("run"), commands)

@@ -76,7 +76,7 @@ def _attributes(a: Run, b: Run) -> Iterator[str]:
         yield from _change(key.replace("_", " "), a.dataset.attrs.get(key, ""), b.dataset.attrs.get(key, ""))
 
 
-def _change(what: str, old: object, new: object) -> Iterator[str]:
+def _change(what: str, old: Any, new: Any) -> Iterator[str]:
     old, new = (np.asarray(value).item() if np.ndim(value) == 0 else value for value in (old, new))
     if old != new:
         texts = [show(value, 200) if value != "" else "(none)" for value in (old, new)]

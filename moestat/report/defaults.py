@@ -35,7 +35,7 @@ def _numbers(ds: xr.Dataset) -> list[str]:
 
 def _figure(study: Study, ds: xr.Dataset, variables: list[str]) -> Figure:
     if study.rates:
-        return Figure(kind="rates", x=study.rates[0].over)
+        return Figure.model_validate({"kind": "rates", "x": study.rates[0].over})
     axes = [str(dim) for dim in ds["status"].dims if dim not in ("arm", "replicate")]
     numeric = [axis for axis in axes if ds[axis].dtype.kind in "fiu" and ds.sizes[axis] > 1]
     panels = [{"variable": name, "ylabel": str(ds[name].attrs.get("long_name", name))} for name in variables]
@@ -47,4 +47,5 @@ def _figure(study: Study, ds: xr.Dataset, variables: list[str]) -> Figure:
             {"kind": "lines", "x": numeric[0], "logx": wide, "logy": False, "panels": panels, "caption": said}
         )
     function = "moestat.report.forest:means"
-    return Figure(kind="function", function=function, options={"variables": variables}, caption=said)
+    options = {"variables": variables}
+    return Figure.model_validate({"kind": "function", "function": function, "options": options, "caption": said})

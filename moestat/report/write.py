@@ -36,8 +36,10 @@ from moestat.study import seal
 from moestat.study.spec import Figure, Study
 
 PAPER_CLAIMS = ("claim", "source", "statement", "predicted", "estimate", "verdict")
-NOT_IN_PAPER = ("start", "OLS", "WLS", "bootstrap", "last half", "curvature", "loss/Fisher", "failed", "not conv.")
-NOT_IN_PAPER += ("sd", "median")
+NOT_IN_PAPER = (
+    *("start", "OLS", "WLS", "bootstrap", "last half", "curvature", "loss/Fisher", "failed", "not conv."),
+    *("sd", "median"),
+)
 """Columns that a page has no room for; the CSV files have all of them."""
 
 

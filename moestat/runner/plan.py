@@ -194,7 +194,7 @@ def more_axes(
         if key in axes or key not in model.model_fields or not isinstance(values, list) or len(values) < 2:
             continue
         field = model.model_fields[key]
-        allowed: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])
+        allowed: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
         scalars = all(isinstance(item, bool | int | float | str) for item in values)
         if scalars and not _accepts(allowed, value) and all(_accepts(allowed, item) for item in values):
             if wrong := axis_problems(key, values):
