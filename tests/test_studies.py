@@ -67,6 +67,8 @@ def shrink(made):
             settings[size] = 60 + settings[size] % 7  # few sizes that differ: equal cells are computed once
         if kind == "regression" and (surplus := settings["n_true"] - 3) > 0:
             settings |= {"n_true": 3, "n_fitted": settings["n_fitted"] - surplus}
+        if kind == "regression":  # every truth of a cell has a Fisher line
+            settings["truths"] = min(settings["truths"], 2)
         if kind == "mot":
             least = {"specialise_steps": 4, "attention_steps": 4, "tuning_steps": 100}
             settings |= {name: steps if settings[name] else 0 for name, steps in least.items()}

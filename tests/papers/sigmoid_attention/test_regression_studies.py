@@ -29,7 +29,14 @@ from moestat.papers.sigmoid_attention.regression_targets import Target, draw_tru
 from moestat.study import load
 from moestat.study.spec import Arm, Claim
 
-STUDIES = ("sigmoid_regimes", "paper_protocol", "partial_quadratic", "regression_rate", "sample_complexity")
+STUDIES = (
+    "sigmoid_regimes",
+    "paper_protocol",
+    "partial_quadratic",
+    "regression_rate",
+    "sample_complexity",
+    "theorems_where_assumed",
+)
 FOLDER = Path(__file__).parents[3] / "studies"
 
 
