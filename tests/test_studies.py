@@ -79,6 +79,12 @@ def shrink(made):
     return replace(made, cells=tuple(cells), replicates=count, block=count)
 
 
+@pytest.fixture(scope="module")
+def one_cache(tmp_path_factory):
+    """Return a cache for all tiny runs, apart from the user's: kernels are compiled once, not for each study."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_preset_plans(name):
     study_file = load.read(name)
@@ -102,8 +108,8 @@ def test_every_panel_of_rates_draws_rates_of_the_study(name):
 
 
 @pytest.mark.parametrize("name", [name for name in STUDIES if not load.read(name).study.needs])
-def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, monkeypatch):
-    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "cache"))
+def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, monkeypatch, one_cache):
+    monkeypatch.setenv("MOESTAT_CACHE", str(one_cache))
     if "torch" in Path(STUDIES[name]).read_text():
         pytest.importorskip("torch")
     make = runner.make_plan
