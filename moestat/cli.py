@@ -137,11 +137,12 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _dry_run(request: Any) -> int:
-    from moestat.runner.begin import folder_of, make_plan, refuse_without_libraries, version_of
+    from moestat.runner.begin import folder_of, make_plan, refuse_bad_data, refuse_without_libraries, version_of
 
     plan = make_plan(request)
     if not plan.study_file.study.reads and request.backend != "dask":
         refuse_without_libraries(plan, version_of(plan))
+    refuse_bad_data(plan)
     study = plan.study_file.study
     print(f"{study.title}\n{plan.study_file.shown}, preset {plan.preset_name}: {plan.preset.about}".rstrip(": "))
     grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in plan.axes.items())

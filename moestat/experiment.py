@@ -15,6 +15,10 @@ and, where useful,
     work that several cells share (a pseudo-truth, say), as JSON-like dicts; it is done once, before the cells, and
     lands in the cache (``moestat.cache``).
 
+``read_data(settings) -> None``
+    reads the user's own data (the file that a setting ``file``, ``data`` or ``csv`` names) once, before the first
+    replicate, and raises a ``ValueError`` that names file, row and column;
+
 ``DEVICES``
     the devices it computes on, e.g. ``("cpu", "cuda")``; ``--device auto`` takes a GPU only if it is named here.
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import xarray as xr
 from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
-from moestat.report import all_settings, captions, ledger, performance, render, searches, svg, typography, views
+from moestat.report import all_settings, design, ledger, performance, render, searches, svg, typography, views
 from moestat.report.findings import findings
 from moestat.report.meaning import SCALES, says
 from moestat.report.span import printed
@@ -73,8 +71,9 @@ def report(
         "tally": word_counts,
         "answer": _answer(word_counts),
         "warnings": _warnings(evidence, provenance),
-        "design": _design(ds, study, preset, _overrides(provenance)),
-        "arms": render.html(_arms(ds, study)),
+        "design": design.parts(ds, study, preset, _overrides(provenance), tables.rates, tables.summaries),
+        "arms": render.html(design.arms(ds, study)),
+        "scale": SCALES[study.scale_of(preset)],
         "figures": [_figure(i, figure) for i, figure in enumerate(figures)],
         "rates": Markup("").join(map(render.html, shown_rates)),
         "has_reference": "Fisher" in heads,
@@ -134,7 +133,7 @@ def index(out_root: Path) -> str:
 def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     figures = "Figure" if len(content["figures"]) == 1 else "Figures"
     every = [
-        ("question", "Question", bool(content["study"].question)),
+        ("question", "Aims", bool(content["study"].question)),
         ("design", "Design", True),
         ("figures", figures, bool(content["figures"])),
         ("rates", "Rates", bool(content["rates"])),
@@ -175,39 +174,6 @@ def _overrides(provenance: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings that were replaced on the command line of the run."""
     lines = provenance.get("set") or []
     return dict(text.split("=", 1) for text in ([lines] if isinstance(lines, str) else lines) if "=" in text)
-
-
-def _design(ds: xr.Dataset, study: Study, preset: str, overrides: Mapping[str, str]) -> list[tuple[str, str]]:
-    chosen = study.presets.get(preset)
-    rows = []
-    if chosen is not None and chosen.about:
-        rows.append((f"Preset {preset}", chosen.about))
-    rows.append(("Scale", SCALES[study.scale_of(preset)]))
-    axes = [str(d) for d in ds["status"].dims if d not in ("arm", "replicate")]
-    rows += [(f"Grid: {axis}", ", ".join(number(v) for v in ds[axis].values.tolist())) for axis in axes]
-    rows.append(("Replicates", str(ds.sizes["replicate"])))
-    settings = study.settings | (chosen.settings if chosen is not None else {})
-    free = {key: value for key, value in overrides.items() if key not in axes}
-    settings |= {key: f"{value} (set on the command line)" for key, value in free.items()}
-    if settings:
-        rows.append(("Settings", ", ".join(f"{key} = {_value(value)}" for key, value in settings.items())))
-    for name, called in (("target", "Target"), ("start_policy", "Starts")):
-        texts = captions.statements(ds, name)
-        for text, arms in texts.items():
-            rows.append((called, f"{text} ({', '.join(arms)})" if len(texts) > 1 and arms else text))
-    return rows
-
-
-def _arms(ds: xr.Dataset, study: Study) -> views.View:
-    names = [str(arm) for arm in ds["arm"].values]
-    rows = [
-        (arm.name, arm.label, ", ".join(f"{key} = {_value(value)}" for key, value in arm.settings.items()))
-        for arm in study.arms
-        if arm.name in names
-    ]
-    absent = [arm.name for arm in study.arms if arm.name not in names]
-    notes = [f"Not part of this preset: {', '.join(absent)}."] if absent else []
-    return views.View("Arms", ("arm", "label", "settings"), rows, notes=notes).without_empty_columns()
 
 
 def _figure(position: int, figure: Drawn) -> dict[str, Any]:
@@ -265,12 +231,6 @@ def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def _date(value: object) -> str:
     return str(value).replace("T", " ")[:16]
-
-
-def _value(value: object) -> str:
-    if isinstance(value, float) and math.isfinite(value):
-        return number(value, 8)
-    return str(value)
 
 
 __all__ = ["Drawn", "Tables", "index", "report", "stylesheet", "typography"]

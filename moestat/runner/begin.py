@@ -21,6 +21,9 @@ from moestat.source.loaded import edited
 from moestat.source.names import NoCodeError
 from moestat.study import load
 
+DATA = ("file", "data", "csv")
+"""Settings that name the user's own data."""
+
 
 def folder_of(request: Request, study_name: str) -> Path:
     """Return the folder of a study's preset."""
@@ -79,6 +82,30 @@ def refuse_without_libraries(plan: plans.Plan, code: Mapping[str, str]) -> None:
             f"the study {plan.study_file.name} needs PyTorch, which is not installed; install it with: "
             f"{extras.command('neural')}"
         )
+
+
+def refuse_bad_data(plan: plans.Plan) -> None:
+    """Read the user's own data before the first replicate, each file once, where the experiment can.
+
+    Raises
+    ------
+    InputError
+        It names the file, and the row and the column where there is one.
+    """
+    read = getattr(plan.experiment, "read_data", None)
+    done: set[str] = set()
+    for planned in plan.cells if read is not None else ():
+        settings = planned.cell.settings
+        if not any(settings.get(key) for key in DATA):
+            continue
+        texts = {key: value for key, value in settings.items() if isinstance(value, str)}
+        key = json.dumps(texts, sort_keys=True)
+        if key not in done:
+            done.add(key)
+            try:
+                read(settings)
+            except (ValueError, OSError) as error:
+                raise InputError(f"{plan.study_file.shown}, arm '{planned.cell.arm}': {error}") from None
 
 
 def prerequisites(

@@ -19,7 +19,7 @@ from moestat.errors import InputError, StaleError, UserError
 from moestat.fit import kernel
 from moestat.runner import begin, experiments, kept, lock, manifest, needs, origin, pool, store, worker
 from moestat.runner import plan as plans
-from moestat.runner.begin import cache_of, folder_of, make_plan, refuse_without_libraries, version_of
+from moestat.runner.begin import cache_of, folder_of, make_plan, refuse_bad_data, refuse_without_libraries, version_of
 from moestat.runner.devices import resolve_device
 from moestat.runner.finish import Reporter, Result, finish, part_line
 from moestat.runner.progress import Estimate, Progress
@@ -54,6 +54,7 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     if said:
         plan = make_plan(request)
     device = resolve_device(request.device, plan)
+    refuse_bad_data(plan)
     if not (root / "shards").is_dir() and request.backend != "dask":  # before anything is written
         refuse_without_libraries(plan, version_of(plan))
     try:

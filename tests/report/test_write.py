@@ -319,3 +319,14 @@ def test_a_broken_file_counts_as_no_run(tmp_path, content, study):
     (folder / "manifest.json").write_text("{")
     assert set(ledger.ledger(tmp_path, {"example": study})["verdict"]) == {"not run"}
     assert set(ledger.ledger(tmp_path / "nowhere", {"example": study})["verdict"]) == {"not run"}
+
+
+def test_the_design_follows_ademp_and_says_what_the_replicates_give(written):
+    folder, report, _ = written
+    page = (folder / "report.html").read_text()
+    heads = ["Aims", "Data-generating mechanisms", "Methods", "Performance measures"]
+    places = [page.index(f">{head}</h") for head in heads]
+    assert places == sorted(places)
+    half = ((report.rates["ci_high"] - report.rates["ci_low"]) / 2).median()
+    assert f"half widths of slopes {half:.2g} (median)" in page
+    assert "preset quick (reduced: the paper" in page.split("</h1>")[0]

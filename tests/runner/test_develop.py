@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import re
 
+import pytest
 from machine import inside, results, write_study
 
 from moestat import cli_develop
@@ -79,3 +81,21 @@ def test_stale_results_name_the_file_of_the_change(tmp_path, monkeypatch):
     assert inside(write_study(tmp_path, replicates=2), *words)[0] == 0
     code, _, err = inside(write_study(tmp_path, replicates=2, settings="shift = 2.0"), *words)
     assert code == 3 and "setting shift 0.0 -> 2.0" in err and "The change is in study.toml." in err
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("review,stars\ngood film,5\nbad film,x\n", "texts.csv, row 3, column 'stars'"),
+        ("review,stars\ngood film,5\nbad film\n", "texts.csv, row 3"),
+        ("text,stars\ngood film,5\n", "texts.csv.*'review'"),
+    ],
+)
+def test_bad_data_are_refused_before_the_first_replicate_with_row_and_column(tmp_path, content, sentence):
+    data = tmp_path / "texts.csv"
+    data.write_text(content)
+    words = ["mot_text", "--set", f"data={data}", "--set", "text=review", "--set", "number=stars"]
+    for more in (["--dry-run"], ["--out", tmp_path / "o", "--jobs", 1]):
+        code, _, err = inside(*words, "--set", 'task=["regression"]', *more)
+        assert code == 2 and re.search(sentence, err), err
+    assert not (tmp_path / "o").exists()

@@ -7,7 +7,7 @@ layers and the batches; the arms share all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,6 +42,13 @@ class Settings(compete_lm.Settings):
     @classmethod
     def _csv(cls, given: Any) -> Any:
         return data_file.with_digest(given, "csv")
+
+
+def read_data(settings: Mapping[str, Any]) -> None:
+    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
+    from moestat.training.labelled_text import read_csv
+
+    read_csv(settings["csv"], text=settings["text_column"], target=settings["label_column"], task="classification")
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

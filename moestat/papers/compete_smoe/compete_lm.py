@@ -9,7 +9,7 @@ bit. ``seconds_per_step`` and ``tokens_per_second`` are measurements of the mach
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -72,6 +72,13 @@ class Settings(SettingsModel):
                 f"probability is {self.probability}; with form {self.form!r} it must be at most 0.5, since lambda(t) "
                 "reaches twice its mean"
             )
+
+
+def read_data(settings: Mapping[str, Any]) -> None:
+    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
+    from moestat.training.corpus import load_checked
+
+    load_checked(settings["file"], settings["file_sha256"])
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

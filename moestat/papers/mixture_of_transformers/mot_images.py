@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import xarray as xr
@@ -33,6 +33,11 @@ class Settings(MixtureSettings):
                 f"foreign and corrupted are {self.foreign:g} and {self.corrupted:g}; together they must be at most 1"
             )
         return self
+
+
+def read_data(settings: Mapping[str, Any]) -> None:
+    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
+    image_files.load(settings["data"])
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -40,6 +40,12 @@ class Settings(MixtureSettings):
     vocabulary: int = Field(10_000, ge=3, description="ids of words at most, the most frequent ones first")
     train: int = Field(2000, ge=2, description="training texts; of a file, at most so many")
     test: int = Field(500, ge=2, description="test texts; of a file, at most so many")
+
+
+def read_data(settings: Mapping[str, Any]) -> None:
+    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
+    column = settings["label"] if settings["task"] == "classification" else settings["number"]
+    read_csv(settings["data"], text=settings["text"], target=column, task=settings["task"])
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

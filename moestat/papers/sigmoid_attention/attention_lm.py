@@ -6,7 +6,7 @@ those of the paper's Table 3 where it says something, with the sizes scaled down
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -67,6 +67,11 @@ class Settings(SettingsModel):
         if width % heads:
             raise ValueError(f"heads is {heads}; it must divide width, which is {width}")
         return heads
+
+
+def read_data(settings: Mapping[str, Any]) -> None:
+    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
+    load_checked(settings["file"], settings["file_sha256"])
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

@@ -7,7 +7,7 @@ about 10^5 weights and runs on the CPU in one thread whatever the device is: the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -74,6 +74,13 @@ class Settings(SettingsModel):
             shared_subjects=self.shared_subjects,
             subject_first=self.subject_first,
         )
+
+
+def read_data(settings: Mapping[str, Any]) -> None:
+    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
+    from moestat.papers.task_routing.knowledge_file import load
+
+    load(settings["file"])
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
