@@ -6,8 +6,10 @@ import argparse
 import contextlib
 import io
 import os
+import shutil
 import signal
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -108,8 +110,10 @@ def _list(arguments: argparse.Namespace) -> int:
 
     known = _known(arguments)
     width = max((len(name) for name in known), default=0)
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000  # one line each for a program
     for name, path in known.items():
-        print(f"{name:{width}}  {load.title(path)}")
+        text = f"{name:{width}}  {load.title(path)}"
+        print(textwrap.fill(text, max(60, columns), subsequent_indent=" " * (width + 2)))
     if not known:
         print("no studies: there is no folder 'studies' here, and none in the package")
     return 0

@@ -15,41 +15,45 @@ COMMANDS = ("run", "status", "collect", "report", "replay", "claim")
 ABOUT = """\
 Run a simulation study, and judge the claims it was written for.
 
-A run can be killed at any moment: the same command again computes only what is missing. The numbers depend on the
-study file alone, not on the number of processes, the order of the work or the size of its blocks.
+A run can be killed at any moment: the same command again computes only what is
+missing. The numbers depend on the study file alone, not on the number of
+processes, the order of the work or the size of its blocks.
 """
 
 EXAMPLES = """\
-examples:
-  python -m moestat.study --list                                  the studies, with their titles
-  python -m moestat.study --claims                                every claim, with its verdict or 'not run'
-  python -m moestat.study --claims task-routing                   those of a paper, a study, a file, or an id
-  python -m moestat.study --claims --write ledger.html            as a page that can be searched and sorted
-  python -m moestat.study sigmoid_vs_softmax                      run one, at the preset 'quick'
-  python -m moestat.study sigmoid_vs_softmax --preset paper       at the size of the paper
-  python -m moestat.study sigmoid_vs_softmax --replicates 40      more replicates; those that exist are kept
-  python -m moestat.study sigmoid_vs_softmax --set d=4 --out try  with another setting, in another folder
-  python -m moestat.study my_study.toml --dry-run                 check a study file of your own; compute nothing
-  python -m moestat.study sigmoid_vs_softmax --show               its arms and claims one by one, templates expanded
-  python -m moestat.study sigmoid_vs_softmax --sensitivity        which of its verdicts turn on the last digit
-  python -m moestat.study --paper task-routing --report           the paper item by item, with what was found
-  python -m moestat.study --all --preset quick                    every study, and one table of all claims
-  python -m moestat.study --all --paper sigmoid-attention         every study of one paper
+examples ('moestat' is 'python -m moestat.study'):
+  moestat --list                            the studies, with their titles
+  moestat --claims                          every claim, with its verdict
+  moestat --claims task-routing             of a paper, study, file, or an id
+  moestat --claims --write ledger.html      as a page with search and filters
+  moestat --paper task-routing --report     the paper item by item, as a page
+  moestat regression_rate                   run one, at the preset 'quick'
+  moestat regression_rate --preset paper    at the size of the paper
+  moestat regression_rate --replicates 40   more of them; those there are kept
+  moestat regression_rate --set box=4 --out try
+                                            another setting, in another folder
+  moestat regression_rate --show            templates expanded
+  moestat regression_rate --sensitivity     verdicts that turn on the last digit
+  moestat my_study.toml --dry-run           check a study file; compute nothing
+  moestat my_study.toml --debug             stop at the first failure
+  moestat --all --preset quick              every study, and a table of claims
+  moestat --all --paper sigmoid-attention   every study of one paper
 
 other subcommands (each has its own --help):
-  status STUDY                        what is done, missing, failed, stale, and the command that completes it
-  collect STUDY                       gather the shards (of an array job, say) into results.nc, and report
-  report STUDY                        tables, figures and report.html again, from results.nc
-  replay STUDY ARM N REPLICATE        compute one replicate again and compare it with the stored one
-  claim ID                            one claim: rule, interval, verdict, run, and the command that decides it
-  new NAME                            a commented study file that runs, to begin from
-  settings EXPERIMENT                 every setting: type, default, what is allowed, what it means
-  diff A B                            two runs: settings, code, machine, numbers, rates, verdicts
-  merge A B --out C                   join runs of one study that were computed apart
-  export STUDY                        results as a tidy losses.csv (or Parquet)
-  slurm STUDY                         the script of an array job
+  status STUDY                  what is done, missing, failed, stale
+  collect STUDY                 gather the shards (of an array job, say), report
+  report STUDY                  tables, figures and report.html again
+  replay STUDY ARM N REPLICATE  one replicate again, compared with its shard
+  claim ID                      one claim: rule, interval, verdict, run
+  new NAME                      a commented study file that runs, to begin from
+  settings EXPERIMENT           every setting: type, default, allowed, meaning
+  diff A B                      two runs: settings, code, numbers, verdicts
+  merge A B --out C             join runs that were computed apart
+  export STUDY                  results as a tidy losses.csv (or Parquet)
+  slurm STUDY                   the script of an array job
 
-exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 stale results, 130 interrupted
+exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input,
+3 stale results, 130 interrupted
 """
 
 
