@@ -113,7 +113,7 @@ def _list(arguments: argparse.Namespace) -> int:
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000  # one line each for a program
     for name, path in known.items():
         text = f"{name:{width}}  {load.title(path)}"
-        print(textwrap.fill(text, max(60, columns), subsequent_indent=" " * (width + 2)))
+        print(textwrap.fill(text, max(60, columns), subsequent_indent=" " * (width + 2), break_on_hyphens=False))
     if not known:
         print("no studies: there is no folder 'studies' here, and none in the package")
     return 0

@@ -115,7 +115,9 @@ def _print_wrapped(text: str, indent: int) -> None:
     import shutil
 
     width = max(60, min(120, shutil.get_terminal_size((WIDTH, 24)).columns))
-    for line in textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False) or [""]:
+    for line in textwrap.wrap(
+        text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    ) or [""]:
         print(line)
 
 
