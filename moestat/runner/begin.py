@@ -94,7 +94,9 @@ def refuse_bad_data(plan: plans.Plan) -> None:
     """
     read = getattr(plan.experiment, "read_data", None)
     done: set[str] = set()
-    for planned in plan.cells if read is not None else ():
+    if read is None:
+        return
+    for planned in plan.cells:
         settings = planned.cell.settings
         if not any(settings.get(key) for key in DATA):
             continue
