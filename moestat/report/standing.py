@@ -19,7 +19,7 @@ def standing(rows: Iterable[Mapping[str, Any]]) -> Standing:
 
     An item *holds* if some statement for it was found so on the paper's own problem, and nothing against it; *on
     smaller problems* if that was seen on those or on stand-ins alone; it holds *in part* if there is both for and
-    against. What is against it *stands against* it where the problem is the paper's own; otherwise it is *not shown*.
+    against, or if another statement for it is inconclusive. What is against it *stands against* it where the problem is the paper's own; otherwise it is *not shown*.
     What is neutral to the paper does not count.
 
     >>> row = {"bearing": "for", "group": "a", "verdict": "supported", "scale": "paper"}
@@ -30,12 +30,15 @@ def standing(rows: Iterable[Mapping[str, Any]]) -> Standing:
     ('stands against', 'not shown')
     >>> standing([row | {"verdict": "not run"}]), standing([])
     ('open', 'not checked')
+    >>> standing([row, row | {"group": "b", "verdict": "inconclusive"}])
+    'holds in part'
     """
     rows = list(rows)
     if not rows:
         return "not checked"
     for_it: set[str] = set()
     against_it: set[str] = set()
+    undecided = False
     groups: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         groups.setdefault((row["bearing"], row["group"], row["scale"]), []).append(row["verdict"])
@@ -43,13 +46,14 @@ def standing(rows: Iterable[Mapping[str, Any]]) -> Standing:
         word = of_group(verdicts)
         if bearing == "for" and (word in _YES or word == MIXED):
             for_it.add(scale)
+        undecided |= bearing == "for" and word == "inconclusive"
         if (bearing == "for" and (word in _NO or word == MIXED)) or (
             bearing == "against" and (word in _YES or word == MIXED)
         ):
             against_it.add(scale)
     if for_it:
         whole: Standing = "holds" if "paper" in for_it else "holds on smaller problems"
-        return "holds in part" if against_it else whole
+        return "holds in part" if against_it or undecided else whole
     if against_it:
         return "stands against" if "paper" in against_it else "not shown"
     return "open"

@@ -90,6 +90,7 @@ def row(bearing, verdict, group="g", scale="paper"):
         ([row("for", "no counterexample", scale="stand-in")], "holds on smaller problems"),
         ([row("for", "supported"), row("for", "refuted")], "holds in part"),
         ([row("for", "supported"), row("for", "not supported", "h", "reduced")], "holds in part"),
+        ([row("for", "supported"), row("for", "inconclusive", "h", "reduced")], "holds in part"),
         ([row("against", "supported")], "stands against"),
         ([row("for", "not supported", scale="reduced")], "not shown"),
     ],
