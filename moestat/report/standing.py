@@ -19,8 +19,8 @@ def standing(rows: Iterable[Mapping[str, Any]]) -> Standing:
 
     An item *holds* if some statement for it was found so on the paper's own problem, and nothing against it; *on
     smaller problems* if that was seen on those or on stand-ins alone; it holds *in part* if there is both for and
-    against, or if another statement for it is inconclusive. What is against it *stands against* it where the problem is the paper's own; otherwise it is *not shown*.
-    What is neutral to the paper does not count.
+    against, or if another statement for it is inconclusive. What is against it *stands against* it where the
+    problem is the paper's own; otherwise it is *not shown*. What is neutral to the paper does not count.
 
     >>> row = {"bearing": "for", "group": "a", "verdict": "supported", "scale": "paper"}
     >>> standing([row]), standing([row | {"scale": "reduced"}]), standing([row, row | {"bearing": "against"}])

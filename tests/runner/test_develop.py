@@ -48,7 +48,9 @@ def test_the_first_failure_stops_with_a_traceback(tmp_path, monkeypatch):
     study = _study(tmp_path)
     code, out, err = inside(study, "--debug", "--out", tmp_path / "o")
     assert code == 1 and "in inner" in err and "ArithmeticError: 20 is too many" in err
-    assert "arm a, n = 20, replicate 0: ArithmeticError: 20 is too many (half_done.py line 18); nothing was stored" in err
+    assert (
+        "arm a, n = 20, replicate 0: ArithmeticError: 20 is too many (half_done.py line 18); nothing was stored" in err
+    )
     assert "debug.py" not in err, "the traceback begins in the experiment"
     assert not (tmp_path / "o").exists() and "MOESTAT_CACHE" not in os.environ
     code, out, err = inside(study, "--debug", "--set", "limit=50", "--replicates", 2)
