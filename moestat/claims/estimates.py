@@ -15,10 +15,10 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
+from moestat import rates
 from moestat.claims.evidence import Evidence, FittedSeries, difference
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
 from moestat.rates import Estimate
-from moestat.rates import core as rates
 from moestat.rounding import number
 from moestat.runner.results import BINARY
 from moestat.study import hub

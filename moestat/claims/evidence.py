@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from moestat import rates
 from moestat.claims import counts, selection
 from moestat.claims.counts import Counts
 from moestat.claims.selection import NoAnswerError
-from moestat.rates import core as rates
 from moestat.rates.estimate import over_replicates
 from moestat.rates.log_means import bootstrap
 from moestat.rates.series import series

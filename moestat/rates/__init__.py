@@ -1,11 +1,10 @@
 """Rates: log-log fits with honest intervals, paired slope differences, rate laws, and the size of a study."""
 
 from moestat.rates.design import Design, chance, power
-from moestat.rates.difference import Difference
+from moestat.rates.difference import Difference, difference
 from moestat.rates.estimate import Cases, Estimate, mean_interval, replicate_slopes
-from moestat.rates.front import difference, fit
 from moestat.rates.laws import LawComparison, compare_laws
-from moestat.rates.loglog import RateFit
+from moestat.rates.loglog import RateFit, fit
 
 __all__ = [
     "Cases",

@@ -11,8 +11,8 @@ import xarray as xr
 from scipy import stats
 
 from moestat.rates.estimate import Estimate, mean_interval, over_replicates
-from moestat.rates.loglog import RateFit, fit
-from moestat.rates.series import arranged
+from moestat.rates.loglog import RateFit, fit, trust
+from moestat.rates.series import arranged, refuse_other
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,16 @@ class Difference:
     def trusted(self) -> bool:
         """Whether nothing speaks against either fit."""
         return not self.reasons
+
+    def __str__(self) -> str:
+        first, second = self.first, self.second
+        how = f"paired, {first.complete} replicates" if self.paired else "not paired"
+        return (
+            f"slope difference {self.estimate} ({first.level:.0%}, {how})\n"
+            f"{trust(self.reasons)}; first {first.rate}, second {second.rate}"
+        )
+
+    __repr__ = __str__
 
 
 def difference(
@@ -55,9 +65,13 @@ def difference(
 
     Raises
     ------
+    TypeError
+        If one of them is something else than a loss.
     ValueError
         If a DataArray has further dimensions, or paired arrays differ in shape.
     """
+    for values in (first, second):
+        refuse_other(values, over, "rates.difference")
     if isinstance(first, xr.DataArray) and isinstance(second, xr.DataArray):
         first, second = (arranged(a, over, replicate).reset_coords(drop=True) for a in (first, second))
         if paired:

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from moestat.rates.estimate import Estimate, mean_interval, over_replicates, replicate_slopes
 from moestat.rates.log_means import bootstrap, of_log_means
-from moestat.rates.series import Series, arranged, series
+from moestat.rates.series import Series, arranged, refuse_other, series
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,45 @@ class RateFit:
         return out | {"trusted": self.trusted, "reasons": " ".join(self.reasons), "notes": " ".join(self.notes)}
 
     def __str__(self) -> str:
-        text = f"slope {self.rate} ({self.level:.0%}, {self.complete} replicates, {self.sizes.size} sizes)"
-        return text if self.trusted else f"{text}. NOT TRUSTED: {' '.join(self.reasons)}"
+        span = f" from {self.sizes[0]:g} to {self.sizes[-1]:g}" if self.sizes.size else ""
+        upper, bend = self.last_half.value, self.curvature.value
+        return (
+            f"slope {self.rate} ({self.level:.0%}, {self.complete} replicates, {self.sizes.size} sizes{span})\n"
+            f"{trust(self.reasons)}; upper half {upper:.3f}, curvature {bend:+.3f} per decade"
+        )
+
+    __repr__ = __str__
+
+
+def trust(reasons: tuple[str, ...]) -> str:
+    """Say whether a result is to be trusted, and why not."""
+    return f"NOT TRUSTED: {' '.join(reasons).rstrip('.')}" if reasons else "trusted"
+
+
+@overload
+def fit(
+    values: xr.DataArray,
+    *,
+    over: Hashable,
+    window: tuple[float, float] | None = None,
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+    replicate: Hashable = "replicate",
+) -> Any: ...
+
+
+@overload
+def fit(
+    values: npt.ArrayLike,
+    *,
+    over: npt.ArrayLike,
+    window: tuple[float, float] | None = None,
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+    replicate: Hashable = "replicate",
+) -> RateFit: ...
 
 
 def fit(
@@ -121,7 +159,7 @@ def fit(
     draws: int = 2000,
     seed: int = 0,
     replicate: Hashable = "replicate",
-) -> Any:
+) -> RateFit | xr.Dataset:
     """Fit the rate at which a loss falls with the size.
 
     Parameters
@@ -142,10 +180,13 @@ def fit(
     Returns
     -------
     RateFit or xarray.Dataset
-        A Dataset (the columns of :meth:`RateFit.row`) when a DataArray has further dimensions.
+        A fit that prints as two lines; a Dataset (the columns of :meth:`RateFit.row`) when a DataArray has further
+        dimensions.
 
     Raises
     ------
+    TypeError
+        If it is given something else.
     ValueError
         If shapes, names or sizes are unusable. A series that is merely too short, too narrow or incomplete raises
         nothing: its fit is not ``trusted``, with reasons.
@@ -159,6 +200,7 @@ def fit(
     >>> f.trusted, bool(f.low < -0.5 < f.high)
     (True, True)
     """
+    refuse_other(values, over, "rates.fit")
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; it must be between 0 and 1")
     if not isinstance(values, xr.DataArray):

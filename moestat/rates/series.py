@@ -11,6 +11,10 @@ import xarray as xr
 
 DECADE = 10.0
 MIN_SIZES = 4
+TAKES = (
+    'an xarray.DataArray with the dimensions that hold sizes and replicates, as in {call}(ds["L3"], over="n"), or an '
+    "array (sizes, replicates) with the sizes as over"
+)
 
 
 @dataclass(frozen=True)
@@ -127,3 +131,27 @@ def arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArr
     if over not in values.coords:
         raise ValueError(f"the dimension {over} has no coordinate, so its sizes are unknown")
     return values.transpose(..., over, replicate)
+
+
+def refuse_other(values: Any, over: Any, call: str) -> None:
+    """Refuse what is no loss, in words.
+
+    Raises
+    ------
+    TypeError
+        It says what is taken, and what was given.
+    """
+    if isinstance(values, xr.DataArray):
+        return
+    takes = f"{call} takes one loss: {TAKES.format(call=call)}"
+    if isinstance(values, xr.Dataset):
+        names = ", ".join(repr(str(name)) for name in list(values.data_vars)[:6])
+        raise TypeError(f"{takes}; it was given a Dataset with the variables {names}, of which one is to be chosen")
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.ndim != 2 and not isinstance(values, np.ndarray):  # the shape of an array is told where it is used
+        raise TypeError(f"{takes}; it was given a {type(values).__name__}")
+    if isinstance(over, str):
+        raise TypeError(f"{takes}; over is {over!r}, a name, which needs a DataArray")

@@ -10,10 +10,10 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 
+from moestat import rates
 from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
-from moestat.rates import core as rates
 from moestat.report import facets, style
 from moestat.report.rate_panel import Facts
 from moestat.report.tables import label

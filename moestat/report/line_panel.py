@@ -11,11 +11,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from moestat import rates
 from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
-from moestat.rates import core as rates
 from moestat.report import facets, style
 from moestat.report.rate_panel import Facts, wrapped
 from moestat.report.tables import label

@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
+from moestat import rates
 from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence, FittedSeries
 from moestat.claims.selection import with_replicates
-from moestat.rates import core as rates
 from moestat.report import facets, style
 from moestat.report.tables import label
 from moestat.report.typography import mathtext

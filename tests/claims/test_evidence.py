@@ -8,12 +8,12 @@ import pytest
 from report_example import results, study_of
 from scipy import stats
 
+from moestat import rates
 from moestat.claims import evidence as module
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
 from moestat.errors import InputError
-from moestat.rates import core
 from moestat.report import tables
 from moestat.report.write import write_outputs
 from moestat.study import hub
@@ -30,8 +30,8 @@ def test_a_series_is_fitted_once_for_verdict_table_and_figure(monkeypatch, tmp_p
         fitted[np.asarray(samples).tobytes(), options["window"], options["level"]] += 1
         return fit(samples, **options)
 
-    fit = core.fit
-    for place in (core, sys.modules["moestat.rates.difference"]):
+    fit = rates.fit
+    for place in (rates, sys.modules["moestat.rates.difference"]):
         monkeypatch.setattr(place, "fit", counting)
     ds = results()
     study = study_of(ds, rates=[RATE], figures=[{"name": "a", "panels": [PANEL]}, {"name": "b"}], summaries=[])

@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 from scipy import optimize
 
+from moestat import rates
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
-from moestat.rates import core as rates
 from moestat.runner.results import NOT_COMPUTED
 from moestat.study.spec import Claim
 

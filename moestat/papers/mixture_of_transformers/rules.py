@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from moestat import streams
+from moestat import rates, streams
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Estimate
-from moestat.rates import core as rates
 from moestat.rates.estimate import replicate_slopes
 from moestat.study.spec import Claim
 

@@ -14,10 +14,10 @@ import numpy as np
 import xarray as xr
 from pydantic import Field
 
+from moestat import rates
 from moestat.errors import InputError
 from moestat.experiment import SettingsModel, Source
 from moestat.papers.sigmoid_attention.expert_block import expert_errors
-from moestat.rates import core as rates
 from moestat.sentences import listed
 from moestat.status import Status
 from moestat.study.spec import Arm

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from moestat.rates import core as rates
+from moestat import rates
 from moestat.report import style
 from moestat.report.tables import label
 from moestat.study.spec import Figure
