@@ -17,8 +17,7 @@ from typing import Any, NoReturn
 from moestat import cli_claims, cli_complete, cli_develop, cli_options, cli_results, cli_verbs
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
-
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+from moestat.threads import VARIABLES
 
 COMMANDS = (*cli_options.COMMANDS, *cli_verbs.ABOUT)
 """Every subcommand."""
@@ -29,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     _open_streams()
     cli_complete.serve(parser)
-    for name in THREADS:  # before NumPy is imported: its BLAS reads them once
+    for name in VARIABLES:  # before NumPy is imported: its BLAS reads them once
         os.environ.setdefault(name, "1")
     try:
         with _end_like_interrupt():

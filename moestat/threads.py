@@ -6,6 +6,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+"""What tells the libraries how many threads to use, where it is set before they are imported."""
+
 
 @contextmanager
 def one_thread() -> Iterator[None]:

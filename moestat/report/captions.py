@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
+from moestat import sentences
 from moestat.claims.evidence import Evidence
 from moestat.claims.wording import AT_SCALE
 from moestat.report.tables import label
@@ -44,7 +45,7 @@ def counted(evidence: Evidence, arms: Sequence[str]) -> str:
     """Return how many runs there are and how they ended: ``80 runs (10 replicates): 0 failed, 0 not converged``."""
     counts = evidence.count(arms)
     number = evidence.ds.sizes["replicate"]
-    return f"{counts.replicates} runs ({number} replicate{'s' if number != 1 else ''} per point): {counts}"
+    return f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}"
 
 
 def footer(evidence: Evidence, facts: Sequence[Facts], limit: int = 3) -> list[str]:
@@ -106,9 +107,7 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
 def alternative(figure: Figure, facts: Sequence[Facts], titles: Sequence[str]) -> str:
     """Return the text that stands for a figure where it cannot be seen."""
     kinds = {"rates": "Log-log plot", "lines": "Line plot", "heatmap": "Heat map", "function": "Figure"}
-    head = (
-        f"{kinds[figure.kind]} with {len(facts)} panel{'s' if len(facts) != 1 else ''}" if facts else kinds[figure.kind]
-    )
+    head = kinds[figure.kind] + (f" with {sentences.counted(len(facts), 'panel')}" if facts else "")
     parts = [f"{head}{': ' + figure.title.rstrip('.') if figure.title else ''}"]
     for title, fact in zip(titles, facts, strict=False):
         parts.append(": ".join(t for t in (title, "; ".join(fact.sentences)) if t))

@@ -6,6 +6,7 @@ import pandas as pd
 
 from moestat.claims.wording import VERDICTS
 from moestat.report.meaning import BEARINGS, SCALES
+from moestat.sentences import counted
 
 NOT_RUN = "not run"
 MIXED = "mixed"
@@ -61,6 +62,6 @@ def sentences(table: pd.DataFrame) -> list[str]:
     lines = []
     for row in headline(table).to_dict("records"):
         counts = ", ".join(f"{row[word]} {word}" for word in WORDS if row[word])
-        noun = "statement" if row["statements"] == 1 else "statements"
-        lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {row['statements']} {noun}: {counts}")
+        number = counted(row["statements"], "statement")
+        lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {number}: {counts}")
     return lines

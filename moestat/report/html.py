@@ -17,6 +17,7 @@ from moestat.report.findings import findings
 from moestat.report.meaning import SCALES, says
 from moestat.report.span import printed
 from moestat.rounding import estimate, number
+from moestat.sentences import counted
 from moestat.study.spec import Claim, Study
 
 MOST_ROWS = 200
@@ -156,7 +157,7 @@ def _answer(tally: Sequence[tuple[str, int]]) -> str:
     if not total:
         return "The study states no claim for this preset."
     parts = ", ".join(f"{n} {'is' if n == 1 else 'are'} {word}" for word, n in tally)
-    return f"Of {total} claim{'s' if total != 1 else ''}, {parts}."
+    return f"Of {counted(total, 'claim')}, {parts}."
 
 
 def _warnings(evidence: Evidence, provenance: Mapping[str, Any]) -> list[str]:

@@ -122,8 +122,13 @@ def prerequisites(
             note(f"what {cell.arm} shares with other cells cannot be told: {worker.describe(error)}")
             continue
         for prerequisite in shared:
-            unique.setdefault(json.dumps(prerequisite, sort_keys=True, default=repr), prerequisite)
+            unique.setdefault(key_of(prerequisite), prerequisite)
     return unique
+
+
+def key_of(prerequisite: Mapping[str, Any]) -> str:
+    """Return what tells one piece of shared work from another."""
+    return json.dumps(prerequisite, sort_keys=True, default=repr)
 
 
 def place(request: Request, device: str, tasks: int) -> pool.Place:

@@ -22,6 +22,7 @@ from typing import Any
 
 from moestat.runner.cluster import Lost, flat
 from moestat.runner.life import begin
+from moestat.threads import VARIABLES
 
 TICK = 0.5
 """Seconds between looks at a worker."""
@@ -32,7 +33,6 @@ AHEAD = 2
 QUICK = 0.1
 """Seconds of a task after which the next is handed ahead; longer ones are better left to whoever is free."""
 LATE = "it took longer than"
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 class Crew:
@@ -98,7 +98,7 @@ class _Member:
     """
 
     def __init__(self, environment: Mapping[str, str], timeout: float | None) -> None:
-        self.environment = dict.fromkeys(THREADS, "1") | dict(environment)
+        self.environment = dict.fromkeys(VARIABLES, "1") | dict(environment)
         self.timeout = timeout
         self.leader = ThreadPoolExecutor(1)
         self.executor: Any = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import traceback
 from collections.abc import Callable, Iterator
@@ -12,7 +11,7 @@ from typing import Any
 
 from moestat.experiment import Cell
 from moestat.runner import contract, experiments, worker
-from moestat.runner.begin import cache_of, make_plan, refuse_without_libraries, version_of
+from moestat.runner.begin import cache_of, key_of, make_plan, refuse_without_libraries, version_of
 from moestat.runner.cells import PlannedCell
 from moestat.runner.devices import resolve_device
 from moestat.runner.plan import Plan
@@ -96,7 +95,7 @@ def _first_failure(
 def _prerequisites(module: Any, cell: Cell, ready: set[str]) -> Iterator[dict[str, Any]]:
     """Yield what a cell shares with others, once."""
     for wanted in module.prerequisites(cell) if hasattr(module, "prerequisites") else ():
-        key = json.dumps(wanted, sort_keys=True, default=repr)
+        key = key_of(wanted)
         if key not in ready:
             ready.add(key)
             yield wanted
