@@ -98,12 +98,12 @@ def _key(facts: Sequence[Facts]) -> list[Any]:
     known: dict[str, tuple[str, dict[str, Any]]] = {
         "untrusted": ("slope that is not trusted", {"color": style.INK, "linestyle": "-.", "linewidth": 1.1}),
         "predicted": ("slope printed in the paper", {"color": style.INK, "linestyle": "--", "linewidth": 1.0}),
-        "reference": (" / ".join(captions.references(facts)), {"color": style.REFERENCE, "linewidth": 1.6}),
         "band": ("near-minimisers", {"color": style.INK, "alpha": 0.2, "linewidth": 6.0}),
         "start": ("loss at the start", {"color": style.INK, "linestyle": ":", "linewidth": 1.1}),
     }
     shared = [handle for fact in facts for handle, _ in fact.key]
-    kinds = [look | {"label": mathtext(text)} for part, (text, look) in known.items() if part in parts]
+    kinds = [style.reference(name) | {"label": mathtext(name)} for name in captions.references(facts)]
+    kinds += [look | {"label": mathtext(text)} for part, (text, look) in known.items() if part in parts]
     return shared + [Line2D([], [], **look) for look in kinds]
 
 

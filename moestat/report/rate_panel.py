@@ -178,9 +178,9 @@ class _Painter:
         if not np.isfinite(level).any() or any(np.array_equal(level, old, equal_nan=True) for old in self.references):
             return
         self.references.append(level)
-        self.axes.plot(sizes, level, color=style.REFERENCE, linewidth=1.6, zorder=1.5)
         long_name = str(self.evidence.ds[name].attrs.get("long_name", ""))
         called = long_name or (self._fisher(arm) if name.startswith("fisher") else name)
+        self.axes.plot(sizes, level, zorder=1.5, **style.reference(called))
         self.facts.references = list(dict.fromkeys([*self.facts.references, called]))
         self.facts.parts.add("reference")
 
@@ -188,7 +188,7 @@ class _Painter:
         """Name the line of an arm: a bound beside the truth, and something else beside a target of its own."""
         ds = self.evidence.ds
         meaning = str(ds["fisher"].sel(arm=arm).values.ravel()[0]) if "fisher" in ds else ""
-        return "sandwich line (own target)" if "sandwich" in meaning else "Fisher line"
+        return style.SANDWICH if "sandwich" in meaning else "Fisher line"
 
 
 def wrapped(text: str, width: int) -> str:

@@ -22,6 +22,8 @@ INK = "#1f2328"
 """Text and axes."""
 
 REFERENCE = "#767676"
+SANDWICH = "sandwich line (own target)"
+"""The reference of a fit that is scored against a target of its own, beside the Fisher line."""
 """The reference line, e.g. the Fisher line."""
 
 GRID = "#d9dce0"
@@ -168,3 +170,8 @@ def save(figure: Figure, *, title: str = "", description: str = "") -> dict[str,
                 Figure.savefig(figure, buffer, format=ending, dpi=DPI, metadata=facts)
                 out[ending] = buffer.getvalue()
     return out
+
+
+def reference(name: str) -> dict[str, Any]:
+    """Return the look of a reference line; two kinds in one panel can be told apart."""
+    return {"color": REFERENCE, "linewidth": 1.6, "linestyle": (0, (6, 1.5)) if name == SANDWICH else "-"}
