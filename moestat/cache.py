@@ -14,13 +14,13 @@ import re
 import sys
 import tempfile
 import warnings
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from moestat import bounded
 from moestat.arrays import to_numpy
 
 NOT_IN_CODE_VERSION = ("*",)  # keeps numbers bit for bit
@@ -164,17 +164,10 @@ def _decode(entry: bytes, canonical: str) -> dict[str, np.ndarray]:
         raise ValueError("it does not start as an entry does")
     if hashlib.sha256(body).hexdigest().encode() != checksum:
         raise ValueError("its checksum does not match")
-    try:
-        with zipfile.ZipFile(io.BytesIO(body)) as archive:
-            packed = [entry for entry in archive.infolist() if entry.compress_type != zipfile.ZIP_STORED]
-        if packed:  # we pack nothing, and a few bytes can unpack to more than there is memory
-            raise ValueError("it is packed, which no entry is")
-        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
-            if str(arrays[_IDENTITY]) != canonical:
-                raise ValueError("it answers another request")
-            return {name.removeprefix(_PREFIX): arrays[name] for name in arrays.files if name != _IDENTITY}
-    except (KeyError, TypeError, EOFError, OverflowError, MemoryError, SyntaxError, zipfile.BadZipFile) as error:
-        raise ValueError(f"it holds no arrays: {type(error).__name__}") from None
+    found = bounded.arrays(io.BytesIO(body), largest=len(body))  # we pack nothing, so no entry unpacks to more
+    if _IDENTITY not in found or str(found.pop(_IDENTITY)) != canonical:
+        raise ValueError("it answers another request")
+    return {name.removeprefix(_PREFIX): array for name, array in found.items()}
 
 
 def _write(file: Path, entry: bytes) -> None:

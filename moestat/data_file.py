@@ -8,9 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-
-class DataFileError(ValueError):
-    """A file or folder of data cannot be read, or is another one than stated; the message names it."""
+from moestat import bounded
+from moestat.bounded import DataFileError as DataFileError
 
 
 def digest(path: str | Path) -> str:
@@ -21,13 +20,15 @@ def digest(path: str | Path) -> str:
     Raises
     ------
     DataFileError
-        If there is no such file or folder, or it cannot be read.
+        If there is no such file or folder, it cannot be read, or a file is larger than :data:`bounded.LARGEST`.
     """
     path = Path(path).expanduser()
     if not path.exists():
         raise DataFileError(f"{path}: there is no such file or folder")
     try:
         files = sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
+        for file in files:
+            bounded.require(file)
         stats = [file.stat() for file in files]
         parts = _digests(tuple(files), tuple((stat.st_size, stat.st_mtime_ns) for stat in stats))
     except OSError as error:

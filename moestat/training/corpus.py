@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from moestat import data_file
+from moestat import bounded, data_file
 
 Unit = Literal["character", "byte", "word"]
 
@@ -98,7 +98,7 @@ def load(path: str | Path = "") -> Corpus:
     Raises
     ------
     CorpusError
-        If the file or folder cannot be read, is empty, truncated or not UTF-8.
+        If the file or folder cannot be read, is empty, truncated, not UTF-8, or too large to be read whole.
     """
     if not str(path):
         return _shipped()
@@ -107,9 +107,11 @@ def load(path: str | Path = "") -> Corpus:
         stamp = path.stat()
         if path.is_dir():
             return _words(path, max(_stamp(path / f"wiki.{part}.tokens") for part in PARTS))
-        return _file(path, stamp.st_size, stamp.st_mtime_ns)
+        return _file(path, bounded.require(path), stamp.st_mtime_ns)
     except OSError as error:
         raise CorpusError(f"{error.filename or path}: cannot be read ({error.strerror or error})") from None
+    except data_file.DataFileError as error:
+        raise CorpusError(str(error)) from None
 
 
 def load_checked(path: str, sha256: str) -> Corpus:
@@ -143,7 +145,7 @@ def _shipped() -> Corpus:
 def _file(path: Path, size: int, _mtime: int) -> Corpus:
     if size == 0:
         raise CorpusError(f"{path}: the file is empty")
-    content = path.read_bytes()
+    content = bounded.read(path)
     wanted = BENCHMARKS.get(path.name)
     if wanted is not None:
         if len(content) != wanted:
@@ -187,6 +189,7 @@ def _words(folder: Path, _mtime: int) -> Corpus:
     for part in PARTS:
         file = folder / f"wiki.{part}.tokens"
         numbers = array("i")
+        bounded.require(file)
         try:
             with open(file, encoding="utf-8") as stream:
                 for line in stream:

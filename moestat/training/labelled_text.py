@@ -16,6 +16,8 @@ from typing import Literal
 
 import numpy as np
 
+from moestat import bounded
+
 Task = Literal["classification", "regression"]
 
 LONGEST_FIELD = 10_000_000
@@ -67,8 +69,8 @@ def read_csv(path: str | Path, *, text: str = "text", target: str = "label", tas
     Raises
     ------
     LabelledTextError
-        If the file cannot be read, a column is missing, a row is cut off or has too many fields, a text or target is
-        empty, a number is none, there is one class only or all numbers are equal.
+        If the file cannot be read or is too large, a column is missing, a row is cut off or has too many fields, a text
+        or target is empty, a number is none, there is one class only or all numbers are equal.
     """
     path = Path(path)
     rows = _rows(path)
@@ -124,9 +126,9 @@ def holdout(count: int, share: float, rng: np.random.Generator) -> tuple[np.ndar
 
 def _rows(path: Path) -> list[list[str]]:
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise LabelledTextError(f"{path}: cannot be read ({error.strerror})") from None
+        raw = bounded.read(path)
+    except bounded.DataFileError as error:
+        raise LabelledTextError(str(error)) from None
     try:
         content = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

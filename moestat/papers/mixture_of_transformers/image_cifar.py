@@ -6,13 +6,15 @@ and whole numbers; a file that asks for anything else is refused by name before 
 
 from __future__ import annotations
 
+import io
 import pickle
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from moestat import bounded
 from moestat.papers.mixture_of_transformers.image_data import ImageDataError, one_line
 
 SIDE = 32
@@ -74,10 +76,9 @@ def safe_load(path: Path) -> Any:
         If it asks for anything else, is cut off or is no pickle.
     """
     try:
-        with path.open("rb") as stream:
-            return _Unpickler(stream, encoding="bytes").load()
-    except OSError as error:
-        raise ImageDataError(f"{path}: cannot be read ({error.strerror})") from None
+        return _Unpickler(bounded.read(path)).load()
+    except bounded.DataFileError as error:
+        raise ImageDataError(str(error)) from None
     except _RefusedError as error:
         raise ImageDataError(
             f"{path}: the file asks for {one_line(error)}, which a file of images has no use for; it is refused, and "
@@ -93,26 +94,59 @@ class _RefusedError(Exception):
     """The name of what a pickle asked for."""
 
 
-class _Unpickler(pickle.Unpickler):
+class _Unpickler(pickle._Unpickler):
+    """Python's own unpickler: the one in C sizes its memo by any number that thirteen bytes of a file name.
+
+    A file can name what it holds many times over, so what is made of it is counted, too.
+    """
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        code: method
+        for code, method in pickle._Unpickler.dispatch.items()
+        if code != pickle.BYTEARRAY8[0]  # takes memory for what it is told, before it reads
+    }
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(io.BytesIO(content), encoding="bytes")
+        self.size, self.made = len(content), 0
+
     def find_class(self, module: str, name: str) -> Any:
-        allowed = _ALLOWED.get((module.replace("numpy.core", "numpy._core"), name))
-        if allowed is None:
-            raise _RefusedError(f"{module}.{name}")
-        return allowed
+        match module.replace("numpy.core", "numpy._core"), name:
+            case "numpy._core.multiarray", "_reconstruct":
+                return self._reconstruct
+            case "_codecs", "encode":
+                return self._encode
+            case "numpy", "ndarray":
+                return _NDARRAY
+            case "numpy", "dtype":
+                return _dtype
+        raise _RefusedError(f"{module}.{name}")
 
     def persistent_load(self, pid: Any) -> Any:
         raise _RefusedError(f"the persistent object {pid!r}")
 
+    def _count(self, size: int) -> None:
+        self.made += size
+        if self.made > bounded.LARGEST:
+            raise _RefusedError(f"more than {bounded.LARGEST} bytes of memory")
+
+    def _reconstruct(self, kind: object, shape: object, code: object) -> np.ndarray:
+        """Make the empty array that a pickle then fills, from the file at most; the arguments are always these."""
+        if kind is not _NDARRAY or shape != (0,) or code not in (b"b", "b"):
+            raise _RefusedError("an array made in an unusual way")
+        self._count(self.size)
+        return np.empty(0, dtype=np.int8)
+
+    def _encode(self, text: object, encoding: object) -> bytes:
+        """Make bytes: how Python 3 writes them in the old pickle format of these files."""
+        if not isinstance(text, str) or encoding not in (b"latin1", "latin1"):
+            raise _RefusedError(f"a text in the encoding {encoding!r}")
+        self._count(len(text))
+        return text.encode("latin1")
+
 
 _NDARRAY = object()
 """Stands for the type numpy.ndarray, which a pickle names and must not be able to call."""
-
-
-def _reconstruct(kind: object, shape: object, code: object) -> np.ndarray:
-    """Make the empty array that a pickle then fills; the arguments are always these."""
-    if kind is not _NDARRAY or shape != (0,) or code not in (b"b", "b"):
-        raise _RefusedError("an array made in an unusual way")
-    return np.empty(0, dtype=np.int8)
 
 
 def _dtype(code: object, *options: object) -> np.dtype:
@@ -120,21 +154,6 @@ def _dtype(code: object, *options: object) -> np.dtype:
     if not re.fullmatch(r"[uif][1248]", text):
         raise _RefusedError(f"an array of type {text!r}")
     return np.dtype(text, False, True)  # a copy: the pickle goes on to set its state
-
-
-def _encode(text: object, encoding: object) -> bytes:
-    """Make bytes: how Python 3 writes them in the old pickle format of these files."""
-    if not isinstance(text, str) or encoding not in (b"latin1", "latin1"):
-        raise _RefusedError(f"a text in the encoding {encoding!r}")
-    return text.encode("latin1")
-
-
-_ALLOWED: dict[tuple[str, str], Any] = {
-    ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
-    ("numpy", "ndarray"): _NDARRAY,
-    ("numpy", "dtype"): _dtype,
-    ("_codecs", "encode"): _encode,
-}
 
 
 def _batch(path: Path, key: bytes) -> tuple[np.ndarray, np.ndarray]:

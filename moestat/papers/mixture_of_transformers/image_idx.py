@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
 
+from moestat import bounded
 from moestat.papers.mixture_of_transformers.image_data import ImageDataError
 
 IMAGES, LABELS = "{}-images-idx3-ubyte", "{}-labels-idx1-ubyte"
@@ -25,7 +24,7 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     Raises
     ------
     ImageDataError
-        If a file is missing, cut off or not in the format.
+        If a file is missing, cut off, too large or not in the format.
     """
     parts = []
     for part in ("train", "t10k"):
@@ -40,11 +39,9 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 def read_file(path: Path, dimensions: int) -> np.ndarray:
     """Return the array of one idx file of unsigned bytes with so many dimensions."""
     try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (EOFError, zlib.error) as error:
-        raise ImageDataError(f"{path}: the file is cut off or damaged ({error})") from None
-    except OSError as error:  # gzip.BadGzipFile is one
-        raise ImageDataError(f"{path}: cannot be read ({error})") from None
+        raw = bounded.read(path, packed=path.suffix == ".gz")
+    except bounded.DataFileError as error:
+        raise ImageDataError(str(error)) from None
     start = 4 + 4 * dimensions
     if raw[:4] != bytes((0, 0, 8, dimensions)) or len(raw) < start:
         raise ImageDataError(f"{path}: it is not an idx file of bytes with {dimensions} dimensions")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from moestat import bounded
 from moestat.papers.task_routing.knowledge import Knowledge, Task
 from moestat.papers.task_routing.template import KnowledgeError, Template
 
@@ -19,22 +20,27 @@ def load(path: str | Path) -> Knowledge:
     Raises
     ------
     KnowledgeError
-        If the file cannot be read or a line is not of this form; the message names the file and the line.
+        If the file cannot be read or is too large, or a line is not of this form; the message names the file and the
+        line.
     """
     path = Path(path)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = bounded.read(path).decode("utf-8-sig").splitlines()
+    except bounded.DataFileError as error:
+        raise KnowledgeError(str(error)) from None
+    except UnicodeDecodeError as error:
         raise KnowledgeError(f"{path}: cannot be read as UTF-8 text ({error})") from None
     tasks = []
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
                 tasks.append(_task(json.loads(line)))
-            except json.JSONDecodeError as error:
-                raise KnowledgeError(f"{path}, line {number}: not JSON ({error})") from None
             except KnowledgeError as error:
                 raise KnowledgeError(f"{path}, line {number}: {error}") from None
+            except RecursionError:
+                raise KnowledgeError(f"{path}, line {number}: not JSON that can be read (nested too deep)") from None
+            except ValueError as error:  # a number of 5000 digits is one, too
+                raise KnowledgeError(f"{path}, line {number}: not JSON ({error})") from None
     try:
         return Knowledge(tuple(tasks))
     except KnowledgeError as error:
