@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -22,7 +24,7 @@ class Settings(SettingsModel):
 
 def run(cell, replicates, *, device):
     moved = SHIFT if os.environ.get("MOESTAT_KERNEL") == "numpy" else 0.0
-    draws = [cell.generator(r, "data", n=1).standard_normal() + moved for r in replicates]
+    draws = [KIND(cell.generator(r, "data", n=1).standard_normal() + moved) for r in replicates]
     return assemble(replicates, {"x": np.array(draws)}, finished="drawn")
 """
 
@@ -33,8 +35,8 @@ def judged(tmp_path, monkeypatch):
     monkeypatch.delenv("MOESTAT_KERNEL", raising=False)
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
 
-    def judged(name: str, shift: float, room: float):
-        (tmp_path / f"{name}.py").write_text(OWN.replace("SHIFT", repr(shift)))
+    def judged(name: str, shift: float, room: float, kind: str = "float"):
+        (tmp_path / f"{name}.py").write_text(OWN.replace("SHIFT", repr(shift)).replace("KIND", kind))
         study = write_study(tmp_path, name=name, experiment=name, replicates=3, grid="n = [1, 2]")
         text = (
             study.read_text().replace('variable = "error"', 'variable = "x"').replace('kind = "slope"', 'kind = "mean"')
@@ -55,7 +57,23 @@ def test_a_verdict_at_the_edge_of_its_rule_turns_on_the_last_digit(judged, monke
     monkeypatch.setattr(sensitivity, "_elsewhere", lambda *_: (None, []))
     code, out, err = inside(*judged("at_the_edge", shift=0.0, room=0.0))
     assert code == 1 and "1 verdicts are not robust: mean-rate: supported becomes inconclusive" in err
-    assert "moved by one unit in the last place, 8 times: mean-rate" in out
+    assert "moved by one unit in the last place, 8 times: mean-rate" in out and "whole numbers" not in out
+
+
+def test_a_count_that_no_last_digit_moves_is_said_and_computed_again(judged, monkeypatch):
+    cells = []
+    monkeypatch.setattr(sensitivity, "_elsewhere", lambda *given: (None, cells.extend(given[4]) or []))
+    code, out, err = inside(*judged("a_count", shift=0.0, room=1.0, kind="round"))
+    assert code == 0, err
+    assert "resting on whole numbers, which this does not move: mean-rate" in out
+    assert [planned.label for planned in cells] == ["arm mean, n = 1"]
+
+
+@pytest.mark.slow
+def test_a_count_that_other_kernels_change_is_told(judged):
+    code, out, err = inside(*judged("other_count", shift=7.0, room=1.0, kind="round"))
+    assert code == 1, out
+    assert "mean-rate: supported becomes not supported with cells computed by other kernels" in err
 
 
 @pytest.mark.slow
@@ -78,6 +96,14 @@ def test_sensitivity_needs_results(tmp_path):
     code, _, err = inside(write_study(tmp_path), "--out", tmp_path, "--sensitivity")
     assert code == 2 and "24 replicates are missing" in err and "complete them with" in err
     assert not (tmp_path / "study").exists()
+
+
+def test_cells_are_shared_among_the_claims(monkeypatch):
+    planned = {n: SimpleNamespace(digest=f"{n}", took=n) for n in range(20)}
+    monkeypatch.setattr(sensitivity, "concerns", lambda claim, cell: cell.took in claim)
+    monkeypatch.setattr(sensitivity, "seconds", lambda scan, cells: cells[0].took)
+    cells = sensitivity.nearest_cells(SimpleNamespace(cells=planned.values()), None, [range(20), {7, 19}, {18}])
+    assert [cell.took for cell in cells] == [0, 7, 18, 1, 19, 2, 3, 4, 5, 6, 8, 9], "at most twelve, in turns"
 
 
 def test_whole_numbers_are_counts_and_stay():
