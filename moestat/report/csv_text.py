@@ -24,6 +24,8 @@ def load(path: Path) -> list[dict[str, str]]:
     OSError, UnicodeDecodeError, csv.Error
         If they cannot be read.
     """
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no regular file")  # a pipe would be waited for
     with open(path, newline="", encoding="utf-8") as stream:
         return [{key: plain(value) for key, value in row.items()} for row in csv.DictReader(stream)]
 
