@@ -100,7 +100,7 @@ def run(
 
 
 def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs") -> xr.Dataset:
-    """Read the results of a study that was run, into memory.
+    """Read the results of a study that was run, into memory; where there are none, those of a record.
 
     Parameters
     ----------
@@ -109,14 +109,16 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     preset : str
         Size of the study, where ``study`` is a name or a study file.
     out : path
-        Folder of all results.
+        Folder of all results, with the records that the repository keeps in ``records``.
 
     Raises
     ------
     moestat.errors.InputError
         If there is no such result.
+    moestat.errors.StaleError
+        If the record was changed, or is one of another study of that name.
     """
-    from moestat.runner import results
+    from moestat.runner import belongs, records, results
     from moestat.runner.request import Request
     from moestat.study import load as studies
 
@@ -126,10 +128,14 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     if path.is_dir() and (path / results.NAME).is_file():
         return results.read(path / results.NAME)
     file, root = studies.find(study), Path(out).expanduser()
-    file_of_results = root / file.stem / preset / results.NAME
-    if not file_of_results.is_file():
+    folder = records.results_folder(root, file.stem, preset)
+    if not (folder / results.NAME).is_file():
         studies.need_preset(studies.read(file), preset)
-    return results.read(file_of_results, made_by=Request(study=str(study), preset=preset, out=root).command())
+    request = Request(study=str(study), preset=preset, out=root)
+    dataset = results.read(folder / results.NAME, made_by=request.command())
+    if records.is_record(folder):
+        belongs.refuse_foreign(dataset, studies.read(file), request, folder)
+    return dataset
 
 
 def write_report(result: Result, provenance: Mapping[str, Any]) -> Report:

@@ -123,20 +123,20 @@ def collect_request(request: Any) -> int:
 def report(arguments: argparse.Namespace) -> int:
     """Report collected results again."""
     from moestat.report.write import write_outputs
-    from moestat.runner import belongs, results
-    from moestat.runner.begin import folder_of
+    from moestat.runner import belongs, records, results
     from moestat.study import load
 
     request = cli_options.request(arguments)
     study_file = load.read(request.study)
     load.need_preset(study_file, request.preset)
-    if study_file.study.reads:  # seconds, and so it never outlives what it reads
+    root = records.results_folder(request.out, study_file.name, request.preset)
+    if study_file.study.reads and not records.is_record(root):  # seconds, and so it never outlives what it reads
         return collect(arguments)
-    root = folder_of(request, study_file.name)
     dataset = results.read(root / results.NAME, made_by=request.command())
     belongs.refuse_foreign(dataset, study_file, request, root)
     provenance = results.provenance(dataset)
-    _print_report(write_outputs(dataset, study_file.study, request.preset, root, provenance=provenance))
+    folder = records.report_folder(root)
+    _print_report(write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance))
     return 0
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from moestat import cli_options
-from moestat.errors import InputError
+from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
 
 ABOUT = {
@@ -17,6 +18,8 @@ ABOUT = {
     "diff": "Say in what two runs differ: settings, code, machine, numbers, rates, verdicts.",
     "merge": "Join runs of one study that were computed apart (other replicates or sizes) into one, and report.",
     "export": "Write results as a tidy table, one row for each replicate and loss: CSV, or Parquet with pyarrow.",
+    "ship": "Make records: results that are complete, compressed and with digests, to be kept in version control.",
+    "verify": "Compute a random sample of a record's replicates again, and compare it with the record bit for bit.",
     "slurm": "Print the script of a SLURM array job that computes a study in parts.",
 }
 """Subcommand -> what it does."""
@@ -52,9 +55,31 @@ def parser(command: str) -> argparse.ArgumentParser:
             help="FILE.csv or FILE.parquet (default: losses.csv beside the results)",
         )
         parser.add_argument("--variable", action="append", metavar="NAME", help="only this one; may be given again")
+    elif command in ("ship", "verify"):
+        _add_records(parser, command)
     else:
         _add_slurm(parser)
     return parser
+
+
+def _add_records(parser: argparse.ArgumentParser, command: str) -> None:
+    every = "every study that has results" if command == "ship" else "every record"
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"names of studies; without one, {every}")
+    parser.add_argument("--preset", default="quick", metavar="NAME", help="size of the study (default: quick)")
+    cli_options.add_out(parser)
+    if command == "ship":
+        parser.add_argument(
+            "--to",
+            type=Path,
+            default=Path("outputs"),
+            metavar="FOLDER",
+            help="outputs folder whose records are written: FOLDER/records/STUDY/PRESET (default: outputs)",
+        )
+        parser.add_argument("--replace", action="store_true", help="a record with other numbers may be replaced")
+    else:
+        parser.add_argument("--replicates", type=int, default=3, metavar="K", help="of each record (default: 3)")
+        parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the sample (default: 0)")
+        parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="what computes")
 
 
 def _add_slurm(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +102,8 @@ def act(command: str, arguments: argparse.Namespace, collect: Callable[[Request]
         "settings": _settings,
         "diff": _diff,
         "export": _export,
+        "ship": _ship,
+        "verify": _verify,
         "slurm": _slurm,
     }
     return _merge(arguments, collect) if command == "merge" else actions[command](arguments)
@@ -175,6 +202,59 @@ def _export(arguments: argparse.Namespace) -> int:
             raise InputError("Parquet needs pyarrow; install it with: python -m pip install pyarrow") from None
     print(f"{len(table)} rows (arm, axes, replicate, loss, value) are in {path}")
     return 0
+
+
+def _ship(arguments: argparse.Namespace) -> int:
+    from moestat.report import shipping
+    from moestat.runner import results
+    from moestat.study import load
+
+    out, preset = arguments.out, arguments.preset
+    there = [name for name in load.known_studies() if (out / name / preset / results.NAME).is_file()]
+    studies = arguments.studies or there
+    if not studies:
+        raise InputError(f"there are no results of the preset {preset!r} in {out}")
+    to = arguments.to.expanduser()
+    _each(studies, lambda study: shipping.ship(study, preset, out, to, replace=arguments.replace))
+    print(f"all records in {to / 'records'}: {shipping.total(to) / 1e6:.1f} MB of {shipping.MOST / 1e6:g}")
+    return 0
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from moestat.runner import records, verify
+
+    if arguments.replicates < 1 or arguments.seed < 0:
+        raise InputError("--replicates is at least 1, and --seed at least 0")
+    known = [study for study, preset, _ in records.every(arguments.out) if preset == arguments.preset]
+    studies = arguments.studies or known
+    if not studies:
+        raise InputError(f"there are no records of the preset {arguments.preset!r} in {arguments.out / records.FOLDER}")
+
+    def one(study: str) -> list[str]:
+        request = Request(study=study, preset=arguments.preset, out=arguments.out, device=arguments.device)
+        found = verify.verify(request, arguments.replicates, arguments.seed, lambda text: print(text, flush=True))
+        if not found.holds:
+            raise UserError("; ".join(found.lines))
+        return found.lines
+
+    _each(studies, one)
+    return 0
+
+
+def _each(studies: Sequence[str], act: Callable[[str], list[str]]) -> None:
+    """Do something for every study, print what is to be said, and fail at the end if one of several failed."""
+    failed = []
+    for study in studies:
+        try:
+            for line in act(study):
+                print(line, flush=True)
+        except UserError as error:
+            if len(studies) == 1 or error.exit_code >= 128:
+                raise
+            failed.append(study)
+            print(f"error: {study}: {error}", file=sys.stderr, flush=True)
+    if failed:
+        raise UserError(f"{len(failed)} of {len(studies)} studies failed: {', '.join(failed)}")
 
 
 def _slurm(arguments: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from moestat.report.interval_text import draw
 from moestat.report.meaning import SCALES, says
 from moestat.report.span import printed
 from moestat.rounding import estimate, number
+from moestat.runner import records
 from moestat.study import presets
 from moestat.study.spec import Claim, Study
 
@@ -69,7 +70,7 @@ def _entry(head: str, text: str) -> list[str]:
 def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
     if not row["date"] and row["verdict"] == ledger.NOT_RUN:
         return f"none in {out_root}"
-    folder = out_root / ledger.folder_of(name) / row["preset"]
+    folder = records.results_folder(out_root, ledger.folder_of(name), row["preset"])
     return f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
 
 

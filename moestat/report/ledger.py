@@ -22,6 +22,7 @@ from moestat.claims.verdicts import COLUMNS, VERDICTS, rule, tally
 from moestat.fingerprint import digest
 from moestat.report import csv_text, render, views
 from moestat.rounding import estimate, number
+from moestat.runner import records
 from moestat.study import presets
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
@@ -106,6 +107,24 @@ def runs(out_root: Path) -> list[Run]:
     return sorted(_runs(Path(out_root)), key=lambda run: (run.study, run.preset))
 
 
+def runs_and_records(out_root: Path) -> list[Run]:
+    """Return what lies in an outputs folder, and of the presets that were not judged there the records.
+
+    Raises
+    ------
+    StaleError
+        If a record was changed after it was made.
+    """
+    found = {(run.study, run.preset): run for run in runs(out_root)}
+    for study, preset, folder in records.every(out_root):
+        own = found.get((study, preset))
+        if own is None or own.claims is None:
+            records.check(folder, ("claims.csv", "manifest.json"))
+            read = read_claims(folder / "claims.csv"), _read_manifest(folder / "manifest.json")
+            found[study, preset] = Run(study, preset, folder, *read)
+    return list(found.values())
+
+
 def _runs(out_root: Path) -> Iterator[Run]:
     folders = out_root.glob("*/*/") if out_root.is_dir() else ()
     for folder in folders:
@@ -153,7 +172,7 @@ def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "
         verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one that was judged.
     """
     by_study: dict[str, list[Run]] = {}
-    for run in runs(Path(out_root)):
+    for run in runs_and_records(Path(out_root)):
         by_study.setdefault(run.study, []).append(run)
     rows = []
     for name, study in studies.items():

@@ -19,6 +19,7 @@ from moestat.report import headline, html, ledger, render, style, svg
 from moestat.report.ledger_html import shown
 from moestat.report.ledger_page import portable
 from moestat.report.standing import STANDINGS, Standing, standing
+from moestat.runner import records as kept
 from moestat.study.contents import Contents, Item, Repair
 from moestat.study.spec import Study
 
@@ -144,7 +145,8 @@ def _figure(
     file = "figure" if figure in ("", first) else figure
     ran = Counter(row["preset"] for row in records if row["study"] == study and row["date"])
     for preset, _ in ran.most_common(1):
-        folder = out_root / ledger.folder_of(study) / str(preset)
+        folder = kept.results_folder(out_root, ledger.folder_of(study), str(preset))
+        folder = folder / kept.MADE if kept.is_record(folder) else folder  # where `report` draws it
         try:
             drawing = (folder / f"{file}.svg").read_bytes()
             caption = (folder / f"{file}.caption.txt").read_text(encoding="utf-8").strip()

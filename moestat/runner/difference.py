@@ -26,6 +26,19 @@ def difference(old: Variable | None, new: Variable | None) -> str:
     return _floats(np.atleast_1d(a.astype(wide)).ravel(), np.atleast_1d(b.astype(wide)).ravel())
 
 
+def relative(old: Variable, new: Variable) -> float:
+    """Return the largest relative difference of two variables; infinite where shapes, texts or gaps differ."""
+    a, b = old.values, new.values
+    if a.shape != b.shape or a.dtype.kind in "OUT" or b.dtype.kind in "OUT":
+        return np.inf
+    wide = np.promote_types(np.promote_types(a.dtype, b.dtype), np.float64)
+    a, b = a.astype(wide), b.astype(wide)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gap = np.where(a == b, 0.0, np.abs(a - b) / np.maximum(np.abs(a), np.abs(b)))
+    gap = np.where(np.isnan(a) & np.isnan(b), 0.0, gap)
+    return float(np.max(np.where(np.isnan(gap), np.inf, gap), initial=0.0))
+
+
 def _floats(a: np.ndarray, b: np.ndarray) -> str:
     holes = np.isnan(a) != np.isnan(b)
     if holes.any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from moestat.errors import InputError
-from moestat.runner import results
+from moestat.runner import records, results
 from moestat.runner.request import Request
 from moestat.study import load
 from moestat.study.load import StudyFile
@@ -39,7 +39,7 @@ def refuse_missing(study_file: StudyFile, request: Request) -> None:
     commands = [
         needed.command()
         for needed in requests(study_file, request)
-        if not (needed.out / needed.study / needed.preset / results.NAME).is_file()
+        if not (records.results_folder(needed.out, needed.study, needed.preset) / results.NAME).is_file()
     ]
     if commands:
         which = "one of them is" if len(commands) == 1 else f"{len(commands)} of them are"

@@ -18,7 +18,12 @@ from moestat.status import outcome
 
 def recorded(request: Request, study_name: str) -> Request:
     """Fill in what the last run of the folder was asked for, where the request does not say otherwise."""
-    kept = manifest.read(folder_of(request, study_name)).get("request", {})
+    return recorded_in(request, folder_of(request, study_name))
+
+
+def recorded_in(request: Request, root: Path) -> Request:
+    """Fill in what the manifest of a folder says that was asked for."""
+    kept = manifest.read(root).get("request", {})
     changes: dict[str, Any] = {}
     if not isinstance(kept, dict):
         return request

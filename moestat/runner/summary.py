@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from moestat.errors import InputError
 from moestat.experiment import Source
-from moestat.runner import experiments, needs, results
+from moestat.runner import experiments, needs, records, results
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.status import Status
@@ -30,7 +30,7 @@ def sources(study_file: StudyFile, request: Request) -> dict[str, Source]:
     needs.refuse_missing(study_file, request)
     read = {}
     for needed in needs.requests(study_file, request):
-        path = needed.out / needed.study / needed.preset / results.NAME
+        path = records.results_folder(needed.out, needed.study, needed.preset) / results.NAME
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         read[needed.study] = Source(path, digest, results.read(path), needed.command())
     return read

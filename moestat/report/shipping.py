@@ -1,0 +1,234 @@
+"""Make records: a complete run, made small enough for version control; see :mod:`moestat.runner.records`.
+
+Nothing is rounded. What is left out are bulky variables (fitted parameters, tables of every pair of an expert and a
+cluster) that no claim, table or figure shows: the reports with and without them are compared, byte for byte.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from moestat import fingerprint
+from moestat.errors import InputError, UserError
+from moestat.report.write import write_outputs
+from moestat.runner import begin, belongs, manifest, records, results
+from moestat.runner.difference import difference
+from moestat.runner.request import Request
+from moestat.runner.shard import Variable
+from moestat.study import load, seal
+from moestat.study.load import StudyFile
+
+BULKY = 500_000
+"""Bytes from which a variable is left out if nothing shows it."""
+MOST = 60_000_000
+"""Bytes that all records may take together."""
+SHOWN = (".csv", ".svg", ".caption.txt")
+"""Files of a report that hold what is shown, and neither dates nor paths."""
+KEPT = (
+    *("study", "file", "title", "preset", "experiment", "seed", "request", "command", "versions", "code", "rules"),
+    *("accepted_stale", "tally", "updated"),
+)
+"""What the manifest of a record takes from that of the run; nothing of it names a folder of the machine."""
+LEFT_OUT = "left out of this record:"
+ORIGIN = (
+    "cpu",
+    "blas",
+    "simd",
+    "kernel",
+    "device",
+    "moestat",
+    "python",
+    "platform",
+    "numpy",
+    "scipy",
+    "numba",
+    "torch",
+)
+
+
+def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False) -> list[str]:
+    """Make the record of a study at a preset from its results, or judge the one that is there again.
+
+    Parameters
+    ----------
+    study : str
+    preset : str
+    out : Path
+        The outputs folder with the results; where it has none of its own, its record is judged again.
+    to : Path
+        The outputs folder whose record is written.
+    replace : bool
+        Whether numbers of a record that is there may become others.
+
+    Returns
+    -------
+    list of str
+        What is to be said.
+
+    Raises
+    ------
+    InputError
+        If there are no results, they are incomplete, or not those of the preset as the study file states it.
+    StaleError
+        If they are results of another study file, or were edited.
+    UserError
+        If a record with other numbers is there, and ``replace`` is not given.
+    """
+    study_file = load.read(study)
+    load.need_preset(study_file, preset)
+    request = Request(study=study, preset=preset, out=out)
+    root = records.results_folder(out, study_file.name, preset)
+    dataset = results.read(root / results.NAME, made_by=request.command())
+    belongs.refuse_foreign(dataset, study_file, request, root)
+    kept = manifest.read(root)
+    _refuse_unfit(dataset, kept, root)
+    said = []
+    before = seal.read(root)
+    with tempfile.TemporaryDirectory(prefix="moestat-") as name:
+        show = functools.partial(_report, study_file, preset, root, Path(name))
+        shown = show(dataset)
+        small = _smaller(dataset, study_file, shown, show)
+    gone = [str(name) for name in dataset.variables if name not in small.variables]
+    left_out = [name for name in str(dataset.attrs.get("left_out", "")).split(", ") if name] + gone
+    kept_notes = [line for line in results.provenance(dataset)["notes"] if not line.startswith(LEFT_OUT)]
+    notes = [line.replace(str(out.resolve()), "outputs").replace(str(out), "outputs") for line in kept_notes]
+    if left_out:
+        notes.append(f"{LEFT_OUT} {', '.join(left_out)}; no claim, table or figure shows them, and replay gives them")
+    plain = Request(study=study_file.name, preset=preset, replicates=kept.get("request", {}).get("replicates"))
+    small.attrs = dataset.attrs | {
+        "command": plain.command(),
+        "notes": "\n".join(notes),
+        "left_out": ", ".join(left_out),
+    }
+    content = {results.NAME: records.packed(small)}
+    _refuse_changed(small, content[results.NAME])
+    content |= {file: text.encode() for file, text in shown.items() if file in records.FILES}
+    content.setdefault("rates.csv", b"")
+    content[seal.NAME] = (root / seal.NAME).read_bytes() if before is not None else b"{}\n"
+    described = _manifest(kept, plain, notes, left_out, content[results.NAME])
+    content[manifest.NAME] = (json.dumps(described, indent=1) + "\n").encode()
+    folder = records.path(to, study_file.name, preset)
+    said += _compare(folder, small, replace)
+    said += _stale(study_file, request, kept)
+    records.write(folder, content)
+    size, whole = sum(map(len, content.values())), total(to)
+    said.append(f"{folder}: {size / 1e6:.2f} MB" + (f", without {', '.join(left_out)}" if left_out else ""))
+    if whole > MOST:
+        raise UserError(
+            f"the records in {to / records.FOLDER} take {whole / 1e6:.1f} MB; at most {MOST / 1e6:g} are meant"
+        )
+    return said
+
+
+def total(out: Path) -> int:
+    """Return the bytes that all records of an outputs folder take."""
+    return sum((folder / name).stat().st_size for _, _, folder in records.every(out) for name in records.FILES)
+
+
+def _refuse_unfit(dataset: xr.Dataset, kept: Mapping[str, Any], root: Path) -> None:
+    """Refuse what is no complete run of a preset as the study file states it."""
+    asked = kept.get("request", {})
+    changed = [f"--set {key}" for key in asked.get("settings") or {}] + ["--seed"] * (asked.get("seed") is not None)
+    if changed:
+        raise InputError(
+            f"{root} was run with {', '.join(changed)}; a record is of a preset as the study file states it"
+        )
+    if missing := int(dataset.attrs.get("count_missing", 0)):
+        raise InputError(f"{root} lacks {missing} replicates; a record is of a complete run")
+    if dataset.attrs.get("accepted_stale"):
+        raise InputError(f"{root} holds results of several versions of the code (--accept-stale), which are no record")
+
+
+def _report(study_file: StudyFile, preset: str, root: Path, folder: Path, dataset: xr.Dataset) -> dict[str, str]:
+    """Return what a report shows of a dataset: file -> text."""
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        place = Path(name)
+        for file in (seal.NAME, "claims.csv"):
+            if (root / file).is_file():
+                (place / file).write_bytes((root / file).read_bytes())
+        write_outputs(dataset, study_file.study, preset, place, provenance=results.provenance(dataset))
+        return {
+            path.name: path.read_text(encoding="utf-8") for path in sorted(place.iterdir()) if path.name.endswith(SHOWN)
+        }
+
+
+def _smaller(dataset: xr.Dataset, study_file: StudyFile, shown: Mapping[str, str], show: Any) -> xr.Dataset:
+    """Return the dataset without what is bulky and not shown; other studies may read whatever it is."""
+    others = (load.read(path).study for path in load.known_studies().values())
+    if any(study_file.name in other.needs for other in others):
+        return dataset
+    bulky = [
+        str(name)
+        for name, array in dataset.data_vars.items()
+        if array.ndim > dataset["status"].ndim and array.nbytes > BULKY
+    ]
+    idle = [name for name in bulky if show(dataset.drop_vars(name)) == shown]
+    small = dataset.drop_vars(idle)
+    return small if not idle or show(small) == shown else dataset
+
+
+def _refuse_changed(dataset: xr.Dataset, content: bytes) -> None:
+    """Read the bytes of a record back: every variable must be what it was, to the last bit."""
+    with xr.open_dataset(io.BytesIO(content), engine="h5netcdf", decode_times=False, decode_timedelta=False) as again:
+        for name, variable in dataset.variables.items():
+            pair = (Variable(tuple(map(str, v.dims)), v.values) for v in (variable, again.variables[name]))
+            if text := difference(*pair):
+                raise UserError(f"{name} cannot be kept as it is in compressed netCDF: it {text}")
+
+
+def _manifest(
+    kept: Mapping[str, Any], plain: Request, notes: list[str], left_out: list[str], packed: bytes
+) -> dict[str, Any]:
+    origins = [{key: o[key] for key in (*ORIGIN, "replicates") if o.get(key)} for o in kept.get("origins", []) if o]
+    cells = kept.get("cells", [])
+    seconds = cells if isinstance(cells, dict) else {row["digest"][:16]: row["seconds"] for row in cells}
+    return {key: kept[key] for key in KEPT if key in kept} | {
+        "file": f"studies/{plain.study}.toml",
+        "command": plain.command(),
+        "origins": origins,
+        "state": "record",
+        "notes": notes,
+        "left_out": left_out,
+        "results_sha256": hashlib.sha256(packed).hexdigest(),
+        "cells": seconds,
+    }
+
+
+def _compare(folder: Path, new: xr.Dataset, replace: bool) -> list[str]:
+    """Say what becomes of a record that is there; refuse to change its numbers unasked."""
+    if not records.is_record(folder):
+        return []
+    old = results.read(folder / results.NAME)
+    names = [str(name) for name in new.variables if not new[name].attrs.get("measurement")]
+    other = [name for name in names if name not in old.variables or difference(*map(_whole, (old[name], new[name])))]
+    other += [str(name) for name in old.variables if name not in new.variables]
+    if not other:
+        return [f"{folder}: the same numbers as before, judged again"]
+    if not replace:
+        raise UserError(
+            f"{folder} is a record with other numbers ({', '.join(other[:5])}); compare them with: moestat diff, and "
+            "give --replace to put the new ones in its place"
+        )
+    return [f"{folder}: replaced; other numbers in {', '.join(other[:5])}"]
+
+
+def _whole(array: xr.DataArray) -> Variable:
+    return Variable(tuple(map(str, array.dims)), array.values)
+
+
+def _stale(study_file: StudyFile, request: Request, kept: Mapping[str, Any]) -> list[str]:
+    """Say so if the code that computed is not today's."""
+    now = begin.version_of(begin.make_plan(request))
+    changes = fingerprint.changes(kept.get("code") or {}, now)
+    if not changes:
+        return []
+    return [f"{study_file.name}: computed by another version of the code than today's ({'; '.join(changes[:3])})"]

@@ -1,0 +1,123 @@
+"""Records: results that are kept in version control, in ``<outputs>/records/<study>/<preset>/``, and read from there.
+
+A record is what a run left behind, made small: ``results.nc`` compressed, its tables, rules and manifest, and
+``SHA256SUMS`` over them. Results of one's own, in ``<outputs>/<study>/<preset>/``, come first wherever results are
+read, and neither is ever written over the other. :mod:`moestat.report.shipping` makes records, and
+:mod:`moestat.runner.verify` computes a sample of one again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from moestat import files
+from moestat.errors import StaleError, UserError
+from moestat.runner import manifest, results
+from moestat.study import seal
+
+FOLDER = "records"
+SUMS = "SHA256SUMS"
+FILES = (results.NAME, "claims.csv", "rates.csv", seal.NAME, manifest.NAME)
+MADE = "report"
+"""Folder, beside the files of a record and not under version control, of the reports that are made from it."""
+
+PACKED = 8_000
+"""Bytes from which a variable is compressed; below it, the bookkeeping costs more."""
+
+
+def path(out: Path, study: str, preset: str) -> Path:
+    """Return the folder of a record, whether it exists or not."""
+    return out / FOLDER / study / preset
+
+
+def every(out: Path) -> Iterator[tuple[str, str, Path]]:
+    """Yield study, preset and folder of each record of an outputs folder, in order."""
+    for sums in sorted((out / FOLDER).glob(f"*/*/{SUMS}")):
+        yield sums.parent.parent.name, sums.parent.name, sums.parent
+
+
+def is_record(folder: Path) -> bool:
+    """Return whether a folder holds a record."""
+    return (folder / SUMS).is_file()
+
+
+def results_folder(out: Path, study: str, preset: str) -> Path:
+    """Return the folder of results to read: of a run of one's own, else of a record, else where a run would write.
+
+    Raises
+    ------
+    StaleError
+        If the record was changed after it was made.
+    """
+    own, kept = out / study / preset, path(out, study, preset)
+    if (own / results.NAME).is_file() or not is_record(kept):
+        return own
+    check(kept)
+    return kept
+
+
+def report_folder(folder: Path) -> Path:
+    """Return the folder in which a report of results is made: theirs, or one beside the files of a record.
+
+    A record is judged by its rules as they were, so they go along.
+    """
+    if not is_record(folder):
+        return folder
+    made = folder / MADE
+    made.mkdir(exist_ok=True)
+    for name in (seal.NAME, "claims.csv"):
+        files.write(made / name, (folder / name).read_bytes(), durable=False)
+    return made
+
+
+def check(folder: Path, names: Sequence[str] = FILES) -> None:
+    """Compare the files of a record with its digests.
+
+    Raises
+    ------
+    StaleError
+        If one is missing or another one.
+    UserError
+        If there are no digests that can be read.
+    """
+    try:
+        lines = [line.split(maxsplit=1) for line in files.read_text(folder / SUMS).splitlines()]
+        wanted = {name: digest for digest, name in lines}
+    except (OSError, ValueError) as error:
+        raise UserError(f"{folder / SUMS} cannot be read ({error})") from None
+    for name in names:
+        try:
+            found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        except OSError:
+            found = "missing"
+        if wanted.get(name) != found:
+            raise StaleError(
+                f"{folder / name} is {'missing' if found == 'missing' else 'not the one that was recorded'}: its "
+                f"SHA-256 is not that of {SUMS}; get it again (git checkout), or remove the record"
+            )
+
+
+def write(folder: Path, content: Mapping[str, bytes]) -> None:
+    """Put the files of a record in place, the digests last: a record that is cut off does not pass its check."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SUMS).unlink(missing_ok=True)
+    for name in FILES:
+        files.write(folder / name, content[name])
+    sums = "".join(f"{hashlib.sha256(content[name]).hexdigest()}  {name}\n" for name in FILES)
+    files.write(folder / SUMS, sums.encode())
+
+
+def packed(dataset: xr.Dataset) -> bytes:
+    """Return a dataset as compressed netCDF, from which every number comes back to the last bit."""
+    how: dict[str, dict[str, Any]] = {}
+    for name, variable in dataset.variables.items():
+        if variable.dtype.kind == "O" and variable.size * 16 > PACKED:
+            how[str(name)] = {"dtype": "S1", "zlib": True, "complevel": 9}  # netCDF does not pack texts of any length
+        elif variable.dtype.kind in "fiub" and variable.nbytes > PACKED:
+            how[str(name)] = {"zlib": True, "complevel": 9, "shuffle": True}
+    return bytes(dataset.to_netcdf(engine="h5netcdf", encoding=how))
