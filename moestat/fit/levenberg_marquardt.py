@@ -283,14 +283,14 @@ def _step(problem: Problem, batch: _Batch, free: Array, scaling: str) -> _Batch:
     accept = usable & (gain > _SMALLEST_GAIN)
 
     shrink = xp.maximum(one / 3.0, 1.0 - (2.0 * xp.where(accept, gain, zero) - 1.0) ** 3)
-    gram = xp.where(accept[:, None, None], trial.gram, at.gram)
-    scale = batch.scale if scaling == "identity" else xp.maximum(batch.scale, xp.linalg.diagonal(gram))
+    kept = trial.where(accept, at)
+    scale = batch.scale if scaling == "identity" else xp.maximum(batch.scale, xp.linalg.diagonal(kept.gram))
     size = xp.max(xp.abs(moved), axis=-1)
     negligible = size <= 1e-15 * xp.max(xp.abs(batch.theta), axis=-1)
     return replace(
         batch,
         theta=xp.where(accept[:, None], theta, batch.theta),
-        at=Gram(xp.where(accept, trial.loss, at.loss), xp.where(accept[:, None], trial.gradient, at.gradient), gram),
+        at=kept,
         scale=scale,
         damping=batch.damping * xp.where(accept, shrink, batch.growth),
         growth=xp.where(accept, 2.0 * one, 2.0 * batch.growth),
