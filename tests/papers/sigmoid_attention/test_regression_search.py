@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from moestat.experiment import Cell
-from moestat.papers.sigmoid_attention import regression, regression_targets, shipped_targets
+from moestat.papers.sigmoid_attention import regression, regression_pseudo_truths, regression_targets, shipped_targets
 from moestat.papers.sigmoid_attention.regression_scores import score
 from moestat.papers.sigmoid_attention.regression_search import BANDS
 
@@ -96,8 +96,8 @@ def test_pseudo_truths_are_searched_and_certified():
     c = cell(**settings)
     (wanted,) = regression.prerequisites(c)
     assert wanted != regression.prerequisites(cell(**{**settings, "pseudo_search": "starts"}))[0]
-    found = regression_targets.compute_pseudo_truths(wanted)
-    given = regression_targets.compute_pseudo_truths({k: v for k, v in wanted.items() if k != "search"})
+    found = regression_pseudo_truths.compute_pseudo_truths(wanted)
+    given = regression_pseudo_truths.compute_pseudo_truths({k: v for k, v in wanted.items() if k != "search"})
     assert found["rmse"][0] <= given["rmse"][0] * (1 + 1e-3)
     ds = regression.run(c, [0])
     assert int(ds["pseudo_searched"]) >= 20
@@ -148,16 +148,16 @@ def test_shipped_pseudo_truths_are_verified_before_they_are_used(tmp_path, monke
     (wanted,) = regression.prerequisites(cell(**settings))
     monkeypatch.setattr(shipped_targets, "FOLDER", tmp_path / "shipped")
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "first"))
-    found = regression_targets.compute_pseudo_truths(wanted)
+    found = regression_pseudo_truths.compute_pseudo_truths(wanted)
     shipped_targets.save(wanted, {**found, "best_rmse": np.asarray(123.0)})  # a mark that only the file has
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "second"))
-    assert float(regression_targets.compute_pseudo_truths(wanted)["best_rmse"]) == 123.0
+    assert float(regression_pseudo_truths.compute_pseudo_truths(wanted)["best_rmse"]) == 123.0
     # another problem does not get it, and neither does one whose numbers do not hold
     (other,) = regression.prerequisites(cell(**settings, box=6.0))
-    assert float(regression_targets.compute_pseudo_truths(other)["best_rmse"]) != 123.0
+    assert float(regression_pseudo_truths.compute_pseudo_truths(other)["best_rmse"]) != 123.0
     for name, wrong in (("rmse", 1.01 * found["rmse"]), ("theta", found["theta"] + 1e-2)):
         shipped_targets.save(wanted, {**found, name: wrong, "best_rmse": np.asarray(123.0)})
         monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / name))
-        again = regression_targets.compute_pseudo_truths(wanted)
+        again = regression_pseudo_truths.compute_pseudo_truths(wanted)
         np.testing.assert_array_equal(again["theta"], found["theta"])
         assert float(again["best_rmse"]) == float(found["best_rmse"])
