@@ -1,5 +1,7 @@
 """The global search in the regression experiment: paired with the local arm, recorded, independent of the block."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -8,6 +10,7 @@ from moestat.experiment import Cell
 from moestat.papers.sigmoid_attention import regression, regression_pseudo_truths, regression_targets, shipped_targets
 from moestat.papers.sigmoid_attention.regression_scores import score
 from moestat.papers.sigmoid_attention.regression_search import BANDS
+from moestat.study import load
 
 SMALL = {
     "n": 300,
@@ -161,3 +164,19 @@ def test_shipped_pseudo_truths_are_verified_before_they_are_used(tmp_path, monke
         again = regression_pseudo_truths.compute_pseudo_truths(wanted)
         np.testing.assert_array_equal(again["theta"], found["theta"])
         assert float(again["best_rmse"]) == float(found["best_rmse"])
+
+
+@pytest.mark.parametrize("expert", ["linear", "relu"])
+def test_the_paper_s_own_problem_finds_its_shipped_pseudo_truths(expert):
+    """Their file is named by the whole identity of the problem: whatever enters that must not touch this one."""
+    study = load.read(Path(__file__).parents[3] / "studies" / "sigmoid_vs_softmax.toml").study
+    arm = next(a for a in study.arms if a.settings["fitted_gate"] == "sigmoid" and a.settings["expert"] == expert)
+    settings = regression.Settings(**study.settings | study.presets["paper"].settings | arm.settings, n=1000)
+    wanted = regression_pseudo_truths.prerequisite(settings.problem, study.seed)
+    with np.load(shipped_targets.file_of(wanted)) as shipped:
+        theta, rmse = shipped["theta"][0], shipped["rmse"][0]
+    x = regression_pseudo_truths.points_of(wanted)(12, "fresh")
+    distance = settings.problem.fitted.predict(theta, x) - settings.problem.truth.predict(
+        settings.problem.true_parameters(study.seed), x
+    )
+    assert np.sqrt(np.mean(distance**2)) == pytest.approx(rmse, rel=0.05)
