@@ -13,14 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import qmc
 
-from moestat import streams
 from moestat.arrays import Device, backend, to_numpy
 from moestat.fit.global_search import Budget, global_search
 from moestat.fit.lowest_minima import lowest_minima
 from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, least_squares
+from moestat.fit.points import Points, of_cube
 from moestat.fit.search_starts import Stream
 from moestat.models.regression import Model
 from moestat.status import Status
@@ -29,8 +28,6 @@ EXPLORE = 0.1
 """Minima of the coarse search within this share of the best are polished; coarse quadrature errs by less."""
 POLISHED = 6
 """At most so many minima of a search are polished."""
-Points = Callable[[int, str], np.ndarray]
-"""``points(log2, purpose)``: 2**log2 points (n, d) that stand for the law of x, always the same ones for a purpose."""
 
 
 @dataclass(frozen=True)
@@ -77,22 +74,6 @@ class PseudoTruths:
     distinct: int = 0
     searched: int = 0
     lower_left: float = 1.0
-
-
-def sobol(d: int, log2: int, seed: int, purpose: str) -> np.ndarray:
-    """Return 2**log2 scrambled Sobol points (n, d) of [-1, 1]^d.
-
-    Parameters
-    ----------
-    d : int
-    log2 : int
-    seed : int
-    purpose : str
-        Different purposes are scrambled independently.
-    """
-    rng = streams.generator(seed, streams.key(points="sobol", d=d, log2=log2), 0, purpose)
-    points: np.ndarray = 2.0 * qmc.Sobol(d, scramble=True, seed=rng).random_base2(log2) - 1.0
-    return points
 
 
 def pseudo_truths(
@@ -147,7 +128,7 @@ def pseudo_truths(
     _check(model, starts, points_log2, polish_log2, keep)
     function = _function(target)
     fit = _fitter(model, box, max_iterations, precision, device)
-    points = points or _sobol(model.d)
+    points = points or of_cube(model.d)
     x = points(points_log2, "coarse")
     values = function(x)
     coarse = [fit(x, values, start, None) for start in starts]
@@ -190,7 +171,7 @@ def searched_pseudo_truths(
     """
     _check(model, starts, points_log2, polish_log2, keep)
     function = _function(target)
-    points = points or _sobol(model.d)
+    points = points or of_cube(model.d)
     x = points(points_log2, "coarse")
     values = function(x)
     xp = backend(device)
@@ -222,10 +203,6 @@ def searched_pseudo_truths(
         searched=sum(len(losses) for losses in search.start_losses.values()),
         lower_left=search.lower_left,
     )
-
-
-def _sobol(d: int) -> Points:
-    return lambda log2, purpose: sobol(d, log2, 0, purpose)
 
 
 Fitter = Callable[[np.ndarray, np.ndarray, np.ndarray, "tuple[float, ...] | None"], Fit]

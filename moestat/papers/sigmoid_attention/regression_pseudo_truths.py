@@ -19,7 +19,8 @@ from moestat.cache import cached
 from moestat.fingerprint import digest, of
 from moestat.fit.global_search import Budget
 from moestat.fit.gradient import perturb
-from moestat.fit.population import Points, pseudo_truths, searched_pseudo_truths, sobol
+from moestat.fit.points import Points, of_cube
+from moestat.fit.population import pseudo_truths, searched_pseudo_truths
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import shipped_targets
@@ -138,7 +139,7 @@ def points_of(identity: Mapping[str, Any]) -> Points:
     data = identity["data"]
     if data.get("law_of_x"):
         return partial(law_points, data["law_of_x"], data["d"])
-    return lambda log2, purpose: sobol(data["d"], log2, 0, purpose)
+    return of_cube(data["d"])
 
 
 def _starts(truth_model: Model, truth: np.ndarray, fitted: Model, identity: Mapping[str, Any]) -> np.ndarray:
