@@ -1,4 +1,4 @@
-"""A user's own gate or expert: a function of one number with two derivatives, named by its import path.
+"""A user's own functions, named by import path; a gate or an expert is one of a number, with two derivatives.
 
 Wherever a gate or an expert is a name, ``"module:function"`` names one of the user's::
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -53,14 +54,29 @@ def load(path: str) -> Activation:
     ValueError
         If there is no such function, or it is not one of numbers with two derivatives; the sentence says which.
     """
-    module_name, _, name = path.partition(":")
-    try:
-        function: Activation = getattr(importlib.import_module(module_name), name)
-    except Exception as error:  # a user's module can fail at import in any way
-        raise ValueError(f"{path!r} cannot be imported: {type(error).__name__}: {error}") from error
+    function: Activation = imported(path)
     problem = _problem(function)
     if problem:
         raise ValueError(f"{path!r} {problem}")
+    return function
+
+
+def imported(path: str) -> Callable[..., Any]:
+    """Return the function that an import path names; what it computes is not looked at.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be imported.
+    """
+    module_name, _, name = path.partition(":")
+    new = module_name not in sys.modules
+    try:
+        function: Callable[..., Any] = getattr(importlib.import_module(module_name), name)
+    except Exception as error:  # a user's module can fail at import in any way
+        raise ValueError(f"{path!r} cannot be imported: {type(error).__name__}: {error}") from error
+    if new:
+        remember()
     return function
 
 

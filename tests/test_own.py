@@ -88,7 +88,7 @@ def test_a_change_of_the_code_changes_the_identity_of_a_cell(tmp_path, monkeypat
         codes.append(regression.Settings(n=10, expert="changing:f").own_code)
     assert codes[0] and codes[0] == codes[1] != codes[2]
     assert own.code("sigmoid", "relu") == "" == regression.Settings(n=10).own_code
-    with pytest.raises(ValueError, match="the code of the own gates or expert has changed"):
+    with pytest.raises(ValueError, match="the code of the own functions has changed"):
         regression.Settings(n=10, expert="changing:f", own_code=codes[0])
 
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from moestat.arrays import Array, namespace
 from moestat.fit import active_set
 from moestat.fit.active_set import take
-from moestat.fit.box import free_coordinates
 from moestat.fit.certificate import certify
-from moestat.fit.linalg import damped_solve
+from moestat.fit.damped_step import MOST_DAMPING, damped_step
 from moestat.fit.members import State, merge, put, spread
 from moestat.fit.moments import Problem
 from moestat.status import Status
@@ -23,11 +22,8 @@ FIRST_DAMPING = 1e-3
 FLOOR = 1e-15
 """Newton decrements below this share of the variance of y count as zero: without noise the loss has no other end."""
 LEAST_DAMPING = 1e-14
-MOST_DAMPING = 1e12
 SWITCH = 3e-3
 """Gauss-Newton becomes exact Newton once an accepted step lowers the loss by less than this share."""
-PASSES = 4
-"""How often a step is re-solved with the coordinates that left the box pinned to it, before it is cut off."""
 COARSE = 1e-7
 """Below this share of the variance of y the residuals are so small that float32 products would only slow the end."""
 REFUSALS = 12
@@ -92,7 +88,7 @@ def descend(problem: Problem, start: Array, settings: Settings, variance: Array)
 
 def _examine(batch: _Batch, settings: Settings) -> tuple[_Examined, Array]:
     """Return the members with their next steps, and which of them have finished."""
-    step, state = _step(batch.state, settings)
+    step, state = damped_step(batch.state, settings.box)
     xp = namespace(step)
     last = state["stage"] == len(settings.ladder) - 1
     # A rung is left when it has converged, not before. On the last one the quadratic model holds over steps of the
@@ -157,62 +153,6 @@ def _evaluate(problem: Problem, state: State, settings: Settings) -> State:
         fine = problem.take(which).in_double().hessian(**take(needed, which))
         values = tuple(put(a, b, state["fine"]) for a, b in zip(coarse, fine, strict=True))
     return dict(zip(("loss", "gradient", "hessian"), values, strict=True))
-
-
-def _step(state: State, settings: Settings) -> tuple[Array, State]:
-    """Return the damped step inside the box, and the state with the decrement and the damping that it took.
-
-    Coordinates at the box whose gradient pushes outwards are held. Where the step of the others leaves the box they
-    are pinned to it and the rest is solved again.
-    """
-    xp = namespace(state["theta"])
-    theta, gradient, hessian = _flat(state["theta"]), state["gradient"], state["hessian"]
-    free = free_coordinates(theta, gradient, -settings.box, settings.box)
-    pinned = xp.zeros_like(gradient)
-    step, damping = _damped(hessian, xp.where(free, -gradient, pinned), free, state["damping"])
-    decrement = -0.5 * xp.sum(gradient * step, axis=-1)
-    for _ in range(PASSES):
-        out = free & (xp.abs(theta + step) > settings.box)
-        again = xp.any(out, axis=-1)
-        which = xp.nonzero(again)[0]
-        if which.shape[0] == 0:
-            break
-        pinned = xp.where(out, xp.sign(theta + step) * settings.box - theta, pinned)
-        free = free & ~out
-        h, g, p, f, d = _members((hessian, gradient, pinned, free, damping), which)
-        rhs = xp.where(f, -(g + (h @ p[..., None])[..., 0]), p)
-        solved, damped = _damped(h, rhs, f, d)
-        step, damping = put(step, solved, again), put(damping, damped, again)
-    changed = damping > state["damping"]
-    growth = xp.where(changed, 2.0 * xp.ones_like(damping), state["growth"])
-    return step, {**state, "damping": damping, "growth": growth, "decrement": decrement}
-
-
-def _damped(hessian: Array, rhs: Array, free: Array, damping: Array) -> tuple[Array, Array]:
-    """Solve (H + damping) step = rhs on the free coordinates, raising the damping until H is positive definite.
-
-    The others get step = rhs. Damping is identity: it leaves flat directions (the softmax gauge) where they are.
-    """
-    xp = namespace(hessian)
-    solution = xp.zeros_like(rhs)
-    todo = damping <= MOST_DAMPING
-    while True:
-        which = xp.nonzero(todo)[0]
-        if which.shape[0] == 0:
-            return solution, damping
-        h, f, d, b = _members((hessian, free, damping, rhs), which)
-        step, ok = damped_solve(h, d, f, b)
-        solution = put(solution, step, todo)
-        damping = put(damping, xp.where(ok, d, 4.0 * d), todo)
-        todo = spread(~ok, todo) & (damping <= MOST_DAMPING)
-
-
-def _members(parts: tuple[Array, ...], which: Array) -> tuple[Array, ...]:
-    """Return arrays of some members; the arrays themselves when these are all, which saves copies of Hessians."""
-    if which.shape[0] == parts[0].shape[0]:
-        return parts
-    xp = namespace(which)
-    return tuple(xp.take(part, which, axis=0) for part in parts)
 
 
 def _advance(examined: _Examined, settings: Settings) -> _Batch:

@@ -30,6 +30,15 @@ class Gram(NamedTuple):
         gradient = xp.all(xp.isfinite(self.gradient), axis=-1)
         return xp.isfinite(self.loss) & gradient & xp.all(xp.isfinite(self.gram), axis=(-2, -1))
 
+    def where(self, chosen: Array, other: Gram) -> Gram:
+        """Return these numbers for the ``chosen`` (M,) problems, and those of ``other`` for the rest."""
+        xp = namespace(self.loss)
+        return Gram(
+            xp.where(chosen, self.loss, other.loss),
+            xp.where(chosen[:, None], self.gradient, other.gradient),
+            xp.where(chosen[:, None, None], self.gram, other.gram),
+        )
+
 
 Problem = Callable[[Array, Array], Gram]
 """``problem(theta (M, p), members (M,) int) -> Gram``: the M problems named by ``members``, at ``theta``.

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.fit import active_set, box
 from moestat.fit.gram import Gram, Problem
-from moestat.fit.linalg import cholesky_solve
+from moestat.fit.linalg import scaled_solve
 from moestat.status import Status
 
 _RUNNING = -1
@@ -217,31 +217,11 @@ def _certify(batch: _Batch, tolerance: float, max_iterations: int) -> tuple[_Cer
     projected = xp.where(free, at.gradient, xp.zeros_like(at.gradient))
     finite = at.finite()
     gram = xp.where(finite[:, None, None], at.gram, xp.full_like(at.gram, -1.0))
-    step, ok = _solve(gram, xp.zeros_like(projected), projected, free, _RIDGE)
+    step, ok = scaled_solve(gram, xp.zeros_like(projected), projected, free, _RIDGE)
     decrement = 0.5 * xp.sum(step * projected, axis=-1)
     decrement = xp.where(ok & (decrement >= 0), decrement, xp.full_like(decrement, xp.inf))
     status = _status(batch, finite, projected, decrement, tolerance, max_iterations)
     return _Certified(batch, free, projected, decrement, status), status != _RUNNING
-
-
-def _solve(gram: Array, added: Array, rhs: Array, free: Array, ridge: float = 0.0) -> tuple[Array, Array]:
-    """Solve (gram + diag(added)) s = rhs on the free coordinates, after scaling to a unit diagonal.
-
-    The scaling changes nothing in exact arithmetic and brings the condition number near the best a diagonal scaling
-    can (van der Sluis 1969), so that units do not matter to the Cholesky factorisation.
-    """
-    xp = namespace(gram, rhs)
-    one, zero = xp.ones_like(rhs), xp.zeros_like(rhs)
-    diagonal = xp.linalg.diagonal(gram) + added
-    usable = free & (diagonal > 0)
-    unit = xp.where(usable, 1.0 / xp.sqrt(xp.where(usable, diagonal, one)), zero)
-    eye = xp.eye(rhs.shape[-1], dtype=rhs.dtype)
-    # the diagonal is set, not computed: 1 + ridge where the coordinate takes part, 1 where it does not
-    matrix = gram * unit[..., :, None] * unit[..., None, :] * (1.0 - eye) + eye * (1.0 + ridge)
-    step, ok = cholesky_solve(matrix, rhs * unit)
-    # a free coordinate with a negative curvature makes the matrix indefinite, which the scaling must not hide
-    definite = xp.all(~free | (diagonal >= 0), axis=-1)
-    return xp.where(ok[:, None], step * unit, zero), ok & definite
 
 
 def _status(
@@ -271,7 +251,7 @@ def _step(problem: Problem, batch: _Batch, free: Array, scaling: str) -> _Batch:
     at = batch.at
     zero, one = xp.zeros_like(at.loss), xp.ones_like(at.loss)
     rhs = xp.where(free, -at.gradient, xp.zeros_like(at.gradient))
-    step, ok = _solve(at.gram, batch.damping[:, None] * batch.scale, rhs, free)
+    step, ok = scaled_solve(at.gram, batch.damping[:, None] * batch.scale, rhs, free)
     theta = xp.minimum(xp.maximum(batch.theta + step, batch.lower), batch.upper)
     # the step that was really made, after the box and after rounding
     moved = theta - batch.theta
@@ -283,14 +263,14 @@ def _step(problem: Problem, batch: _Batch, free: Array, scaling: str) -> _Batch:
     accept = usable & (gain > _SMALLEST_GAIN)
 
     shrink = xp.maximum(one / 3.0, 1.0 - (2.0 * xp.where(accept, gain, zero) - 1.0) ** 3)
-    gram = xp.where(accept[:, None, None], trial.gram, at.gram)
-    scale = batch.scale if scaling == "identity" else xp.maximum(batch.scale, xp.linalg.diagonal(gram))
+    kept = trial.where(accept, at)
+    scale = batch.scale if scaling == "identity" else xp.maximum(batch.scale, xp.linalg.diagonal(kept.gram))
     size = xp.max(xp.abs(moved), axis=-1)
     negligible = size <= 1e-15 * xp.max(xp.abs(batch.theta), axis=-1)
     return replace(
         batch,
         theta=xp.where(accept[:, None], theta, batch.theta),
-        at=Gram(xp.where(accept, trial.loss, at.loss), xp.where(accept[:, None], trial.gradient, at.gradient), gram),
+        at=kept,
         scale=scale,
         damping=batch.damping * xp.where(accept, shrink, batch.growth),
         growth=xp.where(accept, 2.0 * one, 2.0 * batch.growth),

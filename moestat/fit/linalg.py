@@ -82,6 +82,26 @@ def damped_solve(h: Array, damping: Array, free: Array, rhs: Array) -> tuple[Arr
     return xp.asarray(x), xp.asarray(ok)
 
 
+def scaled_solve(gram: Array, added: Array, rhs: Array, free: Array, ridge: float = 0.0) -> tuple[Array, Array]:
+    """Solve (gram + diag(added)) s = rhs on the free coordinates, after scaling to a unit diagonal.
+
+    The scaling changes nothing in exact arithmetic and brings the condition number near the best a diagonal scaling
+    can (van der Sluis 1969), so that units do not matter to the Cholesky factorisation.
+    """
+    xp = namespace(gram, rhs)
+    one, zero = xp.ones_like(rhs), xp.zeros_like(rhs)
+    diagonal = xp.linalg.diagonal(gram) + added
+    usable = free & (diagonal > 0)
+    unit = xp.where(usable, 1.0 / xp.sqrt(xp.where(usable, diagonal, one)), zero)
+    eye = xp.eye(rhs.shape[-1], dtype=rhs.dtype)
+    # the diagonal is set, not computed: 1 + ridge where the coordinate takes part, 1 where it does not
+    matrix = gram * unit[..., :, None] * unit[..., None, :] * (1.0 - eye) + eye * (1.0 + ridge)
+    step, ok = cholesky_solve(matrix, rhs * unit)
+    # a free coordinate with a negative curvature makes the matrix indefinite, which the scaling must not hide
+    definite = xp.all(~free | (diagonal >= 0), axis=-1)
+    return xp.where(ok[:, None], step * unit, zero), ok & definite
+
+
 def _lapack(h: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Factor and solve by one LAPACK call per member: cheaper than NumPy's batched LU, and it reports failures."""
     x = np.zeros(g.shape)

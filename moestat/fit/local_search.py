@@ -106,11 +106,7 @@ def _moved(problem: Problem, batch: _Batch, moved: Array, n: int) -> _Batch:
     return replace(
         batch,
         free=xp.where(better[:, None], moved, batch.free),
-        at=Gram(
-            xp.where(better, trial.loss, at.loss),
-            xp.where(better[:, None], trial.gradient, at.gradient),
-            xp.where(better[:, None, None], trial.gram, at.gram),
-        ),
+        at=trial.where(better, at),
         idle=xp.where(gained, xp.zeros_like(batch.idle), batch.idle + 1),
         rounds=batch.rounds + 1,
     )

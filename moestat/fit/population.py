@@ -1,4 +1,4 @@
-r"""Pseudo-truths: the N-atom regression functions closest to a target in :math:`L^2(\mu)`, :math:`\mu` uniform.
+r"""Pseudo-truths: the N-atom functions closest to a target in :math:`L^2(\mu)`, :math:`\mu` the law of x.
 
 Source: "sigmoid-attention", the set :math:`\overline{\mathcal M}_N` before equation (12). That set need not be a
 point: what is returned is the *list* of local minima that were found with a loss close to the best one. It depends on
@@ -13,14 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import qmc
 
-from moestat import streams
 from moestat.arrays import Device, backend, to_numpy
 from moestat.fit.global_search import Budget, global_search
 from moestat.fit.lowest_minima import lowest_minima
 from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, least_squares
+from moestat.fit.points import Points, of_cube
 from moestat.fit.search_starts import Stream
 from moestat.models.regression import Model
 from moestat.status import Status
@@ -77,22 +76,6 @@ class PseudoTruths:
     lower_left: float = 1.0
 
 
-def sobol(d: int, log2: int, seed: int, purpose: str) -> np.ndarray:
-    """Return 2**log2 scrambled Sobol points (n, d) of [-1, 1]^d.
-
-    Parameters
-    ----------
-    d : int
-    log2 : int
-    seed : int
-    purpose : str
-        Different purposes are scrambled independently.
-    """
-    rng = streams.generator(seed, streams.key(points="sobol", d=d, log2=log2), 0, purpose)
-    points: np.ndarray = 2.0 * qmc.Sobol(d, scramble=True, seed=rng).random_base2(log2) - 1.0
-    return points
-
-
 def pseudo_truths(
     model: Model,
     target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
@@ -102,14 +85,14 @@ def pseudo_truths(
     points_log2: int = 14,
     polish_log2: int = 17,
     keep: float = 0.01,
-    seed: int = 0,
+    points: Points | None = None,
     max_iterations: int = 1000,
     precision: Precision = "mixed",
     device: Device = "cpu",
 ) -> PseudoTruths:
     """Search the minima of ||f - f*|| over N-atom models in the box, from given starts.
 
-    Every start is fitted to the noiseless target on 2**points_log2 scrambled Sobol points; the minima within 10 % of
+    Every start is fitted to the noiseless target on 2**points_log2 points; the minima within 10 % of
     the best are polished on 2**polish_log2 points; those within ``keep`` of the best are kept. Minima that agree up to
     a permutation of their atoms (and the softmax gauge) are one.
 
@@ -127,8 +110,8 @@ def pseudo_truths(
         Binary logarithm of the numbers of points. At d = 8, 2**13 points overfit visibly.
     keep : float, default 0.01
         Relative excess of the root mean square up to which a minimum is kept.
-    seed : int, default 0
-        Of the scrambling; the result depends on nothing random but this.
+    points : callable, optional
+        The points, see :data:`Points`; scrambled Sobol points of [-1, 1]^d if left out.
     max_iterations : int, default 1000
     precision : {"mixed", "double"}
     device : {"cpu", "cuda"}
@@ -145,13 +128,14 @@ def pseudo_truths(
     _check(model, starts, points_log2, polish_log2, keep)
     function = _function(target)
     fit = _fitter(model, box, max_iterations, precision, device)
-    points = sobol(model.d, points_log2, seed, "coarse")
-    values = function(points)
-    coarse = [fit(points, values, start, None) for start in starts]
+    points = points or of_cube(model.d)
+    x = points(points_log2, "coarse")
+    values = function(x)
+    coarse = [fit(x, values, start, None) for start in starts]
     ends = np.stack([to_numpy(end.theta)[0] for end in coarse])
     rmse = np.array([np.sqrt(2.0 * to_numpy(end.loss)[0]) for end in coarse])
     candidates, dropped = lowest_minima(model, ends, rmse, EXPLORE, float(np.std(values)), f"on 2^{points_log2} points")
-    return _polish(model, function, ends, candidates, dropped, fit, polish_log2, keep, seed)
+    return _polish(model, function, ends, candidates, dropped, fit, polish_log2, keep, points)
 
 
 def searched_pseudo_truths(
@@ -165,7 +149,7 @@ def searched_pseudo_truths(
     points_log2: int = 14,
     polish_log2: int = 17,
     keep: float = 0.01,
-    seed: int = 0,
+    points: Points | None = None,
     max_iterations: int = 1000,
     precision: Precision = "mixed",
     device: Device = "cpu",
@@ -187,12 +171,13 @@ def searched_pseudo_truths(
     """
     _check(model, starts, points_log2, polish_log2, keep)
     function = _function(target)
-    points = sobol(model.d, points_log2, seed, "coarse")
-    values = function(points)
+    points = points or of_cube(model.d)
+    x = points(points_log2, "coarse")
+    values = function(x)
     xp = backend(device)
     search = global_search(
         model,
-        xp.asarray(points),
+        xp.asarray(x),
         xp.asarray(values),
         local=starts,
         known=starts,
@@ -210,7 +195,7 @@ def searched_pseudo_truths(
         f"start {k}: not among the {POLISHED} lowest minima on 2^{points_log2} points" for k in candidates[POLISHED:]
     ]
     fit = _fitter(model, box, max_iterations, precision, device)
-    polished = _polish(model, function, search.ends, candidates[:POLISHED], dropped, fit, polish_log2, keep, seed)
+    polished = _polish(model, function, search.ends, candidates[:POLISHED], dropped, fit, polish_log2, keep, points)
     return replace(
         polished,
         found=search.found,
@@ -250,20 +235,20 @@ def _polish(
     fit: Fitter,
     polish_log2: int,
     keep: float,
-    seed: int,
+    points: Points,
 ) -> PseudoTruths:
     """Fit the candidates again on many points and list the different ones that stay close to the best."""
-    points = sobol(model.d, polish_log2, seed, "polish")
-    values = function(points)
+    x = points(polish_log2, "polish")
+    values = function(x)
     scale = float(np.std(values))
     last = (LADDER[-1],) if model.expert == "relu" else None  # earlier rungs would leave the basin
-    polished = [fit(points, values, ends[k], last) for k in candidates]
+    polished = [fit(x, values, ends[k], last) for k in candidates]
     ends = np.stack([to_numpy(end.theta)[0] for end in polished])
     rmse = np.array([np.sqrt(2.0 * to_numpy(end.loss)[0]) for end in polished])
     labels = np.array(candidates)
     listed, more = lowest_minima(model, ends, rmse, keep, scale, f"on 2^{polish_log2} points", labels)
-    points = sobol(model.d, polish_log2, seed, "fresh")
-    values = function(points)
+    x = points(polish_log2, "fresh")
+    values = function(x)
 
     def column(name: str) -> np.ndarray:
         return np.array([to_numpy(getattr(polished[k], name))[0] for k in listed])
@@ -271,7 +256,7 @@ def _polish(
     return PseudoTruths(
         theta=ends[listed],
         rmse=rmse[listed],
-        fresh_rmse=np.array([np.sqrt(np.mean((model.predict(ends[k], points) - values) ** 2)) for k in listed]),
+        fresh_rmse=np.array([np.sqrt(np.mean((model.predict(ends[k], x) - values) ** 2)) for k in listed]),
         status=column("status"),
         gradient=column("gradient"),
         decrement=column("decrement"),

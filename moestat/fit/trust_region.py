@@ -252,11 +252,7 @@ def _step(problem: Problem, batch: _Batch, model: _Model, rounding: float) -> _B
     return replace(
         batch,
         theta=xp.where(accept[:, None], theta, batch.theta),
-        at=Gram(
-            xp.where(accept, trial.loss, at.loss),
-            xp.where(accept[:, None], trial.gradient, at.gradient),
-            xp.where(accept[:, None, None], trial.gram, at.gram),
-        ),
+        at=trial.where(accept, at),
         radius=radius,
         iterations=batch.iterations + 1,
     )

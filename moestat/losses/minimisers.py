@@ -38,22 +38,16 @@ pseudo-truths, which are points.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.losses.gauge import shifts
-from moestat.losses.rays import merging, norm, null_projection
-from moestat.models.gates import gate_values
+from moestat.losses.pieces import Pieces, pieces_of
+from moestat.losses.rays import norm
 from moestat.models.regression import Model
 
 BEAM = 4
 """Partial representations that are kept while superfluous atoms are placed one after the other."""
-SHARES = np.concatenate([np.linspace(0.02, 0.98, 33), [0.5, 0.0, 1.0]])
-"""Shares of a split that are tried for every fit, beside those that the fit itself suggests."""
-CLOSE = 3
-"""Fitted atoms, the nearest ones, that suggest how an atom under a softmax gate is split."""
 REGAUGED = 3
 """Minimisers, the nearest ones, whose softmax gauge is chosen again at the end."""
 POLISH = (0.1, 0.03, 0.01, 0.003, 0.001)
@@ -119,36 +113,13 @@ def _distances(atoms: np.ndarray, others: np.ndarray, model: Model) -> tuple[np.
     return np.asarray(cost), np.sum(difference[..., 1:] ** 2, axis=-1)
 
 
-@dataclass(frozen=True)
-class _Pieces:
-    """Ways to give a measure one more atom: row ``j`` becomes ``first``, and ``second`` is appended.
-
-    Attributes
-    ----------
-    j : int array (C,)
-        -1 where no row changes.
-    first, second : arrays (C, P)
-    """
-
-    j: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-
-    def measure(self, base: np.ndarray, k: int) -> np.ndarray:
-        """Return the measure that choice k makes of ``base``."""
-        out = np.concatenate([base, self.second[k : k + 1]])
-        if self.j[k] >= 0:
-            out[self.j[k]] = self.first[k]
-        return out
-
-
 def _place_superfluous(atoms: np.ndarray, truth: np.ndarray, model: Model) -> tuple[float, np.ndarray]:
     beam = [(eq12(atoms, truth, model), truth)]
     for _ in range(len(atoms) - len(truth)):
         entries: dict[float, np.ndarray] = {}
         for loss, base in beam:
             entries.setdefault(loss, base)  # the atom vanishes where nobody is
-            pieces = _pieces(atoms, base, model)
+            pieces = pieces_of(atoms, base, model)
             losses = _with_piece(atoms, base, pieces, model)
             for k in np.argsort(losses, kind="stable")[:BEAM]:
                 entries.setdefault(float(losses[k]), pieces.measure(base, int(k)))
@@ -156,7 +127,7 @@ def _place_superfluous(atoms: np.ndarray, truth: np.ndarray, model: Model) -> tu
     return min((_polish(atoms, measure, truth, model, loss) for loss, measure in beam), key=lambda end: end[0])
 
 
-def _with_piece(atoms: np.ndarray, base: np.ndarray, pieces: _Pieces, model: Model) -> np.ndarray:
+def _with_piece(atoms: np.ndarray, base: np.ndarray, pieces: Pieces, model: Model) -> np.ndarray:
     """Return equation (12) for every choice (C,): only two columns of the distances change."""
     cost, square = _distances(atoms, base, model)
     # nearest of the rows that stay, for each row that may change and (last) for none
@@ -170,107 +141,6 @@ def _with_piece(atoms: np.ndarray, base: np.ndarray, pieces: _Pieces, model: Mod
     own = np.where(square_1 <= rest_square, cost_1, rest_cost)
     total: np.ndarray = np.sum(np.where(square_2 < np.minimum(square_1, rest_square), cost_2, own), axis=1)
     return total
-
-
-def _pieces(atoms: np.ndarray, base: np.ndarray, model: Model) -> _Pieces:
-    """Return the members of the continuum, with one atom more than ``base``, that are tried for a fit."""
-    js: list[int] = []
-    rows: list[tuple[np.ndarray, np.ndarray]] = []
-    if model.gate != "softmax":
-        # a vanishing atom at the place of a fitted one
-        gone = atoms.copy()
-        gone[:, model.eta] = null_projection(atoms[:, model.eta], merging(model))
-        js += [-1] * len(atoms)
-        rows += [(atom, atom) for atom in gone]
-    for j, atom in enumerate(base):
-        halves = _halves(atoms, atom, model)
-        js += [j] * len(halves)
-        rows += halves
-    if not rows:
-        return _Pieces(np.empty(0, dtype=np.int64), *(np.empty((0, model.atom_size)) for _ in range(2)))
-    return _Pieces(np.array(js), np.array([a for a, _ in rows]), np.array([b for _, b in rows]))
-
-
-def _halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return pairs of atoms that together are ``atom``."""
-    kind, eta, fitted = merging(model), atom[model.eta], atoms[:, model.eta]
-    if model.gate == "softmax":
-        return _softmax_halves(atoms, atom, model)
-    out = []
-    shares = np.concatenate([SHARES, _ray_shares(fitted, eta)])
-    if kind == "linear":
-        vectors = [t * eta for t in shares] + list(fitted) + list(eta - fitted)
-        pairs = eta + fitted[:, None] - fitted[None, :]
-        # two fitted atoms, one for each half: every point between the two places is as good, up to the cells
-        vectors += [
-            s * fitted[i] + (1 - s) * (pairs[i, k] - fitted[i])
-            for i in range(len(fitted))
-            for k in range(len(fitted))
-            if i != k
-            for s in (0.25, 0.5, 0.75)
-        ]
-        out += [(_with(atom, model, v), _with(atom, model, eta - v)) for v in vectors]
-    elif kind == "relu" or model.expert == "polynomial":
-        power = 1.0 / model.power
-        out += [(_with(atom, model, t**power * eta), _with(atom, model, (1 - t) ** power * eta)) for t in shares]
-    if model.gate == "sigmoid" and not atom[1 : model.gate_size].any():
-        weight = gate_values("sigmoid", atom[:1])[0]
-        for t in SHARES[(SHARES > 0) & (SHARES < 1)]:
-            first, second = atom.copy(), atom.copy()
-            first[0], second[0] = (np.log(w / (1 - w)) for w in (t * weight, (1 - t) * weight))
-            out.append((first, second))
-    return out
-
-
-def _ray_shares(fitted: np.ndarray, eta: np.ndarray) -> np.ndarray:
-    """Return the shares t in [0, 1] that are best for one fitted expert at t eta, or for two at t eta and (1 - t) eta.
-
-    With a the position of an expert along eta and p its distance from the ray, both in units of eta, the second is
-    the minimum of sqrt((t - a_i)^2 + p_i^2) + sqrt((1 - t - a_k)^2 + p_k^2): by reflection, where the straight line
-    from (a_i, p_i) to (1 - a_k, -p_k) crosses the axis.
-    """
-    size = float(eta @ eta)
-    if size == 0:
-        return np.empty(0)
-    a = fitted @ eta / size
-    p = norm(fitted / np.sqrt(size) - a[:, None] * (eta / np.sqrt(size)))
-    total = p[:, None] + p[None, :]
-    crossing = (a[:, None] * p[None, :] + (1.0 - a[None, :]) * p[:, None]) / np.where(total > 0, total, 1.0)
-    shares = np.concatenate([a, 1.0 - a, crossing[total > 0]])
-    inside: np.ndarray = np.clip(shares, 0.0, 1.0)
-    return inside
-
-
-def _softmax_halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return pairs of atoms that together are ``atom``; what the fit suggests comes from the nearest of its atoms."""
-    kind, eta = merging(model), atom[model.eta]
-    close = atoms[np.argsort(np.sum((atoms[:, 1:] - atom[1:]) ** 2, axis=1), kind="stable")[:CLOSE]]
-    fitted = close[:, model.eta]
-    own = np.exp(np.minimum(close[:, 0] - atom[0], 0.0))
-    own = own[(own > 1e-6) & (own < 1 - 1e-6)]
-    shares = np.concatenate([np.linspace(0.1, 0.9, 9), own, 1.0 - own])
-    size = float(eta @ eta)
-    out = []
-    for t in shares:
-        vectors = [eta]
-        if kind == "linear":
-            vectors += list(fitted) + list((eta - (1 - t) * fitted) / t)
-        elif kind == "relu" and size > 0:
-            lengths = np.concatenate([np.linspace(0.0, 1.0, 9) / t, fitted @ eta / size])
-            lengths = np.concatenate([lengths, (1.0 - (1 - t) * fitted @ eta / size) / t])
-            vectors += [s * eta for s in lengths[(lengths >= 0) & (lengths <= 1.0 / t)]]
-        for vector in vectors:
-            first, second = _with(atom, model, vector), _with(atom, model, (eta - t * vector) / (1 - t))
-            first[0] += np.log(t)
-            second[0] += np.log1p(-t)
-            out.append((first, second))
-    return out
-
-
-def _with(atom: np.ndarray, model: Model, eta: np.ndarray) -> np.ndarray:
-    out = atom.copy()
-    out[model.eta] = eta
-    return out
 
 
 def _polish(

@@ -95,7 +95,7 @@ def sandwich_line(
         rank=rank,
         nullity=theta.size - rank,
         gap=abs(smallest) / dropped if dropped > 0 else np.inf,
-        smallest=smallest / float(values[-1]),
+        smallest=smallest / float(values[-1]) if rank else 0.0,
     )
 
 

@@ -29,8 +29,10 @@ class Model:
     """A family of regression functions; an instance holds no parameters.
 
     An atom has its coordinates in this order: c, the intercept of the score; b (d of them; none for the partially
-    quadratic score); A, isometrically stored, so that d(d + 1)/2 numbers have its Frobenius norm (none for the linear
-    score); a (d) and beta, of the expert phi(a'x + beta).
+    quadratic score); A, isometrically stored as A_11, ..., A_dd, sqrt2 A_12, sqrt2 A_13, ..., so that d(d + 1)/2
+    numbers have its Frobenius norm (none for the linear score); a (d) and beta, of the expert phi(a'x + beta). The
+    properties ``c``, ``b``, ``a_matrix`` and ``eta`` are their places; :func:`moestat.models.gates.pack_symmetric`
+    stores a matrix A.
 
     Parameters
     ----------

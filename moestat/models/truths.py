@@ -6,6 +6,7 @@ Source: "sigmoid-attention", Appendix E.1.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,10 @@ from moestat.models.gates import pack_symmetric
 from moestat.models.regression import Model
 
 Regime = Literal["dense", "sparse"]
+LawOfX = Callable[[np.random.Generator, int, int], np.ndarray]
+"""``law(rng, n, d)`` returns n points (n, d)."""
+LawOfNoise = Callable[[np.random.Generator, int], np.ndarray]
+"""``law(rng, n)`` returns n draws (n,) of mean 0 and variance 1."""
 
 
 def ground_truth(
@@ -64,18 +69,35 @@ def ground_truth(
     return theta
 
 
+def uniform(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return n points (n, d), uniform on [-1, 1]^d."""
+    return rng.uniform(-1.0, 1.0, size=(n, d))
+
+
+def standard_normal(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return n standard normal draws (n,)."""
+    return rng.standard_normal(n)
+
+
 def sample(
-    model: Model, theta: np.ndarray, n: int, noise_variance: float, rng: np.random.Generator
+    model: Model,
+    theta: np.ndarray,
+    n: int,
+    noise_variance: float,
+    rng: np.random.Generator,
+    *,
+    law_of_x: LawOfX = uniform,
+    law_of_noise: LawOfNoise = standard_normal,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw n samples: X uniform on [-1, 1]^d, Y = f(X) + N(0, noise_variance).
+    """Draw n samples Y = f(X) + sqrt(noise_variance) times noise that is independent of X.
 
     Returns
     -------
     x : array (n, d)
     y : array (n,)
     """
-    x = rng.uniform(-1.0, 1.0, size=(n, model.d))
-    noise = rng.standard_normal(n)
+    x = law_of_x(rng, n, model.d)
+    noise = law_of_noise(rng, n)
     return x, model.predict(theta, x) + math.sqrt(noise_variance) * noise
 
 

@@ -17,7 +17,7 @@ from moestat.runner import experiments
 from moestat.sentences import listed, nearest
 
 LIMITS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-PLAIN = {"int": "whole number", "float": "number", "bool": "true or false", "str": "text"}
+PLAIN = {"int": "whole number", "float": "number", "bool": "true or false", "str": "text", "list": "list"}
 
 
 class Row(NamedTuple):
@@ -91,7 +91,7 @@ def _kinds(annotation: Any) -> Iterable[str]:
         yield "text" if all(isinstance(value, str) for value in arguments) else "value"
     elif origin in (list, tuple, set, frozenset):
         inner = [member for member in arguments if member is not Ellipsis]
-        yield f"list of {PLAIN.get(getattr(inner[0], '__name__', ''), 'values')}s" if inner else "list"
+        yield f"list of {PLAIN.get(getattr(inner[0], '__name__', ''), 'value')}s" if inner else "list"
     elif origin is dict or annotation is dict:
         yield "table"
     elif annotation is type(None):

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from moestat.fit.lowest_minima import same_minimum
-from moestat.fit.population import describe, pseudo_truths, sobol
+from moestat.fit.points import sobol
+from moestat.fit.population import describe, pseudo_truths
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 from moestat.status import Status

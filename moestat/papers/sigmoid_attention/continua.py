@@ -1,8 +1,9 @@
-r"""Families of mixing measures G(t) along which the regression function stands still, exactly or nearly.
+r"""Families of mixing measures G(t) along which the regression function stands still.
 
 Each function returns an array (T, N, P): one measure per t. A loss between parameters that is positive along an exact
-family measures where in the family a fit happens to lie, not how well it fits. Along :func:`opposite_slopes` the
-function moves, but by a higher power of t than the losses of "sigmoid-attention" allow for.
+family measures where in the family a fit happens to lie, not how well it fits. Along the pairs of
+:mod:`moestat.papers.sigmoid_attention.gate_pairs` the function moves, but by a higher power of t than the losses of
+"sigmoid-attention" allow for; :func:`opposite_matrices` is their control.
 
 With E(x, eta) positively homogeneous of degree p (ReLU, linear, polynomial experts):
 
@@ -127,41 +128,6 @@ def softmax_pair(model: Model, pair: np.ndarray, t: np.ndarray) -> np.ndarray:
     return out
 
 
-def opposite_slopes(model: Model, truth: np.ndarray, direction: np.ndarray, t: np.ndarray) -> np.ndarray:
-    r"""Fit the last atom, of constant gate, by two with b = +-t u and A of order t^2, so that f moves by t^4 only.
-
-    Both atoms have sigma(c_0) = sigma(c*) / 2, the true eta, and A = -t^2 sigma''(c_0) / (2 sigma'(c_0)) u u'. Their
-    sum is even in t, and A cancels the term of order t^2:
-
-    .. math:: \sum_\pm \sigma(c_0 \pm t u'x + x'Ax) = \sigma(c^*) + O(t^4),
-
-    whatever the expert, while ||b||^2 and with it L1 are of order t^2. The reason is the first equation of (8),
-    F_A(0) ~ F_{bb}(0), which needs nothing of the expert.
-
-    Parameters
-    ----------
-    model : Model
-        Sigmoid gate, fully quadratic score.
-    truth : array (N*, P)
-    direction : array (d,)
-        u.
-    t : array (T,)
-
-    Returns
-    -------
-    array (T, N* + 1, P)
-    """
-    _sigmoid(model, "opposite_slopes")
-    if model.score != "full":
-        raise ValueError(f"opposite_slopes needs the fully quadratic score; the score is {model.score!r}")
-    pair, half = _halves(model, truth, t)
-    curvature = 1.0 - 2.0 * half
-    matrix = gates.pack_symmetric(np.outer(direction, direction))
-    pair[..., model.b] = t[:, None, None] * np.array([1.0, -1.0])[:, None] * direction
-    pair[..., model.a_matrix] = -0.5 * curvature * t[:, None, None] ** 2 * matrix
-    return np.concatenate([_repeat(truth[:-1], t), pair], axis=1)
-
-
 def opposite_matrices(model: Model, truth: np.ndarray, matrix: np.ndarray, t: np.ndarray) -> np.ndarray:
     """Fit the last atom, of constant gate, by two with A = +-t S: the control, in which f moves by t^2.
 
@@ -169,7 +135,7 @@ def opposite_matrices(model: Model, truth: np.ndarray, matrix: np.ndarray, t: np
     returns (T, N* + 1, P).
     """
     _sigmoid(model, "opposite_matrices")
-    pair, _ = _halves(model, truth, t)
+    pair = _halves(model, truth, t)
     stored = gates.pack_symmetric(matrix)
     pair[..., model.a_matrix] = t[:, None, None] * np.array([1.0, -1.0])[:, None] * stored
     return np.concatenate([_repeat(truth[:-1], t), pair], axis=1)
@@ -257,14 +223,14 @@ def _repeat(atoms: np.ndarray, t: np.ndarray) -> np.ndarray:
     return np.repeat(atoms[None], len(t), axis=0)
 
 
-def _halves(model: Model, truth: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return two copies (T, 2, P) of the last atom with half its weight each, and that weight."""
+def _halves(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Return two copies (T, 2, P) of the last atom with half its weight each."""
     if not _constant(model, truth)[-1]:
         raise ValueError("a last atom of constant gate, (A, b) = 0, is needed")
     half = 0.5 * float(model.weights(truth)[-1])
     pair = np.repeat(_repeat(truth[-1:], t), 2, axis=1)
     pair[..., 0] = np.log(half) - np.log1p(-half)
-    return pair, half
+    return pair
 
 
 def _constant(model: Model, truth: np.ndarray) -> np.ndarray:

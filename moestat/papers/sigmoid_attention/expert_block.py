@@ -13,8 +13,8 @@ from moestat.errors import InputError
 from moestat.experiment import Source
 from moestat.fingerprint import digest, of
 from moestat.losses.expert_error import expert_error
+from moestat.papers.sigmoid_attention.regression_problem import embed, true_parameters
 from moestat.papers.sigmoid_attention.regression_settings import Settings
-from moestat.papers.sigmoid_attention.regression_targets import draw_truth, embed
 
 
 def expert_errors(source: Source, arm: str) -> xr.DataArray:
@@ -51,7 +51,7 @@ def expert_errors(source: Source, arm: str) -> xr.DataArray:
         errors = np.empty(own.shape[:2])
         for column, replicate in enumerate(replicates):
             problem = settings.problem_of(replicate % settings.truths)
-            truth = draw_truth(problem.truth, problem.n_true, problem.regime, seed, problem.draw)
+            truth = problem.true_parameters(seed)
             errors[:, column] = expert_error(own[:, column], embed(truth, problem.truth, model), model)
         return {"errors": errors}
 
@@ -61,7 +61,7 @@ def expert_errors(source: Source, arm: str) -> xr.DataArray:
         "settings": known[arm],
         "replicates": replicates,
         "seed": seed,
-        "code": digest(of(expert_error, draw_truth, embed, Settings)),
+        "code": digest(of(expert_error, true_parameters, embed, Settings)),
     }
     errors = cached("expert-errors", identity, compute)["errors"]
     coords = {name: ds[name].values for name in ("n", "replicate")}

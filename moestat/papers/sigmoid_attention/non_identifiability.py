@@ -22,7 +22,7 @@ from moestat.models.experts import HOMOGENEOUS, Expert, expert_features
 from moestat.models.gates import Score
 from moestat.models.regression import Model
 from moestat.models.truths import Regime, ground_truth
-from moestat.papers.sigmoid_attention import continua
+from moestat.papers.sigmoid_attention import continua, gate_pairs
 
 Family = Literal[
     "split", "null atom", "trade", "mirror", "shift", "antisymmetric", "softmax pair", "opposite b", "opposite A"
@@ -120,7 +120,7 @@ def _follow(s: Settings, rng: np.random.Generator) -> _Path:
     elif s.family == "trade":
         measures = continua.trade(model, truth, T)
     elif s.family == "opposite b":
-        measures = continua.opposite_slopes(model, truth, direction, T)
+        measures = gate_pairs.hidden_pair(model, truth, direction, 0.5, T)
     elif s.family == "opposite A":
         measures = continua.opposite_matrices(model, truth, np.outer(direction, direction), T)
     else:

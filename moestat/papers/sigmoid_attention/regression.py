@@ -20,16 +20,12 @@ from moestat.fit.newton import Fit, least_squares
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import regression_search, several_truths
+from moestat.papers.sigmoid_attention.regression_laws import law_of_noise, law_of_x
+from moestat.papers.sigmoid_attention.regression_problem import Problem
+from moestat.papers.sigmoid_attention.regression_pseudo_truths import compute_pseudo_truths, near_truth, prerequisite
 from moestat.papers.sigmoid_attention.regression_scores import score
 from moestat.papers.sigmoid_attention.regression_settings import Settings
-from moestat.papers.sigmoid_attention.regression_targets import (
-    Problem,
-    Target,
-    compute_pseudo_truths,
-    near_truth,
-    prerequisite,
-    target_of,
-)
+from moestat.papers.sigmoid_attention.regression_targets import Target, target_of
 from moestat.sentences import counted
 from moestat.status import Status
 
@@ -181,6 +177,8 @@ def _draw(
             settings.n,
             settings.noise_variance,
             cell.generator(r, "data", **problem.data_identity, n=settings.n),
+            law_of_x=law_of_x(settings.law_of_x, settings.d),
+            law_of_noise=law_of_noise(settings.law_of_noise),
         )
         for r in replicates
     ]

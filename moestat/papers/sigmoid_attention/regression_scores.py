@@ -9,7 +9,8 @@ import numpy as np
 
 from moestat.losses import function, matching, minimisers, quotient, voronoi
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention.regression_targets import Problem, Target, evaluation_points
+from moestat.papers.sigmoid_attention.regression_problem import Problem, evaluation_points
+from moestat.papers.sigmoid_attention.regression_targets import Target
 
 
 def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: int) -> dict[str, np.ndarray]:
@@ -22,7 +23,7 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
     theta : array (R, N, P)
         Fitted parameters. Members that are not finite get NaN in every loss.
     evaluation_log2 : int
-        The function error is taken on 2**evaluation_log2 Sobol points.
+        The function error is taken on 2**evaluation_log2 points of the law of x.
 
     Returns
     -------
@@ -52,7 +53,7 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
         losses["L5"] = losses["L3"]
     blocks = _nearest_blocks(usable, measures, model)
     losses |= {"empty_cells": blocks["cells_empty"]} | blocks | per_atom(blocks, problem.n_fitted)
-    points = evaluation_points(model.d, evaluation_log2)
+    points = problem.evaluation_points(evaluation_log2)
     losses["rmse"] = function.rmse(model, usable, _true_values(problem, target, evaluation_log2), points)
     if target.is_pseudo:
         distances = [function.rmse(model, usable, model.predict(g, points), points) for g in measures]
@@ -113,10 +114,10 @@ def per_atom(blocks: Mapping[str, np.ndarray], n_fitted: int) -> dict[str, np.nd
 
 
 def _true_values(problem: Problem, target: Target, log2: int) -> np.ndarray:
-    return _values(problem.truth, target.truth.tobytes(), target.truth.shape, log2)
+    return _values(problem.truth, target.truth.tobytes(), target.truth.shape, log2, problem.law_of_x)
 
 
 @lru_cache(maxsize=4)
-def _values(model: Model, truth: bytes, shape: tuple[int, int], log2: int) -> np.ndarray:
+def _values(model: Model, truth: bytes, shape: tuple[int, int], log2: int, law_of_x: str) -> np.ndarray:
     """Evaluate f* once per process: every block of every cell needs the same values."""
-    return model.predict(np.frombuffer(truth).reshape(shape), evaluation_points(model.d, log2))
+    return model.predict(np.frombuffer(truth).reshape(shape), evaluation_points(model.d, log2, law_of_x))

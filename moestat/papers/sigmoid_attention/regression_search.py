@@ -13,8 +13,9 @@ from moestat.fit.global_search import Budget, Search, global_search
 from moestat.fit.moments import Precision
 from moestat.fit.search_starts import KINDS, Stream
 from moestat.models import truths
+from moestat.papers.sigmoid_attention.regression_problem import Problem
 from moestat.papers.sigmoid_attention.regression_scores import score
-from moestat.papers.sigmoid_attention.regression_targets import Problem, Target
+from moestat.papers.sigmoid_attention.regression_targets import Target
 
 BANDS = (
     "L1",

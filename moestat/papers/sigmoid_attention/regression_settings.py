@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from moestat import own
@@ -14,7 +14,8 @@ from moestat.experiment import SettingsModel
 from moestat.models.experts import EXPERTS
 from moestat.models.gates import GATES
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention.regression_targets import Problem
+from moestat.papers.sigmoid_attention import regression_laws as laws
+from moestat.papers.sigmoid_attention.regression_problem import Problem
 
 
 def _name_or_path(value: str, info: ValidationInfo) -> str:
@@ -28,7 +29,27 @@ def _name_or_path(value: str, info: ValidationInfo) -> str:
     return value
 
 
+def _own_path(value: str) -> str:
+    """Accept the import path of one of the user's own functions, or nothing."""
+    if value and not own.is_path(value):
+        raise ValueError(f"it is {value!r}; it must be an import path, 'module:function', or empty")
+    return value
+
+
+def _atoms_or_path(value: Any) -> Any:
+    """Accept rows of numbers, or the import path of a function that returns them."""
+    if isinstance(value, str):
+        return _own_path(value)
+    rows = isinstance(value, list | tuple) and all(isinstance(row, list | tuple) for row in value)
+    if not rows or any(isinstance(v, bool) or not isinstance(v, int | float) for row in value for v in row):
+        raise ValueError("it must be rows of numbers, one for each atom, or an import path, 'module:function'")
+    return value
+
+
 OwnOrNamed = Annotated[str, AfterValidator(_name_or_path)]
+OwnPath = Annotated[str, AfterValidator(_own_path)]
+OWN = ("truth_gate", "fitted_gate", "expert", "truth", "law_of_x", "law_of_noise")
+"""Settings that may name a function of the user's own."""
 
 
 class Settings(SettingsModel):
@@ -47,7 +68,16 @@ class Settings(SettingsModel):
     expert: OwnOrNamed = Field("relu", description="relu, gelu, linear, polynomial, or one's own: module:function")
     power: int = Field(1, ge=1, le=4, description="degree of a polynomial expert")
     regime: Literal["dense", "sparse"] = Field("dense", description="sparse: the gates of two experts vanish")
+    truth: Annotated[list[list[float]] | str, BeforeValidator(_atoms_or_path)] = Field(
+        "",
+        description="an explicit truth: rows c, b, A, a, beta, one for each atom, or a function of one's own, "
+        "module:function; empty: drawn from the study's seed",
+    )
+    law_of_x: OwnPath = Field("", description="a function of one's own, module:function; empty: uniform on [-1, 1]^d")
     noise_variance: float = Field(0.01, ge=0, description="of the responses")
+    law_of_noise: OwnPath = Field(
+        "", description="a function of one's own, module:function, of mean 0 and variance 1; empty: normal"
+    )
     truths: int = Field(
         1, ge=1, le=100, description="replicate r has the truth number r modulo this; 1: all have the same truth"
     )
@@ -73,14 +103,14 @@ class Settings(SettingsModel):
     epochs: int = Field(10, ge=0, description="passes of SGD over the samples")
     step: float = Field(0.1, gt=0, description="step of SGD")
     # evaluation
-    evaluation_log2: int = Field(16, ge=8, le=22, description="function error on 2**this Sobol points")
+    evaluation_log2: int = Field(16, ge=8, le=22, description="function error on 2**this points of the law of x")
     pseudo_points_log2: int = Field(15, ge=8, le=20, description="points of the search for pseudo-truths")
     pseudo_polish_log2: int = Field(17, ge=8, le=20, description="points of their final polish")
     pseudo_starts: int = Field(4, ge=1, description="starts of the search for pseudo-truths")
     pseudo_search: Literal["starts", "global"] = Field(
         "starts", description="global: the same search as for samples, on a population, around these starts"
     )
-    own_code: str = Field("", description="set by itself: a hash of the code of one's own gates and expert")
+    own_code: str = Field("", description="set by itself: a hash of the code of one's own functions")
 
     @model_validator(mode="before")
     @classmethod
@@ -96,11 +126,9 @@ class Settings(SettingsModel):
         """Make the code of the user's own functions a part of the cell's identity, so that a change of it is seen."""
         if not isinstance(values, dict):
             return values
-        code = own.code(*(str(values.get(key, "")) for key in ("truth_gate", "fitted_gate", "expert")))
+        code = own.code(*(str(values.get(key, "")) for key in OWN))
         if values.get("own_code", code) != code:
-            raise ValueError(
-                "own_code is set by itself; it was given, or the code of the own gates or expert has changed"
-            )
+            raise ValueError("own_code is set by itself; it was given, or the code of the own functions has changed")
         return values | {"own_code": code} if code else values
 
     @model_validator(mode="before")
@@ -124,6 +152,10 @@ class Settings(SettingsModel):
             raise ValueError("power belongs to expert = 'polynomial'")
         if self.regime == "sparse" and any(own.is_path(gate) for gate in (self.truth_gate, self.fitted_gate)):
             raise ValueError("regime 'sparse' is defined for the gates sigmoid and softmax only")
+        laws.law_of_x(self.law_of_x, self.d)
+        laws.law_of_noise(self.law_of_noise)
+        if self.truth:
+            self._explicit_truth()
         more = self.n_fitted > self.n_true and self.fitted_gate != "softmax"
         if more and own.is_path(self.expert) and float(own.load(self.expert)(np.zeros(1), 0)[0][0]) != 0:
             raise ValueError(
@@ -132,6 +164,18 @@ class Settings(SettingsModel):
             )
         return self
 
+    def _explicit_truth(self) -> None:
+        """Refuse an explicit truth beside settings of a drawn one, of another size, or out of the box."""
+        atoms = self.problem.atoms
+        if self.regime == "sparse" or self.truths > 1:
+            key = "regime" if self.regime == "sparse" else "truths"
+            raise ValueError(f"{key} is {getattr(self, key)!r} beside an explicit truth; it belongs to drawn ones")
+        if len(atoms) != self.n_true:
+            raise ValueError(f"truth has {len(atoms)} atoms; n_true is {self.n_true}")
+        largest = max(abs(value) for row in atoms for value in row)
+        if largest > self.box:
+            raise ValueError(f"truth has a coordinate of size {largest:g}, outside of box = {self.box:g}")
+
     @property
     def problem(self) -> Problem:
         """The truth and the fitted model, without sample size or estimator; of several truths the first."""
@@ -139,8 +183,9 @@ class Settings(SettingsModel):
 
     def problem_of(self, draw: int) -> Problem:
         """Return the problem with the truth of this number."""
+        true = Model(self.truth_gate, self.truth_score, self.expert, self.d, self.power)
         return Problem(
-            truth=Model(self.truth_gate, self.truth_score, self.expert, self.d, self.power),
+            truth=true,
             fitted=Model(self.fitted_gate, self.fitted_score, self.expert, self.d, self.power),
             n_true=self.n_true,
             n_fitted=self.n_fitted,
@@ -153,6 +198,9 @@ class Settings(SettingsModel):
             own_code=self.own_code,
             pseudo_search=self.pseudo_search,
             draw=draw,
+            atoms=laws.true_atoms(self.truth, true),
+            law_of_x=self.law_of_x,
+            law_of_noise=self.law_of_noise,
         )
 
 

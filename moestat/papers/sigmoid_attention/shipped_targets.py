@@ -18,7 +18,7 @@ import numpy as np
 from moestat.fit.certificate import certify
 from moestat.fit.moments import Problem
 from moestat.fit.newton import LADDER
-from moestat.fit.population import sobol
+from moestat.fit.points import Points
 from moestat.models.regression import Model
 
 FOLDER = Path(__file__).parent / "pseudo_truths"
@@ -34,14 +34,14 @@ def file_of(identity: Mapping[str, Any]) -> Path:
     Parameters
     ----------
     identity : mapping
-        From :func:`moestat.papers.sigmoid_attention.regression_targets.prerequisite`.
+        From :func:`moestat.papers.sigmoid_attention.regression_pseudo_truths.prerequisite`.
     """
     canonical = json.dumps(dict(identity), sort_keys=True, separators=(",", ":"), allow_nan=False)
     return FOLDER / f"{hashlib.sha256(canonical.encode()).hexdigest()[:20]}.npz"
 
 
 def load(
-    identity: Mapping[str, Any], model: Model, target: Callable[[np.ndarray], np.ndarray]
+    identity: Mapping[str, Any], model: Model, target: Callable[[np.ndarray], np.ndarray], points_of: Points
 ) -> dict[str, np.ndarray] | None:
     """Return the shipped pseudo-truths of a problem, verified, or None where there are none to be trusted.
 
@@ -52,13 +52,15 @@ def load(
         The model that is fitted.
     target : callable
         The true function, from points (n, d) to values (n,).
+    points_of : callable
+        The points that stand for the law of x, see :data:`moestat.fit.points.Points`.
     """
     file = file_of(identity)
     if not file.is_file():
         return None
     with np.load(file, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
-    points = sobol(model.d, identity["polish_log2"], 0, "polish")
+    points = points_of(identity["polish_log2"], "polish")
     values = target(points)
     smooth = LADDER[-1] if model.expert == "relu" else 0.0
     problem = Problem(model, arrays["theta"].shape[1], points[None], values[None], "double")

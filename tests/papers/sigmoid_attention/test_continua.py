@@ -4,7 +4,7 @@ import pytest
 from moestat.models.gates import gate_values
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
-from moestat.papers.sigmoid_attention import continua
+from moestat.papers.sigmoid_attention import continua, gate_pairs
 
 D = 2
 T = np.array([0.0, 0.25, 0.5, 1.0])
@@ -60,14 +60,11 @@ def test_opposite_slopes_move_the_function_by_the_fourth_power(expert):
     m = model(expert)
     truth = ground_truth(m, 2, "sparse", np.random.default_rng(5), n_sparse=1)  # whichever tests ran before
     t = np.array([0.02, 0.04])
-    for family, argument, order in (
-        (continua.opposite_slopes, np.array([0.6, 0.8]), 4),
-        (continua.opposite_matrices, np.eye(D), 2),
-    ):
-        measures = family(m, truth, argument, t)
+    slopes = gate_pairs.hidden_pair(m, truth, np.array([0.6, 0.8]), 0.5, t)
+    for measures, order in ((slopes, 4), (continua.opposite_matrices(m, truth, np.eye(D), t), 2)):
         change = np.linalg.norm(m.predict(measures, X) - m.predict(truth, X), axis=1)
         assert np.log2(change[1] / change[0]) == pytest.approx(order, abs=0.02)
-    pair = continua.opposite_slopes(m, truth, np.array([0.6, 0.8]), t)[:, -2:]
+    pair = slopes[:, -2:]
     np.testing.assert_allclose(np.linalg.norm(pair[..., m.b], axis=-1), t[:, None] * np.ones(2))
     np.testing.assert_allclose(np.sum(m.weights(pair), axis=1), m.weights(truth)[-1])
 
@@ -105,8 +102,8 @@ def test_families_refuse_models_in_which_they_do_not_exist():
         continua.shift(relu, dense, np.ones(relu.gate_size), T)
     with pytest.raises(ValueError, match="constant gate"):
         continua.mirror(relu, dense, np.ones(relu.gate_size), T)
-    with pytest.raises(ValueError, match="fully quadratic"):
-        continua.opposite_slopes(model(score="partial"), dense, np.ones(D), T)
+    with pytest.raises(ValueError, match="fully quadratic score"):
+        gate_pairs.hidden_pair(model(score="partial"), dense, np.ones(D), 0.5, T)
     with pytest.raises(ValueError, match="linear experts"):
         continua.softmax_pair(relu, dense, T)
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from moestat.experiment import Cell
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention import regression, regression_targets
+from moestat.papers.sigmoid_attention import regression, regression_problem, regression_targets
 from moestat.papers.sigmoid_attention.regression_scores import score
 
 SMALL = {
@@ -118,7 +118,7 @@ def test_embedding_keeps_the_function():
     partial, full = (Model("sigmoid", score, "gelu", 3) for score in ("partial", "full"))
     theta = rng.standard_normal((2, partial.atom_size))
     x = rng.uniform(-1, 1, (20, 3))
-    embedded = regression_targets.embed(theta, partial, full)
+    embedded = regression_problem.embed(theta, partial, full)
     np.testing.assert_allclose(full.predict(embedded, x), partial.predict(theta, x), rtol=1e-14)
 
 

@@ -1,13 +1,16 @@
 """The global search in the regression experiment: paired with the local arm, recorded, independent of the block."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
 
 from moestat.experiment import Cell
-from moestat.papers.sigmoid_attention import regression, regression_targets, shipped_targets
+from moestat.papers.sigmoid_attention import regression, regression_pseudo_truths, regression_targets, shipped_targets
 from moestat.papers.sigmoid_attention.regression_scores import score
 from moestat.papers.sigmoid_attention.regression_search import BANDS
+from moestat.study import load
 
 SMALL = {
     "n": 300,
@@ -96,8 +99,8 @@ def test_pseudo_truths_are_searched_and_certified():
     c = cell(**settings)
     (wanted,) = regression.prerequisites(c)
     assert wanted != regression.prerequisites(cell(**{**settings, "pseudo_search": "starts"}))[0]
-    found = regression_targets.compute_pseudo_truths(wanted)
-    given = regression_targets.compute_pseudo_truths({k: v for k, v in wanted.items() if k != "search"})
+    found = regression_pseudo_truths.compute_pseudo_truths(wanted)
+    given = regression_pseudo_truths.compute_pseudo_truths({k: v for k, v in wanted.items() if k != "search"})
     assert found["rmse"][0] <= given["rmse"][0] * (1 + 1e-3)
     ds = regression.run(c, [0])
     assert int(ds["pseudo_searched"]) >= 20
@@ -148,16 +151,32 @@ def test_shipped_pseudo_truths_are_verified_before_they_are_used(tmp_path, monke
     (wanted,) = regression.prerequisites(cell(**settings))
     monkeypatch.setattr(shipped_targets, "FOLDER", tmp_path / "shipped")
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "first"))
-    found = regression_targets.compute_pseudo_truths(wanted)
+    found = regression_pseudo_truths.compute_pseudo_truths(wanted)
     shipped_targets.save(wanted, {**found, "best_rmse": np.asarray(123.0)})  # a mark that only the file has
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "second"))
-    assert float(regression_targets.compute_pseudo_truths(wanted)["best_rmse"]) == 123.0
+    assert float(regression_pseudo_truths.compute_pseudo_truths(wanted)["best_rmse"]) == 123.0
     # another problem does not get it, and neither does one whose numbers do not hold
     (other,) = regression.prerequisites(cell(**settings, box=6.0))
-    assert float(regression_targets.compute_pseudo_truths(other)["best_rmse"]) != 123.0
+    assert float(regression_pseudo_truths.compute_pseudo_truths(other)["best_rmse"]) != 123.0
     for name, wrong in (("rmse", 1.01 * found["rmse"]), ("theta", found["theta"] + 1e-2)):
         shipped_targets.save(wanted, {**found, name: wrong, "best_rmse": np.asarray(123.0)})
         monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / name))
-        again = regression_targets.compute_pseudo_truths(wanted)
+        again = regression_pseudo_truths.compute_pseudo_truths(wanted)
         np.testing.assert_array_equal(again["theta"], found["theta"])
         assert float(again["best_rmse"]) == float(found["best_rmse"])
+
+
+@pytest.mark.parametrize("expert", ["linear", "relu"])
+def test_the_paper_s_own_problem_finds_its_shipped_pseudo_truths(expert):
+    """Their file is named by the whole identity of the problem: whatever enters that must not touch this one."""
+    study = load.read(Path(__file__).parents[3] / "studies" / "sigmoid_vs_softmax.toml").study
+    arm = next(a for a in study.arms if a.settings["fitted_gate"] == "sigmoid" and a.settings["expert"] == expert)
+    settings = regression.Settings(**study.settings | study.presets["paper"].settings | arm.settings, n=1000)
+    wanted = regression_pseudo_truths.prerequisite(settings.problem, study.seed)
+    with np.load(shipped_targets.file_of(wanted)) as shipped:
+        theta, rmse = shipped["theta"][0], shipped["rmse"][0]
+    x = regression_pseudo_truths.points_of(wanted)(12, "fresh")
+    distance = settings.problem.fitted.predict(theta, x) - settings.problem.truth.predict(
+        settings.problem.true_parameters(study.seed), x
+    )
+    assert np.sqrt(np.mean(distance**2)) == pytest.approx(rmse, rel=0.05)

@@ -24,8 +24,9 @@ from moestat.losses import voronoi
 from moestat.losses.expert_error import expert_error
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import expert_block, regression, regression_settings, rules, sample_complexity
+from moestat.papers.sigmoid_attention.regression_problem import draw_truth, embed, true_parameters
 from moestat.papers.sigmoid_attention.regression_scores import per_atom, score
-from moestat.papers.sigmoid_attention.regression_targets import Target, draw_truth, embed
+from moestat.papers.sigmoid_attention.regression_targets import Target
 from moestat.study import load
 from moestat.study.spec import Arm, Claim
 
@@ -398,7 +399,7 @@ def test_the_row_of_experts_is_their_error_to_the_truth_of_each_replicate(tmp_pa
     assert settings.problem.contains_truth
     with monkeypatch.context() as once:  # a report reads the sources anew, and does not compute them anew
         once.setattr(expert_block, "expert_error", None)
-        once.setattr(expert_block, "of", lambda *_: of(expert_error, draw_truth, embed, expert_block.Settings))
+        once.setattr(expert_block, "of", lambda *_: of(expert_error, true_parameters, embed, expert_block.Settings))
         xr.testing.assert_identical(expert_block.expert_errors(read, "a"), errors)
     table_of_one = sample_complexity.table({"s": read}, [Arm(name="a", settings=row.model_dump())])
     assert float(table_of_one["error_first"][0]) == pytest.approx(np.exp(np.log(errors.sel(n=60)).mean()))

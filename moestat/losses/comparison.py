@@ -1,0 +1,76 @@
+"""What separates fitted from true atoms, block by block, and in which Voronoi cell every fitted atom lies.
+
+The losses of :mod:`moestat.losses.voronoi` are sums over it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from moestat.arrays import Array, namespace
+from moestat.models.regression import Model
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What separates every fitted atom from every true atom, and which cell it is in.
+
+    Attributes
+    ----------
+    cell : int array (..., N)
+    member : array (..., N, N*)
+        1 where atom i is in cell j, else 0.
+    size : array (..., N*)
+        Number of atoms per cell.
+    square : dict of arrays (..., N, N*)
+        Squared Euclidean (for A: Frobenius) distances per block "A", "b", "c", "eta".
+    eta_parts : pair of arrays (..., N, N*)
+        The square of "eta" by its parts a and beta.
+    gamma : array (..., N)
+        c of the fitted atoms, in the gauge of the comparison.
+    weight, true_weight : arrays (..., N), (N*,)
+        Weights of the mixing measures.
+    """
+
+    cell: Array
+    member: Array
+    size: Array
+    square: dict[str, Array]
+    eta_parts: tuple[Array, Array]
+    gamma: Array
+    weight: Array
+    true_weight: Array
+
+    def norm(self, block: str) -> Array:
+        """Return the distances (..., N, N*) in one block."""
+        return namespace(self.cell).sqrt(self.square[block])
+
+    def in_cells(self, values: Array) -> Array:
+        """Sum values (..., N, N*) over the atoms of each cell, (..., N*)."""
+        return namespace(values).sum(values * self.member, axis=-2)
+
+    @property
+    def over(self) -> Array:
+        """1 for true atoms whose cell holds two or more atoms, else 0, (..., N*)."""
+        return namespace(self.size).astype(self.size > 1, self.member.dtype)
+
+    @property
+    def weight_error(self) -> Array:
+        """| sum of the weights of a cell - true weight |, (..., N*)."""
+        xp = namespace(self.weight)
+        return xp.abs(xp.sum(self.weight[..., None] * self.member, axis=-2) - self.true_weight)
+
+
+def compared(fitted: Array, truth: Array, model: Model) -> Comparison:
+    """Compare fitted atoms (..., N, P) with one true measure (N*, P), as they stand, without any gauge."""
+    xp = namespace(fitted, truth)
+    difference = fitted[..., :, None, :] - truth
+    parts = {"A": model.a_matrix, "b": model.b, "c": model.c, "eta": model.eta}
+    square = {name: xp.sum(difference[..., part] ** 2, axis=-1) for name, part in parts.items()}
+    cell = xp.argmin(square["A"] + square["b"] + square["eta"], axis=-1)
+    same = cell[..., None] == xp.arange(truth.shape[-2], dtype=cell.dtype)
+    member = xp.astype(same, fitted.dtype)
+    # beta is the last coordinate of an atom, so a = eta without beta
+    eta_parts = xp.sum(difference[..., model.eta][..., :-1] ** 2, axis=-1), difference[..., -1] ** 2
+    weight, true_weight = (model.weights(atoms) for atoms in (fitted, truth))
+    return Comparison(cell, member, xp.sum(member, axis=-2), square, eta_parts, fitted[..., 0], weight, true_weight)
