@@ -135,6 +135,8 @@ def _run(arguments: argparse.Namespace) -> int:
         return _sensitivity(request)
     from moestat.runner.run import run
 
+    if not request.quiet:
+        cli_results.tell_record(request)
     result = run(request, write_report)
     return cli_results.tell(result)
 

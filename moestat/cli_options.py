@@ -50,6 +50,8 @@ other subcommands (each has its own --help):
   diff A B                      two runs: settings, code, numbers, verdicts
   merge A B --out C             join runs that were computed apart
   export STUDY                  results as a tidy losses.csv (or Parquet)
+  verify STUDY                  some replicates of a kept record, once more
+  ship STUDY                    make the record that is kept, outputs/records
   slurm STUDY                   the script of an array job
 
 exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input,

@@ -30,6 +30,20 @@ def tell(result: Any) -> int:
     return 0
 
 
+def tell_record(request: Any) -> None:
+    """Say that there is a record of what is about to be computed, if there are no results of one's own yet."""
+    from moestat.runner import records
+    from moestat.study import load
+
+    name = load.find(request.study).stem
+    folder = records.results_folder(request.out, name, request.preset)
+    if records.is_record(folder):
+        print(
+            f"note: {folder} is a record of these results; to read it without computing: {request.command('report')}",
+            file=sys.stderr,
+        )
+
+
 def _most_frequent(result: Any) -> str:
     if "message" not in result.dataset:
         return "(none)"
@@ -77,6 +91,7 @@ def status(arguments: argparse.Namespace) -> int:
     for line in overview.running(root):
         print(f"at work: {line}")
     print(overview.advice(request, plan, root, scan))
+    tell_record(request)
     return 0
 
 

@@ -11,14 +11,17 @@ import hashlib
 import io
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
 from moestat import fingerprint
+from moestat.claims.evidence import Evidence
+from moestat.claims.sealed import judge_sealed
 from moestat.errors import InputError, UserError
+from moestat.report import csv_text, defaults, ledger, tables
 from moestat.report.write import write_outputs
 from moestat.runner import begin, belongs, manifest, records, results
 from moestat.runner.difference import difference
@@ -26,6 +29,7 @@ from moestat.runner.request import Request
 from moestat.runner.shard import Variable
 from moestat.study import load, seal
 from moestat.study.load import StudyFile
+from moestat.study.spec import Study
 
 BULKY = 500_000
 """Bytes from which a variable is left out if nothing shows it."""
@@ -94,16 +98,15 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     said = []
     before = seal.read(root)
     with tempfile.TemporaryDirectory(prefix="moestat-") as name:
-        show = functools.partial(_report, study_file, preset, root, Path(name))
-        shown = show(dataset)
-        small = _smaller(dataset, study_file, shown, show)
+        small = _smaller(dataset, study_file, functools.partial(_shown, study_file.study, preset, root, Path(name)))
     gone = [str(name) for name in dataset.variables if name not in small.variables]
     left_out = [name for name in str(dataset.attrs.get("left_out", "")).split(", ") if name] + gone
     kept_notes = [line for line in results.provenance(dataset)["notes"] if not line.startswith(LEFT_OUT)]
     notes = [line.replace(str(out.resolve()), "outputs").replace(str(out), "outputs") for line in kept_notes]
     if left_out:
         notes.append(f"{LEFT_OUT} {', '.join(left_out)}; no claim, table or figure shows them, and replay gives them")
-    plain = Request(study=study_file.name, preset=preset, replicates=kept.get("request", {}).get("replicates"))
+    named = study_file.name if Path(study).is_absolute() else study
+    plain = Request(study=named, preset=preset, replicates=kept.get("request", {}).get("replicates"))
     small.attrs = dataset.attrs | {
         "command": plain.command(),
         "notes": "\n".join(notes),
@@ -111,8 +114,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     }
     content = {results.NAME: records.packed(small)}
     _refuse_changed(small, content[results.NAME])
-    content |= {file: text.encode() for file, text in shown.items() if file in records.FILES}
-    content.setdefault("rates.csv", b"")
+    content |= _tables(small, study_file.study, preset, root)
     content[seal.NAME] = (root / seal.NAME).read_bytes() if before is not None else b"{}\n"
     described = _manifest(kept, plain, notes, left_out, content[results.NAME])
     content[manifest.NAME] = (json.dumps(described, indent=1) + "\n").encode()
@@ -148,32 +150,40 @@ def _refuse_unfit(dataset: xr.Dataset, kept: Mapping[str, Any], root: Path) -> N
         raise InputError(f"{root} holds results of several versions of the code (--accept-stale), which are no record")
 
 
-def _report(study_file: StudyFile, preset: str, root: Path, folder: Path, dataset: xr.Dataset) -> dict[str, str]:
+def _tables(dataset: xr.Dataset, study: Study, preset: str, root: Path) -> dict[str, bytes]:
+    """Judge a dataset by the study file as it is now, beside the rules of the run."""
+    evidence = Evidence(dataset, defaults.filled(study, dataset), preset)
+    before = {row["claim"]: row for row in ledger.read_claims(root / "claims.csv") or []}
+    judged, _ = judge_sealed(evidence, seal.read(root), before)
+    made = {"claims.csv": tables.claims(judged), "rates.csv": tables.rates(evidence)}
+    return {name: csv_text.dump(table).encode() for name, table in made.items()}
+
+
+def _shown(study: Study, preset: str, root: Path, folder: Path, dataset: xr.Dataset) -> dict[str, str]:
     """Return what a report shows of a dataset: file -> text."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         place = Path(name)
         for file in (seal.NAME, "claims.csv"):
             if (root / file).is_file():
                 (place / file).write_bytes((root / file).read_bytes())
-        write_outputs(dataset, study_file.study, preset, place, provenance=results.provenance(dataset))
-        return {
-            path.name: path.read_text(encoding="utf-8") for path in sorted(place.iterdir()) if path.name.endswith(SHOWN)
-        }
+        write_outputs(dataset, study, preset, place, provenance=results.provenance(dataset))
+        return {p.name: p.read_text(encoding="utf-8") for p in sorted(place.iterdir()) if p.name.endswith(SHOWN)}
 
 
-def _smaller(dataset: xr.Dataset, study_file: StudyFile, shown: Mapping[str, str], show: Any) -> xr.Dataset:
+def _smaller(dataset: xr.Dataset, study_file: StudyFile, show: Callable[[xr.Dataset], object]) -> xr.Dataset:
     """Return the dataset without what is bulky and not shown; other studies may read whatever it is."""
     others = (load.read(path).study for path in load.known_studies().values())
-    if any(study_file.name in other.needs for other in others):
-        return dataset
     bulky = [
         str(name)
         for name, array in dataset.data_vars.items()
         if array.ndim > dataset["status"].ndim and array.nbytes > BULKY
     ]
+    if not bulky or any(study_file.name in other.needs for other in others):
+        return dataset
+    shown = show(dataset)
     idle = [name for name in bulky if show(dataset.drop_vars(name)) == shown]
     small = dataset.drop_vars(idle)
-    return small if not idle or show(small) == shown else dataset
+    return small if len(idle) < 2 or show(small) == shown else dataset
 
 
 def _refuse_changed(dataset: xr.Dataset, content: bytes) -> None:
@@ -192,7 +202,7 @@ def _manifest(
     cells = kept.get("cells", [])
     seconds = cells if isinstance(cells, dict) else {row["digest"][:16]: row["seconds"] for row in cells}
     return {key: kept[key] for key in KEPT if key in kept} | {
-        "file": f"studies/{plain.study}.toml",
+        "file": f"studies/{Path(plain.study).stem}.toml",
         "command": plain.command(),
         "origins": origins,
         "state": "record",
@@ -208,9 +218,10 @@ def _compare(folder: Path, new: xr.Dataset, replace: bool) -> list[str]:
     if not records.is_record(folder):
         return []
     old = results.read(folder / results.NAME)
-    names = [str(name) for name in new.variables if not new[name].attrs.get("measurement")]
-    other = [name for name in names if name not in old.variables or difference(*map(_whole, (old[name], new[name])))]
-    other += [str(name) for name in old.variables if name not in new.variables]
+    left_out = {name for dataset in (old, new) for name in str(dataset.attrs.get("left_out", "")).split(", ")}
+    names = [str(name) for name in {**old.variables, **new.variables} if name not in left_out]
+    other = [name for name in names if not (name in old.variables and name in new.variables)]
+    other += [name for name in names if name not in other and _differs(old[name], new[name])]
     if not other:
         return [f"{folder}: the same numbers as before, judged again"]
     if not replace:
@@ -221,8 +232,9 @@ def _compare(folder: Path, new: xr.Dataset, replace: bool) -> list[str]:
     return [f"{folder}: replaced; other numbers in {', '.join(other[:5])}"]
 
 
-def _whole(array: xr.DataArray) -> Variable:
-    return Variable(tuple(map(str, array.dims)), array.values)
+def _differs(old: xr.DataArray, new: xr.DataArray) -> bool:
+    pair = (Variable(tuple(map(str, array.dims)), array.values) for array in (old, new))
+    return not new.attrs.get("measurement") and bool(difference(*pair))
 
 
 def _stale(study_file: StudyFile, request: Request, kept: Mapping[str, Any]) -> list[str]:

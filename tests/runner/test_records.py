@@ -1,0 +1,226 @@
+"""Records: what they hold, that they are read where there are no own results, and that a changed one is found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from machine import inside, write_study
+
+import moestat
+from moestat.report import shipping, write
+from moestat.report.html import Drawn
+from moestat.runner import origin, records
+from moestat.runner import results as stored
+from moestat.study import load
+
+SMALL = {"grid": "n = [10, 40]", "settings": "experts = 40", "replicates": 6}
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """A study, a folder of its results, and one of its record; nothing may be changed."""
+    folder = tmp_path_factory.mktemp("shipped")
+    study = write_study(folder, **SMALL)
+    assert inside(study, "--out", folder / "run", "--jobs", 1, "--quiet", "--no-report")[0] == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shipping, "BULKY", 5_000)
+        patch.setattr(write, "_draw", lambda evidence, figure, name, folder: Drawn(name))  # seconds
+        code, out, err = inside("ship", study, "--out", folder / "run", "--to", folder / "kept")
+    assert code == 0, err
+    return study, folder, out
+
+
+@pytest.fixture(autouse=True)
+def _no_drawings(monkeypatch):
+    monkeypatch.setattr(write, "_draw", lambda evidence, figure, name, folder: Drawn(name))  # seconds each
+
+
+@pytest.fixture
+def record(shipped, tmp_path):
+    """A study, and an outputs folder of its own with nothing but the record."""
+    study, folder, _ = shipped
+    shutil.copytree(folder / "kept", tmp_path / "kept")
+    return study, tmp_path / "kept"
+
+
+def own(out: Path) -> Path:
+    return out / "records" / "study" / "quick"
+
+
+def test_a_record_holds_every_number_but_what_nothing_shows(shipped):
+    study, folder, said = shipped
+    before = moestat.load(folder / "run" / "study" / "quick")
+    after = moestat.load(study, out=folder / "kept")
+    assert "without centre" in said and set(before) - set(after) == {"centre"}
+    for name in after.variables:
+        assert before[name].values.tobytes() == after[name].values.tobytes() or before[name].dtype == object, name
+        assert before[name].attrs.keys() == after[name].attrs.keys()
+    assert after["message"].values.tolist() == before["message"].values.tolist()
+    assert "left out of this record: centre" in after.attrs["notes"]
+
+
+def test_a_record_names_no_place_of_the_machine(shipped):
+    _, folder, _ = shipped
+    place = own(folder / "kept")
+    assert {path.name for path in place.iterdir()} == {*records.FILES, records.SUMS}
+    for path in place.iterdir():
+        content = path.read_bytes()
+        assert str(folder).encode() not in content and str(Path.home()).encode() + b"/" not in content, path.name
+    kept = json.loads((place / "manifest.json").read_text())
+    assert kept["origins"][0]["cpu"] and "host" not in kept["origins"][0] and "executable" not in kept
+
+
+def test_the_digests_are_those_of_sha256sum(shipped):
+    place = own(shipped[1] / "kept")
+    for line in (place / records.SUMS).read_text().splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256((place / name).read_bytes()).hexdigest() == digest
+
+
+def test_claims_and_reports_are_read_from_a_record_and_leave_it_as_it_is(record):
+    study, out = record
+    before = {path.name: path.read_bytes() for path in own(out).iterdir()}
+    code, said, err = inside("--claims", study, "--out", out)
+    assert code == 0 and "0 not run" in said, err
+    code, said, err = inside("report", study, "--out", out)
+    assert code == 0 and (own(out) / "report" / "report.html").is_file(), err
+    assert {path.name: path.read_bytes() for path in own(out).iterdir() if path.is_file()} == before
+    assert not (out / "study").exists()
+    assert inside("export", study, "--out", out, "--write", out / "l.csv")[0] == 0
+
+
+def test_own_results_come_first_and_leave_the_record_alone(record):
+    study, out = record
+    before = {path: path.read_bytes() for path in own(out).iterdir()}
+    code, _, err = inside(study, "--out", out, "--jobs", 1, "--no-report", "--replicates", 2)
+    assert code == 0 and "is a record of these results; to read it without computing" in err
+    assert moestat.load(study, out=out).sizes["replicate"] == 2
+    assert {path: path.read_bytes() for path in own(out).iterdir()} == before
+    shutil.rmtree(out / "study")
+    assert moestat.load(study, out=out).sizes["replicate"] == 6
+
+
+@pytest.mark.parametrize("name", records.FILES)
+def test_a_record_that_was_changed_is_refused_and_named(record, name):
+    study, out = record
+    with (own(out) / name).open("ab") as stream:
+        stream.write(b" ")
+    code, _, err = inside("report", study, "--out", out)
+    assert code == 3 and f"{name} is not the one that was recorded" in err
+    if name == stored.NAME:
+        with pytest.raises(moestat.errors.StaleError, match="git checkout"):
+            moestat.load(study, out=out)
+
+
+def test_a_record_of_another_study_of_that_name_is_not_read(record, tmp_path):
+    _, out = record
+    other = write_study(tmp_path, **SMALL | {"seed": 8})
+    with pytest.raises(moestat.errors.StaleError, match="results of another seed"):
+        moestat.load(other, out=out)
+
+
+def test_verify_computes_a_stated_sample_again(record):
+    study, out = record
+    code, said, err = inside("verify", study, "--out", out, "--replicates", 2, "--seed", 5)
+    assert code == 0, err
+    assert "2 of 24 replicates drawn with seed 5" in said and said.count("equal, bit for bit") == 2
+    assert "2 of 2 replicates are equal to the record" in said
+    assert inside("verify", study, "--out", out, "--replicates", 2, "--seed", 5)[1] == said
+    code, _, err = inside("verify", study, "--out", out, "--preset", "paper")
+    assert code == 2
+
+
+def tampered(out: Path, factor: float) -> None:
+    """Change all numbers of a record, with valid digests."""
+    with xr.open_dataset(own(out) / stored.NAME, engine="h5netcdf") as dataset:
+        dataset = dataset.load()
+    dataset["error"] = dataset["error"] * factor
+    content = {name: (own(out) / name).read_bytes() for name in records.FILES}
+    content[stored.NAME] = records.packed(dataset)
+    kept = json.loads(content["manifest.json"])
+    kept["results_sha256"] = hashlib.sha256(content[stored.NAME]).hexdigest()
+    content["manifest.json"] = json.dumps(kept).encode()
+    records.write(own(out), content)
+
+
+def test_numbers_that_the_code_does_not_give_are_found(record):
+    study, out = record
+    tampered(out, 1 + 1e-12)
+    code, said, err = inside("verify", study, "--out", out, "--replicates", 1)
+    assert code == 1 and "error differs by at most" in said
+    assert "0 of 1 replicates are equal" in err and "the code gives other numbers now" in err
+
+
+def test_another_machine_may_differ_in_the_last_digits_and_both_are_named(record, monkeypatch):
+    study, out = record
+    here = origin.here()
+    monkeypatch.setattr(origin, "here", lambda: here | {"blas": ["another blas"], "cpu": "another processor"})
+    tampered(out, 1 + 1e-12)
+    code, said, err = inside("verify", study, "--out", out, "--replicates", 1)
+    assert code == 0, err
+    assert "largest relative difference is 1e-12" in said and said.count("computed by") == 1
+    assert here["cpu"] in said and "another processor" in said
+    tampered(out, 1.01)
+    code, _, err = inside("verify", study, "--out", out, "--replicates", 1)
+    assert code == 1 and "largest relative difference is 0.0099" in err
+
+
+def test_a_record_is_not_replaced_by_other_numbers_unasked(record, tmp_path):
+    study, out = record
+    code, said, err = inside("ship", study, "--out", out, "--to", out)
+    assert code == 0 and "the same numbers as before, judged again" in said, err
+    tampered(out, 2.0)
+    run = tmp_path / "run"
+    assert inside(study, "--out", run, "--jobs", 1, "--quiet", "--no-report")[0] == 0
+    code, _, err = inside("ship", study, "--out", run, "--to", out)
+    assert code == 1 and "is a record with other numbers (error)" in err and "--replace" in err
+    code, said, err = inside("ship", study, "--out", run, "--to", out, "--replace")
+    assert code == 0 and "replaced; other numbers in error" in said, err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "shift=1.0"], "was run with --set shift"),
+        (["--seed", 3], "was run with --seed"),
+        (["--part", "1/2"], "there is no"),
+    ],
+)
+def test_what_is_no_complete_run_of_the_preset_is_no_record(tmp_path, words, message):
+    study = write_study(tmp_path)
+    inside(study, "--out", tmp_path, "--jobs", 1, "--quiet", "--no-report", *words)
+    code, _, err = inside("ship", study, "--out", tmp_path, "--to", tmp_path)
+    assert code in (2, 3) and (message in err or "another seed" in err)
+    assert not (tmp_path / "records").exists()
+
+
+def test_what_a_report_shows_is_never_left_out():
+    row = np.zeros((1, 1000, 100))
+    whole = xr.Dataset(dict.fromkeys("abcd", (("arm", "replicate", "own"), row))).assign(
+        status=("replicate", np.zeros(1000))
+    )
+    study_file = load.read("router_smoothness")
+    small = shipping._smaller(whole, study_file, lambda ds: "a" in ds)
+    assert set(small) == {"a", "status"}
+    either = shipping._smaller(whole, study_file, lambda ds: "a" in ds or "b" in ds)
+    assert either is whole, "each is idle, but not both"
+    table = load.read("sample_complexity").study.needs
+    assert table and shipping._smaller(whole, load.read(table[0]), lambda ds: 0) is whole, "another study reads it"
+
+
+def test_packing_keeps_every_bit():
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal((50, 60))
+    values[0], values[1] = np.nan, -0.0
+    texts = np.array([["", "ä", "two words"] * 20] * 50, dtype=object)
+    flags = rng.random((50, 60)) < 0.5
+    numbers = rng.integers(-(2**60), 2**60, (50, 60))
+    whole = xr.Dataset({n: (("a", "b"), v) for n, v in {"x": values, "t": texts, "f": flags, "k": numbers}.items()})
+    shipping._refuse_changed(whole, records.packed(whole))
+    assert len(records.packed(whole)) < len(bytes(whole.to_netcdf(engine="h5netcdf")))
