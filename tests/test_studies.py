@@ -117,6 +117,8 @@ def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, mo
     result = runner.run(Request(name, out=tmp_path / "out", jobs=1, quiet=True, report=False))
     ds, study = result.dataset, load.read(name).study
     assert not result.tally["failed"] or "message" in ds
+    nameless = [str(name) for name, variable in ds.data_vars.items() if "long_name" not in variable.attrs]
+    assert not nameless, f"variables.toml of the paper lacks {nameless}"
     raised = [str(m) for m in np.unique(ds["message"].values[ds["status"].values == 8])]
     assert not raised, raised
     for verdict in judge(ds, study, "quick"):

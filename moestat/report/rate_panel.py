@@ -179,7 +179,7 @@ class _Painter:
             return
         self.references.append(level)
         long_name = str(self.evidence.ds[name].attrs.get("long_name", ""))
-        called = long_name or (self._fisher(arm) if name.startswith("fisher") else name)
+        called = self._fisher(arm) if name.startswith("fisher") else long_name or name
         self.axes.plot(sizes, level, zorder=1.5, **style.reference(called))
         self.facts.references = list(dict.fromkeys([*self.facts.references, called]))
         self.facts.parts.add("reference")
