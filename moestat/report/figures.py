@@ -110,7 +110,7 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
         fact = PANELS[figure.kind](axes, evidence, figure, panel, names[number], room)
         facts.append(fact)
         letter = f"({chr(97 + number)}) " if len(panels) > 1 else ""
-        title = rate_panel.wrapped(letter + panel.title, int(14 * (inches - 0.5)))
+        title = rate_panel.wrapped(letter + panel.title, int(12.5 * (inches - 0.5)))
         if panel.note:
             at = facets.point(evidence.ds, figure, panel) or {}
             title += "\n" + rate_panel.wrapped(facets.note(evidence, panel, fact.arms[0], at), int(17 * (inches - 0.5)))

@@ -12,6 +12,7 @@ import xarray as xr
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from moestat import rates
 from moestat.claims.counts import chosen
@@ -94,7 +95,9 @@ def draw(
         said = hover.points(figure.x, x[has], mean[has], low[has], high[has]) if line.get_marker() != "None" else []
         facts.known.mark(colour_index, name, [line], said)
         facts.known.mark(colour_index, name, others)
-        facts.entries.append(Entry(line, name))
+        plain: dict[str, Any] = {} if line.get_marker() == "None" else style.marker(colour_index)
+        dashes: Any = "none" if x.dtype.kind == "U" else _dashes(colour_index)
+        facts.entries.append(Entry(Line2D([], [], color=line.get_color(), linestyle=dashes, **plain), name))
         known = np.flatnonzero(np.isfinite(mean))
         first, last = known[0], known[-1]
         ends = f"from {mean[first]:.3g} at {figure.x} = {number(x[first])} to {mean[last]:.3g} at {number(x[last])}"
@@ -167,7 +170,7 @@ def _stroke(
     known = np.isfinite(mean)
     named = x.dtype.kind == "U"
     at = np.arange(len(x)) + place if named else x
-    linestyle: Any = "none" if named else "-" if index < len(style.COLOURS) else "--"
+    linestyle: Any = "none" if named else _dashes(index)
     if over:
         linestyle, look = (0, (2.5, 2.5)), look | {"markersize": 6.5, "markerfacecolor": "none"}
     others: list[Artist] = []
@@ -181,6 +184,11 @@ def _stroke(
         others += [axes.fill_between(at[whole], low[whole], high[whole], color=colour, alpha=0.18, linewidth=0)]
     (line,) = axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text, **look)
     return line, others
+
+
+def _dashes(index: int) -> str:
+    """Return the look of a line: colours repeat after six."""
+    return "-" if index < len(style.COLOURS) else "--"
 
 
 def _dashed(
@@ -241,6 +249,8 @@ def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:
         axes.set_xlim(-0.4, len(places) - 0.6)
         return
     if not figure.logx:
+        if len(places) and np.array_equal(places, np.round(places.astype(float))):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         return
     axes.set_xscale("log")
     if 0 < len(places) <= 8 and np.all(places > 0):

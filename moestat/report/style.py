@@ -59,7 +59,6 @@ RC: Mapping[str, Any] = {
     "xtick.labelsize": 7.5,
     "ytick.labelsize": 7.5,
     "legend.fontsize": 7.0,
-    "figure.titlesize": 9.5,
     "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
