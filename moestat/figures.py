@@ -33,7 +33,7 @@ def rates(
     over: str = "n",
     arms: Sequence[str] = ("*",),
     ax: Axes | None = None,
-    footer: bool = True,
+    footer: bool = False,
     **options: Any,
 ) -> Figure:
     """Draw a log-log figure of one loss.
@@ -75,7 +75,7 @@ def lines(
     over: str,
     arms: Sequence[str] = ("*",),
     ax: Axes | None = None,
-    footer: bool = True,
+    footer: bool = False,
     **options: Any,
 ) -> Figure:
     """Draw the mean of a variable with its interval over any axis; ``hue`` names what the lines differ in.
@@ -92,7 +92,7 @@ def heatmap(
     x: str,
     y: str,
     arms: Sequence[str] = ("*",),
-    footer: bool = True,
+    footer: bool = False,
     **options: Any,
 ) -> Figure:
     """Draw the mean of a variable over two axes, one panel per arm."""

@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge
 from moestat.errors import InputError
-from moestat.report.figures import draw
+from moestat.report import captions, style
+from moestat.report.figures import draw_evidence
 from moestat.runner import plan
 from moestat.runner import run as runner
 from moestat.runner.request import Request
@@ -121,9 +123,29 @@ def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, mo
     result = runner.run(Request(name, out=tmp_path / "out", jobs=1, quiet=True, report=False))
     ds, study = result.dataset, load.read(name).study
     assert not result.tally["failed"] or "message" in ds
+    nameless = [str(name) for name, variable in ds.data_vars.items() if "long_name" not in variable.attrs]
+    assert not nameless, f"variables.toml of the paper lacks {nameless}"
     raised = [str(m) for m in np.unique(ds["message"].values[ds["status"].values == 8])]
     assert not raised, raised
     for verdict in judge(ds, study, "quick"):
         assert not any(text in verdict.why for text in NEVER), f"{verdict.claim}: {verdict.why}"
+    evidence = Evidence(ds, study, "quick")
     for figure in study.figures:
-        assert draw(ds, study, "quick", figure)[0].axes
+        canvas, facts = draw_evidence(evidence, figure)
+        assert canvas.axes and len(canvas.legends) <= 1
+        assert not figure.panels or not canvas.texts, "the title is in the caption, the provenance in the metadata"
+        assert len(captions.caption(evidence, figure, facts).split()) <= captions.MOST_WORDS
+        colours = {}
+        for fact in facts:
+            names = [entry.name for entry in fact.entries]
+            assert len(names) == len(set(names)), f"{figure.name}: two lines of one panel are called the same"
+            for entry in fact.entries:
+                look = entry.handle.get_color(), entry.handle.get_marker(), entry.handle.get_markerfacecolor()
+                assert colours.setdefault(entry.name, look)[0] == look[0], f"{entry.name} changes its colour"
+        assert len({colour for colour, *_ in colours.values()}) >= min(len(colours), len(style.COLOURS))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_caption_leaves_room_for_what_the_marks_mean(name):
+    for figure in load.read(name).study.figures:
+        assert len(f"{figure.title} {figure.caption}".split()) <= captions.MOST_WORDS - 25, figure.name

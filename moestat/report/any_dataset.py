@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
-from moestat.report import figures, line_panel, rate_panel, style
+from moestat.report import figures, line_panel, naming, rate_panel, style
 from moestat.report.figures import FigureError
-from moestat.report.typography import mathtext
+from moestat.report.typography import axis_label, mathtext
 from moestat.runner.results import NOT_COMPUTED
 from moestat.sentences import listed, nearest
 from moestat.status import Status
@@ -107,11 +107,12 @@ def onto(
     room = int(20 * (axes.get_window_extent().width / axes.figure.dpi - 0.5))
     with style.look():
         try:
-            PANELS[kind](axes, Evidence(ds, figures.study_for(ds, stated), "quick"), figure, panel, {}, room)
+            (names,) = naming.of_panels(ds, [panel])
+            PANELS[kind](axes, Evidence(ds, figures.study_for(ds, stated), "quick"), figure, panel, names, room)
         except NoAnswerError as error:
             raise FigureError(str(error)) from None
         if panel.title:
             axes.set_title(mathtext(panel.title), loc="left")
-        axes.set_xlabel(mathtext(figure.xlabel or figure.x))
-        axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
+        axes.set_xlabel(axis_label(figure.xlabel or figure.x))
+        axes.set_ylabel(axis_label(panel.ylabel or panel.variable))
         axes.legend()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -48,30 +49,83 @@ def counted(evidence: Evidence, arms: Sequence[str]) -> str:
     return f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}"
 
 
+MOST_WORDS = 120
+"""Of a caption: what does not fit stands in the report, below the figure."""
+
+
+def statements_of(ds: xr.Dataset, name: str, arms: Sequence[str] | None = None) -> dict[str, list[str]]:
+    """Return :func:`statements` as they are printed: counts with their noun, one or several."""
+    plain: dict[str, list[str]] = {}
+    for text, of_arms in statements(ds, name, arms).items():
+        plain.setdefault(_SEVERAL.sub(_noun, text), []).extend(of_arms)
+    return plain
+
+
+_SEVERAL = re.compile(r"\b(\d+) ([\w-]+)\(s\)")
+
+
+def _noun(match: re.Match[str]) -> str:
+    return sentences.counted(int(match.group(1)), match.group(2))
+
+
+def origin(evidence: Evidence) -> str:
+    """Return what a figure is of, in few words: study, preset, version."""
+    ds = evidence.ds
+    version = f"moestat {ds.attrs['moestat_version']}" if ds.attrs.get("moestat_version") else ""
+    return ", ".join(part for part in (str(ds.attrs.get("study", "")), f"preset {evidence.preset}", version) if part)
+
+
 def footer(evidence: Evidence, facts: Sequence[Facts], limit: int = 3) -> list[str]:
     """Return the small print inside a figure, so that it says where it comes from when it stands alone."""
-    ds, preset = evidence.ds, evidence.preset
     arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms))
-    head = [str(ds.attrs[key]) for key in ("study", "moestat_version") if ds.attrs.get(key)]
-    names = " \N{MIDDLE DOT} ".join([*head[:1], f"preset {preset}", *(f"moestat {v}" for v in head[1:])])
-    lines = [f"{names} \N{MIDDLE DOT} {counted(evidence, arms)}."]
-    policies = list(statements(ds, "start_policy", arms))
+    lines = [f"{origin(evidence)} \N{MIDDLE DOT} {counted(evidence, arms)}."]
+    policies = list(statements_of(evidence.ds, "start_policy", arms))
     lines += policies[:limit]
     if len(policies) > limit:
-        lines.append(f"and {len(policies) - limit} more start policies, see the caption.")
+        lines.append(f"And {sentences.counted(len(policies) - limit, 'other rule')} for the start: see the report.")
     return lines
 
 
 def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
-    """Return the caption of a figure: the author's, then what the program knows."""
-    ds, study, preset = evidence.ds, evidence.study, evidence.preset
-    parts = [text for text in (figure.title.rstrip("."), figure.caption.rstrip(".")) if text]
-    arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or None
+    """Return the caption of a figure: the author's, then what the marks mean and what it rests on.
+
+    It has at most ``MOST_WORDS`` words; :func:`notes` are the rest.
+    """
+    return _parts(evidence, figure, facts)[0]
+
+
+def notes(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> list[str]:
+    """Return what the report says below the caption: what is not to be trusted, what is left out, where fits start."""
+    return _parts(evidence, figure, facts)[1]
+
+
+def _parts(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> tuple[str, list[str]]:
+    said = [text for text in (figure.title.rstrip("."), figure.caption.rstrip(".")) if text]
+    said += [*_marks(evidence, figure, facts)]
+    rest = _rest(evidence, facts)
+    arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms))
+    said.append(counted(evidence, arms or [str(a) for a in evidence.ds["arm"].values]))
+    said.append(origin(evidence))
+    short = ". ".join(said) + "."
+    left: list[str] = []
+    for text in rest:  # a short remark is read where the figure is
+        longer = f"{short} {text}"
+        if not left and len(longer.split()) <= MOST_WORDS:
+            short = longer
+        else:
+            left.append(text)
+    return short, left
+
+
+def _marks(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> list[str]:
+    """Say what the marks of a figure are, in as few words as do."""
+    study, preset, parts = evidence.study, evidence.preset, []
     shown = set().union(*(fact.parts for fact in facts)) if facts else set()
     if figure.kind == "rates":
+        slopes = "numbers" if len(facts) > 1 else "numbers in the legend"
         parts.append(
-            "Points: geometric means over replicates with 95 % t-intervals (sizes of several arms are set apart a "
-            "little); lines: mean of the slopes of the replicates, \N{PLUS-MINUS SIGN} half its 95 % t-interval"
+            f"Points: geometric means over replicates with 95 % t-intervals; {slopes}: mean slopes \N{PLUS-MINUS SIGN} "
+            "half their 95 % t-intervals"
         )
     elif figure.kind == "lines":
         means = "geometric means" if "geometric" in shown else "means"
@@ -81,27 +135,55 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
     if "predicted" in shown:
         scale = study.scale_of(preset)
         own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
-        parts.append(f"Dashed: the slope printed in the paper{own}, drawn through the centre of our points")
-    if "reference" in shown:
+        parts.append(f"Dashed: the slope printed in the paper{own}")
+    if "reference" in shown and figure.kind == "lines":
         parts.append(f"Grey: {', '.join(references(facts))}")
+    if "coincide" in shown:
+        parts.append("Dashes over a line: two lines coincide")
+    return parts
+
+
+def _rest(evidence: Evidence, facts: Sequence[Facts]) -> list[str]:
+    """Return sentences on what is not trusted, missing or left out, and on what the fits are."""
+    ds, study, preset = evidence.ds, evidence.study, evidence.preset
+    arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or None
+    shown = set().union(*(fact.parts for fact in facts)) if facts else set()
+    letters = [f"({chr(97 + number)}) " if len(facts) > 1 else "" for number in range(len(facts))]
+    parts = []
     if "band" in shown:
         parts.append(
             "Shaded: lowest to highest loss of the near-minimisers, within v p of the least residual sum of squares"
         )
-    if "start" in shown:
-        parts.append("Dotted: the loss at the start of the optimiser")
-    parts.append(counted(evidence, arms or [str(a) for a in ds["arm"].values]))
-    parts += [f"Not trusted: {text.rstrip('.')}" for fact in facts for text in fact.untrusted]
-    parts += dict.fromkeys(text.rstrip(".") for fact in facts for text in fact.unsettled)
-    parts += [f"Left out: {text}" for fact in facts for text in fact.dropped]
+    parts += _grouped(
+        "Not trusted", [(at, text) for at, fact in zip(letters, facts, strict=True) for text in fact.untrusted]
+    )
+    parts += dict.fromkeys(
+        f"{at}{text.rstrip('.')}" for at, fact in zip(letters, facts, strict=True) for text in fact.unsettled
+    )
+    parts += [f"Left out: {at}{text}" for at, fact in zip(letters, facts, strict=True) for text in fact.dropped]
     for name in STATEMENTS:
-        said = statements(ds, name, arms)
-        for text, of_arms in said.items():
-            names = "; ".join(dict.fromkeys(label(ds, arm) for arm in of_arms))
-            parts.append(f"{text.rstrip('.')} ({names})" if len(said) > 1 and names else text.rstrip("."))
+        told = statements_of(ds, name, arms)
+        for text, of_arms in told.items():
+            names = _called(ds, of_arms, arms)
+            parts.append(f"{text.rstrip('.')} ({names})" if len(told) > 1 and names else text.rstrip("."))
     about = study.presets[preset].about.rstrip(".") if preset in study.presets else ""
-    parts.append(f"Preset {preset}" + (f": {about}" if about else ""))
-    return ". ".join(parts) + "."
+    return [f"{part}." for part in [*parts, *([f"Preset {preset}: {about}"] if about else [])]]
+
+
+def _grouped(head: str, texts: Sequence[tuple[str, str]]) -> list[str]:
+    """Return ``head: (a) name, (b) name: reason``, one text for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for at, text in texts:
+        name, _, reason = text.partition(": ")
+        by_reason.setdefault(reason.rstrip("."), []).append(at + name)
+    return [f"{head}: {'; '.join(names)}: {reason}" for reason, names in by_reason.items()]
+
+
+def _called(ds: xr.Dataset, arms: Sequence[str], among: Sequence[str] | None) -> str:
+    """Return the labels of arms, and the names of those that share theirs with an arm that is not meant."""
+    others = [str(arm) for arm in (ds["arm"].values if among is None else among) if str(arm) not in arms]
+    taken = {label(ds, arm) for arm in others}
+    return "; ".join(dict.fromkeys(arm if label(ds, arm) in taken else label(ds, arm) for arm in arms))
 
 
 def alternative(figure: Figure, facts: Sequence[Facts], titles: Sequence[str]) -> str:

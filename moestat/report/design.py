@@ -75,7 +75,7 @@ def _mechanisms(ds: xr.Dataset, study: Study, preset: str, overrides: Mapping[st
 
 
 def _statements(ds: xr.Dataset, name: str, called: str) -> Rows:
-    texts = captions.statements(ds, name)
+    texts = captions.statements_of(ds, name)
     return [
         (called, f"{text} ({', '.join(arms)})" if len(texts) > 1 and arms else text) for text, arms in texts.items()
     ]

@@ -18,10 +18,10 @@ from moestat.claims.counts import chosen
 from moestat.claims.estimates import resolve
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
-from moestat.report import facets, heatmap_panel, layout, line_panel, rate_panel, style
+from moestat.report import facets, heatmap_panel, layout, line_panel, naming, rate_panel, style
 from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
-from moestat.report.typography import mathtext
+from moestat.report.typography import axis_label
 from moestat.sentences import listed, nearest
 from moestat.study.spec import Arm, Figure, Panel, Rate, Study
 
@@ -102,28 +102,28 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
     width = style.ONE_COLUMN if columns == 1 and len(panels) == 1 else style.TWO_COLUMNS
     canvas = style.new_figure(width, 3.0 * rows)
     grid = canvas.subplots(rows, columns, squeeze=False, sharey=False)
-    colours = layout.colours(evidence.ds, panels)
+    names = naming.of_panels(evidence.ds, panels)
     facts: list[Facts] = []
     for number, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
         inches = width / columns
         room = int(20 * (inches - 0.5))
-        fact = PANELS[figure.kind](axes, evidence, figure, panel, colours, room)
+        fact = PANELS[figure.kind](axes, evidence, figure, panel, names[number], room)
         facts.append(fact)
         letter = f"({chr(97 + number)}) " if len(panels) > 1 else ""
-        title = rate_panel.wrapped(letter + panel.title, int(14 * (inches - 0.5)))
+        title = rate_panel.wrapped(letter + panel.title, int(12.5 * (inches - 0.5)))
         if panel.note:
             at = facets.point(evidence.ds, figure, panel) or {}
             title += "\n" + rate_panel.wrapped(facets.note(evidence, panel, fact.arms[0], at), int(17 * (inches - 0.5)))
         axes.set_title(title, loc="left")
-        axes.set_xlabel(mathtext(figure.xlabel or figure.x))
+        axes.set_xlabel(axis_label(figure.xlabel or figure.x))
         if figure.kind != "heatmap":
-            axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
+            axes.set_ylabel(axis_label(panel.ylabel or panel.variable))
     for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
     if figure.kind == "heatmap":
         layout.bars(canvas, grid, panels, facts)
     else:
-        layout.legends(list(grid.flat)[: len(panels)], figure, facts, int(20 * (width / columns - 0.5)))
+        layout.slopes(list(grid.flat)[: len(panels)], facts, width / columns)
     if figure.kind != "heatmap" and figure.options.get("share_y", True):
         layout.share(list(grid.flat)[: len(panels)], panels)
     layout.frame(canvas, evidence, figure, facts, rows, columns)

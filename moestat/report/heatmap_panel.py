@@ -15,6 +15,7 @@ from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
 from moestat.report import facets, style
+from moestat.report.naming import Names
 from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
 from moestat.report.typography import mathtext, minus
@@ -32,7 +33,7 @@ def draw(
     evidence: Evidence,
     figure: Figure,
     panel: Panel,
-    colours: dict[str, int],
+    names: Names,
     room: int,
 ) -> Facts:
     """Draw the heat map of one arm; panels of one variable share their colour scale.

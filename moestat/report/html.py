@@ -14,6 +14,7 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
 from moestat.report import all_settings, design, ledger, performance, render, searches, svg, typography, views
 from moestat.report.findings import findings
+from moestat.report.hover import Known
 from moestat.report.meaning import SCALES, says
 from moestat.report.span import printed
 from moestat.rounding import estimate, number
@@ -34,6 +35,10 @@ class Drawn:
     alternative: str = ""
     problem: str = ""
     narrow: bool = False
+    notes: Sequence[str] = ()
+    """What the caption has no room for."""
+    known: Sequence[Known] = ()
+    """The lines of each panel."""
 
 
 @dataclass(frozen=True)
@@ -178,10 +183,15 @@ def _overrides(provenance: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _figure(position: int, figure: Drawn) -> dict[str, Any]:
-    shown: dict[str, Any] = {"name": figure.name, "caption": figure.caption, "problem": figure.problem}
+    shown: dict[str, Any] = {
+        "name": figure.name,
+        "caption": figure.caption,
+        "problem": figure.problem,
+        "notes": figure.notes,
+    }
     shown |= {"narrow": figure.narrow, "svg": "", "files": [f"{figure.name}.{e}" for e in ("png", "svg", "pdf")]}
     if figure.svg:
-        shown["svg"] = svg.inline(figure.svg, f"f{position}", figure.alternative)
+        shown["svg"] = svg.inline(figure.svg, f"f{position}", figure.alternative, figure.known)
     return shown
 
 

@@ -1,4 +1,4 @@
-"""What stands around the panels of a figure: legends, bars of colours, the title, the key and the small print."""
+"""What stands around the panels of a figure: the legend, bars of colours, and the small print."""
 
 from __future__ import annotations
 
@@ -8,28 +8,55 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
 
-from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence
 from moestat.report import captions, rate_panel, style
 from moestat.report.rate_panel import Facts
-from moestat.report.tables import label
 from moestat.report.typography import mathtext
 from moestat.study.spec import Figure, Panel
 
+PER_INCH = 17
+"""Characters of the legend's size on an inch."""
 
-def legends(panels: Sequence[Axes], figure: Figure, facts: Sequence[Facts], room: int) -> None:
-    """Put a legend below each panel; below the figure, where all panels of several points have the same lines."""
-    same = figure.kind == "lines" and len(facts) > 2 and all(fact.legend == facts[0].legend for fact in facts)
-    if same and facts[0].legend:
-        facts[0].key = list(zip(*panels[0].get_legend_handles_labels(), strict=True))
-        return
+
+def slopes(panels: Sequence[Axes], facts: Sequence[Facts], inches: float) -> None:
+    """Put what the lines come to below each of several panels, beside their marks; their names are in the legend."""
     for axes, fact in zip(panels, facts, strict=True):
-        rate_panel.legend(axes, fact, room)
+        texts = [entry.value for entry in fact.entries]
+        # names of categories may take two lines, which push the axis label down
+        extra = max((text.get_text().count("\n") for text in axes.get_xticklabels()), default=0)
+        fact.lines = extra
+        if not any(texts) or len(facts) == 1:
+            continue
+        longest = max(map(len, texts))
+        columns = max(1, min(3, len(texts), int(PER_INCH * inches) // (longest + 5)))
+        rows = -(-len(texts) // columns)
+        fact.lines += rows
+        figure = axes.get_figure()
+        assert figure is not None
+        below = axes.transAxes + ScaledTranslation(-0.3, -0.42 - 0.11 * extra, figure.dpi_scale_trans)
+        axes.legend(
+            [_mark(entry.handle) for entry in fact.entries],
+            [mathtext(text) for text in texts],
+            loc="upper left",
+            bbox_to_anchor=(0.0, 0.0),
+            bbox_transform=below,
+            borderpad=0.0,
+            handlelength=0.8,
+            handletextpad=0.4,
+            columnspacing=1.0,
+            ncols=columns,
+        )
+
+
+def _mark(handle: Line2D) -> Line2D:
+    """Return the mark of a line alone."""
+    look = {name: getattr(handle, f"get_{name}")() for name in ("marker", "color", "markerfacecolor")}
+    return Line2D([], [], linestyle="none", **look)
 
 
 def bars(canvas: Canvas, grid: np.ndarray, panels: Sequence[Panel], facts: Sequence[Facts]) -> None:
@@ -46,81 +73,65 @@ def bars(canvas: Canvas, grid: np.ndarray, panels: Sequence[Panel], facts: Seque
             drawn.outline.set_visible(False)
 
 
-def frame(
-    canvas: Canvas,
-    evidence: Evidence,
-    figure: Figure,
-    facts: list[Facts],
-    rows: int,
-    columns: int,
-) -> None:
-    """Give the panels their height, and put title, key and footer around them."""
+def frame(canvas: Canvas, evidence: Evidence, figure: Figure, facts: list[Facts], rows: int, columns: int) -> None:
+    """Give the panels their height, and put the one legend and, where it is asked for, the footer below them."""
     width = canvas.get_figwidth()
     heights = []
     for row in range(rows):
         lines = max(fact.lines for fact in facts[row * columns : (row + 1) * columns])
         heights.append((2.5 if columns < 3 else 2.2) + 0.15 * lines)
-    characters = int(width * 23)
-    title = textwrap.wrap(figure.title, int(width * 12)) if figure.title else []
-    said = captions.footer(evidence, facts) if figure.options.get("footer", True) else []
-    footer = [line for text in said for line in textwrap.wrap(text, characters)]
-    key = _key(facts)
-    top = 0.17 * len(title) + (0.08 if title else 0.0)
-    foot = 0.115 * len(footer) + 0.06
-    key_rows = math.ceil(len(key) / (2 if width < 5 else 4))
-    bottom = foot + 0.17 * key_rows
-    height = top + sum(heights) + bottom
+    said = captions.footer(evidence, facts) if figure.options.get("footer", False) else []
+    footer = [line for text in said for line in textwrap.wrap(text, int(width * 23))]
+    key, in_row = _key(facts, width)
+    foot = bottom = 0.115 * len(footer) + 0.02
+    if key:
+        legend = canvas.legend(handles=key, loc="lower center", ncols=in_row)
+        bottom += legend.get_window_extent().height / canvas.dpi + 0.08
+    height = sum(heights) + bottom
     canvas.set_figheight(height)
     engine = canvas.get_layout_engine()
     assert engine is not None
-    engine.set(rect=(0, bottom / height, 1, 1 - (top + bottom) / height))  # type: ignore[call-arg]
-    if title:
-        canvas.text(0.5, 1 - 0.06 / height, mathtext("\n".join(title)), ha="center", va="top", weight="bold", size=9.5)
+    engine.set(rect=(0, bottom / height, 1, 1 - bottom / height))  # type: ignore[call-arg]
     if key:
-        canvas.legend(
-            handles=key, loc="lower center", bbox_to_anchor=(0.5, foot / height), ncols=math.ceil(len(key) / key_rows)
-        )
-    canvas.text(
-        0.01,
-        0.04 / height,
-        mathtext("\n".join(footer)),
-        ha="left",
-        va="bottom",
-        size=6,
-        color=style.REFERENCE,
-        linespacing=1.25,
-    )
+        legend.set_bbox_to_anchor((0.5, foot / height))
+    if footer:
+        look: dict[str, Any] = {"ha": "left", "va": "bottom", "size": 6, "color": style.REFERENCE, "linespacing": 1.25}
+        canvas.text(0.01, 0.04 / height, mathtext("\n".join(footer)), **look)
 
 
-def _key(facts: Sequence[Facts]) -> list[Any]:
-    """Return what the kinds of lines mean, for those that are drawn, and the lines that all panels share."""
+def _key(facts: Sequence[Facts], width: float) -> tuple[list[Any], int]:
+    """Return the legend, the lines by their names, then what the kinds of lines mean, and how many stand in a row."""
+    alone = len(facts) == 1
+    texts: dict[str, tuple[Any, str]] = {}
+    for fact in facts:
+        for entry in fact.entries:
+            value = f": {entry.value}" if alone and entry.value else ""
+            texts.setdefault(entry.name, (entry.handle, entry.name + value))
+    if len(texts) == 1 and not alone and not any(e.value for fact in facts for e in fact.entries):
+        texts = {}  # one method throughout: the caption says which
     parts = set().union(*(f.parts for f in facts)) if facts else set()
-    known: dict[str, tuple[str, dict[str, Any]]] = {
-        "untrusted": ("slope that is not trusted", {"color": style.INK, "linestyle": "-.", "linewidth": 1.1}),
+    kinds: dict[str, tuple[str, dict[str, Any]]] = {
+        "untrusted": ("slope in brackets: not trusted", {"color": style.INK, "linestyle": "-.", "linewidth": 1.1}),
         "predicted": ("slope printed in the paper", {"color": style.INK, "linestyle": "--", "linewidth": 1.0}),
         "band": ("near-minimisers", {"color": style.INK, "alpha": 0.2, "linewidth": 6.0}),
         "start": ("loss at the start", {"color": style.INK, "linestyle": ":", "linewidth": 1.1}),
     }
-    shared = [handle for fact in facts for handle, _ in fact.key]
-    kinds = [style.reference(name) | {"label": mathtext(name)} for name in captions.references(facts)]
-    kinds += [look | {"label": mathtext(text)} for part, (text, look) in known.items() if part in parts]
-    return shared + [Line2D([], [], **look) for look in kinds]
-
-
-def colours(ds: xr.Dataset, panels: Sequence[Panel]) -> dict[str, int]:
-    """Number the labels of a figure, so that a label has one colour in all panels.
-
-    Labels that keep their place in every panel take the number of the place, so that panels of other arms in the same
-    roles look alike.
-    """
-    rows = [[label(ds, arm) for arm in chosen(ds, panel.arms)] for panel in panels]
-    places: dict[str, set[int]] = {}
-    for row in rows:
-        for place, text in enumerate(row):
-            places.setdefault(text, set()).add(place)
-    if all(len(columns) == 1 for columns in places.values()):
-        return {text: min(columns) for text, columns in places.items()}
-    return {text: number for number, text in enumerate(places)}
+    looks = [(style.reference(name), name) for name in captions.references(facts)]
+    looks += [(look, text) for part, (text, look) in kinds.items() if part in parts]
+    entries = [*texts.values(), *((Line2D([], [], **look), text) for look, text in looks)]
+    if not entries:
+        return [], 1
+    room = int(PER_INCH * width) - 4
+    longest = min(room, max(len(text) for _, text in entries))
+    columns = max(1, min(4, len(entries), (room + 4) // (longest + 6)))
+    columns = math.ceil(len(entries) / math.ceil(len(entries) / columns))
+    key = []
+    for handle, text in entries:
+        line = Line2D([], [])
+        line.update_from(handle)
+        line.set_label(rate_panel.wrapped(text, room))
+        key.append(line)
+    return key, columns
 
 
 def share(axes: Sequence[Axes], panels: Sequence[Panel]) -> None:

@@ -9,16 +9,19 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from moestat import rates
 from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
-from moestat.report import facets, style
-from moestat.report.rate_panel import Facts, wrapped
-from moestat.report.tables import label
+from moestat.report import facets, hover, style
+from moestat.report.naming import Names
+from moestat.report.rate_panel import Entry, Facts
 from moestat.report.typography import mathtext
 from moestat.rounding import number
 from moestat.runner.results import BINARY
@@ -37,7 +40,7 @@ def draw(
     evidence: Evidence,
     figure: Figure,
     panel: Panel,
-    colours: dict[str, int],
+    names: Names,
     room: int,
 ) -> Facts:
     """Draw one panel and return what it shows.
@@ -51,8 +54,6 @@ def draw(
         If a variable or axis of the panel is not in the results, or is left over.
     """
     facts = Facts(arms=chosen(evidence.ds, panel.arms))
-    called = [label(evidence.ds, arm) for arm in facts.arms]
-    texts: list[str] = []
     curves = [
         (arm, value, array)
         for arm in facts.arms
@@ -63,11 +64,12 @@ def draw(
     # a heading of its own would repeat an arm that all lines share
     several = len(facts.arms) > 1
     bounds = figure.options.get("within", {}).get(panel.variable, (-np.inf, np.inf))
+    drawn: dict[str, np.ndarray] = {}
     for index, (arm, value, array) in enumerate(curves):
-        name = label(evidence.ds, arm) if called.count(label(evidence.ds, arm)) == 1 else arm
+        name = names.of_arm[arm]
         if figure.hue != "arm":
             name = ", ".join([*([name] if several else []), f"{figure.hue} = {number(value)}"])
-        colour_index = colours.get(name, index) if figure.hue == "arm" else index
+        colour_index = names.number(name)
         x, mean, low, high, lost = _curve(array, figure.x, geometric)
         if x.dtype.kind == "U":
             facts.parts.add("categories")
@@ -78,12 +80,24 @@ def draw(
             mean = np.where(x > 0, mean, np.nan)
         if not np.isfinite(mean).any():
             continue
-        text = wrapped(name, room)
         if panel.dashed:
-            _dashed(axes, evidence, figure, panel, arm, value, geometric, colour_index)
+            dashed = _dashed(axes, evidence, figure, panel, arm, value, geometric, colour_index)
+            facts.known.mark(colour_index, name, dashed)
         place = APART * ((index + 0.5) / len(curves) - 0.5)
-        _stroke(axes, x, mean, np.maximum(low, bounds[0]), np.minimum(high, bounds[1]), colour_index, text, place)
-        texts.append(text)
+        below = next((other for other, old in drawn.items() if x.dtype.kind != "U" and style.same(mean, old)), "")
+        if below:
+            facts.sentences.append(f"{name} and {below} coincide")
+            facts.parts.add("coincide")
+        drawn[name] = mean
+        ends_of = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
+        line, others = _stroke(axes, x, mean, *ends_of, colour_index, mathtext(name), place, over=bool(below))
+        has = np.isfinite(mean)
+        said = hover.points(figure.x, x[has], mean[has], low[has], high[has]) if line.get_marker() != "None" else []
+        facts.known.mark(colour_index, name, [line], said)
+        facts.known.mark(colour_index, name, others)
+        plain: dict[str, Any] = {} if line.get_marker() == "None" else style.marker(colour_index)
+        dashes: Any = "none" if x.dtype.kind == "U" else _dashes(colour_index)
+        facts.entries.append(Entry(Line2D([], [], color=line.get_color(), linestyle=dashes, **plain), name))
         known = np.flatnonzero(np.isfinite(mean))
         first, last = known[0], known[-1]
         ends = f"from {mean[first]:.3g} at {figure.x} = {number(x[first])} to {mean[last]:.3g} at {number(x[last])}"
@@ -92,7 +106,6 @@ def draw(
         _reference(axes, evidence, figure, panel, facts)
     if "ends" in figure.options:
         _ends(axes, evidence, figure, panel, facts.arms[0])
-    facts.legend = texts if len(texts) > 1 or figure.hue != "arm" or called else []
     _scales(axes, figure, curves[0][2] if curves else None)
     return facts
 
@@ -146,31 +159,45 @@ def _stroke(
     index: int,
     text: str,
     place: float,
-) -> None:
-    """Draw one line; ``place``: where its marks stand beside a category."""
+    *,
+    over: bool,
+) -> tuple[Line2D, list[Artist]]:
+    """Draw one line, and return it with its bars or band.
+
+    ``place``: where its marks stand beside a category; ``over``: it lies on another one, which shall be seen too.
+    """
     colour, look = style.colour(index), style.marker(index)
     known = np.isfinite(mean)
     named = x.dtype.kind == "U"
     at = np.arange(len(x)) + place if named else x
-    linestyle = "none" if named else "-" if index < len(style.COLOURS) else "--"
+    linestyle: Any = "none" if named else _dashes(index)
+    if over:
+        linestyle, look = (0, (2.5, 2.5)), look | {"markersize": 6.5, "markerfacecolor": "none"}
+    others: list[Artist] = []
     if named or len(x) <= FEW:
         bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
-        axes.errorbar(at[known], mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
-        axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text, **look)
+        others += axes.errorbar(at[known], mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)[2]
     else:
+        look = {}
         whole = known & np.isfinite(low) & np.isfinite(high)
         # as the line does, the band bridges places where only other lines have values
-        axes.fill_between(at[whole], low[whole], high[whole], color=colour, alpha=0.18, linewidth=0)
-        axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text)
+        others += [axes.fill_between(at[whole], low[whole], high[whole], color=colour, alpha=0.18, linewidth=0)]
+    (line,) = axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text, **look)
+    return line, others
+
+
+def _dashes(index: int) -> str:
+    """Return the look of a line: colours repeat after six."""
+    return "-" if index < len(style.COLOURS) else "--"
 
 
 def _dashed(
     axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, arm: str, value: Any, geometric: bool, index: int
-) -> None:
+) -> list[Line2D]:
     """Draw the mean of the second variable of a line."""
     curves = dict(_split(_taken(evidence, panel.dashed, arm, figure, panel), figure.hue))
     x, mean, *_ = _curve(curves[value], figure.x, geometric)
-    axes.plot(x, mean, color=style.colour(index), linestyle="--")
+    return axes.plot(x, mean, color=style.colour(index), linestyle="--")
 
 
 def _ends(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, arm: str) -> None:
@@ -199,7 +226,7 @@ def _reference(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, fac
         array = evidence.samples(variable, arm, place)
         array = without_lengths_of_one(array, (figure.x, "replicate"))
         x, mean, *_ = _curve(array, figure.x, geometric=False)
-        if any(np.array_equal(mean, old, equal_nan=True) for old in drawn):
+        if any(style.same(mean, old) for old in drawn):
             continue
         drawn.append(mean)
         at = np.arange(len(x), dtype=float) if x.dtype.kind == "U" else x
@@ -222,6 +249,8 @@ def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:
         axes.set_xlim(-0.4, len(places) - 0.6)
         return
     if not figure.logx:
+        if len(places) and np.array_equal(places, np.round(places.astype(float))):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         return
     axes.set_xscale("log")
     if 0 < len(places) <= 8 and np.all(places > 0):

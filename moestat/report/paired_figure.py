@@ -85,7 +85,6 @@ def paired(
     for axes in grid[-1]:
         axes.set_xlabel(figure.xlabel or figure.x)
     style.legend_below(canvas, grid[0, 0])
-    canvas.suptitle(figure.title, weight="bold")
     return canvas
 
 

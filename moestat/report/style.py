@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -22,9 +23,10 @@ INK = "#1f2328"
 """Text and axes."""
 
 REFERENCE = "#767676"
+"""The reference line, e.g. the Fisher line."""
+
 SANDWICH = "sandwich line (own target)"
 """The reference of a fit that is scored against a target of its own, beside the Fisher line."""
-"""The reference line, e.g. the Fisher line."""
 
 GRID = "#d9dce0"
 PAGE = "#ffffff"
@@ -57,7 +59,6 @@ RC: Mapping[str, Any] = {
     "xtick.labelsize": 7.5,
     "ytick.labelsize": 7.5,
     "legend.fontsize": 7.0,
-    "figure.titlesize": 9.5,
     "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
@@ -145,19 +146,22 @@ def legend_below(figure: Figure, axes: Axes) -> None:
     figure.legend(handles, texts, loc="outside lower center", ncols=len(texts))
 
 
-def save(figure: Figure, *, title: str = "", description: str = "") -> dict[str, bytes]:
+def save(figure: Figure, *, title: str = "", description: str = "", source: str = "") -> dict[str, bytes]:
     """Return a figure as PNG, SVG and PDF; equal figures give equal bytes.
+
+    Title, description and source (study, preset, version) are in the metadata of each, not in the picture.
 
     Returns
     -------
     dict
         The bytes under the file endings ``png``, ``svg``, ``pdf``.
     """
-    words = {key: text for key, text in (("Title", title), ("Description", description)) if text}
+    words = {key: text for key, text in (("Title", title), ("Description", description), ("Source", source)) if text}
     metadata: dict[str, dict[str, Any]] = {
         "png": words | {"Software": None},
         "svg": words | {"Creator": "moestat", "Date": None},
-        "pdf": {"Title": title, "Subject": description, "Creator": "moestat", "Producer": None, "CreationDate": None},
+        "pdf": {"Title": title, "Subject": description, "Keywords": source, "Creator": "moestat"}
+        | {"Producer": None, "CreationDate": None},
     }
     out = {}
     with look():
@@ -175,3 +179,8 @@ def save(figure: Figure, *, title: str = "", description: str = "") -> dict[str,
 def reference(name: str) -> dict[str, Any]:
     """Return the look of a reference line; two kinds in one panel can be told apart."""
     return {"color": REFERENCE, "linewidth": 1.6, "linestyle": (0, (6, 1.5)) if name == SANDWICH else "-"}
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Tell whether two curves cannot be told apart in print: equal but for rounding wherever either has a value."""
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True))

@@ -15,6 +15,15 @@ _POWER = r"\(([A-Za-z0-9+\-\u2212*/., ]{1,20})\)|([-\u2212]?(?:[A-Za-z]|\d+(?:\.
 EXPONENT = re.compile(rf"(?<!\\)\^(?:{_POWER})")
 """An exponent that is set as one: ^(...) with letters, digits and operators, or one letter or number after ^."""
 
+LOSS = re.compile(r"(?<![\w^_$\\])([LD])(sm|2r|[1-5])(?:_([12])(?!\w))?(?![\w^])")
+"""A loss by its name in the papers: L1, L2r, Lsm, D2; the results call L2r with r = 1 L2_1."""
+
+INDEXED = re.compile(r"(?<![\w$\\{])([A-Za-z])_([A-Za-z0-9])(?!\w)")
+"""A letter with an index of one letter or digit: v_n."""
+
+WORDS = (("sqrt(", "\N{SQUARE ROOT}("), ("epsilon", "\N{GREEK SMALL LETTER EPSILON}"), ("sigma_xi", r"$\sigma_\xi$"))
+"""What axis labels write out, and a figure need not."""
+
 MINUS = re.compile(r"(?<![\w\-.)])-(?=\.?\d)")
 
 _LATEX = {c: "\\" + c for c in "&%$#_{}"} | {
@@ -67,12 +76,17 @@ def latex(text: object) -> str:
 
 
 def mathtext(text: object) -> str:
-    r"""Return text for matplotlib, with exponents raised and minus signs.
+    r"""Return text for matplotlib, with losses as symbols, exponents raised and minus signs.
 
     >>> print(mathtext("costs $5 at n^(-1/2)"))
     costs \$5 at n$^{-1/2}$
+    >>> print(mathtext("Voronoi loss L3"))
+    Voronoi loss $L_{3}$
     """
     safe = str(text).replace("$", r"\$")
+    for word, sign in WORDS:
+        safe = safe.replace(word, sign)
+    safe = INDEXED.sub(r"$\1_\2$", LOSS.sub(_loss, safe))
     parts, last = [], 0
     for match in EXPONENT.finditer(safe):
         parts += [minus(safe[last : match.start()]), f"$^{{{_exponent(match).replace(chr(0x2212), '-')}}}$"]
@@ -97,6 +111,23 @@ _PROSE = MarkdownIt("commonmark", {"html": False}).disable(
 )
 _PROSE.disable(["html_block", "html_inline", "reference"])
 _PROSE.add_render_rule("text", _text)
+
+
+def axis_label(text: object) -> str:
+    """Return the label of an axis for matplotlib; a letter alone is a variable.
+
+    >>> print(axis_label("n"))
+    $n$
+    """
+    shown = str(text)
+    return f"${shown}$" if len(shown) == 1 and shown.isalpha() else mathtext(shown)
+
+
+def _loss(match: re.Match[str]) -> str:
+    """Set a loss in italics with its index, the letters of it upright."""
+    letter, index, r = match.groups()
+    shown = rf"\mathrm{{{index}}}" if index == "sm" else "2,r" if index == "2r" else f"{index},r={r}" if r else index
+    return f"${letter}_{{{shown}}}$"
 
 
 def _exponent(match: re.Match[str]) -> str:

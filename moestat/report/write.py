@@ -204,12 +204,14 @@ def _draw(evidence: Evidence, figure: Figure, name: str, folder: Path) -> Drawn:
     caption = captions.caption(evidence, figure, facts)
     titles = [panel.title for panel in figures.panels_of(evidence.ds, evidence.study, figure)] if facts else []
     alternative = captions.alternative(figure, facts, titles)
-    saved = style.save(canvas, title=figure.title or evidence.study.title, description=caption)
+    title, source = figure.title or evidence.study.title, captions.origin(evidence)
+    saved = style.save(canvas, title=title, description=caption, source=source)
     for ending, content in saved.items():
         files.write(folder / f"{name}.{ending}", content, durable=False)
     _write(folder, f"{name}.caption.txt", caption + "\n")
     narrow = canvas.get_figwidth() < 1.2 * style.ONE_COLUMN
-    return Drawn(name, saved["svg"], caption, alternative, narrow=narrow)
+    notes = captions.notes(evidence, figure, facts)
+    return Drawn(name, saved["svg"], caption, alternative, narrow=narrow, notes=notes, known=[f.known for f in facts])
 
 
 def _write(folder: Path, name: str, text: str) -> None:

@@ -42,7 +42,7 @@ Reporter = Callable[[Result, Mapping[str, Any]], Any]
 
 def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Reporter | None = None) -> None:
     """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
-    from moestat.runner import collect, results, summary
+    from moestat.runner import collect, labels, results, summary
 
     request, plan, root = result.request, result.plan, result.folder
     if plan.study_file.study.reads:
@@ -51,6 +51,7 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
     else:
         dataset, remarks = collect.collect(scan)
         result.notes.extend([*remarks, *origin.remarks(scan.used)])
+        dataset = labels.attach(dataset, plan.module_name, plan.cells)
     result.dropped = kept.dropped(root, dataset)
     result.notes.extend(result.dropped)
     provenance = describe(request, plan, scan, code, result)

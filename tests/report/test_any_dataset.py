@@ -24,14 +24,14 @@ def losses() -> xr.Dataset:
 
 
 def test_losses_of_ones_own_fits_are_drawn_and_saved(losses, tmp_path):
-    plain = figures.rates(losses, "D1", over="n", footer=False)
+    plain = figures.rates(losses, "D1", over="n")
     texts = [text.get_text() for text in plain.texts]
     assert not any("runs" in text for text in texts)
-    assert any("24 runs" in text.get_text() for text in figures.rates(losses, "D1", over="n").texts)
+    assert any("24 runs" in text.get_text() for text in figures.rates(losses, "D1", over="n", footer=True).texts)
     plain.savefig(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 5000
     slope = rates.fit(losses["D1"], over="n").slope
-    (shown,) = [text.get_text() for text in plain.axes[0].get_legend().get_texts()]
+    (shown,) = [text.get_text() for text in plain.legends[0].get_texts()]
     assert f"{slope:.2f}".replace("-", "\N{MINUS SIGN}") in shown
 
 
@@ -42,11 +42,11 @@ def test_a_panel_is_drawn_onto_axes_of_ones_own(losses):
     left, right = canvas.subplots(1, 2)
     assert figures.rates(losses, "D1", ax=left, title="Mine") is canvas
     figures.rates(own.assign_coords(arm=["first", "second"]), "error", over="m", ax=right, ylabel="error of mine")
-    assert left.get_xlabel() == "n" and left.get_title(loc="left") == "Mine" and right.get_xlabel() == "m"
+    assert left.get_xlabel() == "$n$" and left.get_title(loc="left") == "Mine" and right.get_xlabel() == "$m$"
     names = [text.get_text().split(":")[0] for text in right.get_legend().get_texts()]
     assert names == ["first", "second"] and right.get_ylabel() == "error of mine"
     assert dict(matplotlib.rcParams) == before
-    lined = figures.lines(own, "error", over="m", footer=False)
+    lined = figures.lines(own, "error", over="m")
     assert len(lined.axes) == 1
 
 

@@ -172,13 +172,29 @@ def test_a_study_without_anything_to_show_still_has_a_report(tmp_path):
 def test_the_page_is_whole_and_loads_nothing(page):
     outline = Outline(page)
     assert not outline.open
-    assert not any(tag in ("script", "link", "iframe", "object", "embed") for tag, _ in outline.tags)
+    assert not any(tag in ("link", "iframe", "object", "embed") for tag, _ in outline.tags)
+    assert all("src" not in attrs for tag, attrs in outline.tags if tag == "script")
     assert not any(key.startswith("on") for _, attrs in outline.tags for key in attrs)
     assert all(re.match(r"#|data:image/|[\w.-]+$", link) for link in outline.links)
     assert not re.search(r"@import|url\((?!#)", page)
     assert len(outline.ids) == len(set(outline.ids))
     anchors = {link[1:] for link in outline.links if link.startswith("#")} | set(re.findall(r"url\(#([^)]+)\)", page))
     assert anchors <= set(outline.ids)
+
+
+def test_a_figure_says_its_values_and_whose_its_lines_are(page):
+    ds, _ = example()
+    figure = page[page.index("<figure") : page.index("</figure>")]
+    first = float(np.exp(np.log(ds["L3"].isel(arm=0, n=0)).mean()))
+    said = re.findall(r"<use [^>]*><title>([^<]*)</title></use>", figure)
+    assert len(said) == ds.sizes["arm"] * ds.sizes["n"]
+    assert said[0].startswith(f"n = {ds['n'].values[0]}: {first:.3g} [")
+    series = set(re.findall(r'data-series="(\d+)" data-name="([^"]*)"', figure))
+    assert {name for _, name in series} == set(map(str, ds["arm_label"].values))
+    assert "series-" not in figure and "data-place" not in figure
+    # every line is of some arm: the points, their bars and the fitted line at least
+    assert all(figure.count(f'data-series="{number}"') >= 3 for number, _ in series)
+    assert "display" not in figure, "without its script the page shows everything"
 
 
 def test_links_lead_to_files_of_the_run(written, page):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,7 +29,7 @@ def training(
     ds : xarray.Dataset
         Results with ``valid_bpc`` over ``step``; the untrained model, at step 0, is left out.
     figure : Figure
-        The study file's figure; its title is the title.
+        The study file's figure.
     groups : sequence of (title, arms)
         A row each; the first arm is the baseline.
     variable : str
@@ -56,7 +55,6 @@ def training(
     grid[-1, 0].set_xlabel("step")
     grid[-1, 1].set_xlabel(f"test loss minus {label(ds, groups[0][1][0])}'s, bits per symbol")
     style.legend_below(canvas, grid[0, 0])
-    canvas.suptitle(figure.title, weight="bold")
     return canvas
 
 
@@ -101,7 +99,6 @@ def differences(
     engine = canvas.get_layout_engine()
     assert engine is not None
     engine.set(rect=(0.03, 0, 0.97, 1))  # type: ignore[call-arg]  # the longest label is measured a little short
-    canvas.suptitle(_wrapped(figure.title, 60), weight="bold")
     return canvas
 
 
@@ -132,7 +129,6 @@ def pairs(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], panels: Sequen
         mean, _, low, high = (float(v) for v in mean_interval(ends[1] - ends[0]))
         value, interval = rounded(mean, low, high)
         axes.set_title(f"({chr(97 + index)}) difference {value} {interval}", loc="left")
-    canvas.suptitle(figure.title, weight="bold")
     return canvas
 
 
@@ -184,7 +180,3 @@ def _differences(axes: Axes, rows: Sequence[tuple[str, np.ndarray]], base: np.nd
     axes.set_yticks(range(len(rows)), [name for name, _ in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
-
-
-def _wrapped(text: str, width: int) -> str:
-    return "\n".join(textwrap.wrap(text, width))

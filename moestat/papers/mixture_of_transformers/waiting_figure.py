@@ -38,7 +38,6 @@ def stage_lengths(ds: xr.Dataset, figure: Figure, *, arm: str, variables: Sequen
     for axes in grid[-1]:
         axes.set_xlabel("number of experts M")
     style.legend_below(canvas, grid.flat[0])
-    canvas.suptitle(figure.title, weight="bold")
     return canvas
 
 

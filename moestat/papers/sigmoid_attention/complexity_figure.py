@@ -23,7 +23,7 @@ def table(ds: xr.Dataset, figure: Figure) -> Canvas:
     ds : xarray.Dataset
         Results of ``moestat.papers.sigmoid_attention.sample_complexity``.
     figure : Figure
-        The study file's figure; its title is the title.
+        The study file's figure.
     """
     arms = [str(arm) for arm in ds["arm"].values]
     canvas = style.new_figure(style.TWO_COLUMNS, 1.1 + 0.24 * len(arms))
@@ -60,7 +60,6 @@ def table(ds: xr.Dataset, figure: Figure) -> Canvas:
         weight="bold",
         clip_on=False,
     )
-    canvas.suptitle(figure.title, weight="bold")
     return canvas
 
 

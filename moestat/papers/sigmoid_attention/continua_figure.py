@@ -25,7 +25,7 @@ def families(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], near: Seque
     ds : xarray.Dataset
         Results of :mod:`moestat.papers.sigmoid_attention.non_identifiability`.
     figure : Figure
-        The study file's figure; its title is the title.
+        The study file's figure.
     arms : sequence of str
         Exact families; those that were not run are left out.
     near : sequence of str
@@ -44,7 +44,6 @@ def families(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], near: Seque
     if moving:
         _near(grid.flat[len(shown)], ds, moving)
     style.legend_below(canvas, grid.flat[0])
-    canvas.suptitle(figure.title, weight="bold")
     return canvas
 
 

@@ -28,7 +28,7 @@ def verdicts(ds: xr.Dataset, figure: Figure, *, spectra: Sequence[str]) -> Canva
     ds : xarray.Dataset
         Results of :mod:`moestat.papers.sigmoid_attention.identifiability`.
     figure : Figure
-        The study file's figure; its title is the title.
+        The study file's figure.
     spectra : sequence of str
         Arms whose singular values are drawn, with the fully quadratic score and no outer scale.
     """
@@ -37,7 +37,6 @@ def verdicts(ds: xr.Dataset, figure: Figure, *, spectra: Sequence[str]) -> Canva
     left, right = canvas.subplots(1, 2, width_ratios=(1.25, 1.0))
     _table(left, ds)
     _spectra(right, ds, [arm for arm in spectra if arm in ds["arm"].values])
-    canvas.suptitle(figure.title, weight="bold")
     return canvas
 
 

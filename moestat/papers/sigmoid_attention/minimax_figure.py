@@ -23,7 +23,7 @@ def sequences(ds: xr.Dataset, figure: Figure) -> Canvas:
     ds : xarray.Dataset
         Results of :mod:`moestat.papers.sigmoid_attention.minimax_lower_bound`.
     figure : Figure
-        The study file's figure; its title is the title.
+        The study file's figure.
     """
     exponents = ds["r"].values
     canvas = style.new_figure(style.TWO_COLUMNS, 5.4)
@@ -53,5 +53,4 @@ def sequences(ds: xr.Dataset, figure: Figure) -> Canvas:
     grid[1, 0].set_ylabel("Le Cam's bound")
     handles, texts = grid[1, 0].get_legend_handles_labels()
     canvas.legend(handles, texts, loc="outside lower center", ncols=4)
-    canvas.suptitle(figure.title, weight="bold")
     return canvas

@@ -20,7 +20,7 @@ def differences(ds: xr.Dataset, figure: Figure) -> Canvas:
     ds : xarray.Dataset
         Results of :mod:`moestat.papers.sigmoid_attention.printed_table`.
     figure : Figure
-        The study file's figure; its title is the title.
+        The study file's figure.
     """
     arms = [str(arm) for arm in ds["arm"].values]
     canvas = style.new_figure(style.TWO_COLUMNS, 0.9 + 0.28 * len(arms))
@@ -34,5 +34,4 @@ def differences(ds: xr.Dataset, figure: Figure) -> Canvas:
     axes.set_ylim(len(arms) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("sigmoid less softmax, in units of the error (bars: 95 %)")
-    canvas.suptitle(figure.title, weight="bold")
     return canvas

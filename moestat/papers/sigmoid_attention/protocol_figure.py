@@ -26,7 +26,7 @@ def slopes(ds: xr.Dataset, figure: Figure, *, evidence: Evidence, columns: int =
     ds : xarray.Dataset
         Results with the axes ``n``, ``batch_size`` and ``start_rule``.
     figure : Figure
-        The study file's figure; its title is the title.
+        The study file's figure.
     evidence : Evidence
         The fitted series; the rates of the study say which loss is drawn for an arm, its start and its printed slope.
     columns : int, default 4
@@ -45,7 +45,6 @@ def slopes(ds: xr.Dataset, figure: Figure, *, evidence: Evidence, columns: int =
     for row in grid:
         row[0].set_ylabel("slope after 10 epochs" if _epochs(ds) == 10 else "slope at the end")
     style.legend_below(canvas, grid[0, 0])
-    canvas.suptitle(figure.title, weight="bold")
     return canvas
 
 

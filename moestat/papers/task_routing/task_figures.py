@@ -38,7 +38,7 @@ def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str =
     ds : xarray.Dataset
         Results with the axes ``size`` and ``repairs``: ``none``, sums, ``all`` and ``all but ...``.
     figure : Figure
-        The study file's figure; its title is the title.
+        The study file's figure.
     arms : sequence of str
         One row of panels each.
     variable : str
@@ -51,7 +51,7 @@ def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str =
     ends = {"none": "all as printed", "all": "all mended"}
     steps = [ends.get(name) or f"+ {STEPS.get(name, (name, name))[1]}" for name in last]
     less = [ends.get(name) or STEPS.get(name, (name, name))[0] for name in (v.removeprefix("all but ") for v in taken)]
-    canvas = style.new_figure(style.TWO_COLUMNS, 0.9 + 2.3 * len(arms))
+    canvas = style.new_figure(style.TWO_COLUMNS, 0.9 + 2.4 * len(arms))
     grid = canvas.subplots(len(arms), 2, squeeze=False)
     _pad(canvas)
     for row, arm in zip(grid, arms, strict=True):
@@ -59,12 +59,11 @@ def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str =
         sides = (row[0], taken, less, "one step as printed"), (row[1], added, steps, "mended one by one")
         for axes, rows, texts, title in sides:
             _panel(axes, shares, rows, texts)
-            axes.set_title(f"{label(ds, arm)}: {title}", loc="left")
+            axes.set_title(f"{label(ds, arm)}:\n{title}", loc="left")
     for axes in grid[-1]:
         axes.set_xlabel("share of prefixes that fail")
     handles, texts = grid[0, 0].get_legend_handles_labels()
     canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts), title="tasks x templates x pairs")
-    canvas.suptitle(figure.title, weight="bold")
     return canvas
 
 
@@ -147,5 +146,4 @@ def accuracy_curves(
     handles, texts = grid.flat[0].get_legend_handles_labels()
     title = "hollow: printed in the paper" if comparable and printed else None
     canvas.legend(handles, texts, loc="outside lower center", ncols=len(texts), title=title)
-    canvas.suptitle(figure.title, weight="bold")
     return canvas

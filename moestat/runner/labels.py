@@ -1,0 +1,113 @@
+"""What the variables of results mean: long names, units, and names of the entries along own dimensions.
+
+They are attached when shards are collected, from files that stand apart from the experiments: a word that changes in
+``variables.toml``, or a name in the module ``labels`` of a paper's folder, makes no result stale. What an experiment
+says itself goes first.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import importlib
+import importlib.resources
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from moestat.runner.cells import PlannedCell
+from moestat.runner.experiments import importable
+
+FILE = "variables.toml"
+COMMON = "common"
+
+
+def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) -> xr.Dataset:
+    """Return a dataset whose variables have ``long_name`` and ``units``, and whose atoms have named coordinates.
+
+    Where all cells agree, the names of a dimension are its labels: ``ds["theta"].sel(coordinate="b1")``. Where they do
+    not (arms with different scores), a coordinate ``<dimension>_name`` along the arms holds them. Atoms are counted
+    from 1.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        As it was collected.
+    module_name : str
+        Import path of the experiment.
+    cells : sequence of PlannedCell
+    """
+    package, _, experiment = module_name.partition(":")[0].rpartition(".")
+    texts = _texts(package, experiment)
+    for name, variable in dataset.variables.items():
+        meaning, units = meaning_of(str(name), texts)
+        variable.attrs |= {
+            key: text
+            for key, text in (("long_name", meaning), ("units", units))
+            if text and key not in variable.attrs and "long_name" not in variable.attrs
+        }
+    if "atom" in dataset.dims and "atom" not in dataset.coords:
+        dataset = dataset.assign_coords(atom=np.arange(1, dataset.sizes["atom"] + 1))
+    module = f"{package}.labels"
+    if package.startswith("moestat.") and importable(module):
+        dataset = _named(dataset, cells, importlib.import_module(module), experiment)
+    return dataset
+
+
+def meaning_of(name: str, texts: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """Return long name and units of a variable; of patterns with ``*`` the most special one that fits counts.
+
+    >>> meaning_of("start_L3", {"L3": ["loss L3"], "start_*": ["{}, at the start"]})
+    ('loss L3, at the start', '')
+    """
+    if name in texts:
+        return (*texts[name], "")[0], (*texts[name], "")[1]
+    for pattern in sorted((p for p in texts if "*" in p), key=len, reverse=True):
+        if not fnmatch.fnmatchcase(name, pattern):
+            continue
+        head, _, tail = pattern.partition("*")
+        part = name[len(head) : len(name) - len(tail)]
+        meaning, units = meaning_of(part, texts) if part else ("", "")
+        return texts[pattern][0].replace("{}", meaning or part), units
+    return "", ""
+
+
+@cache
+def _texts(package: str, experiment: str) -> dict[str, list[str]]:
+    """Return name -> [long name, units] for an experiment: its own table, its paper's, that of all."""
+    tables = _tables("moestat.runner")[COMMON]
+    if package.startswith("moestat."):
+        own = _tables(package)
+        tables = tables | own.get(COMMON, {}) | own.get(experiment, {})
+    return {name: [text] if isinstance(text, str) else text for name, text in tables.items()}
+
+
+def _tables(package: str) -> dict[str, dict[str, Any]]:
+    file = importlib.resources.files(package) / FILE
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def _named(dataset: xr.Dataset, cells: Sequence[PlannedCell], module: Any, experiment: str) -> xr.Dataset:
+    names = {cell.position: module.own(experiment, cell.cell.settings) for cell in cells}
+    for dim in dict.fromkeys(dim for own in names.values() for dim in own):
+        if dim not in dataset.dims or dim in dataset.coords:
+            continue
+        size = dataset.sizes[dim]
+        rows = {at: [*own.get(dim, []), *[""] * size][:size] for at, own in names.items()}
+        first = next(iter(rows.values()))
+        if all(row == first for row in rows.values()):
+            dataset = dataset.assign_coords({dim: np.asarray(first, dtype=object)})
+            continue
+        grid = [str(d) for d in dataset["status"].dims if d != "replicate"]
+        table = np.full((*(dataset.sizes[d] for d in grid), size), "", dtype=object)
+        for at, row in rows.items():
+            table[at] = row
+        for axis in reversed(range(1, len(grid))):  # an axis along which nothing changes, n say
+            if np.all(table == np.take(table, [0], axis=axis)):
+                table = np.take(table, 0, axis=axis)
+                del grid[axis]
+        dataset = dataset.assign_coords({f"{dim}_name": ((*grid, dim), table)})
+    return dataset

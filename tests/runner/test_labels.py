@@ -1,0 +1,70 @@
+"""Long names, units and the names of an atom's coordinates, attached when results are collected."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from moestat.runner import labels, plan
+from moestat.study import load
+
+REGRESSION = "moestat.papers.sigmoid_attention.regression"
+GAUSSIAN = "moestat.papers.demystifying_softmax.softmax_gaussian"
+
+
+def results(made, coordinates):
+    """Return an empty dataset of the shape that a plan's results have."""
+    grid = {"arm": [arm.name for arm in made.arms]} | {axis: list(values) for axis, values in made.axes.items()}
+    shape = tuple(len(values) for values in grid.values())
+    dims = (*grid, "replicate")
+    theta = np.zeros((*shape, 1, 2, coordinates))
+    variables = {"status": (dims, np.zeros((*shape, 1), dtype=int)), "theta": ((*dims, "atom", "coordinate"), theta)}
+    variables |= {name: (dims, np.zeros((*shape, 1))) for name in ("L3", "start_L3", "fisher_L3", "mine")}
+    return xr.Dataset(variables, coords=grid)
+
+
+def test_coordinates_of_atoms_are_labels_where_all_cells_agree():
+    made = plan.make(load.read("softmax_gaussian"), "quick")
+    ds = labels.attach(results(made, 5), GAUSSIAN, made.cells)
+    assert ds["coordinate"].values.tolist() == ["c", "b1", "a1", "beta", "v"]
+    assert ds["atom"].values.tolist() == [1, 2]
+    assert ds["theta"].sel(coordinate="b1", atom=2).size
+    assert ds["theta"].attrs["long_name"] == "fitted parameters"
+
+
+def test_arms_with_other_scores_have_names_of_their_own():
+    made = plan.make(load.read("partial_quadratic"), "quick")
+    widest = max(cell.cell.settings["d"] for cell in made.cells)
+    size = 2 + 2 * widest + widest * (widest + 1) // 2
+    ds = labels.attach(results(made, size), REGRESSION, made.cells)
+    assert "coordinate" not in ds.coords and ds["coordinate_name"].dims == ("arm", "coordinate")
+    rows = {tuple(name for name in row if name) for row in ds["coordinate_name"].values}
+    assert {row[:2] for row in rows} == {("c", "b1"), ("c", "A11")}, "with and without the linear part of the score"
+    assert all(row[-1] == "beta" for row in rows)
+
+
+def test_variables_say_what_they_are_and_what_an_experiment_says_itself_stays():
+    made = plan.make(load.read("sigmoid_vs_softmax"), "quick")
+    ds = results(made, 12)
+    ds["L3"].attrs["long_name"] = "mine"
+    ds = labels.attach(ds, REGRESSION, made.cells)
+    assert ds["L3"].attrs["long_name"] == "mine"
+    assert ds["start_L3"].attrs["long_name"] == "Voronoi loss L3, equation (12), where the optimiser started"
+    assert "long_name" not in ds["mine"].attrs
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("gain", ("of the fit", "nat")), ("A_over_atom", ("of A per atom", "")), ("other", ("", ""))],
+)
+def test_the_most_special_pattern_counts(name, expected):
+    texts = {"gain": ["of the fit", "nat"], "*_over": ["sum of {}"], "*_over_atom": ["of {} per atom"]}
+    assert labels.meaning_of(name, texts) == expected
+
+
+def test_an_experiment_of_ones_own_gets_the_common_names_alone(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "labels.py").write_text("raise RuntimeError('not asked for')")
+    made = plan.make(load.read("sigmoid_vs_softmax"), "quick")
+    ds = labels.attach(results(made, 12), "mine", made.cells)
+    assert "long_name" not in ds["L3"].attrs and "coordinate" not in ds.coords
+    assert ds["status"].attrs["long_name"]
