@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
+import numpy as np
+
 from moestat.arrays import Array, namespace
 from moestat.models import cubic_experts
+from moestat.models.cubic_experts import Gradient
+from moestat.models.sorted_experts import SortedExperts
 
 Observer = Callable[[int, Array, Array], None]
 """Called with the step, the weights and theta."""
@@ -61,12 +65,13 @@ def train(
     """
     xp = namespace(x, features, y, weights, theta)
     draws = iter(noise)
+    gradient = _gradient(x, features, y, weights.shape[2])
     for step in range(steps):
         if step in at:
             observe(step, weights, theta)
         scores = xp.matmul(features, theta)
         expert = xp.argmax(scores + next(draws), axis=-1)
-        slope = cubic_experts.gradient(weights, x, features, y, scores, expert)
+        slope = gradient(weights, scores, expert)
         norm = xp.sqrt(xp.sum(slope.weights * slope.weights, axis=(2, 3, 4), keepdims=True))
         weights = weights - expert_rate * slope.weights / xp.where(norm > 0, norm, xp.ones_like(norm))
         if router_rate != 0:
@@ -74,3 +79,17 @@ def train(
     if steps in at:
         observe(steps, weights, theta)
     return weights, theta
+
+
+def _gradient(x: Array, features: Array, y: Array, own: int) -> Callable[[Array, Array, Array], Gradient]:
+    """Return the gradient as a function of weights, scores and routing: all members at once, or by NumPy one by one."""
+    if not isinstance(x, np.ndarray):
+        return lambda weights, scores, expert: cubic_experts.gradient(weights, x, features, y, scores, expert)
+    members = [SortedExperts(*each, own) for each in zip(x, features, y, strict=True)]
+
+    def gradient(weights: np.ndarray, scores: np.ndarray, expert: np.ndarray) -> Gradient:
+        parts = [m.gradient(*each) for m, *each in zip(members, weights, scores, expert, strict=True)]
+        fields = ([getattr(part, name) for part in parts] for name in ("loss", "weights", "theta"))
+        return Gradient(*map(np.stack, fields))
+
+    return gradient

@@ -116,8 +116,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         ``neurons_ratio``: over L|T| + N|K|, ``router_error`` against the one-hot target, ``inseparable``: whether the
         router's argmax fails a condition that the prefixes make, ``draws`` of queries and keys. Lemmas: ``fit_error``
         of the memorisers (A.4), ``plane_wrong``: tokens whose own coordinate is not the only largest one (5.1). Checks,
-        as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also ``_ambiguous`` (``low_mass``
-        counts both, the others one-task prefixes), the first two also ``_told`` (not ``untold``), ``failing``: any of
+        as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also ``_ambiguous`` (only
+        ``misrouted`` leaves these out), the first two also ``_told`` (not ``untold``), ``failing``: any of
         them, and ``failing_share``; ``circuit_distance``: largest total variation distance between model and circuit
         over all prefixes and all tasks that generate them; ``worst_mass``, ``most_active`` tasks at a prefix of one
         task; ``failure``: the shortest failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one.
@@ -180,7 +180,7 @@ def _isolated(cell: Cell, settings: Settings, replicate: int, knowledge: Knowled
     circuit = circuits(built)
     rng = cell.generator(replicate, "prefixes", **identity)
     checked = check_isolated(built, circuit, rng, most=settings.max_prefixes)
-    sizes = _sizes(knowledge, circuit.sum(axis=1), len(built.token), 2, built.coordinates, built.draws)
+    sizes = _sizes(knowledge, circuit.sum(axis=1), len(built.bias), 2, built.coordinates, built.draws)
     first, ambiguous = (checked.first(rows, knowledge, settings.theorem) for rows in _wrong(checked, settings.theorem))
     return {
         **sizes,
@@ -233,7 +233,8 @@ def _sizes(
 def _wrong(checked: Check, theorem: str) -> tuple[np.ndarray, np.ndarray]:
     """Return (W,) which prefixes fail a bullet, and which have no task of their own."""
     misrouted = checked.misrouted if theorem == "moe" else np.zeros_like(checked.single)
-    return ((misrouted | checked.differs) & checked.single) | checked.low_mass, ~checked.single
+    # a circuit says what the model says after every prefix of its task, also where that is not the only one
+    return (misrouted & checked.single) | checked.differs | checked.low_mass, ~checked.single
 
 
 def _findings(checked: Check, theorem: str) -> dict[str, Any]:
@@ -252,7 +253,7 @@ def _findings(checked: Check, theorem: str) -> dict[str, Any]:
         "low_mass_told": int((checked.low_mass & checked.determined).sum()),
         "untold": int((~checked.determined).sum()),
         "worst_mass": float(checked.mass.min()),
-        "circuit_differs": int((checked.differs & single).sum()),
+        "circuit_differs": int(checked.differs.sum()),
         "circuit_differs_ambiguous": int((checked.differs & ~single).sum()),
         "circuit_distance": float(checked.distance.max()),
         "most_active": int(checked.active[single].max(initial=0)),

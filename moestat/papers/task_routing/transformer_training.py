@@ -9,10 +9,9 @@ import numpy as np
 import torch
 
 from moestat.papers.task_routing.knowledge import Knowledge, Sentences
-from moestat.papers.task_routing.task_transformer import Routed, TaskTransformer
-from moestat.training.vocabulary_loss import linear_cross_entropy
+from moestat.papers.task_routing.task_transformer import TaskTransformer
+from moestat.papers.task_routing.transformer_gradient import Gradient, Loss
 
-Loss = Literal["ce", "load_balance", "router"]
 Split = Literal["sentences", "pairs"]
 
 
@@ -48,21 +47,6 @@ def holdout(
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def auxiliary(loss: Loss, routed: Routed, task: torch.Tensor) -> torch.Tensor | None:
-    """Return the auxiliary loss of the tokens (section 6.2), or None for ``"ce"``.
-
-    ``"load_balance"``: E sum_e (mean probability)(share of tokens). ``"router"``: mean -log probability of the
-    expert of the token's task, which is task mod E.
-    """
-    experts = routed.scores.shape[1]
-    if loss == "load_balance":
-        share = torch.bincount(routed.expert, minlength=experts).to(routed.scores.dtype) / routed.expert.shape[0]
-        return experts * (routed.scores.exp().mean(dim=0) * share).sum()
-    if loss == "router":
-        return -routed.scores.gather(1, (task % experts)[:, None]).mean()
-    return None
-
-
 def train(
     model: TaskTransformer,
     sentences: Sentences,
@@ -74,26 +58,26 @@ def train(
 
     Every epoch is a new random order in batches of ``training.batch``, the rate decays by ``training.decay`` after it.
     """
-    tokens = torch.from_numpy(np.maximum(sentences.tokens, 0))
-    length, task = torch.from_numpy(sentences.length), torch.from_numpy(sentences.task)
-    optimiser = torch.optim.Adam(model.parameters(), lr=training.rate, fused=True)
+    tokens, length = np.maximum(sentences.tokens, 0), sentences.length
+    gradient = Gradient(model, training.loss, training.weight)
+    # one vector of weights: Adam takes its step in one pass
+    gradient.weights.grad = gradient.gradient
+    optimiser = torch.optim.Adam([gradient.weights], lr=training.rate, fused=True)
     schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, training.decay)
     curve = np.zeros(training.epochs)
     for epoch in range(training.epochs):
+        order = rng.permutation(rows)
         total, count = 0.0, 0
-        for batch in torch.from_numpy(rng.permutation(rows)).split(training.batch):
+        for start in range(0, order.shape[0], training.batch):
+            batch = order[start : start + training.batch]
             steps = int(length[batch].max()) - 1
-            real = torch.arange(steps) < length[batch, None] - 1
-            positions = real.view(-1).nonzero()[:, 0]
-            routed = model(tokens[batch, :steps], positions)
-            target = tokens[batch, 1 : steps + 1].reshape(-1)[positions]
-            loss = linear_cross_entropy(routed.output, model.out, model.out_bias, target)
-            total, count = total + loss.item() * target.shape[0], count + target.shape[0]
-            extra = auxiliary(training.loss, routed, task[batch].repeat_interleave(real.sum(dim=1)))
-            if extra is not None:
-                loss = loss + training.weight * extra
-            optimiser.zero_grad()
-            loss.backward()
+            real = np.arange(steps) < length[batch, None] - 1
+            target = torch.from_numpy(tokens[batch, 1 : steps + 1][real])
+            task = torch.from_numpy(np.repeat(sentences.task[batch], length[batch] - 1))
+            loss = gradient(
+                torch.from_numpy(tokens[batch, :steps]), torch.from_numpy(np.flatnonzero(real)), target, task
+            )
+            total, count = total + loss * target.shape[0], count + target.shape[0]
             optimiser.step()
         schedule.step()
         curve[epoch] = total / count

@@ -293,8 +293,9 @@ def test_a_subject_in_two_tables_with_a_shared_beginning_is_beyond_disjoint_circ
     found = check(build(knowledge, rng, theorem="dense"), rng)
     both = found.prefixes.compatible.all(axis=1)
     assert both.sum() == 2  # "Ada" and "Ada was"
-    assert found.differs[both].all()
-    assert found.first(found.differs, knowledge, "dense") == '["Ada"] of born or died: a circuit alone gives other bits'
+    # after "Ada" both say "was" so loudly that the probabilities of one are those of two; after that they disagree
+    assert found.differs[both].tolist() == [False, True]
+    assert "a circuit alone says something else (distance " in found.first(found.differs, knowledge, "dense")
     assert not found.differs[~both].any()
     assert not found.low_mass[~both].any()
     moe = check(build(knowledge, rng), rng)

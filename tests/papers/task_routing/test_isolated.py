@@ -5,7 +5,7 @@ import pytest
 
 from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import memoriser
-from moestat.papers.task_routing.construction.isolated import NoFaceError, _Neurons, isolate
+from moestat.papers.task_routing.construction.isolated import NOTHING, NoFaceError, isolate, memory, next_token, vertex
 from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
 from moestat.papers.task_routing.construction.model import SHARPNESS
 from moestat.papers.task_routing.knowledge_small import tiny
@@ -25,29 +25,31 @@ def textbook(built, tokens):
     """Logits and hidden layer at the last position of one prefix: definitions A.1 and A.2 with every matrix in full."""
     knowledge, words, length = built.knowledge, len(built.knowledge.words), len(tokens)
     c, s = built.embedding.shape[1], built.values.shape[1]
-    position, is_entity, code, shown, plane = 2 * c, 2 * c + 1, 2 * c + 2, 2 * c + 2 + s, 2 * c + 2 + 2 * s
-    d = plane + 2
+    position, is_entity, code, shown, level = 2 * c, 2 * c + 1, 2 * c + 2, 2 * c + 2 + s, 2 * c + 2 + 2 * s
+    one = level + 1
+    d = level + 2
     assert d == built.coordinates
     a = np.zeros((length, d))
     for i, token in enumerate(tokens):
         a[i, :c] = built.embedding[min(token, words)] + built.positions[i]
         a[i, position], a[i, is_entity], a[i, code:shown] = i + 1, token >= words, built.values[token]
+        a[i, one] = 1.0
     first, second = np.zeros((2, d, d))
     first[:c, :c] = built.queries[0] @ built.keys[0].T
     second[position, is_entity] = SHARPNESS * (knowledge.max_length + 1)
     second[position, position] = -SHARPNESS
     move = np.zeros((2, d, d))
-    move[0, :c, c : 2 * c], move[1, code:shown, shown:plane] = np.eye(c), np.eye(s)
+    move[0, :c, c : 2 * c], move[1, code:shown, shown:level] = np.eye(c), np.eye(s)
     z = a[-1].copy()
     for scores, value in zip((first, second), move, strict=True):
         alpha = np.exp(a @ scores.T @ a[-1] - (a @ scores.T @ a[-1]).max())
         z += alpha @ a @ value / alpha.sum()
-    weights = np.zeros((len(built.token), d))
-    weights[:, : 2 * c], weights[:, shown:plane] = built.faces[built.face], built.codes
-    hidden = np.maximum(weights @ z - built.offsets[built.face] + built.bias, 0.0)
-    basis = memoriser.plane(len(knowledge.vocabulary))
-    z[plane:] += hidden @ (built.loudness[:, None] * basis[built.token])
-    return memoriser.scale(len(basis), built.epsilon) * basis @ z[plane:], hidden
+    weights = np.zeros((len(built.bias), d))
+    weights[:, : 2 * c], weights[:, shown:level] = built.faces, built.codes
+    hidden = np.maximum(weights @ z - built.offsets + built.bias, 0.0)
+    z[level] += hidden.sum()
+    n = len(knowledge.vocabulary)
+    return memoriser.parabola_scale(n, built.epsilon) * memoriser.parabola(n) @ z[[level, one]], hidden
 
 
 @pytest.mark.parametrize("knowledge", list(DATASETS.values()), ids=list(DATASETS))
@@ -61,9 +63,11 @@ def test_every_bullet_with_two_heads_shared_subjects_and_templates(knowledge):
     assert not found.low_mass.any()
     assert not found.differs.any()
     longest = knowledge.max_length
-    assert len(built.token) <= longest * len(knowledge.templates) + knowledge.max_table * len(knowledge.tasks)
+    assert len(built.bias) <= longest * len(knowledge.templates) + knowledge.max_table * len(knowledge.tasks)
     for task, neurons in zip(knowledge.tasks, circuit.sum(axis=1), strict=True):
+        # the bound of the theorem, and the smaller one of these weights, which the tables do not enter
         assert neurons <= longest * len(task.templates) + knowledge.max_table
+        assert neurons <= sum(len(template) - 1 for template in task.templates)
 
 
 @pytest.mark.parametrize("knowledge", list(DATASETS.values()), ids=list(DATASETS))
@@ -77,7 +81,7 @@ def test_forward_is_the_textbook_transformer(knowledge):
         assert np.array_equal(got[0] > 0, hidden > 0)
         np.testing.assert_allclose(got[0], hidden, rtol=1e-5, atol=1e-9)
         row, neuron = np.nonzero(got)
-        said = built.logits(built.point(row, neuron, got[row, neuron], 1))[0]
+        said = built.logits(built.level(row, got[row, neuron], 1))[0]
         np.testing.assert_allclose(said, logits, rtol=1e-5, atol=1e-8 * np.abs(logits).max())
 
 
@@ -110,4 +114,22 @@ def test_patterns_that_no_plane_cuts_off_are_refused():
     knowledge = knowledge_small.named("two-tasks", np.random.default_rng(0))
     vectors = np.linspace(0.0, 1.0, len(knowledge.prefixes.patterns))[:, None]
     with pytest.raises(NoFaceError, match="no plane cuts off"):
-        _Neurons(knowledge, vectors)
+        for row in range(len(vectors)):
+            vertex(vectors, row, knowledge)
+
+
+def test_the_head_holds_the_tables_in_few_numbers():
+    knowledge = DATASETS["shared templates"]
+    said, subjects = next_token(knowledge)
+    values, codes, bias = memory(knowledge)
+    read = values[subjects] @ codes.T + bias
+    known = said != NOTHING
+    assert np.array_equal((np.rint(read * len(values)) - 1)[known.T], said.T[known.T])
+    # a pattern needs a number where its subjects have several tokens after it, and many patterns share one
+    several = [len(set(row[row != NOTHING].tolist())) > 1 for row in said]
+    assert values.shape[1] <= len(knowledge.tasks) + 1 < sum(several)
+
+
+def test_one_short_task_fits_into_the_dimension_of_the_theorem():
+    built = isolate(DATASETS["one-task"], np.random.default_rng(0))
+    assert built.coordinates <= 2 * 4 * 1

@@ -8,10 +8,10 @@ torch = pytest.importorskip("torch")
 from moestat.losses import task_routing  # noqa: E402
 from moestat.papers.task_routing.knowledge_sources import paper_example  # noqa: E402
 from moestat.papers.task_routing.knowledge_synthetic import synthetic  # noqa: E402
-from moestat.papers.task_routing.task_transformer import Routed, Shape, TaskTransformer  # noqa: E402
+from moestat.papers.task_routing.task_transformer import Shape, TaskTransformer  # noqa: E402
+from moestat.papers.task_routing.transformer_gradient import Gradient, output_gradient  # noqa: E402
 from moestat.papers.task_routing.transformer_training import (  # noqa: E402
     Training,
-    auxiliary,
     complete,
     experts_chosen,
     holdout,
@@ -85,14 +85,53 @@ def test_router_has_no_gradient_without_the_gate_factor(gate, learns):
     assert (model.router.grad is not None and bool(model.router.grad.abs().max() > 0)) == learns
 
 
-def test_auxiliary_losses_by_hand():
-    p = np.array([[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]])
-    routed = Routed(torch.zeros(3, 1), torch.from_numpy(np.log(p)), torch.tensor([0, 0, 1]))
-    task = torch.tensor([0, 3, 1])
-    assert auxiliary("ce", routed, task) is None
-    balance = 2 * (p[:, 0].mean() * 2 / 3 + p[:, 1].mean() / 3)
-    assert float(auxiliary("load_balance", routed, task)) == pytest.approx(balance)
-    assert float(auxiliary("router", routed, task)) == pytest.approx(-np.log([0.7, 0.4, 0.8]).mean())
+def by_autograd(model, tokens, rows, target, task, loss, weight):
+    """Return cross-entropy and gradients of section 6.2's objective, the losses written as the paper has them."""
+    routed = model(tokens, rows)
+    entropy = torch.nn.functional.cross_entropy(model.logits(routed), target)
+    p, experts = routed.scores.exp(), model.shape.experts
+    extra = torch.zeros(())
+    if loss == "load_balance":
+        share = torch.nn.functional.one_hot(routed.expert, experts).to(p.dtype).mean(dim=0)
+        extra = experts * (p.mean(dim=0) * share).sum()
+    elif loss == "router":
+        extra = -torch.log(p[torch.arange(len(rows)), task % experts]).mean()
+    (entropy + weight * extra).backward()
+    return entropy.item(), {n: torch.zeros_like(v) if v.grad is None else v.grad for n, v in model.named_parameters()}
+
+
+@pytest.mark.parametrize("gate", [True, False])
+@pytest.mark.parametrize("loss", ["ce", "load_balance", "router"])
+@pytest.mark.parametrize("loud", [1.0, 60.0])
+def test_gradient_written_out_is_that_of_autograd(loss, gate, loud, monkeypatch):
+    monkeypatch.setattr("moestat.papers.task_routing.transformer_gradient.ROOM", 50 * 20)  # blocks of 20 rows
+    rng = np.random.default_rng(0)
+    length = rng.integers(2, 9, 16)
+    tokens = torch.from_numpy(rng.integers(0, 50, (16, 8)))
+    real = np.arange(7) < length[:, None] - 1
+    rows = torch.from_numpy(np.flatnonzero(real))
+    task = torch.from_numpy(np.broadcast_to(rng.integers(0, 9, (16, 1)), real.shape)[real])
+    target = tokens[:, 1:].reshape(-1)[rows]
+    shape = Shape(vocabulary=50, length=9, experts=4, width=12, hidden=5, heads=4)
+    first, second = (TaskTransformer(shape, np.random.default_rng(1), gate=gate) for _ in range(2))
+    for model in (first, second):  # logits far beyond the exponentials of single precision
+        model.out.data *= loud
+    entropy, wanted = by_autograd(first, tokens[:, :7], rows, target, task, loss, 0.2)
+    gradient = Gradient(second, loss, 0.2)
+    got = gradient(tokens[:, :7], rows, target, task)
+    assert got == pytest.approx(entropy, rel=1e-5)
+    assert gradient.gradient.shape == (sum(value.numel() for value in second.parameters()),)
+    for name, value in gradient.g.items():
+        torch.testing.assert_close(value, wanted[name], rtol=2e-4, atol=2e-6 * loud, msg=name)
+        assert dict(second.named_parameters())[name].data_ptr() == gradient.w[name].data_ptr()
+
+
+def test_output_gradient_where_every_logit_is_far_below_zero():
+    x, weight = torch.ones(3, 4), torch.ones(7, 6)
+    weight[:, 4], target = -400.0, torch.tensor([0, 3, 3])
+    loss, grad = output_gradient(x, target, weight, torch.empty(7, 6), torch.empty(2, 7))
+    assert float(loss) == pytest.approx(np.log(7.0), rel=1e-5)
+    torch.testing.assert_close(grad, torch.zeros(3, 4), atol=1e-6, rtol=0.0)
 
 
 def test_holdout_by_sentences_and_by_pairs():

@@ -60,9 +60,7 @@ def build(
     token_class = np.minimum(np.arange(n), words)
     embedding, positions = one_hot_embedding(words, length, room // 2 if repairs.reserved else room, rng)
     number = np.concatenate((np.zeros(words), np.arange(1, n - words + 1) / (n - words)))
-    member = np.concatenate((np.ones((words, tasks)), np.zeros((n - words, tasks))))
-    for k, task in enumerate(knowledge.tasks):
-        member[knowledge.encode(entity(subject) for subject in task.subjects), k] = 1.0
+    member = membership(knowledge)
 
     patterns = knowledge.prefixes.pattern_tasks
     seen = member if repairs.subject_router else np.ones_like(member)
@@ -128,6 +126,15 @@ def build(
         draws=draws,
         fit_error=max(errors),
     )
+
+
+def membership(knowledge: Knowledge) -> np.ndarray:
+    """Return (n, K) whether the token is a subject of the task; ones for words."""
+    n, words, tasks = len(knowledge.vocabulary), len(knowledge.words), len(knowledge.tasks)
+    member = np.concatenate((np.ones((words, tasks)), np.zeros((n - words, tasks))))
+    for k, task in enumerate(knowledge.tasks):
+        member[knowledge.encode(entity(subject) for subject in task.subjects), k] = 1.0
+    return member
 
 
 def one_hot_embedding(words: int, length: int, room: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

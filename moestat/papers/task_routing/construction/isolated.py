@@ -1,17 +1,21 @@
-"""Theorem 4.1 with two heads: a dense transformer in which one neuron at a time speaks.
+"""Theorem 4.1 with two heads: a dense transformer with one neuron for each pattern of the dataset.
 
-The printed neurons memorise along a common direction, so that many are active at once and tasks have to be shut off as
-wholes. Here every neuron is active after one kind of prefix only, which asks less of the heads (every pattern has to be
-a vertex of the patterns' convex hull, not linearly independent of the others), keeps circuits apart exactly, and lets
-tasks that share a beginning and a subject share neurons, as the theorem allows.
+The printed neurons memorise along a common direction, so that many are active at once, tasks have to be shut off as
+wholes, and a task needs N neurons for its table. The theorem counts the hidden layer alone. Here the value matrix of
+the subject's head holds the tables, and the hidden layer only has to choose among what it says:
 
-* A template neuron (p, w) says the word w after the pattern p. Before the subject there is one per pattern; after it,
-  the first task (in a fixed order) that has both pattern and subject decides on the word, and the memberships of the
-  subject form a decision list, which is a linear threshold.
-* A dictionary neuron (k, s) says the object of the subject s in task k, after the patterns at which task k decides and
-  has no word to say. The head shows the subject as a point of the circle, of which a half-plane holds that point alone.
+* What comes next is a function of pattern and subject. Where several tasks have both, the first one (in a fixed order)
+  decides. The functions of all patterns are written into as few numbers per subject as hold them: two patterns share a
+  number where they agree on the subjects that both see.
+* A neuron belongs to a pattern, a vertex of the patterns' convex hull, and is silent after all others. After its own it
+  passes on the number that it reads, or its bias where the next token does not depend on the subject.
+* A number in (0, 1] is a token: the logits are linear in (y, 1), a plane as in Lemma 5.1, and largest for the token
+  whose level is nearest.
 
-The circuit of a task is every neuron that some prefix of the task makes active.
+So one neuron at a time speaks, and the circuit of a task, every neuron that some prefix of it makes active, is one
+neuron for each of its patterns: at most the sum of |template| - 1 over its templates, which is less than L|T(k)|,
+whatever templates, subjects and objects the tasks share. That is the second bullet for every dataset whose patterns
+have two such heads and whose coordinates fit into 2 L|T|.
 """
 
 from __future__ import annotations
@@ -26,13 +30,16 @@ from moestat.papers.task_routing.construction.build import DRAWS, draw_head, nex
 from moestat.papers.task_routing.construction.forward import block_one, pattern_vectors
 from moestat.papers.task_routing.construction.model import SHARPNESS
 from moestat.papers.task_routing.knowledge import Knowledge
-from moestat.papers.task_routing.template import SUBJECT, entity
+from moestat.papers.task_routing.template import SUBJECT
 
 MARGIN = 1e-6
 """Smallest margin of a face, for functionals with entries in [-1, 1], at which float64 still tells neurons apart."""
 
 ALIKE = 1e-9
 """Difference of two scalar products of embeddings that counts as none."""
+
+NOTHING = -1
+"""Token of a pattern with a subject that no task has after it."""
 
 
 class NoFaceError(ValueError):
@@ -41,10 +48,7 @@ class NoFaceError(ValueError):
 
 @dataclass(frozen=True)
 class Isolated:
-    """The weights. A neuron is ``relu(z1 @ faces[face] - offsets[face] + a2 @ codes + bias)`` and says one token.
-
-    Times its loudness it is 1 or more where it is active.
-    """
+    """The weights. The neuron of a pattern is ``relu(z1 @ face - offset + a2 @ code + bias)``, and y is their sum."""
 
     knowledge: Knowledge
     epsilon: float
@@ -57,21 +61,15 @@ class Isolated:
     keys: np.ndarray
     """(1, c, 16) of the content head."""
     values: np.ndarray
-    """(n, 2 + K) what the subject head says of a token: its point of the circle, in whose tables it is; 0 for words."""
+    """(n, v) what the subject head says of a token: levels of tokens; 0 for what is no subject."""
     faces: np.ndarray
-    """(F, 2 c)."""
+    """(M, 2 c) of the patterns."""
     offsets: np.ndarray
-    """(F,)."""
-    face: np.ndarray
-    """(N,) face of every neuron."""
+    """(M,)."""
     codes: np.ndarray
-    """(N, 2 + K) input weights on the subject."""
+    """(M, v) input weights on the subject."""
     bias: np.ndarray
-    """(N,)."""
-    loudness: np.ndarray
-    """(N,) factor of the output weights."""
-    token: np.ndarray
-    """(N,) what the neuron says."""
+    """(M,)."""
     margin: float
     """Smallest margin of a face."""
     draws: int
@@ -79,11 +77,11 @@ class Isolated:
 
     @property
     def coordinates(self) -> int:
-        """Coordinates in use: embedding and content head, position, entity, subject twice, read-out."""
+        """Coordinates in use: embedding and content head, position, entity, subject twice, y and a constant one."""
         return self.faces.shape[1] + 2 + 2 * self.values.shape[1] + 2
 
     def activations(self, tokens: np.ndarray, length: np.ndarray) -> np.ndarray:
-        """Return the hidden layer (B, N) at the last position of prefixes (B, S), padded with -1."""
+        """Return the hidden layer (B, M) at the last position of prefixes (B, S), padded with -1."""
         words = len(self.knowledge.words)
         classes = np.where(tokens >= 0, np.minimum(tokens, words), 0)
         z1 = block_one(classes, length, self.embedding, self.positions, self.queries, self.keys, (), True)
@@ -94,25 +92,21 @@ class Isolated:
         weight = np.exp(scores - scores.max(axis=1, keepdims=True))
         weight /= weight.sum(axis=1, keepdims=True)
         a2 = np.einsum("bs,bsv->bv", weight, self.values[np.where(seen, tokens, 0)])
-        pre = (z1 @ self.faces.T - self.offsets)[:, self.face] + a2 @ self.codes.T + self.bias
-        return np.maximum(pre, 0.0)
+        return np.maximum(z1 @ self.faces.T - self.offsets + a2 @ self.codes.T + self.bias, 0.0)
 
-    def point(self, row: np.ndarray, neuron: np.ndarray, value: np.ndarray, count: int) -> np.ndarray:
-        """Return the point (count, 2) of the plane of logits after ``count`` prefixes.
+    def level(self, row: np.ndarray, value: np.ndarray, count: int) -> np.ndarray:
+        """Return y (count,) after ``count`` prefixes.
 
-        The hidden layer is given by its active neurons: ``value`` at (``row``, ``neuron``). Neurons that are silent, or
-        left out, are added to nothing, so that the bits are the same with and without them.
+        The hidden layer is given by its active neurons: ``value`` at ``row``. Neurons that are silent, or left out, are
+        added to nothing, so that a sum is the same with and without them.
         """
-        says = self.loudness[:, None] * memoriser.plane(len(self.knowledge.vocabulary))[self.token]
-        parts = [np.bincount(row, value * says[neuron, axis], minlength=count) for axis in (0, 1)]
-        return np.stack(parts, axis=1)
+        return np.bincount(row, value, minlength=count)
 
-    def logits(self, point: np.ndarray) -> np.ndarray:
-        """Return the logits (B, n) of points (B, 2)."""
+    def logits(self, level: np.ndarray) -> np.ndarray:
+        """Return the logits (B, n) of y (B,)."""
         n = len(self.knowledge.vocabulary)
-        basis = memoriser.plane(n)
-        scale = memoriser.scale(n, self.epsilon)
-        return scale * (point[:, :1] * basis[:, 0] + point[:, 1:] * basis[:, 1])
+        basis = memoriser.parabola(n)
+        return memoriser.parabola_scale(n, self.epsilon) * (level[:, None] * basis[:, 0] + basis[:, 1])
 
 
 def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 0.01) -> Isolated:
@@ -125,20 +119,23 @@ def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 
     NoFaceError
         If no draw makes every neuron possible.
     """
-    words, length, tasks = len(knowledge.words), knowledge.max_length, len(knowledge.tasks)
-    room = 2 * length * len(knowledge.templates) - 2 - 2 * (2 + tasks) - 2
+    words, length = len(knowledge.words), knowledge.max_length
+    values, codes, bias = memory(knowledge)
+    room = 2 * length * len(knowledge.templates) - 2 - 2 * values.shape[1] - 2
     for draws in range(1, DRAWS + 1):
         size = max(room // 2, 1) if 2 * draws <= DRAWS else words + length
         embedding, positions = one_hot_embedding(words, length, size, rng)
         queries, keys = draw_head(embedding.shape[1], rng)
         vectors = pattern_vectors(knowledge, embedding, positions, queries, keys, (), apart=True)
         try:
-            neurons = _Neurons(knowledge, vectors)
+            normals = [vertex(vectors, row, knowledge) for row in range(len(vectors))]
         except NoFaceError:
             if draws == DRAWS:
                 raise
             continue
         break
+    # the other patterns lie 2 or more below, and no number that is read is above 1
+    faces = 2.0 * np.array([normal for normal, _ in normals])
     return Isolated(
         knowledge=knowledge,
         epsilon=epsilon,
@@ -146,146 +143,96 @@ def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 
         positions=positions,
         queries=queries,
         keys=keys,
-        values=neurons.values,
-        faces=np.array(neurons.faces),
-        offsets=np.array(neurons.offsets),
-        face=np.array(neurons.face),
-        codes=np.array(neurons.codes),
-        bias=np.array(neurons.bias),
-        loudness=np.array(neurons.loudness),
-        token=np.array(neurons.token),
-        margin=neurons.margin,
+        values=values,
+        faces=faces,
+        offsets=np.sum(faces * vectors, axis=1),
+        codes=codes,
+        bias=bias,
+        margin=min(margin for _, margin in normals),
         draws=draws,
     )
 
 
-class _Neurons:
-    """Collects the neurons of all tasks."""
+def next_token(knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray]:
+    """Return what comes next (M, S) for every pattern and subject, and the tokens (S,) of the subjects.
 
-    def __init__(self, knowledge: Knowledge, vectors: np.ndarray) -> None:
-        self.knowledge, self.vectors = knowledge, vectors
-        self.patterns, self.has = knowledge.prefixes.patterns, knowledge.prefixes.pattern_tasks
-        self.shown = np.array([SUBJECT in pattern for pattern in self.patterns])
-        subjects = list(dict.fromkeys(subject for task in knowledge.tasks for subject in task.subjects))
-        self.subjects = knowledge.encode(entity(subject) for subject in subjects)
-        angle = 2.0 * np.pi * np.arange(len(subjects)) / len(subjects)
-        self.circle = np.stack((np.cos(angle), np.sin(angle)), axis=1)
-        self.member = np.array([[subject in task.subjects for task in knowledge.tasks] for subject in subjects])
-        self.values = np.zeros((len(knowledge.vocabulary), 2 + len(knowledge.tasks)))
-        self.values[self.subjects] = np.concatenate((self.circle, self.member), axis=1)
-        # what a task says after a pattern: the first word that may follow, -1: the object
-        self.word = np.full(self.has.shape, -1)
-        for row, task in np.argwhere(self.has):
-            follow = next_words(knowledge, task, self.patterns[row])
-            self.word[row, task] = follow[0] if follow.size else -1
-        self.faces: list[np.ndarray] = []
-        self.offsets: list[float] = []
-        self.reach: list[float] = []
-        self.face: list[int] = []
-        self.codes: list[np.ndarray] = []
-        self.bias: list[float] = []
-        self.loudness: list[float] = []
-        self.token: list[int] = []
-        self.margin = np.inf
-        self._templates()
-        self._dictionaries()
+    Of the tasks that have both the first one decides; before the subject every column is the same. ``NOTHING`` where
+    no task has both.
+    """
+    prefixes = knowledge.prefixes
+    tables = [dict(zip(*table(knowledge, k), strict=True)) for k in range(len(knowledge.tasks))]
+    subjects = np.array(list(dict.fromkeys(subject for facts in tables for subject in facts)))
+    out = np.full((len(prefixes.patterns), len(subjects)), NOTHING)
+    member = np.array([np.isin(subjects, list(facts)) for facts in tables])
+    objects = np.array([[facts.get(subject, NOTHING) for subject in subjects] for facts in tables])
+    for row, pattern in enumerate(prefixes.patterns):
+        words = {int(k): next_words(knowledge, int(k), pattern) for k in np.flatnonzero(prefixes.pattern_tasks[row])}
+        if SUBJECT not in pattern:
+            # every task that has the pattern may go on with the first of the tokens
+            out[row] = min(int(follow[0]) for follow in words.values())
+            continue
+        for k, follow in words.items():
+            free = member[k] & (out[row] == NOTHING)
+            out[row, free] = follow[0] if follow.size else objects[k, free]
+    return out, subjects
 
-    def _plane(self, inside: np.ndarray, outside: np.ndarray) -> np.ndarray:
-        """Return the normal of a plane: patterns outside lie 1 or more below every pattern inside."""
-        x, base, size = self.vectors, self.vectors[inside[0]], self.vectors.shape[1]
-        if not len(outside):
-            return np.zeros(size)
-        rows = np.concatenate((x[outside] - base, base - x[inside[1:]]))
-        rows = np.concatenate((rows, (np.arange(len(rows)) < len(outside))[:, None]), axis=1)
-        bounds = [(-1, 1)] * size + [(0, 1)]
-        fit = linprog(-np.eye(size + 1)[-1], A_ub=rows, b_ub=np.zeros(len(rows)), bounds=bounds)
+
+def memory(knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the values (n, v) of the subject's head, and codes (M, v) and bias (M,) of the neurons that read them."""
+    said, subjects = next_token(knowledge)
+    columns: list[np.ndarray] = []
+    holder = np.full(len(said), -1)
+    for row, tokens in enumerate(said):
+        known = tokens != NOTHING
+        if len(set(tokens[known].tolist())) == 1:
+            continue
+        for number, column in enumerate(columns):
+            both = known & (column != NOTHING)
+            if np.array_equal(tokens[both], column[both]):
+                columns[number] = np.where(known, tokens, column)
+                holder[row] = number
+                break
+        else:
+            columns.append(tokens)
+            holder[row] = len(columns) - 1
+    values = np.zeros((len(knowledge.vocabulary), len(columns)))
+    if columns:
+        # a level is (token + 1) / n, and nothing is 0
+        values[subjects] = (np.array(columns).T + 1.0) / len(values)
+    codes = np.zeros((len(said), len(columns)))
+    reads = np.flatnonzero(holder >= 0)
+    codes[reads, holder[reads]] = 1.0
+    bias = np.where(holder >= 0, 0.0, (said.max(axis=1) + 1.0) / len(values))
+    return values, codes, bias
+
+
+def vertex(x: np.ndarray, row: int, knowledge: Knowledge) -> tuple[np.ndarray, float]:
+    """Return a normal that puts every other pattern 1 or more below one of the patterns ``x`` (M, p); and its margin.
+
+    Where the last word and its position, which the residual stream shows, differ from those of the pattern, they
+    exclude the others; the programme is left with patterns that end alike.
+
+    Raises
+    ------
+    NoFaceError
+        If the pattern is no vertex.
+    """
+    others = np.delete(np.arange(len(x)), row)
+    last = x[:, : x.shape[1] // 2]
+    behind = last[row] @ last[row] - last[others] @ last[row]
+    alike = np.abs(behind) < ALIKE
+    whole = bool(np.any(behind[~alike] < 0.5))
+    below = x[others if whole else others[alike]] - x[row]
+    normal, margin = np.zeros(x.shape[1]), np.inf
+    if len(below):
+        bounds = [(-1, 1)] * x.shape[1] + [(0, 1)]
+        rows = np.concatenate((below, np.ones((len(below), 1))), axis=1)
+        fit = linprog(-np.eye(len(bounds))[-1], A_ub=rows, b_ub=np.zeros(len(rows)), bounds=bounds)
         if fit.status != 0 or fit.x[-1] < MARGIN:
-            raise NoFaceError(f"after {' '.join(self.patterns[inside[0]])!r} no plane cuts off what has to be")
-        self.margin = min(self.margin, float(fit.x[-1]))
-        return np.asarray(fit.x[:-1] / fit.x[-1])
-
-    def _vertex(self, row: int) -> np.ndarray:
-        """Return the normal of a plane that cuts off one pattern.
-
-        Where the last word and its position, which the residual stream shows, differ from those of the pattern, they
-        exclude the others; the programme is left with patterns that end alike.
-        """
-        others = np.delete(np.arange(len(self.patterns)), row)
-        last = self.vectors[:, : self.vectors.shape[1] // 2]
-        behind = last[row] @ last[row] - last[others] @ last[row]
-        alike = np.abs(behind) < ALIKE
-        if np.any(behind[~alike] < 0.5):
-            return self._plane(np.array([row]), others)
-        face = self._plane(np.array([row]), others[alike])
-        above = (self.vectors[others] - self.vectors[row]) @ face + 1.0
-        face[: last.shape[1]] += np.max(above[~alike] / behind[~alike], initial=0.0) * last[row]
-        return face
-
-    def _face(self, face: np.ndarray, inside: np.ndarray) -> int:
-        """Enter a face: at least 0 on the patterns inside."""
-        scores = self.vectors @ face
-        self.faces.append(face)
-        self.offsets.append(float(scores[inside].min()))
-        self.reach.append(float(scores.max() - self.offsets[-1]))
-        return len(self.faces) - 1
-
-    def _add(self, face: int, scale: float, code: np.ndarray, bias: float, token: int) -> None:
-        self.face.append(face)
-        # relu(scale face + code + bias), where the face may be that of many neurons: relu is homogeneous
-        self.loudness.append(scale)
-        self.codes.append(code / scale)
-        self.bias.append(bias / scale)
-        self.token.append(int(token))
-
-    def _templates(self) -> None:
-        """Add the neurons that say words."""
-        for row in range(len(self.patterns)):
-            tasks = np.flatnonzero(self.has[row])
-            spoken = np.unique(self.word[row, tasks][self.word[row, tasks] >= 0])
-            if not spoken.size:
-                continue
-            face = self._face(self._vertex(row), np.array([row]))
-            nothing = np.zeros(self.values.shape[1])
-            if not self.shown[row]:
-                # every task that has the pattern may go on with the first of the words
-                self._add(face, 2.0, nothing, 1.0, spoken[0])
-                continue
-            for word in spoken:
-                code = nothing.copy()
-                code[2 + tasks] = self._decision_list(tasks, self.word[row, tasks] == word)
-                if np.any(self.member[:, tasks] @ code[2 + tasks] > 0):
-                    self._add(face, 1.0 + float(np.abs(code).sum()), code, 0.0, word)
-
-    def _decision_list(self, tasks: np.ndarray, says: np.ndarray) -> np.ndarray:
-        """Return weights of memberships: at least 1 in sum for subjects whose first task ``says``, else at most -1."""
-        weights = np.zeros(len(tasks))
-        member = self.member[:, tasks]
-        for i in range(len(tasks) - 1, -1, -1):
-            later = np.abs(member[member[:, i], i + 1 :] * weights[i + 1 :]).sum(axis=1)
-            weights[i] = (1.0 + later.max(initial=0.0)) * (1.0 if says[i] else -1.0)
-        return weights
-
-    def _dictionaries(self) -> None:
-        """Add the neurons that say objects."""
-        count = len(self.subjects)
-        gap = min(2.0 * np.sin(np.pi / count) ** 2, 1.0) if count > 1 else 1.0
-        known: dict[tuple[bytes, bytes], int] = {}
-        for task in range(len(self.knowledge.tasks)):
-            facts = dict(zip(*table(self.knowledge, task), strict=True))
-            for s, subject in enumerate(self.subjects):
-                if subject not in facts:
-                    continue
-                mine = self.shown[:, None] & self.has & self.member[s]
-                speaks = mine.any(axis=1) & (mine.argmax(axis=1) == task) & (self.word[:, task] == -1)
-                if not speaks.any():
-                    continue
-                rest = mine.any(axis=1) & ~speaks
-                key = speaks.tobytes(), rest.tobytes()
-                if key not in known:
-                    inside = np.flatnonzero(speaks)
-                    known[key] = self._face(self._plane(inside, np.flatnonzero(rest)), inside)
-                face = known[key]
-                # any other subject, or none, loses more on the circle than a pattern can give
-                sharp = (2.0 + 2.0 * max(self.reach[face], 0.0)) / gap
-                code = np.concatenate((sharp * self.circle[s], np.zeros(self.values.shape[1] - 2)))
-                self._add(face, 2.0, code, 1.0 - sharp, facts[subject])
+            raise NoFaceError(f"after {' '.join(knowledge.prefixes.patterns[row])!r} no plane cuts off what has to be")
+        margin = float(fit.x[-1])
+        normal = np.asarray(fit.x[:-1] / margin)
+    if not whole:
+        above = (x[others] - x[row]) @ normal + 1.0
+        normal[: last.shape[1]] += np.max(above[~alike] / behind[~alike], initial=0.0) * last[row]
+    return normal, margin

@@ -1,10 +1,11 @@
-"""Check every bullet of Theorem 4.1 for neurons that speak one at a time."""
+"""Check every bullet of Theorem 4.1 for the weights in which one neuron at a time speaks."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from moestat.papers.task_routing.construction.check import ROWS, Check, softmax
+from moestat.papers.task_routing.construction.build import membership
+from moestat.papers.task_routing.construction.check import ROWS, TOLERANCE, Check, softmax
 from moestat.papers.task_routing.construction.conditions import is_determined
 from moestat.papers.task_routing.construction.isolated import Isolated
 
@@ -12,7 +13,7 @@ from moestat.papers.task_routing.construction.isolated import Isolated
 def circuits(built: Isolated) -> np.ndarray:
     """Return (K, N): the neurons that some prefix of the task makes active."""
     prefixes = built.knowledge.prefixes
-    active = np.zeros((prefixes.compatible.shape[1], built.token.shape[0]), dtype=bool)
+    active = np.zeros((prefixes.compatible.shape[1], built.bias.shape[0]), dtype=bool)
     for start in range(0, len(prefixes), ROWS):
         rows = slice(start, start + ROWS)
         row, neuron = np.nonzero(built.activations(prefixes.tokens[rows], prefixes.length[rows]))
@@ -30,7 +31,7 @@ def check_isolated(built: Isolated, circuit: np.ndarray, rng: np.random.Generato
     if len(prefixes) > most:
         prefixes = prefixes.take(np.sort(rng.choice(len(prefixes), most, replace=False)))
     total = len(prefixes)
-    mass, distance, differs = np.empty(total), np.zeros(total), np.zeros(total, dtype=bool)
+    mass, distance = np.empty(total), np.zeros(total)
     said, active = np.empty((2, total), dtype=np.int64)
     for start in range(0, total, ROWS):
         rows = np.arange(start, min(start + ROWS, total))
@@ -38,7 +39,7 @@ def check_isolated(built: Isolated, circuit: np.ndarray, rng: np.random.Generato
         hidden = built.activations(part.tokens, part.length)
         row, neuron = np.nonzero(hidden)
         value = hidden[row, neuron]
-        whole = built.point(row, neuron, value, len(part))
+        whole = built.level(row, value, len(part))
         logits = built.logits(whole)
         weight = softmax(logits)
         owner = np.repeat(np.arange(len(part)), np.diff(part.valid_start))
@@ -46,13 +47,11 @@ def check_isolated(built: Isolated, circuit: np.ndarray, rng: np.random.Generato
         said[rows], active[rows] = np.argmax(logits, axis=1), np.bincount(row, minlength=len(part))
         for k in range(circuit.shape[0]):
             kept = circuit[k, neuron]
-            alone = built.point(row[kept], neuron[kept], value[kept], len(part))
-            # the logits are a function of these two numbers, entry by entry: same bits here, same bits there
-            other = np.flatnonzero(part.compatible[:, k] & np.any(alone != whole, axis=1))
-            differs[rows[other]] = True
+            alone = built.level(row[kept], value[kept], len(part))
+            # the logits are a function of this number: where it is the same, they are
+            other = np.flatnonzero(part.compatible[:, k] & (alone != whole))
             gap = 0.5 * np.abs(softmax(built.logits(alone[other])) - weight[other]).sum(axis=1)
             distance[rows[other]] = np.maximum(distance[rows[other]], gap)
-    member = built.values[:, 2:]
-    known = is_determined(prefixes, member, len(built.knowledge.words))
+    known = is_determined(prefixes, membership(built.knowledge), len(built.knowledge.words))
     none = np.zeros(total, dtype=np.int64)
-    return Check(prefixes, mass, none, said, active, differs, distance, known, built.epsilon)
+    return Check(prefixes, mass, none, said, active, distance > TOLERANCE, distance, known, built.epsilon)

@@ -2,7 +2,8 @@
 
 Lemma A.4 (Zhang et al. 2017): one hidden ReLU layer of width K fits any K points with distinct inputs. Lemma 5.1: in
 the plane spanned by the vectors of cosines and of sines of n equally spaced angles there is, for every token, a
-vector whose largest coordinate is that token's.
+vector whose largest coordinate is that token's. Another such plane is that of a parabola, where one number says a
+token.
 """
 
 from __future__ import annotations
@@ -112,3 +113,21 @@ def scale(n: int, epsilon: float) -> float:
     """
     # 1 - cos(a) = 2 sin(a / 2)^2, without cancellation
     return float(1.01 * np.log((n - 1) / epsilon) / (2.0 * np.sin(np.pi / n) ** 2))
+
+
+def parabola(n: int) -> np.ndarray:
+    """Return the (n, 2) coefficients (2 t, -t^2) of the n tokens, of level t = 1/n, 2/n, ..., 1.
+
+    The logits of a number y are ``parabola(n) @ (y, 1)``, which is y^2 - (y - t)^2: their largest entry is the token
+    whose level is nearest to y. As in Lemma 5.1 the vectors of the tokens span a plane.
+    """
+    level = np.arange(1, n + 1) / n
+    return np.stack((2.0 * level, -level * level), axis=-1)
+
+
+def parabola_scale(n: int, epsilon: float) -> float:
+    """Return a factor of the logits that leaves all but ``epsilon`` of the softmax on the nearest level.
+
+    The margin is 1 / n^2; the constant leaves room for rounding of y.
+    """
+    return float(1.05 * np.log((n - 1) / epsilon) * n**2)
