@@ -2,6 +2,7 @@
 
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -276,3 +277,13 @@ def test_the_share_of_layers():
     terms = [{"sign": 1, "arm": "a", "at": {"layer": 1}}, {"sign": -1, "arm": "b", "at": {"layer": 2}}]
     found = rules.contrast(ds, claim, terms=terms)
     assert found.value == pytest.approx(-0.9) and found.low == found.high == found.value
+
+
+def test_a_dry_run_prints_the_caution(capsys):
+    from moestat.cli import main
+
+    study = str(Path(__file__).parents[3] / "studies" / "compete_lm.toml")
+    with pytest.raises(SystemExit) as ended:
+        raise SystemExit(main([study, "--dry-run", "--preset", "paper"]))
+    out = capsys.readouterr().out
+    assert not ended.value.code and out.count("caution: a training reads 1.47e+09 characters, 700 times") == 1
