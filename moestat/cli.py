@@ -142,7 +142,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _dry_run(request: Any) -> int:
-    from moestat.runner.begin import folder_of, make_plan, refuse_bad_data, refuse_without_libraries, version_of
+    from moestat.runner.begin import (
+        cautions,
+        folder_of,
+        make_plan,
+        refuse_bad_data,
+        refuse_without_libraries,
+        version_of,
+    )
 
     plan = make_plan(request)
     if not plan.study_file.study.reads and request.backend != "dask":
@@ -156,6 +163,8 @@ def _dry_run(request: Any) -> int:
     print(f"{len(plan.by_digest)} cells x {plan.replicates} replicates in blocks of {plan.block}")
     if plan.preset.expected:
         print(f"expected: {plan.preset.expected}")
+    for text in cautions(plan):
+        print(f"caution: {text}")
     print(f"results would go to {folder_of(request, plan.study_file.name)}; nothing was written")
     return 0
 

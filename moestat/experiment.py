@@ -19,6 +19,9 @@ and, where useful,
     reads the user's own data (the file that a setting ``file``, ``data`` or ``csv`` names) once, before the first
     replicate, and raises a ``ValueError`` that names file, row and column;
 
+``cautions(settings) -> list[str]``
+    says what a dry run should warn of (a training that reads its text hundreds of times, say), one sentence each;
+
 ``DEVICES``
     the devices it computes on, e.g. ``("cpu", "cuda")``; ``--device auto`` takes a GPU only if it is named here.
 

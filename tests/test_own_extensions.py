@@ -3,11 +3,13 @@
 import csv
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import xarray as xr
 
@@ -39,13 +41,15 @@ def _python(folder, *words):
 
 def test_every_python_file_has_fewer_than_15_lines_and_every_study_file_a_command():
     python = {name: text for name, text in FILES.items() if name.endswith(".py")}
-    assert set(python) == {"swish.py", "swish_alone.py", "heavy.py", "laws.py", "worst.py", "centre.py"}
+    assert set(python) == {"swish.py", "swish_alone.py", "heavy.py", "laws.py", "worst.py", "centre.py", "nearest.py"}
     assert {name: n for name, text in python.items() if (n := len(text.strip().splitlines())) >= 15} == {}
     studies = {name for name in FILES if name.endswith(".toml")}
     assert {f"python -m moestat.study {name}" for name in studies} == set(COMMANDS)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.split()[-1])
+@pytest.mark.parametrize(
+    "command", [c for c in COMMANDS if "nearest" not in c], ids=lambda command: command.split()[-1]
+)
 def test_the_study_runs_and_its_replicates_converge(folder, command):
     name = Path(command.split()[-1]).stem
     options = [] if name == "centre" else ["--no-report", "--replicates", "1"]
@@ -62,6 +66,44 @@ def test_the_study_runs_and_its_replicates_converge(folder, command):
             assert verdict["verdict"] == "supported" and (quick / "report.html").is_file()
         else:  # in every arm
             assert (ds["rmse"].isel(n=-1).mean("replicate") < ds["rmse"].isel(n=0).mean("replicate")).all()
+
+
+def test_the_layer_learns_in_a_transformer_that_is_not_ours(tmp_path, capsys):
+    """In this process: PyTorch takes seconds to be imported."""
+    pytest.importorskip("torch")
+    page = (ROOT / "docs" / "howto-layer.md").read_text(encoding="utf-8")
+    ((name, text),) = re.findall(r"\*\*`([\w.]+)`\*\*\n\n```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    runpy.run_path(str(tmp_path / name))
+    found = re.fullmatch(r"loss ([\d.]+) after 60 steps\n", capsys.readouterr().out)
+    assert found is not None and float(found[1]) < 0.5, "it knows little more than the digits"  # log 10 = 2.3
+
+
+def test_a_study_trains_a_router_of_ones_own(folder, monkeypatch):
+    """In this process, as above; the settings of the page, fewer steps."""
+    pytest.importorskip("torch")
+    from moestat.cli import main
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MOESTAT_CACHE", str(folder / "cache"))
+    words = [
+        "--no-report",
+        "--replicates",
+        "1",
+        "--jobs",
+        "1",
+        "--quiet",
+        "--set",
+        "steps=20",
+        "--set",
+        "every=10",
+        "--set",
+        "probability=0.5",
+    ]
+    assert main(["nearest.toml", *words]) == 0
+    with xr.open_dataset(folder / "outputs" / "nearest" / "quick" / "results.nc", engine="h5netcdf") as ds:
+        assert (ds["status"] == 0).all() and len(np.unique(ds["bpc"])) == 3
+        assert [share > 0 for share in ds["competitions"].values.ravel()] == [False, False, True]
 
 
 def test_the_expert_is_usable_on_plain_arrays(folder):

@@ -24,7 +24,7 @@ from moestat.study import hub, load
 NETWORK = {"stage_one": 1, "stage_two": 2, "epochs": 3, "width": 4, "depth": 1, "heads": 1, "hidden": 4, "batch": 64}
 LANGUAGE = {"blocks": 1, "width": 8, "length": 8, "batch": 2, "steps": 4, "every": 2, "validation": 64}
 TINY = {
-    "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "tokens": 512, "rounds": 1},
+    "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "batch": 64, "tokens": 512, "rounds": 1},
     "brackets": {"points_log2": 6, "functions": 5},
     "compete_finetune": LANGUAGE | {"test": 64, "reviews": 20, "tune_steps": 10, "tune_batch": 4},
     "compete_lm": LANGUAGE | {"test": 64},
@@ -66,7 +66,8 @@ def shrink(made):
     """Return a plan with the arms and the grid of another, whose cells are tiny."""
     kind = made.module_name.rpartition(".")[2]
     cells: list = []
-    sizes = {size: sorted({cell.cell.coords[size] for cell in made.cells if size in cell.cell.coords}) for size in SIZES}
+    grid = [planned.cell.coords for planned in made.cells]
+    sizes = {size: sorted({coords[size] for coords in grid if size in coords}) for size in SIZES}
     for planned in made.cells:
         settings = dict(planned.cell.settings) | TINY.get(kind, {})
         for size in set(SIZES) & set(planned.cell.coords):

@@ -53,6 +53,8 @@ ACROSS = "only a part of the interval is"
 """What ``why`` says of an interval that lies across the edge of the region."""
 LEAST = 3
 """Replicates that a decisive verdict needs at least."""
+TOO_FEW = "replicates are too few; a verdict needs at least"
+"""What ``why`` says of fewer."""
 COLUMNS = (
     "claim",
     "source",
@@ -245,7 +247,7 @@ def _obstacles(answer: Estimate, counts: Counts) -> list[str]:
     if answer.cases is not None or answer.exact or obstacles:
         return obstacles
     if answer.replicates is not None and answer.replicates < LEAST:
-        obstacles.append(f"{answer.replicates} replicates are too few; a verdict needs at least {LEAST}.")
+        obstacles.append(f"{answer.replicates} {TOO_FEW} {LEAST}.")
     elif answer.low == answer.high:
         obstacles.append("Its interval has no width, though it is not exact: all replicates may give one number.")
     return obstacles

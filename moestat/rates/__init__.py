@@ -5,6 +5,7 @@ from moestat.rates.difference import Difference, difference
 from moestat.rates.estimate import Cases, Estimate, mean_interval, replicate_slopes
 from moestat.rates.laws import LawComparison, compare_laws
 from moestat.rates.loglog import RateFit, fit
+from moestat.rates.paired_design import PairedDesign, paired_seeds, plan_pairs
 
 __all__ = [
     "Cases",
@@ -12,12 +13,15 @@ __all__ = [
     "Difference",
     "Estimate",
     "LawComparison",
+    "PairedDesign",
     "RateFit",
     "chance",
     "compare_laws",
     "difference",
     "fit",
     "mean_interval",
+    "paired_seeds",
+    "plan_pairs",
     "power",
     "replicate_slopes",
 ]

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 from moestat import files
-from moestat.claims.verdicts import COLUMNS, VERDICTS, rule, tally
+from moestat.claims.verdicts import COLUMNS, TOO_FEW, VERDICTS, rule, tally
 from moestat.fingerprint import digest
 from moestat.report import csv_text, render, views
 from moestat.rounding import estimate, number
@@ -161,7 +161,8 @@ def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "
         The studies by name, or by the path of a study file.
     first : str, optional
         The preset whose run counts where it has judged a claim. Otherwise that counts which says most about the claim
-        (:func:`moestat.study.presets.strongest_first`).
+        (:func:`moestat.study.presets.strongest_first`); but a run that could not decide it, with fewer replicates than
+        a verdict needs or without an interval, never takes the place of one that did.
 
     Returns
     -------
@@ -194,6 +195,7 @@ def _row(name: str, study: Study, claim: Claim, ran: Iterable[Run], first: str) 
     by_preset = {run.preset: run for run in ran}
     order = presets.strongest_first(study, claim, by_preset)
     why = ""
+    spare: dict[str, Any] | None = None
     for preset in sorted(order, key=lambda preset: preset != first):
         run = by_preset[preset]
         row = next((r for r in run.claims or [] if r["claim"] == claim.id), None)
@@ -201,13 +203,24 @@ def _row(name: str, study: Study, claim: Claim, ran: Iterable[Run], first: str) 
             continue
         problem = _outdated(name, study, claim, run, row)
         if not problem:
-            return judged_by(run, row)
+            judged = judged_by(run, row)
+            if preset == first or not (_undecidable(judged) if spare is None else judged["verdict"] == "inconclusive"):
+                return judged
+            spare = spare or judged
         why = why or problem
+    if spare is not None:
+        return spare
     best = presets.decisive(study, claim) or "quick"
     empty: dict[str, Any] = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
     empty |= {"preset": best, "command": command(name, best), "date": "", "version": "", "code": "", "seed": ""}
     empty |= {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim), "changed": ""}
     return empty | {"verdict": NOT_RUN, "wording": NOT_RUN, "why": why}
+
+
+def _undecidable(row: Mapping[str, Any]) -> bool:
+    """Return whether a run could not have decided a claim, whatever it had found."""
+    known = math.isfinite(row["ci_low"]) or math.isfinite(row["ci_high"])
+    return row["verdict"] == "inconclusive" and (not known or TOO_FEW in row["why"])
 
 
 def judged_by(run: Run, row: Mapping[str, str]) -> dict[str, Any]:

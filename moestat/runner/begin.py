@@ -110,6 +110,14 @@ def refuse_bad_data(plan: plans.Plan) -> None:
                 raise InputError(f"{plan.study_file.shown}, arm '{planned.cell.arm}': {error}") from None
 
 
+def cautions(plan: plans.Plan) -> list[str]:
+    """Return what the experiment warns of in the cells of a plan, each sentence once."""
+    found = getattr(plan.experiment, "cautions", None)
+    if found is None:
+        return []
+    return list(dict.fromkeys(text for planned in plan.cells for text in found(planned.cell.settings)))
+
+
 def prerequisites(
     wanted: Callable[[Cell], Iterable[dict[str, Any]]], cells: Iterable[Cell], note: Callable[[str], None]
 ) -> dict[str, dict[str, Any]]:

@@ -327,6 +327,40 @@ def test_the_ledger_prefers_the_paper_and_knows_changed_claims(written, tmp_path
     assert changed["command"][0] == "python -m moestat.study example --preset paper"
 
 
+def test_a_run_that_could_not_decide_never_takes_the_place_of_one_that_did(written, tmp_path):
+    folder, _, study = written
+    claim = study.claims[0].id
+    rows = list(csv.DictReader((folder / "claims.csv").open()))
+
+    def table(first="", **changes):
+        for preset in ("quick", "paper"):
+            mine = [row | {"scale": "paper", **changes} if preset == "paper" else row for row in rows]
+            path = tmp_path / "example" / preset / "claims.csv"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("w", newline="") as stream:
+                writer = csv.DictWriter(stream, rows[0])
+                writer.writeheader()
+                writer.writerows(mine)
+        found = ledger.ledger(tmp_path, {"example": study}, first=first).set_index("claim")
+        return found.loc[claim, ["preset", "verdict"]].tolist()
+
+    decided = rows[0]["verdict"]
+    assert decided != "inconclusive"
+    none = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "why": "There is no interval around it."}
+    few = {
+        "verdict": "inconclusive",
+        "ci_low": "-1",
+        "ci_high": "1",
+        "why": "2 replicates are too few; a verdict needs at least 3.",
+    }
+    assert table(**none) == table(**few) == ["quick", decided]
+    assert table(first="paper", **few) == ["paper", "inconclusive"]
+    wide = {"verdict": "inconclusive", "ci_low": "-1", "ci_high": "1", "why": "only a part of the interval is"}
+    assert table(**wide) == ["paper", "inconclusive"], "a run that might have decided says more"
+    rows[0] = rows[0] | wide
+    assert table(**few) == ["paper", "inconclusive"], "nothing is decided: the stronger run stays"
+
+
 @pytest.mark.parametrize("content", ["", "a,b\n1,2\n", "claim\n\x00", '"unclosed', "claim,source\nx,y\n"])
 def test_a_broken_file_counts_as_no_run(tmp_path, content, study):
     folder = tmp_path / "example" / "quick"

@@ -22,6 +22,7 @@ from moestat.papers.compete_smoe import compete_lm
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
+NOT_IN_CODE_VERSION = ("cautions",)  # no number depends on it
 
 
 class Settings(compete_lm.Settings):
@@ -51,6 +52,11 @@ def read_data(settings: Mapping[str, Any]) -> None:
     read_csv(settings["csv"], text=settings["text_column"], target=settings["label_column"], task="classification")
 
 
+def cautions(settings: Mapping[str, Any]) -> list[str]:
+    """Say when the pretraining reads its text many times over."""
+    return compete_lm.cautions(settings)
+
+
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Pretrain, fine-tune and test one model per replicate.
 
@@ -66,7 +72,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     from moestat.training.lm_training import deterministic
 
     settings = Settings.model_validate(dict(cell.settings))
-    with deterministic(device):
+    with deterministic(device if settings.precision == "single" else "cpu"):
         rows = [_replicate(cell, settings, replicate, device) for replicate in replicates]
     ends = np.array([part[-1] + 1 for part in _tenths(settings.tune_steps)])
     return assemble(replicates, rows, dims={"tune_loss": ("tune_step",)}, coords={"tune_step": ends})

@@ -9,69 +9,25 @@ bit. ``seconds_per_step`` and ``tokens_per_second`` are measurements of the mach
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import xarray as xr
-from pydantic import Field, model_validator
 
-from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel, assemble, code_version, require_torch
+from moestat.experiment import Cell, assemble, code_version, require_torch
 from moestat.fingerprint import digest
+from moestat.papers.compete_smoe.compete_lm_settings import Settings
 from moestat.status import Status
 
 DEVICES = ("cpu", "cuda")
 MEASUREMENTS = {"seconds_per_step": "seconds", "tokens_per_second": "tokens per second"}
+MANY_EPOCHS = 20.0
+"""From here on a training is warned of: the paper's 1.47 billion symbols are 16 epochs of enwik8."""
+NOT_IN_CODE_VERSION = ("MANY_EPOCHS", "_keep", "cautions")  # no number depends on them
 BY_LAYER = ("entropy", "entropy_top_k", "overlap", "overlap_chance", "usage_entropy")
-
-
-class Settings(SettingsModel):
-    """Settings of a cell; *ours* where the paper does not say or uses a larger number."""
-
-    router: Literal["smoe", "smoe_fixed", "xmoe", "stable_moe", "compete_smoe"] = Field("smoe", description="method")
-    architecture: Literal["switch", "glam"] = Field("switch", description="GLaM: a dense block after each SMoE block")
-    size: Literal["micro", "tiny", "small", "medium"] = Field("micro", description="micro is ours")
-    blocks: int = Field(0, ge=0, description="SMoE blocks; 0: those of the size")
-    width: int = Field(0, ge=0, description="of the model and of an expert's hidden layer; 0: that of the size")
-    length: int = Field(0, ge=0, description="symbols per window; 0: that of the size (512 in the paper)")
-    experts: int = Field(16, ge=2, description="N")
-    top_k: int = Field(2, ge=1, description="K")
-    probability: float = Field(0.05, ge=0, le=1, description="lambda, the mean of lambda(t)")
-    form: Literal["constant", "falling", "rising"] = Field("constant", description="of lambda(t); the others are ours")
-    alpha: float = Field(5.0, ge=0, description="factor of the task's loss in the router's objective, equation 5")
-    router_weight: float = Field(1.0, ge=0, description="factor of the router loss; 1 in the paper")
-    competition_output: Literal["router", "competition"] = Field(
-        "router", description="whose routing makes the output in a step that competes: equation 5, or section 3.1"
-    )
-    stage_one: float = Field(0.1, gt=0, le=1, description="StableMoE: share of the steps before its router is frozen")
-    balance: float = Field(0.0, ge=0, description="weight of the load-balancing loss; the paper trains without")
-    steps: int = Field(1000, ge=1, description="60 000 or 80 000 in the paper")
-    batch: int = Field(16, ge=1, description="windows per step; 48 in the paper")
-    rate: float = Field(3e-3, gt=0, description="largest rate; 7e-4 in the paper")
-    warmup: float = Field(0.1, gt=0, le=1, description="ours: share of the steps; then 1/sqrt(t) as in the paper")
-    every: int = Field(100, ge=1, description="ours: steps between two validations")
-    validation: int = Field(32768, ge=0, description="ours: symbols of a validation; 0: the whole part")
-    test: int = Field(0, ge=0, description="ours: symbols of the test; 0: the whole part")
-    file: str = Field("", description="own text, enwik8, text8 or a folder of WikiText; shipped plays if empty")
-    file_sha256: str = Field("", description="SHA-256 of the file; found when empty, else it must be this")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _file(cls, given: Any) -> Any:
-        return with_digest(given)
-
-    def model_post_init(self, _context: Any) -> None:
-        """Refuse what does not go together."""
-        if self.top_k > self.experts:
-            raise ValueError(f"top_k is {self.top_k}; it must be at most experts, which is {self.experts}")
-        if self.width % 8:
-            raise ValueError(f"width is {self.width}; it must be a multiple of 8, so that the heads divide it")
-        if self.form != "constant" and self.probability > 0.5:
-            raise ValueError(
-                f"probability is {self.probability}; with form {self.form!r} it must be at most 0.5, since lambda(t) "
-                "reaches twice its mean"
-            )
 
 
 def read_data(settings: Mapping[str, Any]) -> None:
@@ -79,6 +35,23 @@ def read_data(settings: Mapping[str, Any]) -> None:
     from moestat.training.corpus import load_checked
 
     load_checked(settings["file"], settings["file_sha256"])
+
+
+def cautions(settings: Mapping[str, Any]) -> list[str]:
+    """Say when a training reads its text many times over."""
+    from moestat.training.corpus import load_checked
+
+    chosen = Settings.model_construct(**{key: settings[key] for key in Settings.model_fields})
+    corpus = load_checked(chosen.file, chosen.file_sha256)
+    symbols = chosen.steps * chosen.batch * length_of(chosen)
+    epochs = symbols / corpus.train.size
+    if epochs < MANY_EPOCHS:
+        return []
+    remedy = "" if chosen.file else "; set file to a larger text, enwik8 in the paper"
+    return [
+        f"a training reads {symbols:.3g} {corpus.unit}s, {epochs:.0f} times the {corpus.train.size:.3g} of the "
+        f"training part of {corpus.name}{remedy}"
+    ]
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
@@ -89,7 +62,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     xarray.Dataset
         ``bpc``: cross-entropy of the test part in bits per symbol, with the weights of the lowest validation loss;
         ``perplexity`` per symbol; ``valid_bpc`` and ``train_bpc`` (step): of the validation part, and of the batches
-        since the last point; ``best_valid_bpc``, ``best_step``. ``entropy``, ``entropy_top_k``, ``overlap``,
+        since the last point; ``mean_valid_bpc``: mean of ``valid_bpc`` over the points after the first, the area under
+        the curve; ``best_valid_bpc``, ``best_step``. ``entropy``, ``entropy_top_k``, ``overlap``,
         ``overlap_chance``, ``usage_entropy``: see ``smoe_measures.Routing``, on the test part, as
         means over the SMoE layers and by layer (``entropy_by_layer`` and so on). ``competitions``: share of
         (step, layer) that competed. ``parameters``. Measurements of the machine: ``seconds_per_step`` (of the CPU; of
@@ -99,7 +73,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     from moestat.training.lm_training import deterministic
 
     settings = Settings.model_validate(dict(cell.settings))
-    with deterministic(device):
+    with deterministic(device if settings.precision == "single" else "cpu"):
         rows = [_replicate(cell, settings, replicate, device) for replicate in replicates]
     dims = {"valid_bpc": ("step",), "train_bpc": ("step",)} | {f"{name}_by_layer": ("layer",) for name in BY_LAYER}
     attrs = {name: {"measurement": 1, "units": units} for name, units in MEASUREMENTS.items()}
@@ -119,15 +93,18 @@ def plan_of(settings: Settings) -> Any:
     """Return how the models are trained."""
     from moestat.training.lm_training import Plan
 
+    constant = settings.schedule == "constant"  # a cosine that ends where it began
     return Plan(
         steps=settings.steps,
         batch=settings.batch,
         length=length_of(settings),
         rate=settings.rate,
-        schedule="inverse_sqrt",
+        schedule="cosine" if constant else "inverse_sqrt",
         warmup=settings.warmup,
-        betas=(0.9, 0.98),
-        decay=0.0,
+        final=1.0,
+        betas=(settings.beta1, settings.beta2),
+        decay=settings.decay,
+        clip=settings.clip or math.inf,
         every=settings.every,
         validation=settings.validation,
         keep_best=True,
@@ -138,14 +115,15 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
     """Return a decoder with first weights that depend on the replicate and the sizes alone."""
     from dataclasses import replace
 
-    from moestat.papers.compete_smoe import routers
+    from moestat.papers.compete_smoe import routers, variants
     from moestat.papers.compete_smoe.expert_bank import ExpertBank
     from moestat.papers.compete_smoe.smoe import Competition, SMoE, schedule
     from moestat.training.decoder import Decoder, Dense, feed_forwards, shape_of
 
     shape = shape_of(settings.architecture, settings.size, vocabulary)
-    own = settings.width or shape.width
-    blocks = settings.blocks * (2 if settings.architecture == "glam" else 1) or shape.blocks
+    own = 8 * max(1, round((settings.width or shape.width) * settings.thirds / 24))
+    twice = 2 if settings.architecture == "glam" else 1
+    blocks = twice * max(1, round((settings.blocks or shape.blocks // twice) * settings.thirds / 3))
     shape = replace(shape, length=length_of(settings), width=own, hidden=own, blocks=blocks)
     width, experts = shape.width, settings.experts
 
@@ -155,17 +133,25 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
     def sparse(block: int) -> SMoE:
         place = {"block": block, "experts": experts}
         competition = None
-        if settings.router == "compete_smoe":
+        if settings.router == "compete_smoe" if settings.competes is None else settings.competes:
             competition = Competition(
                 schedule(settings.probability, settings.form),
                 key=int(rng("coins", block=block).integers(2**63)),
                 alpha=settings.alpha,
                 weight=settings.router_weight,
                 output=settings.competition_output,
+                reading=settings.reading,
             )
         return SMoE(
             ExpertBank(width, shape.hidden, experts, rng("experts", **place)),
-            routers.make(settings.router, width, experts, rng("router", **place), stage_one=settings.stage_one),
+            routers.make(
+                settings.router,
+                width,
+                experts,
+                rng("router", **place),
+                stage_one=settings.stage_one,
+                reading=settings.reading,
+            ),
             top_k=settings.top_k,
             competition=competition,
             balance=settings.balance,
@@ -176,7 +162,13 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
 
     sizes = {"vocabulary": vocabulary, "length": shape.length, "blocks": shape.blocks}
     make = feed_forwards(settings.architecture, sparse, dense)
-    return Decoder(shape, feed_forward=make, generator=rng("start", **sizes))
+    kind = variants.MixedDecoder if settings.precision == "mixed" else Decoder
+    model = kind(shape, feed_forward=make, generator=rng("start", **sizes))
+    if settings.dropout:
+        variants.add_dropout(model, settings.dropout, rng("dropout"))
+    if settings.norm == "after":
+        variants.norm_after(model)
+    return model
 
 
 def trained(cell: Cell, settings: Settings, replicate: int, device: str, code: str) -> tuple[Any, Any, Any, Any]:
@@ -213,6 +205,8 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
     test = evaluate(model, corpus.test, length, **how) if training.finite else np.nan
     routed = routing(model, corpus.test, length, **how)
     by_layer = {name: getattr(routed, name) if training.finite else routed.entropy * np.nan for name in BY_LAYER}
+    if settings.keep_model and training.finite:
+        _keep(cell, replicate, corpus, model)
     rivals = [m.competition for m in model.modules() if isinstance(m, SMoE) and m.competition is not None]
     coins = [rival.heads(step, settings.steps) for rival in rivals for step in range(settings.steps)]
     checkpoints.remove()
@@ -222,6 +216,7 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         "perplexity": perplexity(test),
         "valid_bpc": bits(training.valid),
         "train_bpc": bits(training.train),
+        "mean_valid_bpc": bits(float(np.mean(training.valid[1:]))),
         "best_valid_bpc": bits(float(np.nanmin(training.valid))) if training.finite else np.nan,
         "best_step": training.best_step,
         **{name: float(values.mean()) for name, values in by_layer.items()},
@@ -234,3 +229,11 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
         "message": f"The training ran its {settings.steps} steps." if training.finite else status.sentence,
         "iterations": training.done,
     }
+
+
+def _keep(cell: Cell, replicate: int, corpus: Any, model: Any) -> None:
+    """Write the weights, and say where."""
+    from moestat.papers.compete_smoe import kept_models
+
+    path = kept_models.save(cell, replicate, corpus, model)
+    print(f"{cell.arm}, replicate {replicate}: the model is kept in {path}", file=sys.stderr, flush=True)

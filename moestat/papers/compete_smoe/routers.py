@@ -12,7 +12,12 @@ from typing import Literal
 import numpy as np
 import torch
 
+from moestat import own
+from moestat.papers.compete_smoe import own_router
+
 Kind = Literal["smoe", "smoe_fixed", "xmoe", "stable_moe", "compete_smoe"]
+Reading = Literal["paper", "published"]
+"""Of the layer: as in the paper and the papers that it cites, or as in the code that its authors published."""
 
 
 class LinearRouter(torch.nn.Module):
@@ -83,8 +88,71 @@ class CosineRouter(torch.nn.Module):
         return unit(z @ self.down, dim=1) @ unit(self.embeddings, dim=0) / self.log_temperature.exp()
 
 
-def make(kind: Kind, width: int, experts: int, rng: np.random.Generator, *, stage_one: float = 0.1) -> torch.nn.Module:
-    """Return the router of a method; SMoE, SMoE-Fixed, StableMoE and CompeteSMoE start from the same weights."""
+class UnitRouter(torch.nn.Module):
+    """Inner products with experts' embeddings of norm 1: XMoE and StableMoE in the published code of CompeteSMoE.
+
+    There XMoE projects a token to 8 dimensions and StableMoE does not; neither token nor projection is normalised, no
+    temperature divides the scores, and StableMoE's router learns to the end.
+
+    Parameters
+    ----------
+    width, experts : int
+        Dimension of a token, N.
+    rng : numpy.random.Generator
+        Draws the weights.
+    dimension : int, optional
+        Of the projection; without it the embeddings are as wide as the token.
+    """
+
+    def __init__(self, width: int, experts: int, rng: np.random.Generator, *, dimension: int | None = None) -> None:
+        super().__init__()
+        self.down: torch.nn.Parameter | None = None
+        if dimension is not None:
+            bound = width**-0.5
+            self.down = torch.nn.Parameter(
+                torch.from_numpy(rng.uniform(-bound, bound, (width, dimension)).astype(np.float32))
+            )
+        embeddings = rng.standard_normal((dimension or width, experts)).astype(np.float32)
+        self.embeddings = torch.nn.Parameter(torch.from_numpy(embeddings))
+
+    def forward(self, z: torch.Tensor) -> torch.Tensor:
+        """Return the scores (T, N) of tokens (T, width)."""
+        return (z if self.down is None else z @ self.down) @ torch.nn.functional.normalize(self.embeddings, dim=0)
+
+
+def make(
+    kind: str,
+    width: int,
+    experts: int,
+    rng: np.random.Generator,
+    *,
+    stage_one: float = 0.1,
+    reading: Reading = "paper",
+) -> torch.nn.Module:
+    """Return the router of a method; SMoE, SMoE-Fixed, StableMoE and CompeteSMoE start from the same weights.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`Kind`, or the import path of a router of one's own.
+    width, experts : int
+        Dimension of a token, N.
+    rng : numpy.random.Generator
+        Draws the weights.
+    stage_one : float
+        Of StableMoE.
+    reading : {"paper", "published"}
+        Whose XMoE and StableMoE.
+
+    Raises
+    ------
+    ValueError
+        If a router of one's own cannot be used.
+    """
+    if own.is_path(kind):
+        return own_router.make(kind, width, experts, rng)
+    if reading == "published" and kind in ("xmoe", "stable_moe"):
+        return UnitRouter(width, experts, rng, dimension=8 if kind == "xmoe" else None)
     if kind == "xmoe":
         return CosineRouter(width, experts, rng)
     if kind == "stable_moe":

@@ -1,8 +1,10 @@
-"""Claims about competition routing: failed fits, counterexamples, rates that are sharp, tails."""
+"""Claims about competition routing: failed fits, counterexamples, sharp rates, tails; layers and contrasts of arms."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -12,6 +14,7 @@ from moestat import rates
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
+from moestat.rates.estimate import mean_interval
 from moestat.runner.results import NOT_COMPUTED
 from moestat.study.spec import Claim
 
@@ -138,6 +141,58 @@ def tail_exponent(ds: xr.Dataset, claim: Claim, *, draws: int = 1000) -> Estimat
     shares = np.mean(scaled > np.median(scaled[0]), axis=1)
     note = "shares above C: " + ", ".join(f"{share:.3f} at n = {size:g}" for share, size in zip(shares, n, strict=True))
     return Estimate(value, float(low), float(high), note)
+
+
+def share_of_layers(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Estimate the share of the layers in which ``claim.variable`` is lower in ``claim.arm`` than in ``claim.versus``.
+
+    Counted in each replicate; the mean over replicates has a t-interval that is cut to [0, 1].
+
+    Raises
+    ------
+    NoAnswerError
+        If no replicate has a value in all layers of both arms.
+    """
+    ours, theirs = (
+        variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose("replicate", "layer").values
+        for arm in (claim.arm, claim.versus)
+    )
+    whole = np.isfinite(ours).all(axis=1) & np.isfinite(theirs).all(axis=1)
+    if not whole.any():
+        raise NoAnswerError(f"{claim.variable} has no value in all layers of {claim.arm} and {claim.versus}.")
+    shares = (ours < theirs)[whole].mean(axis=1)
+    mean, _, low, high = mean_interval(shares, claim.level)
+    note = f"{ours.shape[1]} layers, {int(whole.sum())} of {len(whole)} replicates"
+    return Estimate(float(mean), max(float(low), 0.0), min(float(high), 1.0), note, replicates=int(whole.sum()))
+
+
+def contrast(ds: xr.Dataset, claim: Claim, *, terms: Sequence[Mapping[str, Any]]) -> Estimate:
+    """Estimate a sum of signed means of ``claim.variable``, paired by replicate: a difference of differences, say.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+    claim : Claim
+        Its ``variable`` and ``level`` are used; ``claim.at`` holds for every term.
+    terms : sequence of mappings
+        ``sign`` (1 or -1), ``arm``, and ``at``, the coordinates of the term.
+
+    Raises
+    ------
+    NoAnswerError
+        If no replicate has a value in every term.
+    """
+    total: xr.DataArray | float = 0.0
+    for term in terms:
+        found = variable(ds, claim.variable, {"arm": term["arm"], **claim.at, **term.get("at", {})})
+        total = total + term["sign"] * found.reset_coords(drop=True)
+    samples = np.asarray(total, dtype=float)
+    known = samples[np.isfinite(samples)]
+    if samples.ndim != 1 or not known.size:
+        raise NoAnswerError(f"{claim.variable} has no value in every term of the contrast.")
+    mean, _, low, high = mean_interval(known, claim.level)
+    note = f"{known.size} of {samples.size} replicates"
+    return Estimate(float(mean), float(low), float(high), note, replicates=known.size)
 
 
 def _tail_slope(n: np.ndarray, scaled: np.ndarray) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from moestat.papers.compete_smoe.expert_bank import ExpertBank
+from moestat.papers.compete_smoe.routers import Reading
 
 Schedule = Callable[[int, int], float]
 """lambda(t): the probability of a competition in step t of so many steps."""
@@ -46,6 +47,10 @@ class Competition:
         Which routing makes the layer's output in a step that competes. With ``"router"`` the task's loss has a gradient
         with respect to the router, which equation 5 asks for. With ``"competition"`` the winners' outputs are mixed
         as in section 3.1, and the router learns from L_R alone. The paper has both readings (section 3.1 and Fig. 1a).
+    reading : {"paper", "published"}
+        Of L_R. In the paper it compares two policies over the K largest scores (equation 3) and moves the router alone
+        (equation 5). In the published code the router's policy is the softmax of all its scores, and L_R moves experts
+        and earlier layers too.
     """
 
     schedule: Schedule
@@ -53,6 +58,7 @@ class Competition:
     alpha: float = 5.0
     weight: float = 1.0
     output: Literal["router", "competition"] = "router"
+    reading: Reading = "paper"
 
     def heads(self, step: int, steps: int) -> bool:
         """Flip the coin of a step."""
@@ -104,7 +110,7 @@ class SMoE(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map (..., width) to the same shape."""
         z = x.reshape(-1, x.shape[-1])
-        scores = self.router(z)
+        scores = self._scores(z)
         self.auxiliary = None
         if not self.training:
             return self._mixture(z, scores).view(x.shape)
@@ -114,13 +120,26 @@ class SMoE(torch.nn.Module):
             return self._mixture(z, scores).view(x.shape)
         how = self.competition
         # the router's objective moves the router alone: the tokens it sees are detached
-        own = self.router(z.detach())
-        loss = how.weight * router_loss(own, self.experts.norms(z), self.top_k)
+        own = self._scores(z.detach()) if how.reading == "paper" else scores
+        loss = how.weight * self._router_loss(z, own, how.reading)
         self.auxiliary = loss if self.auxiliary is None else self.auxiliary + loss
         if how.output == "competition":
             return self._won(z).view(x.shape)
         # the value of the scores, with alpha times their gradient with respect to the router
         return self._mixture(z, scores + (how.alpha - 1) * (own - own.detach())).view(x.shape)
+
+    def _scores(self, z: torch.Tensor) -> torch.Tensor:
+        """Return the router's scores, in single precision at least: ties in half of it would choose the experts."""
+        if torch.is_autocast_enabled(z.device.type):
+            with torch.autocast(z.device.type, enabled=False):
+                return self.router(z.float())
+        return self.router(z)
+
+    def _router_loss(self, z: torch.Tensor, scores: torch.Tensor, reading: Reading) -> torch.Tensor:
+        if reading == "paper":
+            return router_loss(scores, self.experts.norms(z), self.top_k)
+        norms = torch.linalg.vector_norm(self.experts.every(z), dim=-1).t()
+        return torch.nn.functional.mse_loss(scores.softmax(dim=1), policy(norms, self.top_k))
 
     def _mixture(self, z: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         best, index = scores.topk(self.top_k, dim=1)

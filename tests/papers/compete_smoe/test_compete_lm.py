@@ -24,7 +24,7 @@ from moestat.training.labelled_text import LabelledTextError  # noqa: E402
 
 SIZES = {"blocks": 2, "width": 16, "length": 16, "experts": 4}
 SMALL = SIZES | {"batch": 4, "steps": 6, "every": 3, "validation": 256, "test": 512}
-STUDIES = ["lm", "topk", "schedule", "balance", "significance", "distillation", "finetune"]
+STUDIES = ["lm", "scale", "published", "topk", "schedule", "balance", "significance", "distillation", "finetune"]
 
 
 def cell(module=compete_lm, **settings):

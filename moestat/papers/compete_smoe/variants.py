@@ -1,0 +1,87 @@
+"""Decoders that differ from the usual one: LayerNorm after each part, dropout, mixed precision on a GPU.
+
+Each is made of a decoder that is there already, so that one without them computes what it always did.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from moestat.training.decoder import Block, Decoder
+
+KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+
+
+class Dropout(torch.nn.Module):
+    """A module whose output loses a share of its entries in training; the others grow by as much.
+
+    The entries are a function of the key and the step, so that a run that continues from a checkpoint drops those that
+    it would have dropped.
+
+    Parameters
+    ----------
+    inside : Module
+    share : float
+        Probability of an entry to be dropped.
+    key : int
+    """
+
+    def __init__(self, inside: torch.nn.Module, share: float, key: int) -> None:
+        super().__init__()
+        self.inside, self.share, self.key = inside, share, key
+        self.step = 0
+
+    def begin_step(self, step: int, _steps: int) -> None:
+        """Say which step (from 0) comes next."""
+        self.step = step
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map as the module inside does."""
+        y: torch.Tensor = self.inside(x)
+        if not self.training:
+            return y
+        seed = int(np.random.SeedSequence([self.key, self.step]).generate_state(1, np.uint64)[0] >> 1)
+        generator = torch.Generator(y.device).manual_seed(seed)
+        kept = torch.empty_like(y).bernoulli_(1 - self.share, generator=generator)
+        return y * kept / (1 - self.share)
+
+
+class PostNorm(torch.nn.Module):
+    """A block whose norms come after the sums: norm(x + part(x)), as in the first Transformer (Vaswani et al. 2017)."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__()
+        self.attention, self.attention_norm = block.attention, block.attention_norm
+        self.feed_forward, self.feed_forward_norm = block.feed_forward, block.feed_forward_norm
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map (batch, length, width) to the same."""
+        x = self.attention_norm(x + self.attention(x))
+        x = self.feed_forward_norm(x + self.feed_forward(x))
+        return x
+
+
+class MixedDecoder(Decoder):
+    """A decoder in mixed precision: products in bfloat16, fused attention; weights and losses stay in float32."""
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Map symbols (batch, length) to the normalised output of the last block (batch, length, width)."""
+        with torch.autocast(tokens.device.type, dtype=torch.bfloat16), sdpa_kernel(KERNELS):
+            return super().forward(tokens).float()
+
+
+def add_dropout(model: Decoder, share: float, generator: np.random.Generator) -> None:
+    """Drop a share of what attention and feed-forward network of each block add."""
+    for block in model.blocks:
+        for name in ("attention", "feed_forward"):
+            key = int(generator.integers(2**63))
+            setattr(block, name, Dropout(getattr(block, name), share, key))
+
+
+def norm_after(model: Decoder) -> None:
+    """Put the norms of each block after its sums; the last output is normalised then, and not once more."""
+    blocks = [PostNorm(block) for block in model.blocks if isinstance(block, Block)]
+    model.blocks = torch.nn.ModuleList(blocks)
+    model.norm = torch.nn.Identity()  # type: ignore[assignment]

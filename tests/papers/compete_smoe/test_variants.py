@@ -1,0 +1,289 @@
+"""Trainings other than the default one: the published code's, norms after, dropout, own routers, kept models."""
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from pydantic import ValidationError
+
+torch = pytest.importorskip("torch")
+
+from moestat.claims.selection import NoAnswerError  # noqa: E402
+from moestat.experiment import Cell  # noqa: E402
+from moestat.papers.compete_smoe import compete_lm, kept_models, routers, rules, smoe, variants  # noqa: E402
+from moestat.papers.compete_smoe.expert_bank import ExpertBank  # noqa: E402
+from moestat.study.spec import Claim  # noqa: E402
+from moestat.training import checkpoint, lm_training  # noqa: E402
+from moestat.training import corpus as corpora  # noqa: E402
+
+SMALL = {"blocks": 2, "width": 16, "length": 16, "experts": 4}
+SMALL |= {"batch": 4, "steps": 6, "every": 3, "validation": 256, "test": 512}
+PUBLISHED = {"reading": "published", "norm": "after", "dropout": 0.1, "schedule": "constant", "clip": 0.0}
+PUBLISHED |= {"router": "compete_smoe", "competition_output": "competition", "probability": 1.0, "router_weight": 0.05}
+
+
+def cell(**settings):
+    return Cell(compete_lm.__name__, 3, "arm", {}, compete_lm.Settings(**SMALL | settings).model_dump(mode="json"))
+
+
+def numbers(ds):
+    return ds.drop_vars([name for name in ds.data_vars if ds[name].attrs.get("measurement")])
+
+
+def model(**settings):
+    return compete_lm.model_of(cell(), compete_lm.Settings(**SMALL | settings), 0, 30)
+
+
+def layer(**how):
+    bank = ExpertBank(5, 7, 6, np.random.default_rng(0))
+    made = smoe.SMoE(bank, routers.make("smoe", 5, 6, np.random.default_rng(1)), **how).double()
+    return made, torch.from_numpy(np.random.default_rng(2).standard_normal((23, 5))).requires_grad_()
+
+
+# --- the default is what it was --------------------------------------------------------------------------------------
+def test_the_default_layer_computes_the_bits_of_its_formula():
+    """Value and every gradient, with and without competition: the plain statement of equations 2, 3 and 5."""
+    for competes in (False, True):
+        found = []
+        for plain in (False, True):
+            made, z = layer(competition=smoe.Competition(smoe.schedule(1.0), key=0))
+            if competes:
+                made.begin_step(0, 1)
+            if plain:
+                scores, extra = made.router(z), 0.0
+                if competes:
+                    own = made.router(z.detach())
+                    extra = 1.0 * smoe.router_loss(own, made.experts.norms(z), 2)
+                    scores = scores + (5.0 - 1) * (own - own.detach())
+                best, index = scores.topk(2, dim=1)
+                total = made.experts(z, best.softmax(dim=1), index).sin().sum() + extra
+            else:
+                total = made(z).sin().sum()
+                total = total if made.auxiliary is None else total + made.auxiliary
+            total.backward()
+            found.append([total, z.grad, *(p.grad for p in made.parameters())])
+        assert all(torch.equal(ours, theirs) for ours, theirs in zip(*found, strict=True))
+
+
+def test_the_default_training_has_the_papers_adam_and_our_clip():
+    plan = compete_lm.plan_of(compete_lm.Settings(**SMALL))
+    assert (plan.betas, plan.decay, plan.clip, plan.schedule) == ((0.9, 0.98), 0.0, 1.0, "inverse_sqrt")
+    assert type(model()).__name__ == "Decoder" and not any(isinstance(m, variants.Dropout) for m in model().modules())
+
+
+def test_clip_rate_and_size_are_settings():
+    plan = compete_lm.plan_of(compete_lm.Settings(**SMALL, clip=0, schedule="constant", warmup=0.5, beta2=0.999))
+    assert plan.clip == math.inf and plan.betas == (0.9, 0.999)
+    rates = [plan.rate_at(step) for step in range(6)]
+    np.testing.assert_allclose(rates, [1e-3, 2e-3, 3e-3, 3e-3, 3e-3, 3e-3])
+    clipped, free = (compete_lm.run(cell(clip=clip, steps=3), [0])["bpc"].item() for clip in (1e-3, 0))
+    assert clipped != free
+    shapes = [model(thirds=4, width=24, blocks=3, architecture=a).shape for a in ("switch", "glam")]
+    assert [(shape.blocks, shape.width) for shape in shapes] == [(4, 32), (8, 32)]  # as 8 of 352 are to 6 of 264
+
+
+# --- the published code ----------------------------------------------------------------------------------------------
+def test_the_published_router_loss():
+    """The softmax of all scores against that of the K largest norms; it moves the experts and what is before them."""
+    made, z = layer(competition=smoe.Competition(smoe.schedule(1.0), key=0, output="competition", reading="published"))
+    made.begin_step(0, 1)
+    made(z)
+    norms = torch.linalg.vector_norm(made.experts.every(z), dim=-1).t()
+    wanted = ((made.router(z).softmax(1) - smoe.policy(norms, 2)) ** 2).mean()
+    torch.testing.assert_close(made.auxiliary, wanted)
+    made.auxiliary.backward()
+    assert z.grad.abs().sum() > 0 and made.experts.second.grad.abs().sum() > 0
+    ours, x = layer(competition=smoe.Competition(smoe.schedule(1.0), key=0, output="competition"))
+    ours.begin_step(0, 1)
+    ours(x)
+    ours.auxiliary.backward()
+    assert x.grad is None and ours.experts.second.grad is None
+
+
+@pytest.mark.parametrize(("kind", "dimension"), [("xmoe", 8), ("stable_moe", 5)])
+def test_the_published_rivals_are_inner_products_with_unit_embeddings(kind, dimension):
+    router = routers.make(kind, 5, 6, np.random.default_rng(0), reading="published")
+    assert router.embeddings.shape == (dimension, 6) and not hasattr(router, "begin_step")
+    z = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(router(2 * z), 2 * router(z))  # tokens are not normalised, nothing is a temperature
+    before = router(z)
+    with torch.no_grad():
+        router.embeddings.mul_(3.0)
+    torch.testing.assert_close(router(z), before)
+
+
+def test_the_published_training_resumes_to_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
+    whole = numbers(compete_lm.run(cell(**PUBLISHED), [0]))
+    assert np.isfinite(whole["bpc"].item()) and whole["competitions"].item() == 1.0
+    assert whole["mean_valid_bpc"].item() == pytest.approx(whole["valid_bpc"][0, 1:].mean().item())
+    real = lm_training._step
+
+    def killed(run, *rest):
+        if run.step == 4:
+            raise KeyboardInterrupt
+        return real(run, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint.Checkpoints, "due", lambda self: True)
+        patch.setattr(lm_training, "_step", killed)
+        with pytest.raises(KeyboardInterrupt):
+            compete_lm.run(cell(**PUBLISHED), [0])
+    assert numbers(compete_lm.run(cell(**PUBLISHED), [0])).identical(whole)
+
+
+def test_norms_after_and_dropout():
+    ids = torch.arange(16)[None]
+    after = model(norm="after", dropout=0.5)
+    same = model(norm="after").state_dict()
+    ours = {name.replace("inside.", ""): value for name, value in after.state_dict().items()}
+    assert all(torch.equal(value, same[name]) for name, value in ours.items()), "the same first weights"
+    out = after.eval()(ids)
+    torch.testing.assert_close(out.mean(-1), torch.zeros(1, 16), atol=1e-5, rtol=0)  # normalised, and not once more
+    torch.testing.assert_close(out.var(-1, unbiased=False), torch.ones(1, 16), atol=1e-2, rtol=0)
+    dropout = next(m for m in after.modules() if isinstance(m, variants.Dropout)).train()
+    dropout.inside = torch.nn.Identity()
+    ones = torch.ones(200, 100)
+    dropout.begin_step(3, 9)
+    first, again = dropout(ones), dropout(ones)
+    assert torch.equal(first, again) and set(first.unique().tolist()) == {0.0, 2.0}
+    assert abs(first.mean().item() - 1) < 0.05  # seven standard deviations
+    dropout.begin_step(4, 9)
+    assert not torch.equal(dropout(ones), first)
+    assert torch.equal(dropout.eval()(ones), ones)
+
+
+def test_mixed_precision_is_near_single_precision_and_learns():
+    corpus, found = corpora.load(), []
+    for precision in ("single", "mixed"):
+        settings = compete_lm.Settings(**SMALL, router="compete_smoe", probability=0.5, precision=precision)
+        made = compete_lm.model_of(cell(), settings, 0, corpus.vocabulary)
+        plan = compete_lm.plan_of(settings)
+        found.append(lm_training.train(made, corpus, plan, batches=np.random.default_rng(0)).valid)
+        assert all(p.dtype == torch.float32 for p in made.parameters())
+    np.testing.assert_allclose(*found, atol=0.03)
+    assert not np.array_equal(*found)
+
+
+# --- a router of one's own -------------------------------------------------------------------------------------------
+OWN = """
+import torch
+
+
+class Steep(torch.nn.Module):
+    def __init__(self, width, experts, rng):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.from_numpy(rng.standard_normal((width, experts))))
+
+    def forward(self, z):
+        return z @ self.weight
+
+
+def broken(width, experts, rng):
+    return 3
+
+
+class Wide(Steep):
+    def forward(self, z):
+        return super().forward(z)[:, :-1]
+"""
+
+
+@pytest.fixture
+def own_routers(tmp_path, monkeypatch):
+    (tmp_path / "my_routers.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    sys.modules.pop("my_routers", None)
+
+
+@pytest.mark.usefixtures("own_routers")
+def test_a_router_of_ones_own_is_trained_and_competes_where_asked():
+    settings = {"router": "my_routers:Steep"}
+    made = cell(**settings)
+    assert made.settings["own_code"]
+    alone = compete_lm.run(made, [0])
+    competing = compete_lm.run(cell(**settings, competes=True, probability=1.0), [0])
+    assert alone["competitions"].item() == 0 and competing["competitions"].item() == 1
+    assert np.isfinite([alone["bpc"].item(), competing["bpc"].item()]).all()
+
+
+@pytest.mark.usefixtures("own_routers")
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("my_routers:Steeep", "cannot be imported: AttributeError"),
+        ("my_routers:OWN", "cannot be imported"),
+        ("my_routers:broken", "returned a int; it must return a torch.nn.Module"),
+        ("my_routers:Wide", r"gives scores \(3, 3\) for tokens \(3, 16\); needed is \(3, 4\)"),
+    ],
+)
+def test_an_own_router_that_cannot_be_used_is_refused_with_a_sentence(path, message):
+    with pytest.raises(ValueError, match=message):
+        routers.make(path, 16, 4, np.random.default_rng(0))
+
+
+def test_settings_name_the_routers_that_there_are():
+    with pytest.raises(ValidationError, match="'compete_smoe' or an import path 'module:name'"):
+        compete_lm.Settings(router="best")
+    with pytest.raises(ValidationError, match="own_code is set by itself"):
+        compete_lm.Settings(own_code="x")
+
+
+# --- kept models -----------------------------------------------------------------------------------------------------
+def test_a_kept_model_gives_the_losses_that_were_reported(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
+    made = cell(**PUBLISHED, keep_model=True)
+    found = compete_lm.run(made, [1])
+    path = kept_models.path_of(made, 1)
+    assert str(path) in capsys.readouterr().err
+    decoder, symbols, content = kept_models.load(path)
+    assert content["replicate"] == 1 and len(symbols) == decoder.shape.vocabulary
+    loss = lm_training.evaluate(decoder, corpora.load().test, 16, batch=4, limit=512)
+    assert lm_training.bits(loss) == pytest.approx(found["bpc"].item(), rel=1e-6)
+    path.write_bytes(b"no model")
+    with pytest.raises(ValueError, match="is not a model that moestat kept"):
+        kept_models.load(path)
+
+
+# --- cautions and rules ----------------------------------------------------------------------------------------------
+def test_a_training_that_reads_its_text_hundreds_of_times_is_warned_of():
+    paper = {"steps": 60000, "batch": 48, "length": 512}
+    (text,) = compete_lm.cautions(cell(**paper).settings)
+    assert "1.47e+09 characters" in text and "set file to a larger text" in text
+    assert compete_lm.cautions(cell().settings) == []
+
+
+def results(values):
+    arms = list(values)
+    data = np.array([values[arm] for arm in arms], dtype=float)
+    dims = ("arm", "replicate", "layer")
+    return xr.Dataset({"entropy": (dims, data)}, {"arm": arms, "layer": np.arange(1, data.shape[2] + 1)})
+
+
+def test_the_share_of_layers():
+    ds = results({"a": [[0.1, 5.0, 2.0], [0.1, 0.2, 2.0]], "b": [[1.0, 1.0, 3.0]] * 2})
+    claim = Claim(
+        id="x", source="s", statement="s", kind="function", function="m:f", variable="entropy", arm="a", versus="b",
+        predicted="", at_least=0.5,
+    )  # fmt: skip
+    found = rules.share_of_layers(ds, claim)
+    assert found.value == pytest.approx(5 / 6) and found.high == 1.0 and found.replicates == 2
+    with pytest.raises(NoAnswerError, match="in all layers"):
+        rules.share_of_layers(ds * np.nan, claim)
+    terms = [{"sign": 1, "arm": "a", "at": {"layer": 1}}, {"sign": -1, "arm": "b", "at": {"layer": 2}}]
+    found = rules.contrast(ds, claim, terms=terms)
+    assert found.value == pytest.approx(-0.9) and found.low == found.high == found.value
+
+
+def test_a_dry_run_prints_the_caution(capsys):
+    from moestat.cli import main
+
+    study = str(Path(__file__).parents[3] / "studies" / "compete_lm.toml")
+    with pytest.raises(SystemExit) as ended:
+        raise SystemExit(main([study, "--dry-run", "--preset", "paper"]))
+    out = capsys.readouterr().out
+    assert not ended.value.code and out.count("caution: a training reads 1.47e+09 characters, 700 times") == 1
