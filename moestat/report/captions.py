@@ -118,21 +118,21 @@ def _parts(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> tuple[
 
 
 def _marks(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> list[str]:
-    """Say what the marks of a figure are, in as few words as do."""
+    """Say what the marks of a figure are, in as few words as do; what the author says is not said again."""
     study, preset, parts = evidence.study, evidence.preset, []
+    told = figure.caption.lower()
     shown = set().union(*(fact.parts for fact in facts)) if facts else set()
     if figure.kind == "rates":
         slopes = "numbers" if len(facts) > 1 else "numbers in the legend"
-        parts.append(
-            f"Points: geometric means over replicates with 95 % t-intervals; {slopes}: mean slopes \N{PLUS-MINUS SIGN} "
-            "half their 95 % t-intervals"
-        )
-    elif figure.kind == "lines":
+        points = "" if "geometric mean" in told else "Points: geometric means over replicates with 95 % t-intervals; "
+        said = f"{points}{slopes}: mean slopes \N{PLUS-MINUS SIGN} half their 95 % t-intervals"
+        parts.append(said[0].upper() + said[1:])
+    elif figure.kind == "lines" and "95 %" not in told:
         means = "geometric means" if "geometric" in shown else "means"
         parts.append(f"{'Marks' if 'categories' in shown else 'Lines'}: {means} over replicates with 95 % t-intervals")
     elif figure.kind == "heatmap":
         parts.append("Cells: means over replicates, \N{PLUS-MINUS SIGN} half the 95 % t-interval where there is room")
-    if "predicted" in shown:
+    if "predicted" in shown and "dashed: " not in told:
         scale = study.scale_of(preset)
         own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
         parts.append(f"Dashed: the slope printed in the paper{own}")

@@ -221,6 +221,14 @@ def test_the_caption_counts_and_says_where_the_fits_started(ds):
     assert told.startswith("Log-log plot with 1 panel: A title. Panel: softmax gate, relu")
 
 
+def test_a_caption_does_not_repeat_its_author(ds):
+    made = figure(PANEL, caption="Geometric means with 95 % intervals; dashed: slopes as printed.")
+    _, facts = draw(ds, made, {"softmax-relu": -0.24})
+    text = captions.caption(Evidence(ds, study_of(ds), "quick"), made, facts)
+    assert text.lower().count("geometric means") == text.lower().count("dashed: ") == 1
+    assert "Numbers in the legend: mean slopes" in text
+
+
 def test_a_figure_of_some_arms_counts_those_alone(ds):
     ds["status"][0, 0, 0] = 8
     made = figure(PANEL | {"arms": ["sigmoid*"]})
