@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,6 +15,8 @@ from moestat import files
 
 LINE_EVERY = 60.0
 FILE_EVERY = 1.0
+STEEPEST = 3.0
+"""Largest power of a cell's size that its time is taken to grow with."""
 ROOMY = 100
 """Columns of a terminal that has room for the time that has passed."""
 
@@ -22,8 +25,9 @@ ROOMY = 100
 class Estimate:
     """How long the rest will take, from what each cell took so far.
 
-    A cell that was not computed yet is guessed from its size, with the seconds per unit of size of the cells of its
-    own arm, or of all cells where its arm has none: arms can differ a thousandfold.
+    A cell that was not computed yet is guessed from its size, with what the cells of its own arm took, or all cells
+    where its arm has none: arms can differ a thousandfold. One size that was measured means time in proportion to size;
+    from two sizes on, the power of it that fits them.
     """
 
     sizes: Mapping[str, float]
@@ -51,10 +55,27 @@ class Estimate:
             if digest in known:
                 alike = [digest]
             else:
-                alike = [d for d in known if d in self.arms and self.arms[d] == self.arms.get(digest)] or list(known)
-            work = sum(self.sizes.get(d, 1.0) * self.computed[d] for d in alike)
-            total += count * self.sizes.get(digest, 1.0) * sum(self.seconds[d] for d in alike) / work
+                alike = [d for d in known if d in self.arms and self.arms[d] == self.arms.get(digest)] or sorted(known)
+            total += count * self._guess(self._size(digest), alike)
         return total / max(1, min(self.jobs, sum(left.values())))
+
+    def _size(self, digest: str) -> float:
+        return max(self.sizes.get(digest, 1.0), 1e-12)
+
+    def _guess(self, size: float, alike: Sequence[str]) -> float:
+        """Seconds of a replicate of a size, from measured cells: seconds = a * size^p, p between 0 and ``STEEPEST``."""
+        rows = [(self._size(d), self.computed[d], self.seconds[d]) for d in alike]
+        power = 1.0
+        one_arm = len({self.arms.get(d) for d in alike}) == 1
+        if one_arm and len({s for s, *_ in rows}) > 1 and all(seconds > 0 for *_, seconds in rows):
+            weight = sum(count for _, count, _ in rows)
+            logs = [(math.log(s), math.log(seconds / count), count) for s, count, seconds in rows]
+            x = sum(c * a for a, _, c in logs) / weight
+            y = sum(c * b for _, b, c in logs) / weight
+            power = sum(c * (a - x) * (b - y) for a, b, c in logs) / sum(c * (a - x) ** 2 for a, _, c in logs)
+            power = min(max(power, 0.0), STEEPEST)
+        # so that what is known comes out right in sum
+        return size**power * sum(seconds for *_, seconds in rows) / sum(c * s**power for s, c, _ in rows)
 
 
 def duration(seconds: float | None) -> str:
@@ -197,8 +218,8 @@ class Progress:
         left = self.estimate.remaining()
         rest = "" if self.done >= self.total else "" if left is None else f", about {duration(left)} left"
         return (
-            f"{time.strftime('%H:%M:%S')} {self.title}: {self.done} of {self.total} {self.unit} ({percent} %), "
-            f"{self.failed} failed, {duration(self.clock() - self.began)} elapsed{rest}"
+            f"{time.strftime('%H:%M:%S')} {self.title}: {self.done:,} of {self.total:,} {self.unit} ({percent} %), "
+            f"{self.failed:,} failed, {duration(self.clock() - self.began)} elapsed{rest}"
         )
 
     def _start_live(self) -> None:
@@ -211,8 +232,8 @@ class Progress:
         self._live = bars.Progress(
             bars.TextColumn("{task.description}"),
             bars.BarColumn(bar_width=None),  # what the words leave of the line
-            bars.TextColumn("{task.completed} of {task.total}"),
-            bars.TextColumn("{task.fields[failed]} failed"),
+            bars.TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
+            bars.TextColumn("{task.fields[failed]:,} failed"),
             *elapsed,
             bars.TextColumn("{task.fields[left]} left"),
             console=console,
