@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from moestat import cli_values
 from moestat.errors import InputError
 from moestat.runner.request import Request
 
@@ -117,8 +117,10 @@ def parser(command: str) -> argparse.ArgumentParser:
     what.add_argument(
         "--preset", default="quick", metavar="NAME", help="size of the study: quick, paper, ... (default: quick)"
     )
-    what.add_argument("--replicates", type=_count(1), metavar="R", help="replicates per cell, instead of the preset's")
-    what.add_argument("--seed", type=_count(0), metavar="S", help="seed of the study, instead of the file's")
+    what.add_argument(
+        "--replicates", type=cli_values.count(1), metavar="R", help="replicates per cell, instead of the preset's"
+    )
+    what.add_argument("--seed", type=cli_values.count(0), metavar="S", help="seed of the study, instead of the file's")
     what.add_argument(
         "--set",
         action="append",
@@ -128,7 +130,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         "again for another KEY",
     )
     what.add_argument(
-        "--block", type=_count(1), metavar="B", help="replicates per shard; the numbers do not depend on it"
+        "--block", type=cli_values.count(1), metavar="B", help="replicates per shard; the numbers do not depend on it"
     )
     where = parser.add_argument_group("where")
     add_out(where)
@@ -140,7 +142,9 @@ def parser(command: str) -> argparse.ArgumentParser:
         parser.add_argument("--version", action=_Version, nargs=0, help="say which version, and which code computes")
     old: argparse._ArgumentGroup = parser.add_argument_group("results that are there already")
     if command == "run":
-        where.add_argument("--jobs", type=_count(1), metavar="J", help="processes (default: one per processor)")
+        where.add_argument(
+            "--jobs", type=cli_values.count(1), metavar="J", help="processes (default: one per processor)"
+        )
         where.add_argument(
             "--backend", choices=("loky", "dask"), default="loky", help="loky: this machine; dask: a cluster"
         )
@@ -148,9 +152,14 @@ def parser(command: str) -> argparse.ArgumentParser:
             "--scheduler", default="", metavar="ADDRESS", help="address of the dask scheduler, tcp://host:port"
         )
         where.add_argument(
-            "--timeout", type=_seconds, metavar="SECONDS", help="what a replicate may take; then it is ended: TIMED_OUT"
+            "--timeout",
+            type=cli_values.seconds,
+            metavar="SECONDS",
+            help="what a replicate may take; then it is ended: TIMED_OUT",
         )
-        where.add_argument("--part", type=_part, metavar="I/K", help="compute the I-th of K parts; then use: collect")
+        where.add_argument(
+            "--part", type=cli_values.part, metavar="I/K", help="compute the I-th of K parts; then use: collect"
+        )
         old.add_argument("--fresh", action="store_true", help="set every shard aside and compute everything again")
         old.add_argument(
             "--replace-stale", action="store_true", help="set aside what is out of date and compute it again"
@@ -201,7 +210,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         )
         more.add_argument(
             "--write",
-            type=_file,
+            type=cli_values.file,
             action="append",
             default=[],
             metavar="FILE",
@@ -223,7 +232,7 @@ def add_out(where: Any) -> None:
     """Add the option that says where results are."""
     where.add_argument(
         "--out",
-        type=_folder,
+        type=cli_values.folder,
         default=Path("outputs"),
         metavar="FOLDER",
         help="folder of all results (default: outputs)",
@@ -234,78 +243,6 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     """Add the study and its preset to the parser of a subcommand."""
     parser.add_argument("study", metavar="STUDY", help="name of a study, or path of a study file")
     parser.add_argument("--preset", default="quick", metavar="NAME", help="size of the study (default: quick)")
-
-
-def _count(least: int) -> Any:
-    def count(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if not least <= value < 2**63:
-            raise argparse.ArgumentTypeError(
-                f"it is {text[:40]!r}; allowed are whole numbers from {least} to 2**63 - 1"
-            )
-        return value
-
-    return count
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < 1e9:
-        raise argparse.ArgumentTypeError(f"it is {text[:40]!r}; allowed are seconds above 0")
-    return value
-
-
-def _folder(text: str) -> Path:
-    if not text or "\0" in text:
-        raise argparse.ArgumentTypeError(f"it is {text!r}; allowed is the path of a folder")
-    return Path(text).expanduser()
-
-
-def _file(text: str) -> Path:
-    if not text.endswith((".md", ".html", ".csv")) or "\0" in text:
-        raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed are the paths FILE.md, FILE.html and FILE.csv")
-    return Path(text).expanduser()
-
-
-def _part(text: str) -> tuple[int, int]:
-    first, slash, second = text.partition("/")
-    if slash and first.isdecimal() and second.isdecimal() and len(text) < 20 and 1 <= int(first) <= int(second):
-        return int(first), int(second)
-    raise argparse.ArgumentTypeError(f"it is {text[:40]!r}; allowed is I/K with 1 <= I <= K, e.g. 3/20")
-
-
-def settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """Read ``KEY=VALUE``: the value as in a study file, or as plain text."""
-    import tomllib
-
-    settings: dict[str, Any] = {}
-    for pair in pairs:
-        key, equals, text = pair.partition("=")
-        key = key.strip()
-        if not equals or not key.isidentifier():
-            raise InputError(f"--set is {pair[:60]!r}; allowed is KEY=VALUE, e.g. --set d=4")
-        try:
-            settings[key] = tomllib.loads(f"value = {text}")["value"] if "\n" not in text else text
-        except (ValueError, RecursionError):
-            settings[key] = _several(text)
-    return settings
-
-
-def _several(text: str) -> Any:
-    """Read ``9,10,12`` as the list it means; anything else is plain text."""
-    import tomllib
-
-    try:
-        values = tomllib.loads(f"value = [{text}]")["value"] if "," in text and "\n" not in text else text
-    except (ValueError, RecursionError):
-        return text
-    return values if all(isinstance(value, bool | int | float) for value in values) else text
 
 
 def request(arguments: argparse.Namespace, study: str | None = None) -> Request:
@@ -332,7 +269,7 @@ def request(arguments: argparse.Namespace, study: str | None = None) -> Request:
     )
     return Request(
         study=study or arguments.study,
-        settings=settings(arguments.set),
+        settings=cli_values.settings(arguments.set),
         report=not given.get("no_report", False),
         **{name: given[name] for name in (*names, *more) if name in given},
     )

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from moestat import cli_options
+from moestat import cli_options, cli_values
 from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
 
@@ -175,7 +175,7 @@ def _merge(arguments: argparse.Namespace, collect: Callable[[Request], int]) -> 
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from moestat import files
+    from moestat import extras, files
     from moestat.api import load
     from moestat.report import csv_text
     from moestat.report.tidy import tidy
@@ -199,7 +199,7 @@ def _export(arguments: argparse.Namespace) -> int:
         try:
             table.to_parquet(path, index=False)
         except ImportError:
-            raise InputError("Parquet needs pyarrow; install it with: python -m pip install pyarrow") from None
+            raise InputError(f"Parquet needs pyarrow; install it with: {extras.command('parquet')}") from None
     print(f"{len(table)} rows (arm, axes, replicate, loss, value) are in {path}")
     return 0
 
@@ -266,7 +266,7 @@ def _slurm(arguments: argparse.Namespace) -> int:
         preset=arguments.preset,
         replicates=arguments.replicates,
         block=arguments.block,
-        settings=cli_options.settings(arguments.set),
+        settings=cli_values.settings(arguments.set),
         out=arguments.out,
         jobs=arguments.jobs,
     )

@@ -11,6 +11,7 @@ EXTRA_OF = {
     "distributed": "cluster",
     "dask": "cluster",
     "argcomplete": "completion",
+    "pyarrow": "parquet",
 }
 """Library -> the extra that brings it."""
 

@@ -13,7 +13,7 @@ import xarray as xr
 
 from moestat import fingerprint
 from moestat.errors import InputError
-from moestat.report import all_settings
+from moestat.report import all_settings, csv_text
 from moestat.rounding import estimate, number
 from moestat.runner import manifest, results
 from moestat.sentences import listed, show
@@ -33,7 +33,7 @@ class Run:
     def table(self, name: str) -> pd.DataFrame:
         """Return a table of the report, empty where there is none."""
         try:
-            return pd.read_csv(self.path / name, keep_default_na=False, na_values=["", "nan"])
+            return csv_text.frame(self.path / name)
         except (OSError, pd.errors.EmptyDataError):
             return pd.DataFrame()
 

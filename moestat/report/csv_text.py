@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -30,6 +31,19 @@ def load(path: Path) -> list[dict[str, str]]:
         return [{key: plain(value) for key, value in row.items()} for row in csv.DictReader(stream)]
 
 
+def frame(path: Path) -> pd.DataFrame:
+    """Read a table that :func:`dump` wrote as a data frame, its texts as they were meant.
+
+    Raises
+    ------
+    OSError, pandas.errors.EmptyDataError
+        If it cannot be read, or is empty.
+    """
+    table = pd.read_csv(path, keep_default_na=False, na_values=["", "nan"])
+    texts = table.select_dtypes(include=["object", "string"]).columns
+    return table.assign(**{name: table[name].map(plain) for name in texts})
+
+
 def guarded(value: object) -> object:
     """Return a cell as it is written."""
     if not isinstance(value, str) or not value.startswith((*FORMULA, "'")):
@@ -43,6 +57,6 @@ def guarded(value: object) -> object:
     return value
 
 
-def plain(value: str) -> str:
+def plain(value: Any) -> Any:
     """Return a cell as it was meant."""
     return value[1:] if isinstance(value, str) and value[:1] == "'" and value[1:].startswith((*FORMULA, "'")) else value

@@ -113,6 +113,13 @@ def test_results_are_exported_as_a_tidy_table(runs, tmp_path):
     assert inside("export", runs["a"], "--write", tmp_path / "losses.txt")[0] == 2
 
 
+def test_parquet_without_its_library_says_how_to_get_it(runs, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = inside("export", runs["a"], "--write", tmp_path / "losses.parquet")
+    assert code == 2 and "needs pyarrow; install it with: python -m pip install" in err and "parquet]" in err
+    assert not (tmp_path / "losses.parquet").exists() and len(err.splitlines()) == 1
+
+
 def test_a_slurm_script_says_what_the_run_says(tmp_path):
     study = write_study(tmp_path)
     words = ["slurm", study, "--parts", 3, "--jobs", 2, "--replicates", 9, "--out", tmp_path / "o"]
