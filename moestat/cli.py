@@ -10,11 +10,11 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from moestat import cli_claims, cli_complete, cli_develop, cli_options, cli_results, cli_verbs
+from moestat import cli_all, cli_claims, cli_complete, cli_develop, cli_options, cli_results, cli_verbs
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
 from moestat.threads import VARIABLES
@@ -77,7 +77,7 @@ def _act(command: str, arguments: argparse.Namespace, words: Sequence[str]) -> i
     if command == "run" and arguments.write:
         raise InputError("--write belongs to --claims, and to --paper PAPER --report")
     if command == "run" and arguments.all:
-        return _run_all(arguments)
+        return cli_all.run_all(arguments, _known(arguments), _dry_run)
     if not arguments.study:
         raise InputError("name a study, or see the list with: python -m moestat.study --list")
     if command == "run" and arguments.show:
@@ -183,57 +183,6 @@ def _sensitivity(request: Any) -> int:
         raise UserError(f"{len(result.fragile)} verdicts are not robust: {text}")
     print("every verdict is robust")
     return 0
-
-
-def _run_all(arguments: argparse.Namespace) -> int:
-    from moestat.runner.run import run
-    from moestat.study import lookup
-
-    if arguments.study:
-        raise InputError("--all runs every study; it takes no name")
-    if arguments.sensitivity:
-        raise InputError("--sensitivity looks at one study; name it in place of --all")
-    known = _needed_first(_known(arguments))
-    if not known:
-        raise InputError("there are no studies to run")
-    problems: list[str] = []
-    for name in known:
-        request = cli_options.request(arguments, name)
-        try:
-            if arguments.dry_run:
-                _dry_run(request)
-            else:
-                cli_results.tell(run(request, write_report))
-        except UserError as error:
-            if error.exit_code >= 128:
-                raise
-            problems.append(name)
-            print(f"error: {name}: {error}", file=sys.stderr)
-    if not arguments.dry_run and not arguments.no_report:
-        cli_claims.show(arguments.out, lookup.readable(known), first=arguments.preset)
-    if problems:
-        raise UserError(f"{len(problems)} of {len(known)} studies did not complete: {', '.join(problems)}")
-    return 0
-
-
-def _needed_first(known: Mapping[str, Path]) -> dict[str, Path]:
-    """Order the studies so that those whose results others read come before them; else by name."""
-    from graphlib import CycleError, TopologicalSorter
-
-    from moestat.study import load
-
-    needs: dict[str, list[str]] = {}
-    for name, path in known.items():
-        needs[name] = []
-        with contextlib.suppress(InputError):  # it is told when the study is run
-            needs[name] = [other for other in load.read(path).study.needs if other in known]
-    try:
-        order = list(TopologicalSorter(needs).static_order())
-    except CycleError as error:
-        raise InputError(f"studies need each other in a circle: {' -> '.join(error.args[1])}") from None
-    late = {name for name in known if needs[name]}
-    ordered = [name for name in known if name not in late] + [name for name in order if name in late]
-    return {name: known[name] for name in ordered}
 
 
 class _Terminated(KeyboardInterrupt):

@@ -193,7 +193,7 @@ def parser(command: str) -> argparse.ArgumentParser:
             help="run, and again after each change of the study file or of Python files beside it (--replace-stale)",
         )
         more.add_argument("--list", action="store_true", help="list the known studies with their titles")
-        more.add_argument("--all", action="store_true", help="run every known study in turn")
+        more.add_argument("--all", action="store_true", help="run every known study in turn, the shortest rest first")
         more.add_argument(
             "--claims",
             action="store_true",

@@ -222,11 +222,12 @@ def _ship(arguments: argparse.Namespace) -> int:
 
 def _verify(arguments: argparse.Namespace) -> int:
     from moestat.runner import records, verify
+    from moestat.study import load
 
     if arguments.replicates < 1 or arguments.seed < 0:
         raise InputError("--replicates is at least 1, and --seed at least 0")
     known = [study for study, preset, _ in records.every(arguments.out) if preset == arguments.preset]
-    studies = arguments.studies or known
+    studies = arguments.studies or [study for study in known if not load.read(study).study.reads]
     if not studies:
         raise InputError(f"there are no records of the preset {arguments.preset!r} in {arguments.out / records.FOLDER}")
 

@@ -116,7 +116,8 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     _refuse_changed(small, content[results.NAME])
     content |= _tables(small, study_file.study, preset, root)
     content[seal.NAME] = (root / seal.NAME).read_bytes() if before is not None else b"{}\n"
-    described = _manifest(kept, plain, notes, left_out, content[results.NAME])
+    problem = results.provenance(dataset)["problem"]
+    described = _manifest(kept, plain, notes, left_out, problem, content[results.NAME])
     content[manifest.NAME] = (json.dumps(described, indent=1) + "\n").encode()
     folder = records.path(to, study_file.name, preset)
     said += _compare(folder, small, replace)
@@ -196,7 +197,12 @@ def _refuse_changed(dataset: xr.Dataset, content: bytes) -> None:
 
 
 def _manifest(
-    kept: Mapping[str, Any], plain: Request, notes: list[str], left_out: list[str], packed: bytes
+    kept: Mapping[str, Any],
+    plain: Request,
+    notes: list[str],
+    left_out: list[str],
+    problem: list[str],
+    packed: bytes,
 ) -> dict[str, Any]:
     origins = [{key: o[key] for key in (*ORIGIN, "replicates") if o.get(key)} for o in kept.get("origins", []) if o]
     cells = kept.get("cells", [])
@@ -206,6 +212,7 @@ def _manifest(
         "command": plain.command(),
         "origins": origins,
         "state": "record",
+        "problem": problem,
         "notes": notes,
         "left_out": left_out,
         "results_sha256": hashlib.sha256(packed).hexdigest(),

@@ -1,0 +1,149 @@
+"""Every study in turn: which first, how long each will take, and how that compares with what was said beforehand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from moestat.arrays import resolve_device
+from moestat.errors import InputError, UserError
+from moestat.runner import begin, manifest, overview, store
+from moestat.runner.devices import default_jobs
+from moestat.runner.progress import Estimate
+from moestat.runner.request import Request
+from moestat.study import load
+from moestat.study.load import StudyFile
+
+NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "half": 0.5, "several": 5.0}
+UNITS = {"s": 1.0, "second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
+TIME = re.compile(r"(?:([\w.]+) to )?(?:(half) an?|([\w.]+))? ?\b(seconds?|s|minutes?|hours?|days?)\b")
+CORES = re.compile(r"\bon (\d+) (?:idle )?cores\b")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A study on the list.
+
+    Attributes
+    ----------
+    name : str
+    request : Request
+    needs : tuple of str
+        Studies of the list whose results it reads.
+    stated : float or None
+        Seconds that its preset states for a whole run, on this many processes; None where it states none.
+    left : float or None
+        Seconds that the rest will take, from what is there already, or else as stated.
+    """
+
+    name: str
+    request: Request
+    needs: tuple[str, ...]
+    stated: float | None
+    left: float | None
+
+
+def stated(text: str, jobs: int) -> float | None:
+    """Return the seconds that a preset's ``expected`` states, on so many processes; None where it states none.
+
+    Of a range it is the upper end; without a number of cores the processes do not matter.
+
+    >>> stated("about 10 minutes on 2 cores", 2), stated("60 to 100 minutes on 2 cores", 4)
+    (600.0, 3000.0)
+    >>> stated("not measured; estimated at half an hour on 2 cores", 2), stated("not measured", 2)
+    (1800.0, None)
+    """
+    found = TIME.search(text)
+    if found is None:
+        return None
+    count = 0.5 if found[2] else _number(found[3] or "several")
+    if count is None:
+        return None
+    cores = CORES.search(text)
+    return count * UNITS[found[4].rstrip("s") or "s"] * (int(cores[1]) / max(jobs, 1) if cores else 1.0)
+
+
+def _number(word: str) -> float | None:
+    try:
+        return NUMBERS[word] if word in NUMBERS else float(word)
+    except ValueError:
+        return NUMBERS["several"] if word == "hours" else None
+
+
+def beyond(study_file: StudyFile, preset: str) -> str:
+    """Say why a study cannot be run at a preset here; an empty text where it can."""
+    known = study_file.study.presets
+    if preset not in known:
+        return f"it has no preset {preset!r}; it has {', '.join(known)}"
+    needs_gpu = re.search(r"\b(GPU|CUDA)\b", known[preset].expected)
+    if needs_gpu and resolve_device("auto") == "cpu":
+        return f"it is meant for a GPU ({known[preset].expected})"
+    return ""
+
+
+def entry(name: str, request: Request, study_file: StudyFile, others: Iterable[str]) -> Entry:
+    """Return a study with its times; what cannot be estimated is told when the study is run."""
+    study = study_file.study
+    jobs = request.jobs or default_jobs()
+    whole = stated(study.presets[request.preset].expected, jobs)
+    left = whole
+    if (begin.folder_of(request, study_file.name) / "shards").is_dir():
+        try:
+            left = remaining(request, jobs)
+        except (UserError, OSError):
+            left = whole
+    return Entry(name, request, tuple(other for other in study.needs if other in others), whole, left)
+
+
+def remaining(request: Request, jobs: int) -> float | None:
+    """Return the seconds that the rest of a study will take, from what its finished replicates took.
+
+    Raises
+    ------
+    UserError
+        If the study or its folder stands in the way.
+    """
+    plan = begin.make_plan(overview.recorded(request, load.find(request.study).stem))
+    root = begin.folder_of(request, plan.study_file.name)
+    scan = store.scan_only(root, plan, begin.version_of(plan))
+    left = {digest: plan.replicates - sum(scan.done(digest)) for digest in plan.by_digest}
+    sizes = {planned.digest: planned.size or 1.0 for planned in plan.cells}
+    estimate = Estimate(sizes, left, jobs, {planned.digest: planned.cell.arm for planned in plan.cells})
+    for digest, entries in scan.usable.items():
+        for found in entries:
+            estimate.learn(digest, len(found.replicates), found.seconds)
+    known = estimate.remaining()
+    return known if known is not None else stated(plan.preset.expected, jobs)
+
+
+def ordered(entries: Iterable[Entry]) -> list[Entry]:
+    """Order studies by the time that they need, those without an estimate last, and none before what it reads.
+
+    Raises
+    ------
+    InputError
+        If studies need each other in a circle.
+    """
+    known = {entry.name: entry for entry in entries}
+    rank: dict[str, tuple[float, int]] = {}
+    try:
+        for name in TopologicalSorter({name: entry.needs for name, entry in known.items()}).static_order():
+            before = [rank[other] for other in known[name].needs]
+            own = known[name].left
+            latest = max([float("inf") if own is None else own, *(time for time, _ in before)])
+            rank[name] = latest, 1 + max((depth for _, depth in before), default=0)
+    except CycleError as error:
+        raise InputError(f"studies need each other in a circle: {' -> '.join(error.args[1])}") from None
+    return [known[name] for name in sorted(known, key=lambda name: (*rank[name], name))]
+
+
+def measured(request: Request) -> float | None:
+    """Return the seconds that the replicates of a study took, over all its runs, on the processes of this request."""
+    cells = manifest.read(begin.folder_of(request, load.find(request.study).stem)).get("cells")
+    if not isinstance(cells, list) or not cells:
+        return None
+    took = [cell.get("seconds") for cell in cells if isinstance(cell, Mapping)]
+    seconds = sum(number for number in took if isinstance(number, int | float))
+    return seconds / (request.jobs or default_jobs())

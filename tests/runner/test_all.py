@@ -1,0 +1,97 @@
+"""Every study in turn: the order, what is said on the way, and what is left out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from machine import HERE, inside
+
+from moestat.errors import InputError
+from moestat.runner import agenda
+from moestat.runner.request import Request
+
+
+def studies(folder, **expected):
+    """Write toy studies of a paper of their own, with what their presets state."""
+    (folder / "studies").mkdir()
+    text = (HERE / "toy.toml").read_text().replace('paper = "none"', 'paper = "mine"')
+    for name, words in expected.items():
+        path = folder / "studies" / f"{name}.toml"
+        path.write_text(text.replace("[presets.quick]", f'[presets.quick]\nexpected = "{words}"'))
+        (folder / "toy.py").write_text((HERE / "toy.py").read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "jobs", "seconds"),
+    [
+        ("about 40 s on 2 cores", 2, 40),
+        ("about 40 s on 2 cores", 8, 10),
+        ("about 5 s", 8, 5),
+        ("two to three minutes on 2 cores", 2, 180),
+        ("not measured; estimated at half an hour on 2 cores", 2, 1800),
+        ("under a minute on 2 cores", 1, 120),
+        ("several hours on 2 cores; the batch of one takes nearly all of it", 2, 18000),
+        ("hours on 2 cores (not yet measured)", 2, 18000),
+        ("not measured; estimated at 4 to 8 hours on one GPU", 2, 28800),
+        ("not measured", 2, None),
+        ("", 2, None),
+        ("as long as it takes", 2, None),
+        ("some minutes", 2, None),
+    ],
+)
+def test_what_a_preset_states_is_understood(text, jobs, seconds):
+    assert agenda.stated(text, jobs) == seconds
+
+
+def test_the_shortest_rest_comes_first_and_nothing_before_what_it_reads():
+    def entry(name, left, *needs):
+        return agenda.Entry(name, Request(name), needs, left, left)
+
+    listed = [entry("unknown", None), entry("long", 90.0), entry("reads", 1.0, "middle"), entry("middle", 50.0)]
+    listed += [entry("short", 2.0), entry("after", 0.0, "unknown")]
+    assert [e.name for e in agenda.ordered(listed)] == ["short", "middle", "reads", "long", "unknown", "after"]
+    with pytest.raises(InputError, match="circle"):
+        agenda.ordered([entry("a", 1.0, "b"), entry("b", 1.0, "a")])
+
+
+def test_progress_over_studies_and_stated_against_measured_times(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    studies(
+        tmp_path, slow="about 2 minutes", fast="about 3 s", gpu="not measured; estimated at 2 to 4 hours on one GPU"
+    )
+    monkeypatch.setattr(agenda, "resolve_device", lambda asked: "cpu")
+    words = ("--all", "--paper", "mine", "--jobs", 1, "--out", tmp_path / "out", "--no-report")
+    code, out, err = inside(*words)
+    assert code == 0, err
+    lines = [line for line in err.splitlines() if line.startswith("[")]
+    assert re.fullmatch(r"\[1 of 2\] fast/quick: 3 s expected; 0 s passed, 2 min 03 s left", lines[0])
+    assert re.fullmatch(r"\[2 of 2\] slow/quick: 2 min 00 s expected; \d+ s passed, 2 min 00 s left", lines[1])
+    assert "gpu was left out: it is meant for a GPU" in err and "study gpu --preset quick --out" in err
+    assert [line.split()[0] for line in out.splitlines()[-3:]] == ["study", "fast", "slow"]
+    assert re.search(r"slow +2 min 00 s +\d+ s +\d+ s$", out)
+    (tmp_path / "out" / "fast" / "quick" / "shards").rename(tmp_path / "gone")
+    code, _, err = inside(*words)  # what is done is known to take no time, whatever its file states
+    assert [line.split()[3] for line in err.splitlines() if line.startswith("[")] == ["slow/quick:", "fast/quick:"]
+    assert code == 0 and "slow/quick: 0 s expected" in err
+
+
+def test_an_interruption_says_how_far_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    studies(tmp_path, one="about 1 s", two="about 2 s")
+
+    def interrupted(request, report):
+        from moestat.runner.run import InterruptedRunError
+
+        raise InterruptedRunError("interrupted")
+
+    monkeypatch.setattr("moestat.runner.run.run", interrupted)
+    code, _, err = inside("--all", "--paper", "mine", "--out", tmp_path / "out")
+    assert code == 130 and "0 of 2 studies are done, and the same command goes on" in err
+
+
+def test_a_preset_that_no_study_has_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    studies(tmp_path, one="about 1 s")
+    code, _, err = inside("--all", "--paper", "mine", "--preset", "papre")
+    assert code == 2 and "no study can be run at the preset 'papre': one: it has no preset 'papre'; it has quick" in err

@@ -1,0 +1,129 @@
+"""No page quotes a number that the records do not hold: ``docs/quoted.py``, and what it makes of our own pages."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from moestat.runner import records
+from moestat.study import load
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _module():
+    spec = importlib.util.spec_from_file_location("quoted", ROOT / "docs" / "quoted.py")
+    sys.modules["quoted"] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+quoted = _module()
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    """Records of one study: two claims, a rate, a variable."""
+    out = tmp_path_factory.mktemp("quoted")
+    hits = xr.DataArray(
+        [[1.0, 0.0, 1.0, 1.0], [0.2, 0.4, np.nan, 0.6]],
+        dims=("arm", "replicate"),
+        coords={"arm": np.array(["a", "b"], dtype=object)},
+    )
+    claims = "claim,estimate,ci_low,ci_high,verdict,wording\n"
+    claims += "one,-0.5231,-0.5512,-0.4949,not supported,not shown at reduced scale\n"
+    claims += "share,0.9714,0.9591,0.9838,supported,supported on a stand-in\n"
+    content = {
+        "results.nc": records.packed(xr.Dataset({"hit": hits})),
+        "claims.csv": claims.encode(),
+        "rates.csv": b"arm,loss,over,slope,ci_low,ci_high\na,D1,n,-1.63,-2.04,-1.22\n",
+        "rules.json": b"{}",
+        "manifest.json": b"{}",
+    }
+    records.write(records.path(out, "toy", "quick"), content)
+    return out
+
+
+RIGHT = [
+    "-0.52<!-- = toy one -->",
+    "−0.523 [−0.551, −0.495]<!-- = toy one -->",
+    "by 0.52<!-- = toy one * -1 -->",
+    "0.52 [0.49, 0.55]<!-- = toy one * -1 -->",
+    "−0.52 ± 0.03<!-- = toy/quick one -->",
+    "97.1 % [95.9, 98.4]<!-- = toy share -->",
+    "97.1 points [95.9,\n98.4]<!-- = toy share -->",
+    "97 %<!-- = toy share -->",
+    "*not supported*<!-- = toy one -->, *not shown at\nreduced scale*<!-- = toy one -->",
+    "-1.63 ± 0.41<!-- = toy slope D1 arm=a -->",
+    "3 of 4<!-- = toy count hit arm=a -->",
+    "0.75<!-- = toy mean hit arm=a -->",
+    "0.40 [-0.10, 0.90]<!-- = toy mean hit arm=b -->",
+    "from 0.2<!-- = toy min hit arm=b --> to 0.6<!-- = toy max hit arm=b -->",
+]
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_what_the_records_hold_stands(text, out):
+    found = list(quoted.quotes(text, out))
+    assert found and not any(quote.problem for quote in found), found
+    assert quoted.rewritten(text, out) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("-0.53<!-- = toy one -->", "-0.52<!-- = toy one -->"),
+        ("0.52 [0.49, 0.56]<!-- = toy one * -1 -->", "0.52 [0.49, 0.55]<!-- = toy one * -1 -->"),
+        ("96 % [95, 98]<!-- = toy share -->", "97 % [96, 98]<!-- = toy share -->"),
+        ("−0.52 ± 0.02<!-- = toy one -->", "−0.52 ± 0.03<!-- = toy one -->"),
+        ("so *supported*<!-- = toy one -->", "so *not shown at reduced scale*<!-- = toy one -->"),
+        ("4 of 4<!-- = toy count hit arm=a -->", "3 of 4<!-- = toy count hit arm=a -->"),
+        ("1 − 0.5<!-- = toy one -->", "1 − −0.5<!-- = toy one -->"),
+    ],
+)
+def test_another_number_is_found_and_can_be_put_right(text, right, out):
+    (quote,) = quoted.quotes(text, out)
+    assert quote.problem.startswith("the record says")
+    assert quoted.rewritten(f"Before {text} after.", out) == f"Before {right} after."
+    assert not any(quote.problem for quote in quoted.quotes(right, out))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("0.1<!-- = toy none -->", "claims.csv has 0 rows with claim = none"),
+        ("0.1<!-- = toy mean none -->", "has no variable 'none'"),
+        ("0.1<!-- = toy mean hit arm=c -->", "hit has no arm = c"),
+        ("0.1<!-- = toy mode hit -->", "is neither the id of a claim nor one of"),
+        ("much<!-- = toy one -->", "there is no number"),
+        ("*supported*<!-- = toy mean hit -->", "there is no verdict but that of a claim"),
+        ("16 of 20<!-- = toy one -->", "a count is marked with"),
+        ("0.1 [0, 1]<!-- = toy max hit -->", "the record has no such number"),
+        (f"{quoted.EVERY}\nis 0.5 [0.4, 0.6].", "the interval has no mark"),
+    ],
+)
+def test_what_cannot_be_looked_up_is_said(text, problem, out):
+    (quote,) = quoted.quotes(text, out)
+    assert problem in quote.problem and not quote.missing
+
+
+def test_a_mark_whose_record_is_not_there_is_no_error_yet(out):
+    (quote,) = quoted.quotes("0.1<!-- = toy/paper one -->", out)
+    assert quote.missing and quote.problem == "there is no record of toy, preset paper"
+    assert not list(quoted.quotes("<!-- test command -->\n0.1 [0, 1] <!-- a remark -->", out))
+
+
+@pytest.mark.parametrize("page", quoted.PAGES, ids=lambda page: page.name)
+def test_our_pages_quote_what_the_records_hold(page):
+    found = list(quoted.quotes(page.read_text(encoding="utf-8"), ROOT / "outputs"))
+    wrong = [f"line {q.line}: {q.text} [{q.words}]: {q.problem}" for q in found if q.problem and not q.missing]
+    assert not wrong, "\n".join(["python docs/quoted.py --write puts them right:", *wrong])
+    for study, words in (q.words.split("/", 1) for q in found if q.missing):
+        preset, *words = words.split()
+        known = load.read(study).study
+        assert preset in known.presets and (len(words) > 1 or words[0] in {claim.id for claim in known.claims}), words
