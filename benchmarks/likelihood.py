@@ -1,16 +1,18 @@
-"""Maximum likelihood of softmax-gated Gaussian mixtures of experts: this package, a NumPy EM loop, R's flexmix.
+"""Maximum likelihood of softmax-gated Gaussian mixtures of experts: this package, a NumPy EM loop, and R.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py             # about 3 CPU minutes
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --starts random
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --study     # a whole study, estimated
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --r         # and flexmix, if R has it
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/likelihood.py --r         # and flexmix and mixtools
 
 The job is one fit of the one-dimensional two-component model of arXiv 2305.03288: five starts, the best counts. The
 loop is what a careful user writes: one start after the other, weighted least squares, Newton's method for the gate,
 stopped at a relative change of the log-likelihood of 1e-6 (the rule and the default of the R package meteorits, which
 the published study used: 0.44 s of wall time per fit at K = 3 and 0.70 s at K = 4 on 8 processes of an Apple M1).
-flexmix gets the responsibilities at the first start, and the same tolerance. All see the same data and starts. Times
-are CPU seconds of one thread; *gain* is the log-likelihood minus that of the truth.
+flexmix gets the responsibilities at the first start, and the same tolerance; mixtools (hmeEM), which fits two experts,
+gets that start's parameters. It exponentiates differences of squared residuals, which overflow where experts are as far
+apart as in that model; ``--noise 100`` multiplies the variances. A package that R lacks is left out. All see the same
+data and starts. Times are CPU seconds of one thread; *gain* is the log-likelihood minus that of the truth.
 """
 
 from __future__ import annotations
@@ -47,7 +49,16 @@ d <- read.csv(file.path(folder, "data.csv"))
 p <- as.matrix(read.csv(file.path(folder, "posterior.csv"), header = FALSE))
 t <- system.time(f <- flexmix(y ~ x, data = d, k = ncol(p), cluster = p, concomitant = FLXPmultinom(~x),
   control = list(tolerance = 1e-6, iter.max = 2000, minprior = 0)))
-cat(f@logLik, t[["user.self"]] + t[["sys.self"]], f@iter, f@k)
+cat("\\n", f@logLik, t[["user.self"]] + t[["sys.self"]], f@iter, f@k)
+"""
+MIXTOOLS = """
+suppressMessages(library(mixtools))
+folder <- commandArgs(TRUE)[1]
+d <- read.csv(file.path(folder, "data.csv"))
+s <- as.matrix(read.csv(file.path(folder, "start.csv"), header = FALSE))  # a row per expert: c, b, a, beta, v
+t <- system.time(f <- hmeEM(d$y, d$x, beta = rbind(s[, 4], s[, 3]), sigma = sqrt(s[, 5]), w = s[1, 1:2] - s[2, 1:2],
+  k = 2, epsilon = TOLERANCE, maxit = 2000))
+cat("\\n", f$loglik, t[["user.self"]] + t[["sys.self"]], length(f$all.loglik) - 1, 2)
 """
 
 
@@ -116,25 +127,28 @@ def plain_gate(design: np.ndarray, r: np.ndarray, gate: np.ndarray) -> np.ndarra
     return gate
 
 
-def flexmix(x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> dict[str, float]:
-    """One start in R; its responsibilities are what flexmix can be started from."""
+def in_r(script: str, x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> dict[str, float] | None:
+    """One start in R, of which a fit gets the parameters or the responsibilities; None if it fails."""
     joint = gaussian.log_joint(MODEL.components(theta, x[:, None]), y)
     posterior = np.exp(joint - gaussian.log_sum_exp(joint)).T
     with tempfile.TemporaryDirectory() as folder:
         np.savetxt(f"{folder}/data.csv", np.column_stack([x, y]), delimiter=",", header="x,y", comments="")
         np.savetxt(f"{folder}/posterior.csv", posterior, delimiter=",")
-        Path(folder, "fit.R").write_text(FLEXMIX)
+        np.savetxt(f"{folder}/start.csv", theta, delimiter=",")
+        Path(folder, "fit.R").write_text(script)
         out = subprocess.run(["Rscript", f"{folder}/fit.R", folder], capture_output=True, text=True, check=False)
     if out.returncode:
-        raise RuntimeError(f"flexmix failed: {out.stderr.strip().splitlines()[-1]}")
-    value, seconds, iterations, atoms = (float(v) for v in out.stdout.split())
+        print(f"R failed: {out.stderr.strip().splitlines()[-1]}")
+        return None
+    value, seconds, iterations, atoms = (float(v) for v in out.stdout.splitlines()[-1].split())
     return {"log_likelihood": value, "seconds": seconds, "iterations": iterations, "atoms": atoms}
 
 
-def has_flexmix() -> bool:
+def r_has(package: str) -> bool:
+    """Return whether R is there, with a package."""
     if shutil.which("Rscript") is None:
         return False
-    return subprocess.run(["Rscript", "-e", "library(flexmix)"], capture_output=True, check=False).returncode == 0
+    return subprocess.run(["Rscript", "-e", f"library({package})"], capture_output=True, check=False).returncode == 0
 
 
 def job(
@@ -167,7 +181,9 @@ def study(experts: int, replicates: int, policy: str) -> dict[str, float | int |
     }
 
 
-def case(experts: int, n: int, replicates: int, policy: str, tolerance: float, with_r: bool) -> dict[str, object]:
+def case(
+    experts: int, n: int, replicates: int, policy: str, tolerance: float, packages: Iterable[str]
+) -> dict[str, object]:
     x, y, starts = job(np.random.default_rng([experts, n]), experts, n, replicates, policy)
     truth = gaussian.log_likelihood(MODEL, np.broadcast_to(TRUTH, (replicates, *TRUTH.shape)), x, y)
 
@@ -198,10 +214,16 @@ def case(experts: int, n: int, replicates: int, policy: str, tolerance: float, w
         "ours_largest_gradient": float(fit.gradient.max()),
         "converged": int(np.sum(fit.status == 0)),
     }
-    if with_r:
-        runs = [flexmix(x[b, :, 0], y[b], starts[b, 0]) for b in range(replicates)]
-        row["flexmix_seconds_per_start"] = float(np.mean([r["seconds"] for r in runs]))
-        row["flexmix_mean_gain"] = float(np.mean([r["log_likelihood"] - t for r, t in zip(runs, truth, strict=True)]))
+    for package in packages:
+        if package == "mixtools" and experts != 2:
+            continue
+        script = {"flexmix": FLEXMIX, "mixtools": MIXTOOLS.replace("TOLERANCE", f"{1e-6 * np.abs(truth).mean():g}")}
+        runs = [in_r(script[package], x[b, :, 0], y[b], starts[b, 0]) for b in range(replicates)]
+        done = [(r, t) for r, t in zip(runs, truth, strict=True) if r is not None]
+        row[f"{package}_failed"] = replicates - len(done)
+        if done:
+            row[f"{package}_seconds_per_start"] = float(np.mean([r["seconds"] for r, _ in done]))
+            row[f"{package}_mean_gain"] = float(np.mean([r["log_likelihood"] - t for r, t in done]))
     return row
 
 
@@ -211,14 +233,17 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--replicates", type=int, default=None, help="default: 6 at n <= 20000, 2 above")
     parser.add_argument("--starts", choices=["near", "random"], default="near")
+    parser.add_argument("--noise", type=float, default=1.0, help="factor of the truth's variances")
     parser.add_argument("--tolerance", type=float, default=1e-6, help="of the loop")
     parser.add_argument(
         "--study", action="store_true", help="estimate the cost of 40 sizes x 40 replicates, ours alone"
     )
-    parser.add_argument("--r", action="store_true", help="also run flexmix, from the first start")
+    parser.add_argument("--r", action="store_true", help="also run flexmix and mixtools, from the first start")
     args = parser.parse_args()
-    if args.r and not has_flexmix():
-        parser.error("R with the package flexmix is not installed")
+    TRUTH[:, -1] *= args.noise
+    packages = [name for name in ("flexmix", "mixtools") if args.r and r_has(name)]
+    if args.r:
+        print(f"R has {' and '.join(packages) or 'neither flexmix nor mixtools'}")
     print(f"{platform.processor() or platform.machine()}, NumPy {np.__version__}, one thread; CPU seconds per fit")
     rows: list[dict] = []
     with threadpool_limits(1):
@@ -227,7 +252,9 @@ def main() -> None:
                 cases: Iterable[dict] = [study(experts, args.replicates or 2, args.starts)]
             else:
                 cases = (
-                    case(experts, n, args.replicates or (6 if n <= 20_000 else 2), args.starts, args.tolerance, args.r)
+                    case(
+                        experts, n, args.replicates or (6 if n <= 20_000 else 2), args.starts, args.tolerance, packages
+                    )
                     for n in args.sizes
                 )
             for row in cases:
