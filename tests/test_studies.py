@@ -14,6 +14,7 @@ import pytest
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge
 from moestat.errors import InputError
+from moestat.fit import population
 from moestat.report import captions, style
 from moestat.report.figures import draw_evidence
 from moestat.runner import plan
@@ -88,7 +89,7 @@ def shrink(made):
 
 @pytest.fixture(scope="module")
 def one_cache(tmp_path_factory):
-    """Return a cache for all tiny runs, apart from the user's: kernels are compiled once, not for each study."""
+    """Return a cache for all tiny runs, apart from the user's: what studies share is computed once."""
     return tmp_path_factory.mktemp("cache")
 
 
@@ -117,8 +118,10 @@ def test_every_panel_of_rates_draws_rates_of_the_study(name):
 @pytest.mark.parametrize("name", [name for name in STUDIES if not load.read(name).study.needs])
 def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, monkeypatch, one_cache):
     monkeypatch.setenv("MOESTAT_CACHE", str(one_cache))
+    monkeypatch.setenv("MOESTAT_KERNEL", "numpy")  # compiling for an empty cache would take longer than the fits
     if "torch" in Path(STUDIES[name]).read_text():
         pytest.importorskip("torch")
+    monkeypatch.setitem(population.pseudo_truths.__kwdefaults__, "max_iterations", 10)
     make = runner.make_plan
     monkeypatch.setattr(runner, "make_plan", lambda request: shrink(make(request)))
     result = runner.run(Request(name, out=tmp_path / "out", jobs=1, quiet=True, report=False))
