@@ -55,8 +55,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     Returns
     -------
     xarray.Dataset
-        ``experts``: M; ``clusters_with_expert``; ``covered``: whether that is all of them. On the CPU whatever the device
-        is.
+        ``experts``: M; ``clusters_with_expert``; ``covered``: whether that is all of them. The device plays no part.
     """
     s = Settings.model_validate(dict(cell.settings))
     found = []
