@@ -66,6 +66,7 @@ STUDIES = load.known_studies()
 def shrink(made):
     """Return a plan with the arms and the grid of another, whose cells are tiny."""
     kind = made.module_name.rpartition(".")[2]
+    by_step = any("step" in {**claim.at, **(claim.versus_at or {})} for claim in made.study_file.study.claims)
     cells: list = []
     grid = [planned.cell.coords for planned in made.cells]
     sizes = {size: sorted({coords[size] for coords in grid if size in coords}) for size in SIZES}
@@ -75,6 +76,8 @@ def shrink(made):
             settings[size] = 60 + sizes[size].index(settings[size]) % 2  # two sizes: equal cells are computed once
         if kind == "regression" and (surplus := settings["n_true"] - 3) > 0:
             settings |= {"n_true": 3, "n_fitted": settings["n_fitted"] - surplus}
+        if kind == "expert_count" and not by_step:
+            settings["steps"] = settings["records"] - 1
         if kind == "regression":  # every truth of a cell has a Fisher line
             settings["truths"] = min(settings["truths"], 2)
         if kind == "mot":

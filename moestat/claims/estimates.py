@@ -20,7 +20,7 @@ from moestat.claims.evidence import Evidence, FittedSeries, difference
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
 from moestat.rates import Estimate
 from moestat.rounding import number
-from moestat.runner.results import BINARY
+from moestat.runner.results import BINARY, within_range
 from moestat.study import hub
 from moestat.study.spec import Claim
 
@@ -136,6 +136,7 @@ def _mean(claim: Claim, array: xr.DataArray) -> Estimate:
         subject = f"The share of {claim.variable}{_place(claim)}"
         return Estimate(share, low, high, note, reasons, subject=subject, replicates=kept.size)
     mean, se, low, high = (float(v) for v in rates.mean_interval(kept, claim.level))
+    low, high = (float(end) for end in within_range(array, low, high))
     return Estimate(mean, low, high, note, reasons, se=se, subject=subject, replicates=kept.size)
 
 

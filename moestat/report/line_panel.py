@@ -24,7 +24,7 @@ from moestat.report.naming import Names
 from moestat.report.rate_panel import Entry, Facts
 from moestat.report.typography import mathtext
 from moestat.rounding import number
-from moestat.runner.results import BINARY
+from moestat.runner.results import BINARY, within_range
 from moestat.study.spec import Figure, Panel
 
 FEW = 12
@@ -144,6 +144,7 @@ def _curve(
             low, high = proportion_interval(int(kept.sum()), kept.size, level)
         rows.append(np.exp((mean, low, high)) if geometric and not array.attrs.get(BINARY) else (mean, low, high))
     mean_, low_, high_ = np.array(rows, dtype=float).reshape(-1, 3).T
+    low_, high_ = within_range(array, low_, high_)
     if places.dtype.kind == "f":
         order = np.argsort(places)
         places, mean_, low_, high_ = places[order], mean_[order], low_[order], high_[order]

@@ -16,7 +16,7 @@ from moestat.claims.evidence import Evidence, FittedSeries
 from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import COLUMNS, Verdict
 from moestat.rounding import number
-from moestat.runner.results import BINARY
+from moestat.runner.results import BINARY, within_range
 from moestat.status import OUTCOMES, Status, outcome
 from moestat.study import hub
 from moestat.study.spec import Rate
@@ -211,7 +211,7 @@ def _summary(evidence: Evidence, name: str, arm: str, level: float) -> pd.DataFr
         squares = np.where(kept, (samples - mean[:, None]) ** 2, 0.0).sum(axis=1)
         sd = np.where(used > 1, np.sqrt(squares / (used - 1)), np.nan)
         half = stats.t.ppf(0.5 + level / 2, np.maximum(used - 1, 1)) * sd / np.sqrt(used)
-    low, high = (mean, mean) if exact else (mean - half, mean + half)
+    low, high = (mean, mean) if exact else within_range(array, mean - half, mean + half)
     if array.attrs.get(BINARY):
         ends = [proportion_interval(int(k), int(n), level) for k, n in zip(filled.sum(axis=1), used, strict=True)]
         low, high = np.array(ends).reshape(-1, 2).T

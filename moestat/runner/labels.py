@@ -20,13 +20,15 @@ import xarray as xr
 
 from moestat.runner.cells import PlannedCell
 from moestat.runner.experiments import importable
+from moestat.runner.results import RANGE
 
 FILE = "variables.toml"
 COMMON = "common"
+RANGES = "ranges"
 
 
 def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) -> xr.Dataset:
-    """Return a dataset whose variables have ``long_name`` and ``units``, and whose atoms have named coordinates.
+    """Return a dataset whose variables have ``long_name``, ``units`` and range, and whose atoms have named coordinates.
 
     Where all cells agree, the names of a dimension are its labels: ``ds["theta"].sel(coordinate="b1")``. Where they do
     not (arms with different scores), a coordinate ``<dimension>_name`` along the arms holds them. Atoms are counted
@@ -42,7 +44,11 @@ def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) 
     """
     package, _, experiment = module_name.partition(":")[0].rpartition(".")
     texts = _texts(package, experiment)
+    ranges = _tables(package).get(RANGES, {}) if package.startswith("moestat.") else {}
     for name, variable in dataset.variables.items():
+        for pattern, ends in ranges.items():
+            if fnmatch.fnmatchcase(str(name), pattern):
+                variable.attrs.setdefault(RANGE, [float(end) for end in ends])
         meaning, units = meaning_of(str(name), texts)
         variable.attrs |= {
             key: text

@@ -17,6 +17,8 @@ NOT_COMPUTED = -1
 """Status of a replicate that nothing was computed for."""
 BINARY = "binary"
 """Attribute of the values that were truth values before they became 0 and 1."""
+RANGE = "valid_range"
+"""Attribute [low, high] of values that cannot lie elsewhere (shares, say), as in the CF conventions of netCDF."""
 LISTS = ("accepted_stale", "notes", "problem", "set")
 
 
@@ -76,3 +78,12 @@ def read(path: Path, *, made_by: str = "") -> xr.Dataset:
         raise UserError(
             f"{path} cannot be read as netCDF: {error}; make it again with the subcommand collect"
         ) from None
+
+
+def within_range(array: xr.DataArray, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return the ends of an interval for values of ``array``, inside the range that these can have.
+
+    A t-interval knows nothing of that range: that of a mean share may reach beyond 1.
+    """
+    least, most = array.attrs.get(RANGE, (-np.inf, np.inf))
+    return np.clip(low, least, most), np.clip(high, least, most)

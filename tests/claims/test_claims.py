@@ -65,6 +65,16 @@ def judged(ds, preset="quick", rates=(), arms=("arm0", "arm1"), presets=None, **
     return found[0]
 
 
+def test_the_interval_of_a_mean_share_stays_within_its_range():
+    ds = dataset(sizes=N[:1])
+    ds["share"] = ds["L3"].copy(data=1.0 - 0.05 * (np.arange(20).reshape(2, 1, 10) == 3))
+    claim = {"kind": "mean", "variable": "share", "arm": "arm0", "at": {"n": N[0]}, "at_least": 0.9}
+    assert judged(ds, **claim).ci_high > 1.0
+    ds["share"].attrs["valid_range"] = [0.0, 1.0]
+    within = judged(ds, **claim)
+    assert within.ci_high == 1.0 and within.verdict == "supported"
+
+
 SLOPE = {"kind": "slope", "variable": "L3", "arm": "arm0"}
 
 

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 from moestat.runner import labels, plan
+from moestat.runner.results import within_range
 from moestat.study import load
 
 REGRESSION = "moestat.papers.sigmoid_attention.regression"
@@ -68,3 +69,16 @@ def test_an_experiment_of_ones_own_gets_the_common_names_alone(tmp_path, monkeyp
     ds = labels.attach(results(made, 12), "mine", made.cells)
     assert "long_name" not in ds["L3"].attrs and "coordinate" not in ds.coords
     assert ds["status"].attrs["long_name"]
+
+
+def test_shares_have_a_range_and_their_intervals_stay_in_it():
+    made = plan.make(load.read("task_routing"), "quick")
+    dims = ("arm", "tasks", "experts", "replicate")
+    grid = {"arm": [arm.name for arm in made.arms]} | {axis: list(values) for axis, values in made.axes.items()}
+    ds = xr.Dataset({"accuracy": (dims, np.ones((3, 1, 1, 3))), "train_loss": (dims, np.ones((3, 1, 1, 3)))}, grid)
+    ds = labels.attach(ds, "moestat.papers.task_routing.task_training", made.cells)
+    assert ds["accuracy"].attrs["valid_range"] == [0.0, 1.0]
+    assert "valid_range" not in ds["train_loss"].attrs
+    low, high = within_range(ds["accuracy"], np.array([-0.1, 0.9]), np.array([0.3, 1.2]))
+    assert low.tolist() == [0.0, 0.9] and high.tolist() == [0.3, 1.0]
+    assert within_range(ds["train_loss"], -1.0, 2.0) == (-1.0, 2.0)

@@ -25,7 +25,18 @@ from moestat.papers.expert_count.expert_count_measures import OVER_EXPERTS, OVER
 from moestat.papers.expert_count.top_one import train
 from moestat.status import Status
 
-LAST = ("accuracy", "train_accuracy", "entropy", "experts_used", "specialisation", "own_error", "routed_to_own")
+LAST = (
+    "accuracy",
+    "train_accuracy",
+    "entropy",
+    "experts_used",
+    "specialisation",
+    "own_error",
+    "routed_to_own",
+    "best_cluster_error",
+    "routed_to_best",
+    "clusters_with_best",
+)
 """Variables that are repeated, as ``last_...``, for the last step."""
 
 EXPLORED = ("best_cluster_error", "own_error", "other_error")
@@ -107,8 +118,13 @@ class Settings(SettingsModel):
 
     @property
     def exploration(self) -> int:
-        """T_1 = floor(sqrt(sigma_0) / eta), the end of the paper's exploration stage, or T if that comes first."""
-        return min(self.steps, int(np.sqrt(self.start_scale) / self.expert_rate))
+        """T_1 = floor(sqrt(sigma_0) / eta), the end of the paper's exploration stage, or T if that comes first.
+
+        In the units of the paper's inputs: weights w on inputs c x are weights c w on inputs x, so that sigma_0 and eta
+        are c times those of the settings (and eta_r is c^2 times).
+        """
+        scale = self.input_scale
+        return min(self.steps, int(np.sqrt(scale * self.start_scale) / (scale * self.expert_rate)))
 
     @property
     def recorded(self) -> list[int]:
@@ -213,7 +229,9 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     xarray.Dataset
         Variables over ``step`` (``OVER_STEPS``), over ``step`` and ``expert``, padded with NaN to ``expert_slots``
         (``OVER_EXPERTS``), and per replicate: ``last_...`` at the last step, ``best_...`` at the step of the best test
-        accuracy (a choice that looks at the test sample), ``explored_...`` at the end of the exploration stage.
+        accuracy (a choice that looks at the test sample), ``explored_...`` at the end of the exploration stage,
+        ``late_change``: of the test accuracy over the last quarter of the steps, ``clusters_with_expert`` at the start,
+        and whether these are all of them (``covered``).
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)
@@ -232,6 +250,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         "best_accuracy": np.max(out["accuracy"], axis=1),
         "best_entropy": out["entropy"][np.arange(len(best)), best],
         "clusters_with_expert": out["clusters_with_expert"],
+        "covered": out["clusters_with_expert"] == s.clusters,
+        "late_change": out["accuracy"][:, -1] - out["accuracy"][:, np.argmin(np.abs(steps - 0.75 * s.steps))],
     }
     values |= {f"last_{name}": out[name][:, -1] for name in LAST}
     values |= {f"explored_{name}": out[f"explored_{name}"] for name in EXPLORED}

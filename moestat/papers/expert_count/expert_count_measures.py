@@ -26,6 +26,8 @@ OVER_STEPS = {
     "own_error": "error of an expert on the cluster of its initial profession, mean over experts",
     "other_error": "error of an expert on the other clusters, mean over experts",
     "routed_to_own": "share of samples at an expert whose initial profession is their cluster",
+    "routed_to_best": "share of samples at an expert whose best cluster is theirs",
+    "clusters_with_best": "clusters that are the best one of some expert",
 }
 """Variables with one number per replicate and step, and what they are."""
 
@@ -85,6 +87,9 @@ def measure(
     error = routing.error_by_cluster(~(margins > 0), test.cluster, clusters)
     own_error, other_error = routing.own_cluster(error, profession)
     own_sent, _ = routing.own_cluster(sent, profession)
+    # the division of the experts after the training; where one is equally good on several clusters, its load decides
+    division = xp.argmin(error - 1e-9 * sent / test.y.shape[-1], axis=-1)
+    best_sent, _ = routing.own_cluster(sent, division)
     used = routing.experts_used(sent)
     out |= {
         "accuracy": xp.mean(xp.astype(margin > 0, xp.float64), axis=-1),
@@ -99,6 +104,8 @@ def measure(
         "own_error": xp.mean(own_error, axis=-1),
         "other_error": xp.mean(other_error, axis=-1),
         "routed_to_own": xp.sum(own_sent, axis=-1) / test.y.shape[-1],
+        "routed_to_best": xp.sum(best_sent, axis=-1) / test.y.shape[-1],
+        "clusters_with_best": routing.clusters_with_expert(division, clusters),
         "expert_load": load,
         "dispatch": sent / test.y.shape[-1],
         "error": error,

@@ -81,8 +81,33 @@ def test_learning_rates_of_the_router():
     assert [Settings(experts=m).eta_r for m in (4, 8, 16, 32, 64)] == [0.1, 0.1, 0.1, 0.25, 0.4]
     assert Settings(experts=8, router_rate="theorem").eta_r == pytest.approx(0.064)
     assert Settings(router_rate=0.3).eta_r == 0.3
-    assert Settings().exploration == 100
-    assert Settings(steps=50).exploration == 50
+
+
+def test_the_exploration_stage_is_counted_in_the_units_of_the_papers_inputs():
+    # sigma_0 = 0.01 and eta = 0.001 on inputs times 10 are 0.1 and 0.01
+    assert Settings().exploration == 31
+    assert Settings(input_scale=1.0).exploration == 100
+    assert Settings(input_scale=1.0, steps=50).exploration == 50
+
+
+def test_weights_and_inputs_share_one_scale():
+    """Inputs times c are a start and a step times c, and a router's rate times c^2, on the inputs as they are."""
+    scaled = run(input_scale=10.0, start_scale=0.01, expert_rate=0.001, router_rate=0.1)
+    plain = run(input_scale=1.0, start_scale=0.1, expert_rate=0.01, router_rate=10.0)
+    for name in ("accuracy", "loss", "error", "dispatch"):
+        np.testing.assert_allclose(plain[name], scaled[name], rtol=1e-8, err_msg=name)
+
+
+def test_the_division_after_the_training():
+    ds = run([0, 1], steps=40, records=5, expert="cnn")
+    error, sent = (ds[name].isel(step=-1, expert=slice(3)).values for name in ("error", "dispatch"))
+    for r in range(2):
+        best = [min(range(4), key=lambda k: (error[r, m, k], -sent[r, m, k])) for m in range(3)]
+        assert ds.last_routed_to_best.values[r] == pytest.approx(sum(sent[r, m, k] for m, k in enumerate(best)))
+        assert ds.last_clusters_with_best.values[r] == len(set(best))
+        assert ds.last_best_cluster_error.values[r] == pytest.approx(np.mean([error[r, m, best[m]] for m in range(3)]))
+    np.testing.assert_allclose(ds.late_change, ds.last_accuracy - ds.accuracy.sel(step=30))
+    assert np.array_equal(ds.covered, ds.clusters_with_expert == 4)
 
 
 def test_a_router_that_is_off_sends_all_samples_to_the_first_expert():

@@ -1,0 +1,78 @@
+"""How many experts it takes until every cluster has one at the start: the lower end of the paper's range of M.
+
+An expert's profession (Definition 2) is drawn with its initial weights, so that no training is needed: only the signals
+and the starts of the study ``expert_count``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from pydantic import Field, model_validator
+
+from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.losses import routing
+from moestat.models import patches
+from moestat.status import Status
+
+
+class Settings(SettingsModel):
+    """Settings of a cell. *Ours*: not stated in the paper."""
+
+    clusters: int = Field(4, ge=2, description="K")
+    count: Literal["linear", "coverage"] = Field(
+        "coverage", description="M: factor times K, or K log(K / delta) rounded up (Lemma 6 with the constant 1)"
+    )
+    factor: float = Field(2.0, gt=0, description="ours: M over K where M is linear in K")
+    delta: float = Field(
+        0.05, gt=0, lt=1, description="probability of Lemma 6 that a cluster is left without an expert"
+    )
+    dimension: int = Field(64, ge=4, description="d, at least 2 K")
+    neurons: int = Field(8, ge=1, description="J, neurons of an expert")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Settings:
+        if self.dimension < 2 * self.clusters:
+            raise ValueError(
+                f"dimension is {self.dimension}; {self.clusters} clusters need at least {2 * self.clusters}"
+            )
+        return self
+
+    @property
+    def experts(self) -> int:
+        """M."""
+        if self.count == "linear":
+            return int(np.ceil(self.factor * self.clusters))
+        return int(np.ceil(self.clusters * np.log(self.clusters / self.delta)))
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+    """Draw the signals and the initial weights, and count the clusters that have an expert.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``experts``: M; ``clusters_with_expert``; ``covered``: whether that is all of them. The device plays no part.
+    """
+    s = Settings.model_validate(dict(cell.settings))
+    found = []
+    for replicate in replicates:
+        rng = cell.generator(replicate, "directions", clusters=s.clusters, dimension=s.dimension)
+        signals = patches.dictionary(rng, s.clusters, s.dimension).labels
+        rng = cell.generator(replicate, "start", dimension=s.dimension, neurons=s.neurons)
+        weights = rng.standard_normal((1, s.experts, 1, s.neurons, s.dimension))
+        found.append(routing.clusters_with_expert(routing.profession(weights, signals[None]), s.clusters)[0])
+    count = np.array(found)
+    size = len(count)
+    values = {
+        "status": np.full(size, int(Status.CONVERGED)),
+        "message": np.full(size, "The starts were drawn.", dtype=object),
+        "iterations": np.full(size, 1),
+        "experts": np.full(size, float(s.experts)),
+        "clusters_with_expert": count,
+        "covered": count == s.clusters,
+    }
+    return assemble(replicates, values, dims={}, coords={}, attrs={})
