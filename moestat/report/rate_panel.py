@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +18,13 @@ from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 from moestat import rates
 from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence, FittedSeries
-from moestat.claims.selection import with_replicates
+from moestat.claims.selection import NoAnswerError, with_replicates
 from moestat.report import facets, hover, style
 from moestat.report.naming import Names
 from moestat.report.typography import mathtext
 from moestat.study.spec import Figure, Panel
 
+GIVEN = ("arm", "replicate")
 NARROW = 40
 """Panels of fewer characters in width label the decades of a logarithmic axis only: three or more panels in a row."""
 
@@ -87,7 +91,29 @@ def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Na
     axes.set_yscale("log" if figure.logy else "linear")
     if figure.logx:
         _calm_ticks(axes, room)
+    if figure.per:
+        _second_axis(axes, evidence, figure, arms)
     return painter.facts
+
+
+def _second_axis(axes: Axes, evidence: Evidence, figure: Figure, arms: Sequence[str]) -> None:
+    """Put x per number of a variable above the panel: samples per fitted parameter, of the arm that has most."""
+    ds = evidence.ds
+    if figure.per not in ds:
+        raise NoAnswerError(f"the results hold no variable {figure.per!r}, by which the second axis divides")
+    values = ds[figure.per].sel(arm=list(arms))
+    own = [dim for dim in values.dims if dim not in (*GIVEN, figure.x, *evidence.study.grid)]
+    count = float(values.notnull().sum(own).max()) if arms and own else 0.0
+    if count:
+        above = axes.secondary_xaxis(
+            "top", functions=(partial(operator.mul, 1.0 / count), partial(operator.mul, count))
+        )
+        above.set_xlabel(f"{figure.x} / p, p = {count:g}", fontsize=6.5)
+        above.tick_params(labelsize=6.5)
+        if figure.logx:
+            above.xaxis.set_major_locator(LogLocator(subs=(1.0, 5.0)))
+            above.xaxis.set_major_formatter("{x:g}")
+            above.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _calm_ticks(axes: Axes, room: float) -> None:

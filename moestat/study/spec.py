@@ -212,6 +212,10 @@ class Figure(Strict):
     title: str = Field("", description="above all panels")
     x: str = Field("n", description="the axis of the grid along x")
     xlabel: str = Field("", description="made from x if empty")
+    per: str = Field(
+        "",
+        description="of kind 'rates': the variable of the fitted parameters; a second axis above has x / p, p of them",
+    )
     hue: str = Field("arm", description="dimension that is drawn as separate lines")
     y: str = Field("", description="second axis of a heat map")
     logx: bool = Field(True, description="logarithmic x axis")

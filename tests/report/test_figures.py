@@ -79,6 +79,19 @@ def test_points_bars_and_lines_of_a_rate_panel(ds):
     assert facts.entries[0].value.endswith("(paper\N{NO-BREAK SPACE}-0.24)")
 
 
+def test_a_second_axis_has_samples_per_parameter(ds):
+    """The arm with most parameters counts: those that others lack are missing values."""
+    theta = xr.DataArray(
+        np.ones((len(ds.arm), len(ds.replicate), 3, 4)), dims=("arm", "replicate", "atom", "coordinate")
+    )
+    theta[0, :, 2] = np.nan
+    canvas, _ = draw(ds.assign(theta=theta), figure(PANEL, per="theta"))
+    canvas.draw_without_rendering()  # which places it
+    (above,) = canvas.axes[0].child_axes
+    assert above.get_xlabel() == "n / p, p = 12"
+    assert above.get_xlim() == pytest.approx(np.array(canvas.axes[0].get_xlim()) / 12)
+
+
 def test_a_label_has_one_colour_in_all_panels_and_one_entry_of_the_one_legend(ds):
     canvas, facts = draw(ds, figure(PANEL, PANEL | {"arms": ["sigmoid-linear"]}))
     assert lines(canvas.axes[1], linestyle="None")[0].get_color() == style.COLOURS[3]
@@ -352,6 +365,7 @@ def test_a_function_draws_with_its_options(ds):
     [
         (figure({"variable": "absent"}), "no variable 'absent'"),
         (figure({"variable": "L3", "arms": ["absent"]}), "None of its arms"),
+        (figure(PANEL, per="theta"), "no variable 'theta', by which the second axis divides"),
         (figure({"variable": "L3"}, x="step"), "also runs over n"),
         (figure({"variable": "L3"}, kind="lines", x="step"), "also runs over n"),
         (figure({"variable": "L3"}, kind="heatmap", x="n", y="step"), "no axis 'step'"),
