@@ -33,7 +33,7 @@ def slopes(panels: Sequence[Axes], facts: Sequence[Facts], inches: float) -> Non
         if not any(texts) or len(facts) == 1:
             continue
         longest = max(map(len, texts))
-        columns = max(1, min(3, len(texts), int(PER_INCH * inches) // (longest + 5)))
+        columns = max(1, min(3, len(texts), int(20 * inches) // (longest + 4)))
         rows = -(-len(texts) // columns)
         fact.lines += rows
         figure = axes.get_figure()
