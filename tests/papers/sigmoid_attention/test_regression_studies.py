@@ -330,6 +330,7 @@ def two_rows(folder: Path) -> Path:
         for name, order, rule in (("fast", "eps^-2", "within = [-0.6, -0.4]"), ("slow", "eps^-4", "at_least = -0.3"))
     )
     head, figures = text[: text.index("[[arms]]")], text[text.index("[[figures]]") :]
+    head = re.sub(r"^arms = .*\n", "", head, flags=re.MULTILINE)  # of a preset, which names other rows
     own = folder / "table.toml"
     own.write_text(head.replace('["sigmoid_regimes", "partial_quadratic"]', '["other"]') + rows + figures)
     return own
