@@ -10,11 +10,13 @@ import functools
 import hashlib
 import io
 import json
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from moestat import fingerprint
@@ -102,11 +104,12 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     gone = [str(name) for name in dataset.variables if name not in small.variables]
     left_out = [name for name in str(dataset.attrs.get("left_out", "")).split(", ") if name] + gone
     kept_notes = [line for line in results.provenance(dataset)["notes"] if not line.startswith(LEFT_OUT)]
-    notes = [line.replace(str(out.resolve()), "outputs").replace(str(out), "outputs") for line in kept_notes]
+    notes = [_portable(line, out) for line in kept_notes]
     if left_out:
         notes.append(f"{LEFT_OUT} {', '.join(left_out)}; no claim, table or figure shows them, and replay gives them")
     named = study_file.name if Path(study).is_absolute() else study
     plain = Request(study=named, preset=preset, replicates=kept.get("request", {}).get("replicates"))
+    small = small.assign({name: _portable_texts(small[name], out) for name in small.data_vars})
     small.attrs = dataset.attrs | {
         "command": plain.command(),
         "notes": "\n".join(notes),
@@ -187,6 +190,21 @@ def _smaller(dataset: xr.Dataset, study_file: StudyFile, show: Callable[[xr.Data
     return small if len(idle) < 2 or show(small) == shown else dataset
 
 
+def _portable(text: str, out: Path) -> str:
+    """Name files of an outputs folder as they are named in a checkout."""
+    for folder in (str(out.resolve()), str(out)):
+        text = re.sub(rf"(?<![\w/.~-]){re.escape(folder)}/", "outputs/", text)
+    return text
+
+
+def _portable_texts(array: xr.DataArray, out: Path) -> xr.DataArray:
+    """Do so in the texts of a variable: messages of failures, sources of a study that reads others."""
+    if array.dtype.kind not in "OU":
+        return array
+    values = np.array([_portable(str(text), out) for text in array.values.ravel()], dtype=object)
+    return array.copy(data=values.reshape(array.shape))
+
+
 def _refuse_changed(dataset: xr.Dataset, content: bytes) -> None:
     """Read the bytes of a record back: every variable must be what it was, to the last bit."""
     with xr.open_dataset(io.BytesIO(content), engine="h5netcdf", decode_times=False, decode_timedelta=False) as again:
@@ -216,6 +234,7 @@ def _manifest(
         "notes": notes,
         "left_out": left_out,
         "results_sha256": hashlib.sha256(packed).hexdigest(),
+        "run_sha256": kept.get("run_sha256", kept.get("results_sha256")),
         "cells": seconds,
     }
 

@@ -200,6 +200,59 @@ def test_what_is_no_complete_run_of_the_preset_is_no_record(tmp_path, words, mes
     assert not (tmp_path / "records").exists()
 
 
+READER = """\
+import numpy as np, xarray as xr
+
+def table(sources, arms):
+    values = [[float(sources["study"].dataset["error"].mean())] for _ in arms]
+    paths = np.array([[str(sources["study"].path)] for _ in arms], dtype=object)
+    return xr.Dataset({"x": (("arm", "replicate"), np.array(values)), "file": (("arm", "replicate"), paths)})
+"""
+READS = """\
+title = "What another study found"
+paper = "none"
+source = "a textbook"
+reads = "reader_of_records:table"
+needs = ["study"]
+seed = 0
+arms = [{ name = "a" }]
+presets.quick.replicates = 1
+[[claims]]
+id = "m"
+source = "s"
+statement = "It is small."
+kind = "mean"
+variable = "x"
+arm = "a"
+at_most = 9.0
+"""
+
+
+def test_a_study_that_reads_others_reads_their_records_and_is_one_itself(record, tmp_path):
+    _, out = record
+    (tmp_path / "reader_of_records.py").write_text(READER)
+    study = tmp_path / "summary.toml"
+    study.write_text(READS)
+    code, _, err = inside(study, "--out", out, "--quiet", "--no-report")
+    assert code == 0, err
+    code, _, err = inside("ship", study, "--out", out, "--to", tmp_path / "other")
+    assert code == 0, err
+    found = moestat.load(study, out=tmp_path / "other")
+    assert found["file"].item() == "outputs/records/study/quick/results.nc" and found["x"].item() > 0
+    code, said, err = inside("report", study, "--out", tmp_path / "other")
+    assert code == 0 and "Claims: " in said and (tmp_path / "other" / "records" / "summary").is_dir(), err
+    code, _, err = inside("verify", study, "--out", tmp_path / "other")
+    assert code == 2 and "reads the results of others; verify study" in err
+
+
+def test_paths_of_the_outputs_folder_become_those_of_a_checkout():
+    text = "set aside in /data/run/toy/quick; prerun/x and run/toy, not run"
+    assert (
+        shipping._portable(text, Path("/data/run")) == "set aside in outputs/toy/quick; prerun/x and run/toy, not run"
+    )
+    assert shipping._portable("prerun/x, run/toy, a run", Path("run")) == "prerun/x, outputs/toy, a run"
+
+
 def test_what_a_report_shows_is_never_left_out():
     row = np.zeros((1, 1000, 100))
     whole = xr.Dataset(dict.fromkeys("abcd", (("arm", "replicate", "own"), row))).assign(
