@@ -15,7 +15,7 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge
 from moestat.errors import InputError
 from moestat.fit import population
-from moestat.report import captions, style
+from moestat.report import captions
 from moestat.report.figures import draw_evidence
 from moestat.runner import plan
 from moestat.runner import run as runner
@@ -55,6 +55,8 @@ TINY = {
 }
 ALONE = ("definitions_as_printed", "identifiability", "regression")
 """Experiments with many cells: one replicate of each will do."""
+LOOK = ("color", "marker", "markerfacecolor", "linestyle")
+"""What tells the lines of a figure apart."""
 NEVER = ("is not on the grid", "has no axis", "hold no variable", "not part of this run", "raised", "no such arm")
 """What no verdict may say: the claim names something that the results do not hold."""
 
@@ -147,9 +149,9 @@ def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, mo
             names = [entry.name for entry in fact.entries]
             assert len(names) == len(set(names)), f"{figure.name}: two lines of one panel are called the same"
             for entry in fact.entries:
-                look = entry.handle.get_color(), entry.handle.get_marker(), entry.handle.get_markerfacecolor()
+                look = [getattr(entry.handle, f"get_{key}")() for key in LOOK]
                 assert colours.setdefault(entry.name, look)[0] == look[0], f"{entry.name} changes its colour"
-        assert len({colour for colour, *_ in colours.values()}) >= min(len(colours), len(style.COLOURS))
+        assert len({tuple(look) for look in colours.values()}) == len(colours), "two names look alike"
 
 
 @pytest.mark.parametrize("name", STUDIES)
