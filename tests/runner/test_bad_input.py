@@ -331,6 +331,16 @@ def edited(old: str, new: str) -> str:
         (edited('"experiment" = "toy"', '"experiment" = "regresion"'), "did you mean 'regression'?"),
         (edited('"experiment" = "toy"', '"experiment" = "json"'), "has no Settings and no run"),
         (edited('"title" = "T"', '"title" = "T'), "the file is not valid TOML: "),
+        (
+            document(BASE | {"figures": BASE["figures"] + [BASE["figures"][0] | {"name": name} for name in "ff"]}),
+            "figure names must be different; given twice: f",
+        ),
+        (
+            document(
+                BASE | {"figures": BASE["figures"] * 2}
+            ),  # whatever the first one is called, its files are figure.*
+            "figure names must be different; given twice: figure",
+        ),
     ],
 )
 def test_the_sentence_names_place_fault_and_remedy(folder, text, told):
