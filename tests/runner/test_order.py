@@ -21,7 +21,7 @@ def expected(tmp_path_factory):
     return results(folder)
 
 
-@pytest.mark.parametrize(("jobs", "block"), [(2, 1), (4, 4)])
+@pytest.mark.parametrize(("jobs", "block"), [(2, 1), pytest.param(4, 4, marks=pytest.mark.slow)])
 def test_any_number_of_processes(tmp_path, expected, jobs, block):
     study = write_study(tmp_path, replicates=6)
     code, _, err = inside(study, "--out", tmp_path, "--jobs", jobs, "--block", block, "--no-report")
