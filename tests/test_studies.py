@@ -85,6 +85,7 @@ def shrink(made):
         if kind == "mot":
             least = {"specialise_steps": 4, "attention_steps": 4, "tuning_steps": 100}
             settings |= {name: steps if settings[name] else 0 for name, steps in least.items()}
+            settings["dimension"] = max(settings["dimension"], 2 * settings["classes"])
         resolved = made.experiment.Settings(**settings).model_dump(mode="json")
         cell = replace(planned.cell, settings=resolved)
         cells.append(replace(planned, cell=cell, digest=cell.digest))

@@ -1,6 +1,7 @@
 """A panel of lines: the mean over replicates with its interval over any axis, one line per arm or per hue.
 
-Categories are not joined: there is nothing between them. Their marks stand side by side, so that equal ones show.
+Categories are not joined: there is nothing between them. Marks and bars of several lines stand side by side, so that
+equal ones show, and many lines with many points have bars at some of them in place of bands that hide each other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
-from moestat.report import facets, hover, style
+from moestat.report import facets, guides, hover, style
 from moestat.report.naming import Names
 from moestat.report.rate_panel import Entry, Facts
 from moestat.report.typography import mathtext
@@ -31,6 +32,12 @@ FEW = 12
 """Up to so many points carry markers and bars; more become a line with a band."""
 APART = 0.5
 """Width that the marks of one category take, between neighbours at a distance of 1."""
+CROWD = 4
+"""More lines than these have bars at a few points, and not bands."""
+BARS = 6
+"""Bars of a line in a crowd."""
+BESIDE = 0.3
+"""What is APART for a category, as a share of the smallest distance between points of an axis of numbers."""
 ROOM = 48
 """Characters that fit side by side below a panel; the names of more categories are broken at hyphens."""
 
@@ -46,7 +53,8 @@ def draw(
     """Draw one panel and return what it shows.
 
     ``options`` of the figure: ``at`` (coordinates), ``within`` (bounds of a variable's intervals, by its name),
-    ``bottom`` (the lower end of the vertical axis), ``ends`` (a variable: where parts of the horizontal axis end).
+    ``bottom`` (the lower end of the vertical axis), ``ends`` (a variable: where parts of the horizontal axis end),
+    ``guides`` (exponents, for lines of that slope, and ``"geometric"``: beside the first line of a panel).
 
     Raises
     ------
@@ -83,14 +91,15 @@ def draw(
         if panel.dashed:
             dashed = _dashed(axes, evidence, figure, panel, arm, value, geometric, colour_index)
             facts.known.mark(colour_index, name, dashed)
-        place = APART * ((index + 0.5) / len(curves) - 0.5)
+        place = (index + 0.5) / len(curves) - 0.5
         below = next((other for other, old in drawn.items() if x.dtype.kind != "U" and style.same(mean, old)), "")
         if below:
             facts.sentences.append(f"{name} and {below} coincide")
             facts.parts.add("coincide")
         drawn[name] = mean
         ends_of = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
-        line, others = _stroke(axes, x, mean, *ends_of, colour_index, mathtext(name), place, over=bool(below))
+        at, shown = _places(x, place, len(curves), log=figure.logx)
+        line, others = _stroke(axes, x, at, shown, mean, *ends_of, colour_index, mathtext(name), over=bool(below))
         has = np.isfinite(mean)
         said = hover.points(figure.x, x[has], mean[has], low[has], high[has]) if line.get_marker() != "None" else []
         facts.known.mark(colour_index, name, [line], said)
@@ -107,6 +116,8 @@ def draw(
     if "ends" in figure.options:
         _ends(axes, evidence, figure, panel, facts.arms[0])
     _scales(axes, figure, curves[0][2] if curves else None)
+    if "guides" in figure.options and curves:
+        guides.draw(axes, figure.options["guides"], *_curve(curves[0][2], figure.x, geometric)[:2])
     return facts
 
 
@@ -151,35 +162,57 @@ def _curve(
     return places, mean_, low_, high_, lost
 
 
+def _places(x: np.ndarray, place: float, lines: int, *, log: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the points of a line stand, and which of them have a bar (none: it has a band).
+
+    ``place``: between -0.5 and 0.5, where the line stands among the others.
+    """
+    few = x.dtype.kind == "U" or len(x) <= FEW
+    if x.dtype.kind == "U":
+        return np.arange(len(x)) + APART * place, np.ones(len(x), dtype=bool)
+    if not few:
+        shown = np.zeros(len(x), dtype=bool)
+        if lines > CROWD:
+            step = len(x) / BARS
+            shown[np.unique(np.minimum((step * (np.arange(BARS) + 0.5 + 0.9 * place)).astype(int), len(x) - 1))] = True
+        return x, shown
+    if lines == 1 or len(x) < 2 or (log and np.any(x <= 0)):
+        return x, np.ones(len(x), dtype=bool)
+    scaled = np.log(x) if log else x
+    moved = scaled + BESIDE * place * float(np.diff(scaled).min())
+    return np.exp(moved) if log else moved, np.ones(len(x), dtype=bool)
+
+
 def _stroke(
     axes: Axes,
     x: np.ndarray,
+    at: np.ndarray,
+    shown: np.ndarray,
     mean: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
     index: int,
     text: str,
-    place: float,
     *,
     over: bool,
 ) -> tuple[Line2D, list[Artist]]:
     """Draw one line, and return it with its bars or band.
 
-    ``place``: where its marks stand beside a category; ``over``: it lies on another one, which shall be seen too.
+    ``at``, ``shown``: see :func:`_places`; ``over``: it lies on another one, which shall be seen too.
     """
     colour, look = style.colour(index), style.marker(index)
     known = np.isfinite(mean)
     named = x.dtype.kind == "U"
-    at = np.arange(len(x)) + place if named else x
     linestyle: Any = "none" if named else _dashes(index)
     if over:
         linestyle, look = (0, (2.5, 2.5)), look | {"markersize": 6.5, "markerfacecolor": "none"}
     others: list[Artist] = []
-    if named or len(x) <= FEW:
-        bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
-        others += axes.errorbar(at[known], mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)[2]
+    look = look if named or len(x) <= FEW else {}
+    if shown.any():
+        barred = known & shown
+        bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, barred]
+        others += axes.errorbar(at[barred], mean[barred], bars, fmt="none", ecolor=colour, elinewidth=1.0)[2]
     else:
-        look = {}
         whole = known & np.isfinite(low) & np.isfinite(high)
         # as the line does, the band bridges places where only other lines have values
         others += [axes.fill_between(at[whole], low[whole], high[whole], color=colour, alpha=0.18, linewidth=0)]

@@ -11,7 +11,7 @@ import fnmatch
 import importlib
 import importlib.resources
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -44,11 +44,11 @@ def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) 
     """
     package, _, experiment = module_name.partition(":")[0].rpartition(".")
     texts = _texts(package, experiment)
-    ranges = _tables(package).get(RANGES, {}) if package.startswith("moestat.") else {}
+    ranges = _ranges(package, experiment, dataset.sizes)
     for name, variable in dataset.variables.items():
         for pattern, ends in ranges.items():
             if fnmatch.fnmatchcase(str(name), pattern):
-                variable.attrs.setdefault(RANGE, [float(end) for end in ends])
+                variable.attrs.setdefault(RANGE, ends)
         meaning, units = meaning_of(str(name), texts)
         variable.attrs |= {
             key: text
@@ -89,6 +89,17 @@ def _texts(package: str, experiment: str) -> dict[str, list[str]]:
         own = _tables(package)
         tables = tables | own.get(COMMON, {}) | own.get(experiment, {})
     return {name: [text] if isinstance(text, str) else text for name, text in tables.items()}
+
+
+def _ranges(package: str, experiment: str, sizes: Mapping[Hashable, int]) -> dict[str, list[float]]:
+    """Return pattern -> ends, an experiment's own first; an end that names a dimension is its length."""
+    tables = _tables(package).get(RANGES, {}) if package.startswith("moestat.") else {}
+    given = tables.get(experiment, {}) | {name: ends for name, ends in tables.items() if not isinstance(ends, dict)}
+    return {
+        name: [float(sizes.get(end, end)) for end in ends]
+        for name, ends in given.items()
+        if all(end in sizes for end in ends if isinstance(end, str))
+    }
 
 
 def _tables(package: str) -> dict[str, dict[str, Any]]:

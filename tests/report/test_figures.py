@@ -328,6 +328,43 @@ def test_lines_over_text_and_truth_values():
     assert "Marks: means" in captions.caption(Evidence(ds, figures.study_for(ds), "quick"), made, [facts])
 
 
+def over_steps(ds, **more):
+    made = {"kind": "lines", "x": "step", "logx": False, "logy": False, "panels": [{"variable": "accuracy"}]}
+    canvas, _ = figures.draw(ds, figures.study_for(ds), "quick", Figure.model_validate(made | more))
+    return canvas.axes[0]
+
+
+def test_bars_of_several_lines_stand_side_by_side_and_many_lines_have_no_bands():
+    ds = curves()
+    axes = over_steps(ds.isel(experts=0, step=slice(0, 3)))
+    first, second = (lines(axes, color=colour)[0].get_xdata() for colour in style.COLOURS[:2])
+    step = float(np.diff(ds.step)[0])
+    assert np.all(second - first > 0.1 * step) and (first + second) / 2 == pytest.approx(ds.step.values[:3])
+    many = xr.concat([ds.isel(experts=0).assign_coords(experts=m) for m in range(5)], "experts")
+    long = many.isel(arm=[0]).interp(step=np.linspace(0, 10, 31))
+    crowded, few = over_steps(long, hue="experts"), over_steps(long.isel(experts=[0, 1]), hue="experts")
+    assert all(type(part).__name__ == "LineCollection" for part in crowded.collections), "bars, where bands would hide"
+    assert {len(part.get_segments()) for part in crowded.collections} == {6}
+    assert len(few.collections) == 2 and not any(type(part).__name__ == "LineCollection" for part in few.collections)
+    places = [part.get_segments()[0][0, 0] for part in crowded.collections]
+    assert len(set(places)) == 5, "no bar hides another"
+
+
+def test_guides_show_the_laws_that_a_line_may_follow():
+    t = np.geomspace(1, 10000, 41)
+    ds = curves().isel(experts=0, arm=[0], drop=True)[["status"]]
+    loss = np.broadcast_to(2 / t, (*(ds.sizes[dim] for dim in ds.status.dims), t.size))
+    ds = ds.assign(accuracy=((*ds.status.dims, "step"), loss)).assign_coords(step=t)
+    axes = over_steps(ds, logx=True, logy=True, options={"guides": [-1, "geometric"]})
+    power, geometric = lines(axes, color=style.REFERENCE)
+    assert slope_of(power) == pytest.approx(-1, abs=0.02)
+    assert [text.get_text() for text in axes.texts] == ["slope −1", "geometric"]
+    at = geometric.get_xdata()
+    assert np.diff(np.log(geometric.get_ydata())) / np.diff(at) == pytest.approx(-np.log(10) / 900, rel=0.05)
+    bare = over_steps(ds, logx=True, logy=True)
+    assert axes.get_ylim() == bare.get_ylim() and not lines(bare, color=style.REFERENCE)
+
+
 def test_heat_maps_share_their_scale_and_hatch_what_is_missing():
     ds = curves().isel(step=[0, 5, 10])
     ds["accuracy"] = ds["accuracy"].where(ds["experts"] < 16)

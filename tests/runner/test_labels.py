@@ -82,3 +82,19 @@ def test_shares_have_a_range_and_their_intervals_stay_in_it():
     low, high = within_range(ds["accuracy"], np.array([-0.1, 0.9]), np.array([0.3, 1.2]))
     assert low.tolist() == [0.0, 0.9] and high.tolist() == [0.3, 1.0]
     assert within_range(ds["train_loss"], -1.0, 2.0) == (-1.0, 2.0)
+
+
+def test_a_count_is_at_most_the_length_of_its_dimension_and_an_experiment_has_ranges_of_its_own():
+    package = "moestat.papers.mixture_of_transformers"
+    ds = xr.Dataset(
+        {"covered": ("replicate", np.ones(3)), "test_error": ("replicate", np.ones(3))}, {"class": range(4)}
+    )
+    found = labels.attach(ds, f"{package}.mot", [])
+    assert found["covered"].attrs["valid_range"] == [0.0, 4.0] and found["test_error"].attrs["valid_range"] == [
+        0.0,
+        1.0,
+    ]
+    bare = ds.drop_vars("class").map(lambda array: array.copy(), keep_attrs=False)
+    found = labels.attach(bare, f"{package}.mot_text", [])
+    assert "valid_range" not in found["covered"].attrs, "without the dimension there is no end to name"
+    assert found["test_error"].attrs["valid_range"] == [0.0, np.inf], "a regression's error may exceed 1"

@@ -5,6 +5,8 @@ Each function serves a claim of kind ``function``: ``f(ds, claim, **options) -> 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import xarray as xr
 
@@ -18,7 +20,14 @@ DRAWS = 2000
 """Bootstrap draws behind the interval of a slope of medians."""
 
 
-def median_slope(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: float = 0.0) -> Estimate:
+def median_slope(
+    ds: xr.Dataset,
+    claim: Claim,
+    *,
+    over: str = "experts",
+    least: float = 0.0,
+    points: Mapping[str, float] | None = None,
+) -> Estimate:
     """Estimate the exponent of the median of a waiting time along ``over``; a time that is NaN was not reached.
 
     A median needs only half of the runs, so censored times count as longer than all others. The interval is a
@@ -32,8 +41,17 @@ def median_slope(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: 
         The axis.
     least : float
         Points of the axis below it are left out (too few experts to cover the classes, say).
+    points : mapping of str to float, optional
+        Arms and where each of them stands on ``over``, which is then no axis of the results but a name for the note:
+        for settings that bring others along (an eta for which T1 is longer).
     """
-    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose(over, "replicate")
+    if points:
+        each = [variable(ds, claim.variable, {"arm": arm, **claim.at}) for arm in points]
+        axis = xr.DataArray(list(points.values()), dims=over, name=over)
+        array = xr.concat(each, axis, coords="minimal", compat="override", join="exact")
+    else:
+        array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
+    array = array.transpose(over, "replicate")
     array = array.isel({over: np.flatnonzero(array[over].values >= least)})
     times = np.where(np.isfinite(array.values), np.maximum(array.values, 1.0), np.inf)
     x = np.log(array[over].values.astype(np.float64))
@@ -82,3 +100,48 @@ def joint_slope(ds: xr.Dataset, claim: Claim, *, over: str = "tuning", decades: 
     mean, _, low, high = rates.mean_interval(slopes, claim.level)
     note = f"{slopes.size} of {whole.size} replicates, {over} from {t[inside][0]:g} to {t[inside][-1]:g}"
     return Estimate(float(mean), float(low), float(high), note, replicates=slopes.size)
+
+
+def tuned_log_ratio(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate") -> Estimate:
+    """Estimate the log ratio of a variable in ``claim.arm`` to that in ``claim.versus``, each at its own best rate.
+
+    The best rate of an arm has the lowest median over replicates. It is chosen on one half of the replicates (even,
+    odd) and used for the other, so that no run is judged at the rate that it chose itself. Runs that are not finite
+    count as worse than all others in the choice; one at a chosen rate leaves its replicate out, which is said, and
+    below four replicates there is no answer.
+
+    Parameters
+    ----------
+    over : str
+        The axis of rates, the same for both arms. A best rate at its end is said in the note.
+    """
+    sides = [
+        variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose(over, "replicate")
+        for arm in (claim.arm, claim.versus)
+    ]
+    axis = sides[0][over].values
+    chosen: list[list[float]] = []
+    logs = []
+    for side in sides:
+        value = np.where(np.isfinite(side.values) & (side.values > 0), side.values, np.inf)
+        at_best = np.empty(value.shape[1])
+        best = []
+        for half in (0, 1):
+            place = int(np.argmin(np.median(value[:, 1 - half :: 2], axis=1)))
+            at_best[half::2] = value[place, half::2]
+            best.append(float(axis[place]))
+        logs.append(np.log(at_best))
+        chosen.append(best)
+    usable = np.isfinite(logs[0]) & np.isfinite(logs[1])
+    if usable.sum() < 4:
+        raise NoAnswerError(f"Only {usable.sum()} of {usable.size} replicates have both values at the best rates.")
+    mean, _, low, high = rates.mean_interval(logs[0][usable] - logs[1][usable], claim.level)
+    ends = {float(axis.min()), float(axis.max())}
+    told = "; ".join(
+        f"{arm} at {over} {' or '.join(f'{rate:g}' for rate in sorted(set(best)))}"
+        + (" (an end of the sweep)" if ends & set(best) else "")
+        for arm, best in zip((claim.arm, claim.versus), chosen, strict=True)
+    )
+    note = f"{usable.sum()} of {usable.size} replicates; {told}"
+    count = int(usable.sum())
+    return Estimate(float(mean), float(low), float(high), note, counts_failures=True, replicates=count)

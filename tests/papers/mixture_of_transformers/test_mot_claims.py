@@ -1,3 +1,5 @@
+import fnmatch
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -5,7 +7,10 @@ import xarray as xr
 from moestat.claims import rules as general
 from moestat.claims.selection import NoAnswerError
 from moestat.papers.mixture_of_transformers import rules
+from moestat.study import load
 from moestat.study.spec import Claim
+
+STUDIES = [name for name in load.known_studies() if name.startswith("mot_")]
 
 
 def claim(variable, **more):
@@ -61,3 +66,47 @@ def test_shares_have_exact_intervals_and_extremes_have_none():
     assert least.value == least.low == least.high == 1.0
     with pytest.raises(NoAnswerError, match="also runs over tuning"):
         general.smallest(dataset(), claim("loss"), over=[])
+
+
+def test_the_exponent_along_arms_that_stand_for_a_setting():
+    ds = dataset().sel(experts=8)
+    ds["time"] = ds.time * xr.DataArray([1.0, 8.0], dims="arm", coords={"arm": ["mot", "flat"]})
+    third = ds.sel(arm=["flat"]).assign_coords(arm=["third"])
+    third["time"] = third.time * 8.0
+    both = xr.concat([ds, third], "arm")
+    points = {"flat": 4.0, "mot": 1.0, "third": 16.0}
+    found = rules.median_slope(both, claim("time"), over="sigma_0", points=points)
+    assert found.value == pytest.approx(1.5) and "medians by sigma_0 4.0: " in found.note
+
+
+def test_rivals_are_compared_at_the_best_rate_of_each():
+    rng = np.random.default_rng(1)
+    best = {"mot": np.array([4.0, 1.0, 3.0, np.nan]), "flat": np.array([9.0, 8.0, 4.0, 2.0])}
+    loss = np.stack([row[:, None] * np.exp(0.01 * rng.standard_normal((4, 10))) for row in best.values()])
+    coords = {"arm": list(best), "tuning_rate": [0.1, 1.0, 10.0, 100.0], "replicate": np.arange(10)}
+    ds = xr.Dataset({"loss": (("arm", "tuning_rate", "replicate"), loss)}, coords=coords)
+    found = rules.tuned_log_ratio(ds, claim("loss", versus="flat"))
+    assert found.value == pytest.approx(np.log(1 / 2), abs=0.02) and found.low < found.value < found.high < -0.6
+    assert "mot at tuning_rate 1;" in found.note and "flat at tuning_rate 100 (an end of the sweep)" in found.note
+    # a replicate does not choose its own rate: one lucky run in each half changes nothing
+    ds["loss"][1, 0, :2] = 1e-9
+    assert rules.tuned_log_ratio(ds, claim("loss", versus="flat")).value == pytest.approx(np.log(1 / 2), abs=0.02)
+    with pytest.raises(NoAnswerError, match="Only 0 of 10"):
+        rules.tuned_log_ratio(ds.where(ds.arm != "mot"), claim("loss", versus="flat"))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_preset_runs_the_arms_of_the_claims_that_it_judges(name):
+    """Otherwise they are inconclusive there for ever."""
+    study = load.read(name).study
+    judged = {
+        preset: [c for c in study.claims if any(fnmatch.fnmatchcase(preset, p) for p in c.presets)]
+        for preset in study.presets
+    }
+    for preset, claims in judged.items():
+        patterns = study.presets[preset].arms
+        for each in claims:
+            arms = {each.arm, each.versus, *each.options.get("points", {})} - {"", None}
+            lost = [arm for arm in arms if not any(fnmatch.fnmatchcase(arm, pattern) for pattern in patterns)]
+            assert not lost, f"{preset}: {each.id} needs {lost}"
+    assert {each.id for claims in judged.values() for each in claims} == {each.id for each in study.claims}

@@ -1,0 +1,54 @@
+"""What laws would look like beside a line: powers, and a geometric decay, dashed and named where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from moestat.report import style
+from moestat.rounding import number
+
+DECADES = 3
+"""A power is drawn over so many decades at the end of a line, and crosses their middle above it."""
+ABOVE = 2.0
+"""A power stands higher than its line by this factor, so that both are seen."""
+
+
+def draw(axes: Axes, laws: Sequence[float | str], x: np.ndarray, y: np.ndarray) -> None:
+    """Draw laws beside a line; the axes stay as they are.
+
+    Parameters
+    ----------
+    axes : Axes
+    laws : sequence of float or "geometric"
+        Exponents, and the geometric decay that has the values of the line at a hundredth and a tenth of its last place.
+    x, y : (n,) arrays
+        The line; where one of them is not positive it has no place on logarithmic axes.
+    """
+    known = np.isfinite(y) & (y > 0) & (x > 0) if x.dtype.kind == "f" else np.zeros(len(x), dtype=bool)
+    if known.sum() < 3:
+        return
+    x, y, (low, high) = np.log(x[known]), np.log(y[known]), axes.get_ylim()
+    for law in laws:
+        t = np.linspace(max(x[0], x[-1] - DECADES * np.log(10)), x[-1], 200)
+        if law == "geometric":
+            late = x[-1] - np.log(10)
+            early = late - np.log(10)
+            if early < x[0]:
+                continue
+            known_at = np.interp([early, late], x, y)
+            rate = (known_at[0] - known_at[1]) / (np.exp(late) - np.exp(early))
+            log_of, name = known_at[1] - rate * (np.exp(t) - np.exp(late)), "geometric"
+        else:
+            middle = (t[0] + t[-1]) / 2
+            log_of = np.log(ABOVE) + np.interp(middle, x, y) + float(law) * (t - middle)
+            name = f"slope {number(float(law))}".replace("-", "−")
+        inside = (log_of >= np.log(max(low, 1e-300))) & (log_of <= np.log(high))
+        if inside.sum() < 2:
+            continue
+        places, values = np.exp(t[inside]), np.exp(log_of[inside])
+        colour, half = style.REFERENCE, len(places) // 2
+        axes.plot(places, values, "--", color=colour, linewidth=0.9, zorder=1.5, scalex=False, scaley=False)
+        axes.text(places[half], values[half], name, fontsize=6, color=colour, ha="left", va="bottom")
