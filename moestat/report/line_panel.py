@@ -244,7 +244,7 @@ def _ends(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, arm: str
         raise NoAnswerError(f"The variable {ends.name!r} does not run over one axis, whose labels name the parts.")
     begin = float(axes.dataLim.x0)
     for name, end in zip(ends[ends.dims[0]].values, ends.values, strict=True):
-        if end < axes.dataLim.x1:
+        if end + 0.5 < axes.dataLim.x1:  # marks beside the last place reach a little beyond it
             axes.axvline(end + 0.5, color=style.REFERENCE, linestyle=":", linewidth=1.0)
         middle = (begin + min(end + 0.5, axes.dataLim.x1)) / 2
         look: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 6.5, "color": style.REFERENCE}
