@@ -53,7 +53,7 @@ TINY = {
     "task_construction": {"size": "3x2x4", "max_prefixes": 50},
     "task_training": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2, "completions": 8},
 }
-ALONE = ("definitions_as_printed", "identifiability", "regression")
+ALONE = ("definitions_as_printed", "identifiability", "regression", "softmax_gaussian")
 """Experiments with many cells: one replicate of each will do."""
 LOOK = ("color", "marker", "markerfacecolor", "linestyle")
 """What tells the lines of a figure apart."""
