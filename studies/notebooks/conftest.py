@@ -1,8 +1,8 @@
-"""The notebooks that run a whole study belong to the slow suite; each takes a minute or two from a cold start."""
+"""The notebooks that run a whole study belong to the slow suite; each takes up to two minutes from a cold start."""
 
 import pytest
 
-WHOLE_STUDIES = ("01_first_study.ipynb", "02_your_own_expert.ipynb", "03_published_slope.ipynb")
+WHOLE_STUDIES = ("01_first_study.ipynb", "02_your_own_expert.ipynb", "03_published_slope.ipynb", "04_rescoring.ipynb")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -103,6 +103,7 @@ def test_ten_thousand_shards_and_a_million_rows(tmp_path, capsys):
     assert seconds < 60 and gigabytes < 2
 
 
+@pytest.mark.slow
 def test_forty_thousand_rows(tmp_path):
     """The same in small: memory and the number of rows, not the time, which a busy machine decides."""
     study = write_study(tmp_path, grid="n = [10, 20]", replicates=10_000, block=100)
