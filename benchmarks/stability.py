@@ -1,0 +1,97 @@
+"""Do verdicts turn with the seed? Studies run at five seeds, and their verdicts side by side.
+
+    python benchmarks/stability.py STUDY ... --out FOLDER     # a run that was interrupted goes on
+    python benchmarks/stability.py --summary                  # what results/stability.csv says
+
+The seeds are that of the study file and the four that follow it. A verdict *turns* if claims of one id are decided in
+opposite ways at two seeds: supported or no counterexample at one, not supported or refuted at another. A verdict that
+is decided at some seeds and *inconclusive* at others is counted apart: more replicates may decide it, and neither
+answer is a wrong one.
+"""
+
+import argparse
+import csv
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from moestat.study import load
+
+RESULTS = Path(__file__).parent / "results" / "stability.csv"
+SEEDS = 5
+FOR, AGAINST = "for", "against"
+SIDES = {"supported": FOR, "no counterexample": FOR, "not supported": AGAINST, "refuted": AGAINST}
+
+
+def run(study: str, preset: str, seed: int, out: Path, jobs: int) -> list[dict[str, str]]:
+    """Run a study at a seed, unless that is done; its claims."""
+    folder = out / f"seed-{seed}"
+    command = [sys.executable, "-m", "moestat.study", study, "--preset", preset, "--seed", str(seed), "--quiet"]
+    subprocess.run([*command, "--jobs", str(jobs), "--out", str(folder)], check=True, stdout=subprocess.DEVNULL)
+    with (folder / study / preset / "claims.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def write(study: str, preset: str, by_seed: dict[int, list[dict[str, str]]]) -> None:
+    """Put the verdicts of a study into the table of all."""
+    columns = ["study", "preset", "claim", "origin", *(f"seed_{k}" for k in range(SEEDS))]
+    kept = []
+    if RESULTS.exists():
+        with RESULTS.open(newline="") as file:
+            kept = [row for row in csv.DictReader(file) if (row["study"], row["preset"]) != (study, preset)]
+    rows: dict[str, dict[str, str]] = {}
+    for k, claims in enumerate(by_seed.values()):
+        for claim in claims:
+            row = {"study": study, "preset": preset, "claim": claim["claim"], "origin": claim["origin"]}
+            rows.setdefault(claim["claim"], row)[f"seed_{k}"] = claim["verdict"]
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n", restval="")
+        writer.writeheader()
+        writer.writerows(sorted([*kept, *rows.values()], key=lambda row: (row["study"], row["preset"], row["claim"])))
+
+
+def summary() -> None:
+    """Print, for every study, how many claims are decided at all seeds, at some, and in opposite ways."""
+    with RESULTS.open(newline="") as file:
+        table = list(csv.DictReader(file))
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    turned = []
+    for row in table:
+        sides = [SIDES.get(row[f"seed_{k}"], "") for k in range(SEEDS)]
+        decided = set(sides) - {""}
+        kind = "never" if not decided else "turned" if len(decided) == 2 else "some" if "" in sides else "all"
+        counts[f"{row['study']}/{row['preset']}"][kind] += 1
+        if kind == "turned":
+            turned.append(f"{row['study']} {row['claim']}: {', '.join(row[f'seed_{k}'] for k in range(SEEDS))}")
+    total = sum(counts.values(), Counter())
+    for name, count in [*counts.items(), ("all", total)]:
+        print(
+            f"{name}: {sum(count.values())} claims; alike at all seeds {count['all']}, "
+            f"decided at some {count['some']}, at none {count['never']}, turned {count['turned']}"
+        )
+    decisive = total["all"] + total["some"] + total["turned"]
+    print(f"{total['turned']} of {decisive} decisive verdicts turn ({100 * total['turned'] / max(decisive, 1):.1f} %)")
+    print(*turned, sep="\n")
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("studies", nargs="*", metavar="STUDY")
+    parser.add_argument("--preset", default="quick")
+    parser.add_argument("--out", type=Path, default=Path("outputs") / "stability")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--summary", action="store_true", help="print what the table says, and compute nothing")
+    arguments = parser.parse_args()
+    for study in [] if arguments.summary else arguments.studies:
+        first = load.read(study).study.seed
+        seeds = range(first, first + SEEDS)
+        write(
+            study, arguments.preset, {s: run(study, arguments.preset, s, arguments.out, arguments.jobs) for s in seeds}
+        )
+    summary()
+
+
+if __name__ == "__main__":
+    main()
