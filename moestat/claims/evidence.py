@@ -27,6 +27,8 @@ from moestat.study.spec import Study
 Window = hub.Window
 DRAWS = 2000
 """Bootstrap draws of the rate table."""
+AGAIN = 2
+"""Independent starts from which the best minimum of a global search must have been reached: then it has settled."""
 
 
 @dataclass(frozen=True)
@@ -235,14 +237,19 @@ class Evidence:
             self._series[key] = FittedSeries(samples, over, window, "replicate" not in array.dims, fit)
         return self._series[key]
 
+    def found_again(self, over: str, arm: str, at: Mapping[str, Any] | None = None) -> xr.DataArray | None:
+        """Return from how many independent starts a global search reached its best minimum, or None without one."""
+        if "search_found" not in self.ds:
+            return None
+        array = self.samples("search_found", arm, at)
+        return array if over in array.dims and np.isfinite(array).any() else None
+
     def unsettled(self, over: str, arm: str, at: Mapping[str, Any] | None = None) -> str:
         """Name the sizes at which a global search did not reach its best minimum a second time, in a sentence."""
-        if "search_found" not in self.ds:
+        array = self.found_again(over, arm, at)
+        if array is None:
             return ""
-        array = self.samples("search_found", arm, at)
-        if over not in array.dims or not np.isfinite(array).any():
-            return ""
-        once = ((array < 2) & np.isfinite(array)).sum("replicate")
+        once = ((array < AGAIN) & np.isfinite(array)).sum("replicate")
         asked = array.notnull().sum("replicate")
         sizes = [
             f"{over} = {size:g} ({int(few)} of {int(runs)})"

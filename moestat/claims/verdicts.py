@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import xarray as xr
 from scipy import stats
 
+from moestat.claims import obstacles
 from moestat.claims.counts import Counts, chosen
 from moestat.claims.estimates import estimate, window_of
 from moestat.claims.evidence import Evidence
@@ -51,10 +51,6 @@ __all__ = [
 
 ACROSS = "only a part of the interval is"
 """What ``why`` says of an interval that lies across the edge of the region."""
-LEAST = 3
-"""Replicates that a decisive verdict needs at least."""
-TOO_FEW = "replicates are too few; a verdict needs at least"
-"""What ``why`` says of fewer."""
 COLUMNS = (
     "claim",
     "source",
@@ -166,14 +162,14 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
     counts = _counts(evidence, claim)
     sentence = _sentence(answer, claim)
     basis = "; ".join(text for text in (answer.note, str(counts)) if text)
-    obstacles = _obstacles(answer, counts)
+    against = [*obstacles.of_numbers(answer, counts), *obstacles.of_search(evidence, claim)]
     if claim.printed and scale != "paper":
-        obstacles.append(
+        against.append(
             f"The paper prints {number(claim.predicted)} for its own problem; a run{AT_SCALE[scale]} is not compared "
             "with it."
         )
-    if obstacles:
-        return verdict("inconclusive", f"{sentence} ({basis}). It decides nothing: {' '.join(obstacles)}", answer)
+    if against:
+        return verdict("inconclusive", f"{sentence} ({basis}). It decides nothing: {' '.join(against)}", answer)
     word = _word(answer, claim)
     if counts.not_converged and not answer.counts_failures:
         doubt = _without_the_rest(evidence, claim, word)
@@ -205,13 +201,8 @@ def _counts(evidence: Evidence, claim: Claim) -> Counts:
         names = [claim.arm, claim.versus] if claim.arm else []
         return evidence.count(chosen(evidence.ds, [name for name in names if name] or ["*"]), claim.at)
     part = (claim.over, window_of(evidence, claim)) if claim.kind.startswith("slope") else None
-    places: Sequence[tuple[str, dict[str, Any]]] = [(claim.arm, claim.at)]
-    if claim.kind not in ("slope", "mean"):
-        versus_at = claim.at if claim.versus_at is None else claim.versus_at
-        places = [*places, (claim.versus or claim.arm, versus_at)]
-    distinct = [place for i, place in enumerate(places) if place not in places[:i]]
     total = Counts({}, 0)
-    for arm, at in distinct:
+    for arm, at in obstacles.places(claim):
         total = total + evidence.count([arm], at, part)
     return total
 
@@ -232,25 +223,6 @@ def _sentence(answer: Estimate, claim: Claim) -> str:
     if not interval:
         return f"{answer.subject} is {value}, without an interval"
     return f"{answer.subject} is {value}, {100 * claim.level:.4g} % interval {interval}"
-
-
-def _obstacles(answer: Estimate, counts: Counts) -> list[str]:
-    """Say what forbids a verdict."""
-    obstacles = list(answer.reasons)
-    if not answer.counts_failures:
-        if counts.missing:
-            obstacles.append(f"{counts.missing} of {counts.replicates} runs are missing.")
-        if counts.failed:
-            obstacles.append(f"{counts.failed} of {counts.replicates} runs failed.")
-    if not obstacles and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
-        obstacles.append("There is no interval around it.")
-    if answer.cases is not None or answer.exact or obstacles:
-        return obstacles
-    if answer.replicates is not None and answer.replicates < LEAST:
-        obstacles.append(f"{answer.replicates} {TOO_FEW} {LEAST}.")
-    elif answer.low == answer.high:
-        obstacles.append("Its interval has no width, though it is not exact: all replicates may give one number.")
-    return obstacles
 
 
 def _word(answer: Estimate, claim: Claim) -> Word:

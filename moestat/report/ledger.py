@@ -18,7 +18,8 @@ from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 from moestat import files
-from moestat.claims.verdicts import COLUMNS, TOO_FEW, VERDICTS, rule, tally
+from moestat.claims.obstacles import TOO_FEW
+from moestat.claims.verdicts import COLUMNS, VERDICTS, rule, tally
 from moestat.fingerprint import digest
 from moestat.report import csv_text, render, views
 from moestat.rounding import estimate, number

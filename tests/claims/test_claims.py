@@ -500,3 +500,28 @@ def test_a_limit_is_judged_by_its_trend_and_a_plateau_is_none():
     assert judged(bent, **rule, at_most=-0.05).verdict in ("not supported", "inconclusive")
     assert "has slope 0" in judged(falling, **rule, at_most=0.0).why
     assert "over a decade" in judged(dataset(sizes=N[:3]), **rule, at_most=-0.05).why
+
+
+def searched(found):
+    ds = dataset()
+    again = np.full(ds["L3"].shape, np.nan)
+    again[0] = 3
+    again[0].flat[: len(found)] = found
+    ds["search_found"] = (ds["L3"].dims, again)
+    ds["L3_wide_high"] = 2 * ds["L3"]
+    return ds
+
+
+@pytest.mark.parametrize("kind", ["slope", "slope_difference"])
+def test_a_rate_of_the_argmin_is_open_where_the_search_has_not_settled(kind):
+    """Fifty data sets: two are fewer than 5 %, three are more."""
+    rule = {"variable": "L3", "arm": "arm0", "at_most": -0.1} | ({} if kind == "slope" else {"versus": "arm1"})
+    assert judged(searched([0, 1]), kind=kind, **rule).verdict == "supported"
+    told = judged(searched([0, 1, 1]), kind=kind, **rule)
+    assert told.verdict == "inconclusive" and "in 47 of 50 data sets" in told.why
+    # outside of the window, at an arm without a search, and for the band of near-minimisers it is no obstacle
+    window = [{"loss": "L3", "window": [3000, 1e6]}]
+    assert judged(searched([0, 1, 1]), kind=kind, rates=window, **rule).verdict == "supported"
+    if kind == "slope":
+        assert judged(searched([0, 1, 1]), kind=kind, **rule | {"variable": "L3_wide_high"}).verdict == "supported"
+        assert judged(searched([0, 1, 1]), kind=kind, **rule | {"arm": "arm1"}).verdict == "supported"
