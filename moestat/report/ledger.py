@@ -265,7 +265,14 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
         first = [row["statement"], row["source"]] if not brief else [row["statement" if statements else "claim"]]
         rest = [] if brief else [row["command"], row["date"], row["version"]]
         rows.append(
-            (*map(str, first), views.says(row), number(row["predicted"]), shown, row["wording"], *map(str, rest))
+            (
+                *map(str, first),
+                views.says(row, brief=brief),
+                number(row["predicted"]),
+                shown,
+                row["wording"],
+                *map(str, rest),
+            )
         )
         run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] and brief else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")

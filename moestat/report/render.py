@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from rich.box import SIMPLE_HEAD
-from rich.console import Group
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,10 @@ from moestat.claims.wording import verdict_of
 from moestat.report import typography
 from moestat.report.views import View
 
+NAME = 36
+"""Cells that a name is not broken within; the longest id of a claim has 35."""
+GAP = 2
+"""Blanks between the columns of a terminal."""
 VERDICT_STYLES = {
     "supported": "bold green",
     "no counterexample": "bold green",
@@ -35,32 +40,63 @@ SYMBOLS = {
 """A sign beside each verdict, so that colour is never the only one."""
 
 
-def rich(view: View) -> Group:
+@dataclass(frozen=True)
+class _Terminal:
+    """A view in a terminal of any width: names are not broken, headings run over the whole width."""
+
+    view: View
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        view = self.view
+        if view.title:
+            yield Text(view.title, style="bold")
+        widths = _widths(view, options.max_width)
+        yield _columns(view, widths, [], header=True)
+        yield Text("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (sum(widths) + GAP * (len(widths) - 1)))
+        for heading, rows in _grouped(view):
+            if heading:
+                yield Text(heading, style="bold italic")
+            yield _columns(view, widths, rows)
+            yield ""
+        yield from (Text(note, style="dim") for note in view.notes)
+
+
+def rich(view: View) -> RenderableType:
     """Return a view for the terminal."""
-    table = Table(title=view.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
-    table.padding = (0, 1)
-    table.collapse_padding = True
-    for column in view.columns:
-        wide = column in ("statement", "why", "message")
-        table.add_column(
-            column,
-            justify="right" if column in view.numeric else "left",
-            no_wrap=column in view.numeric,
-            overflow="fold",
-            min_width=14 if column == "verdict" else 18 if column == view.columns[0] else None,
-            ratio=1 if wide else None,
-        )
-    for heading, rows in _grouped(view):
-        if heading:
-            table.add_section()
-            table.add_row(Text(heading, style="bold italic"), *[""] * (len(view.columns) - 1))
-        for row in rows:
-            cells = [
-                Text(cell, style=VERDICT_STYLES.get(verdict_of(cell), "") if column == "verdict" else "")
-                for column, cell in zip(view.columns, row, strict=True)
-            ]
-            table.add_row(*cells)
-    return Group(table, *(Text(note, style="dim") for note in view.notes))
+    return _Terminal(view)
+
+
+def _widths(view: View, available: int) -> list[int]:
+    """Return widths of columns that fit: the widest column of words gives way, down to what it needs."""
+    cells = [[column, *(row[i] for row in view.rows)] for i, column in enumerate(view.columns)]
+    widths = [max(cell_len(line) for cell in own for line in cell.split("\n")) for own in cells]
+    least = [_least(view, i, width) for i, width in enumerate(widths)]
+    room = available - GAP * (len(widths) - 1)
+    while sum(widths) > room and widths != least:
+        widest = max((i for i in range(len(widths)) if widths[i] > least[i]), key=lambda i: widths[i])
+        widths[widest] -= 1
+    return widths
+
+
+def _least(view: View, at: int, width: int) -> int:
+    column = view.columns[at]
+    if column in view.numeric:
+        return width
+    return min(width, NAME if at == 0 else 14 if column == "verdict" else 9)
+
+
+def _columns(view: View, widths: Sequence[int], rows: Sequence[Sequence[str]], *, header: bool = False) -> Table:
+    """Return rows, or the header alone, as a table of given widths."""
+    table = Table(box=None, show_header=header, padding=(0, GAP, 0, 0), pad_edge=False)
+    for column, width in zip(view.columns, widths, strict=True):
+        table.add_column(column, width=width, justify="right" if column in view.numeric else "left", overflow="fold")
+    for row in rows:
+        cells = [
+            Text(cell, style=VERDICT_STYLES.get(verdict_of(cell), "") if column == "verdict" else "")
+            for column, cell in zip(view.columns, row, strict=True)
+        ]
+        table.add_row(*cells)
+    return table
 
 
 def html(view: View, *, links: Mapping[tuple[str, ...], str] | None = None) -> Markup:

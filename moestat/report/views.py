@@ -185,21 +185,21 @@ def _rate(name: str, row: dict[str, Any], brief: bool) -> dict[str, str]:
     return shown | {"failed": _count(row.get("failed")), "not conv.": _count(row.get("not_converged"))}
 
 
-def claims(table: pd.DataFrame, *, columns: tuple[str, ...] = CLAIM_COLUMNS) -> View:
-    """Show verdicts, with some of the columns."""
+def claims(table: pd.DataFrame, *, columns: tuple[str, ...] = CLAIM_COLUMNS, brief: bool = False) -> View:
+    """Show verdicts, with some of the columns; ``brief`` leaves out the group that a claim counts once with."""
     rows = []
     for row in table.to_dict("records"):
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
         interval = "" if row["ci_low"] == row["ci_high"] else interval
         shown = row | {"predicted": _number(row["predicted"]), "estimate": f"{value} {interval}".strip()}
-        shown |= {"verdict": row["wording"], "says": says(row)}
+        shown |= {"verdict": row["wording"], "says": says(row, brief=brief)}
         rows.append(tuple(str(shown[c]) for c in columns))
     return View("Claims", columns, rows)
 
 
-def says(row: Mapping[str, Any]) -> str:
+def says(row: Mapping[str, Any], *, brief: bool = False) -> str:
     """Return whose statement a claim is, what it means for the paper, and the group that it counts once with."""
-    alone = row["group"] in (row["claim"], f"{row.get('study', '')}/{row['claim']}")
+    alone = brief or row["group"] in (row["claim"], f"{row.get('study', '')}/{row['claim']}")
     return ", ".join([row["origin"], row["bearing"], *([] if alone else [f"group {row['group']}"])])
 
 

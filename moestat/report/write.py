@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import xarray as xr
-from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from moestat import files
@@ -69,7 +69,7 @@ class Report:
     runs: str
     performance: pd.DataFrame
 
-    def rates_table(self) -> Group:
+    def rates_table(self) -> RenderableType:
         """Return the rate table for a terminal; without rates, those of performance or of means."""
         if len(self.performance) and not len(self.rates):
             return render.rich(performance.view(self.performance))
@@ -101,7 +101,8 @@ class ClaimsTable:
             columns = ("claim", "says", "estimate", "verdict")
         if options.max_width >= 120:
             columns = ("claim", "says", "statement", "predicted", "estimate", "verdict")
-        yield render.rich(views.claims(self.claims, columns=columns))
+        brief = options.max_width < 120
+        yield render.rich(views.claims(self.claims, columns=columns, brief=brief))
         for row in self.claims.to_dict("records"):
             if row["changed"] or (row["verdict"] == "inconclusive" and verdicts.ACROSS not in row["why"]):
                 yield Text.assemble((f"{row['claim']}: ", "bold"), str(row["why"]))

@@ -136,6 +136,16 @@ def test_no_verdict_is_cut_off_in_a_narrow_terminal(shown, width):
     assert "counterexample" in text and "1.9910" in text and max(map(len, text.splitlines())) <= width
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_ids_are_not_broken_and_headings_run_over_the_whole_width(width):
+    name, heading = "theorem-1-argmin-sparse-gelu-near-m", "lemma over m (10 sizes from 8 to 4096), at r = 2 and p = 3"
+    row = {"claim": name, "says": "implied, against", "estimate": "-0.251 [-0.331, -0.171]"}
+    row |= {"verdict": "not shown at reduced scale"}
+    text = render.text(views.View("Claims", tuple(row), [tuple(row.values())] * 2, [heading] * 2), width)
+    assert len(name) == 35 and text.count(name) == 2 and text.count(heading) == 1
+    assert max(map(len, text.splitlines())) <= width
+
+
 def test_verdicts_are_words_with_signs_not_colours_alone(shown):
     html = str(render.html(shown[4]))
     assert '<span class="verdict supported"><span aria-hidden="true">✓</span> supported at reduced scale</span>' in html
