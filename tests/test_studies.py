@@ -40,10 +40,12 @@ TINY = {
     "minimax_lower_bound": {"points_log2": 8},
     "mot": {"samples": 24, "test_samples": 40, "dimension": 8, "records_per_decade": 2}
     | {"gap_level": 1e-3, "loss_level": 50.0, "attention_level": 0.01},
+    "mot_gradients": {"repeats": 1, "draws": 2, "rate": 1.0},
     "mot_images": NETWORK | {"train": 60, "test": 40},
     "mot_initialisation": {"draws": 10},
     "mot_text": NETWORK | {"train": 40, "test": 40, "length": 8},
     "non_identifiability": {"points_log2": 8},
+    "proof_steps": {"dimension": 12, "n": 60, "neurons": 2, "expert_rate": 0.05, "looks": 2, "probe": 20},
     "regression": {"d": 1, "max_iterations": 6, "epochs": 1, "batch_size": 32, "pseudo_starts": 1}
     | {"evaluation_log2": 8, "pseudo_points_log2": 8, "pseudo_polish_log2": 8}
     | {"search_effort": 0.01, "pseudo_search": "starts"},
@@ -78,6 +80,8 @@ def shrink(made):
             settings[size] = 60 + sizes[size].index(settings[size]) % 2  # two sizes: equal cells are computed once
         if kind == "regression" and (surplus := settings["n_true"] - 3) > 0:
             settings |= {"n_true": 3, "n_fitted": settings["n_fitted"] - surplus}
+        if kind == "expert_count":
+            settings["dimension"] = max(settings["dimension"], 2 * settings["clusters"])
         if kind == "expert_count" and not by_step:
             settings["steps"] = settings["records"] - 1
         if kind == "regression":  # every truth of a cell has a Fisher line

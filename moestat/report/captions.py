@@ -138,6 +138,8 @@ def _marks(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> list[s
         parts.append(f"Dashed: the slope printed in the paper{own}")
     if "reference" in shown and figure.kind == "lines":
         parts.append(f"Grey: {', '.join(references(facts))}")
+    if "deviations" in shown:
+        parts.append("Thin bars with caps: one standard deviation over replicates")
     if "coincide" in shown:
         parts.append("Dashes over a line: two lines coincide")
     return parts

@@ -1,13 +1,16 @@
-"""What laws would look like beside a line: powers, and a geometric decay, dashed and named where they stand."""
+"""What stands beside the lines of a panel: laws, places and levels with names, and standard deviations over runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 
 from moestat.report import style
+from moestat.report.typography import mathtext
 from moestat.rounding import number
 
 DECADES = 3
@@ -52,3 +55,36 @@ def draw(axes: Axes, laws: Sequence[float | str], x: np.ndarray, y: np.ndarray) 
         colour, half = style.REFERENCE, len(places) // 2
         axes.plot(places, values, "--", color=colour, linewidth=0.9, zorder=1.5, scalex=False, scaley=False)
         axes.text(places[half], values[half], name, fontsize=6, color=colour, ha="left", va="bottom")
+
+
+def named(axes: Axes, marks: Mapping[str, float], levels: Mapping[str, float]) -> None:
+    """Draw dotted lines with their names: ``marks`` across places of the horizontal axis, ``levels`` along heights.
+
+    A level widens the vertical axis to be seen; a mark beyond the ends of the horizontal axis is left out.
+    """
+    look: dict[str, Any] = {"color": style.REFERENCE, "linestyle": ":", "linewidth": 1.0, "zorder": 1.5}
+    words: dict[str, Any] = {"fontsize": 6, "color": style.REFERENCE}
+    for name, height in levels.items():
+        axes.axhline(height, **look)
+        across = axes.get_yaxis_transform()
+        axes.text(1.0, height, mathtext(name), transform=across, ha="right", va="bottom", **words)
+    low, high = sorted(axes.get_xlim())
+    for name, place in marks.items():
+        if low < place < high:
+            axes.axvline(place, **look)
+            upright = axes.get_xaxis_transform()
+            axes.text(place, 0.02, mathtext(name), transform=upright, rotation=90, ha="right", va="bottom", **words)
+
+
+def deviations(
+    axes: Axes, array: xr.DataArray, x: str, at: np.ndarray, bounds: tuple[float, float], colour: str
+) -> None:
+    """Draw one standard deviation over replicates to both sides of every mean, thinly, at the places ``at``."""
+    ordered = array.sortby(x) if x in array.coords and array[x].dtype.kind in "iuf" else array
+    rows = [row[np.isfinite(row)] for row in ordered.transpose(x, "replicate").values]
+    mean = np.array([row.mean() if row.size else np.nan for row in rows])
+    deviation = np.array([row.std(ddof=1) if row.size > 1 else 0.0 for row in rows])
+    ends = np.clip(mean - deviation, *bounds), np.clip(mean + deviation, *bounds)
+    axes.errorbar(
+        at, mean, [mean - ends[0], ends[1] - mean], fmt="none", ecolor=colour, elinewidth=0.5, capsize=2.5, capthick=0.5
+    )

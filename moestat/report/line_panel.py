@@ -54,7 +54,9 @@ def draw(
 
     ``options`` of the figure: ``at`` (coordinates), ``within`` (bounds of a variable's intervals, by its name),
     ``bottom`` (the lower end of the vertical axis), ``ends`` (a variable: where parts of the horizontal axis end),
-    ``guides`` (exponents, for lines of that slope, and ``"geometric"``: beside the first line of a panel).
+    ``guides`` (exponents, for lines of that slope, and ``"geometric"``: beside the first line of a panel), ``marks``
+    (places of the horizontal axis by their names, by a panel's title), ``levels`` (heights by their names, by a panel's
+    variable), ``deviations`` (whether few points have their standard deviation too).
 
     Raises
     ------
@@ -100,6 +102,9 @@ def draw(
         ends_of = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
         at, shown = _places(x, place, len(curves), log=figure.logx)
         line, others = _stroke(axes, x, at, shown, mean, *ends_of, colour_index, mathtext(name), over=bool(below))
+        if figure.options.get("deviations") and line.get_marker() != "None" and array.sizes.get("replicate", 0) > 1:
+            guides.deviations(axes, array, figure.x, at, bounds, style.colour(colour_index))
+            facts.parts.add("deviations")
         has = np.isfinite(mean)
         said = hover.points(figure.x, x[has], mean[has], low[has], high[has]) if line.get_marker() != "None" else []
         facts.known.mark(colour_index, name, [line], said)
@@ -116,6 +121,8 @@ def draw(
     if "ends" in figure.options:
         _ends(axes, evidence, figure, panel, facts.arms[0])
     _scales(axes, figure, curves[0][2] if curves else None)
+    marks, levels = (figure.options.get(key, {}) for key in ("marks", "levels"))
+    guides.named(axes, marks.get(panel.title, {}), levels.get(panel.variable, {}))
     if "guides" in figure.options and curves:
         guides.draw(axes, figure.options["guides"], *_curve(curves[0][2], figure.x, geometric)[:2])
     return facts

@@ -365,6 +365,27 @@ def test_guides_show_the_laws_that_a_line_may_follow():
     assert axes.get_ylim() == bare.get_ylim() and not lines(bare, color=style.REFERENCE)
 
 
+def test_places_and_levels_have_names_and_few_points_their_deviations():
+    ds = curves().isel(step=0, arm=[0])
+    ds["accuracy"].attrs.pop("range", None)
+    made = {"kind": "lines", "x": "experts", "logx": True, "logy": False}
+    made |= {"panels": [{"title": "here", "variable": "accuracy"}, {"title": "there", "variable": "accuracy"}]}
+    places = {"here": {"K log K": 6.0, "beyond": 1e6}}
+    more = {"marks": places, "levels": {"accuracy": {"chance": 0.5}}, "deviations": True}
+    drawn = Figure.model_validate(made | {"options": more})
+    canvas, facts = figures.draw(ds, figures.study_for(ds), "quick", drawn)
+    here, there = canvas.axes[:2]
+    assert [text.get_text() for text in here.texts] == ["chance", "K log K"]
+    assert [text.get_text() for text in there.texts] == ["chance"]
+    upright = [line for line in lines(here, color=style.REFERENCE) if line.get_xdata()[0] == line.get_xdata()[1]]
+    assert [line.get_xdata()[0] for line in upright] == [6.0]
+    samples = ds["accuracy"].isel(arm=0).transpose("experts", "replicate").values
+    wanted = samples.mean(axis=1) - samples.std(axis=1, ddof=1)
+    bars = [part.get_segments() for part in here.collections]
+    assert any(np.allclose([bar[0][1] for bar in each], wanted) for each in bars if len(each) == len(wanted))
+    assert "one standard deviation" in captions.caption(Evidence(ds, figures.study_for(ds), "quick"), drawn, facts)
+
+
 def test_heat_maps_share_their_scale_and_hatch_what_is_missing():
     ds = curves().isel(step=[0, 5, 10])
     ds["accuracy"] = ds["accuracy"].where(ds["experts"] < 16)

@@ -23,8 +23,8 @@ class Settings(SettingsModel):
     """Settings of a cell. *Ours*: not stated in the paper."""
 
     clusters: int = Field(4, ge=2, description="K")
-    count: Literal["linear", "coverage"] = Field(
-        "coverage", description="M: factor times K, or K log(K / delta) rounded up (Lemma 6 with the constant 1)"
+    count: Literal["linear", "K log K", "coverage"] = Field(
+        "coverage", description="M: factor times K, K log K, or K log(K / delta) (Lemma 6, constant 1), rounded up"
     )
     factor: float = Field(2.0, gt=0, description="ours: M over K where M is linear in K")
     delta: float = Field(
@@ -46,7 +46,8 @@ class Settings(SettingsModel):
         """M."""
         if self.count == "linear":
             return int(np.ceil(self.factor * self.clusters))
-        return int(np.ceil(self.clusters * np.log(self.clusters / self.delta)))
+        left_out = 1.0 if self.count == "K log K" else self.delta
+        return int(np.ceil(self.clusters * np.log(self.clusters / left_out)))
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

@@ -20,6 +20,9 @@ class Settings(MixtureSettings):
     patch: int = Field(4, ge=1, description="side of a patch in pixels; must divide height and width")
     foreign: float = Field(image_patches.FOREIGN, ge=0, le=1, description="share of patches of another class")
     corrupted: float = Field(image_patches.NOISE, ge=0, le=1, description="share of patches that are Gaussian noise")
+    flips_and_crops: bool = Field(
+        False, description="whether training images are flipped and cropped at random, as the paper does for CIFAR-10"
+    )
     train: int = Field(0, ge=0, description="training images that are used, at most; 0: all")
     test: int = Field(0, ge=0, description="test images that are used, at most; 0: all")
     router: Literal["positions", "sum"] = Field(
@@ -47,6 +50,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 
 def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
+    from moestat.papers.mixture_of_transformers.image_augmentation import FlipAndCrop
     from moestat.papers.mixture_of_transformers.vision_transformer import vision_transformer
 
     identity: dict[str, Any] = {"data": settings.data_sha256 or "digits"}
@@ -65,6 +69,11 @@ def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
         for pixels, label in ((images.train, images.train_class), (images.test, images.test_class))
     ]
     length, features = inputs[0].shape[1:]
+    augment = None
+    if settings.flips_and_crops:
+        seed = int(cell.generator(replicate, "flips and crops").integers(2**63))
+        height, width = images.train.shape[1:3]
+        augment = FlipAndCrop(settings.patch, height, width, seed)
     return Problem(
         inputs=(inputs[0], inputs[1]),
         target=(images.train_class, images.test_class),
@@ -74,4 +83,5 @@ def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
         encoder=functools.partial(vision_transformer, length, features),
         reads=settings.router,
         features=features,
+        augment=augment,
     )

@@ -22,6 +22,8 @@ from moestat.status import Status
 from moestat.threads import one_thread
 
 if TYPE_CHECKING:
+    import torch
+
     from moestat.papers.mixture_of_transformers.encoder import Encoder, Shape
     from moestat.papers.mixture_of_transformers.sample_routing import Reads
 
@@ -93,6 +95,8 @@ class Problem:
         Numbers of a token, or number of ids.
     centre : ndarray, shape (features,), optional
         What the router subtracts from the counts of the ids.
+    augment : callable, optional
+        Makes the inputs of a training batch others of the same targets, drawn anew for every batch.
     """
 
     inputs: tuple[np.ndarray, np.ndarray]
@@ -104,6 +108,7 @@ class Problem:
     reads: Reads
     features: int
     centre: np.ndarray | None = None
+    augment: Callable[[torch.Tensor], torch.Tensor] | None = None
 
 
 def measure(
@@ -192,7 +197,7 @@ def _replicate(cell: Cell, settings: MixtureSettings, replicate: int, posed: Pro
         noise=settings.noise,
     )
     order = cell.generator(replicate, "batches", samples=len(training))
-    epochs = list(train(model.to(where), training, test, plan, order, noise))
+    epochs = list(train(model.to(where), training, test, plan, order, noise, posed.augment))
     counts = np.zeros((experts, len(posed.groups)))
     np.add.at(counts, (epochs[-1].expert, posed.group), 1.0)
     error = np.array([epoch.error for epoch in epochs])

@@ -10,7 +10,7 @@ rate; its moments start anew at a change of stage.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -95,7 +95,13 @@ class Epoch:
 
 
 def train(
-    model: Model, training: Samples, test: Samples, plan: Plan, order: np.random.Generator, noise: torch.Generator
+    model: Model,
+    training: Samples,
+    test: Samples,
+    plan: Plan,
+    order: np.random.Generator,
+    noise: torch.Generator,
+    augment: Callable[[torch.Tensor], torch.Tensor] | None = None,
 ) -> Iterator[Epoch]:
     """Train a model, and yield after every epoch where it stands.
 
@@ -105,6 +111,8 @@ def train(
         Draws the order of the samples, anew in every epoch.
     noise : torch.Generator
         Draws the perturbation of the router, on the CPU.
+    augment : callable, optional
+        Makes the inputs of a training batch others of the same targets.
     """
     stage = plan.stage(1)
     optimiser = _optimiser(model, plan, stage)
@@ -114,7 +122,8 @@ def train(
             optimiser = _optimiser(model, plan, stage)
         total = 0.0
         for rows in torch.from_numpy(order.permutation(len(training))).split(plan.batch):
-            part = Samples(training.inputs[rows], training.target[rows])
+            inputs = training.inputs[rows]
+            part = Samples(inputs if augment is None else augment(inputs), training.target[rows])
             routed = model(part.inputs, _perturbation(model, len(part), plan.noise, noise))
             loss = _loss(routed.output, part.target)
             total += float(loss.detach()) * len(part)

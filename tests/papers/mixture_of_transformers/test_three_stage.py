@@ -36,6 +36,20 @@ def fit(found, plan, training=None, test=None):
     return list(train(found, training, test or training, plan, np.random.default_rng(2), torch.Generator()))
 
 
+def test_augmentation_changes_what_is_trained_on_and_not_what_is_judged():
+    found, training, batches = model("transformer"), samples(), []
+
+    def augment(inputs):
+        batches.append(len(inputs))
+        return torch.zeros_like(inputs)
+
+    plan = Plan("joint", epochs=2, stage_one=1, stage_two=2, batch=20, rate=0.01)
+    list(train(found, training, training, plan, np.random.default_rng(2), torch.Generator(), augment))
+    assert batches == [20, 20, 8] * 2
+    with torch.no_grad():
+        assert (found.experts[0].embedding.patch.weight.grad == 0).all(), "the images came in as zeros"
+
+
 # --- routing ----------------------------------------------------------------------------------------------------------
 
 

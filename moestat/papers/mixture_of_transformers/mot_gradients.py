@@ -1,0 +1,202 @@
+"""Orders of weights, attention and gradients in stages I and II: Lemmas 5, 6 and 11 to 14.
+
+Algorithm 1's stage I with eta_r = eta is run to ``T1 = M sqrt(sigma_0) / eta``, as Appendix D has it. Gradients are
+expectations: over all kinds of samples of Definition 1 (each with several draws of its noise tokens), and over the
+perturbation of the router. Stage II is looked at from where stage I ended (*trained*), and from what Proposition 1
+promises (*promised*): ``W = W_0 + sqrt(sigma_0) v_n``, every class at its own experts with equal probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from pydantic import Field, model_validator
+
+from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.models import patches
+from moestat.models.cubic_experts import logistic_slope, softmax
+from moestat.papers.mixture_of_transformers import specialisation
+from moestat.papers.mixture_of_transformers.model import Mixture, attend, attention_gradient, pool
+from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
+from moestat.status import Status
+
+STATES = ("start", "trained", "promised")
+
+OF_START = {
+    "start_weight": "largest |<W, X_l>| at the start, over sigma_0",
+    "start_query_key": "largest |nu' W_KQ mu| at the start, over sigma_0",
+    "start_attention": "largest difference between attentions to two signals at the start",
+}
+OVER_STATES = {
+    "output": "largest |f| over experts and samples",
+    "router_centre": "largest expected |<grad theta, c_n>|",
+    "router_label": "largest expected |<grad theta, v_n>|",
+    "expert_lead": "expected <grad W, v> of the own class less that of the others, mean of sizes over experts",
+    "expert_centre": "largest expected |<grad W, c_n>|",
+    "own_pair": "expected growth of v_n' W_KQ v_n per step and rate, mean over experts",
+    "other_pair": "largest expected growth or fall of another nu' W_KQ mu, mean over experts",
+}
+"""Variables of the start, and by state of the model, and what they are."""
+
+
+class Settings(SettingsModel):
+    """Settings of a cell. *Ours*: not stated in the paper."""
+
+    classes: int = Field(8, ge=2, description="N")
+    experts: int = Field(32, ge=2, description="M")
+    tokens: int = Field(5, ge=4, description="L (ours)")
+    dimension: int = Field(32, ge=4, description="d, at least 2 N (ours)")
+    token_noise: float = Field(0.5, ge=0, description="sigma_xi (ours)")
+    start_scale: float = Field(0.1, gt=0, description="sigma_0")
+    rate: float = Field(0.02, gt=0, description="eta and eta_r (ours)")
+    repeats: int = Field(4, ge=1, description="ours: samples of every kind, of 4 N (N - 1)")
+    draws: int = Field(64, ge=1, description="ours: draws of the perturbation, Unif[0, 1], per sample")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Settings:
+        if self.dimension < 2 * self.classes:
+            raise ValueError(f"dimension is {self.dimension}; {self.classes} classes need at least {2 * self.classes}")
+        return self
+
+    @property
+    def steps(self) -> int:
+        """T1."""
+        return max(1, int(np.ceil(self.experts * np.sqrt(self.start_scale) / self.rate)))
+
+
+@dataclass(frozen=True)
+class _World:
+    """Signals (N, d), and samples of all kinds: tokens (n, L, d), labels and classes (n,)."""
+
+    labels: np.ndarray
+    centres: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    cluster: np.ndarray
+
+
+def _world(s: Settings, directions: patches.Dictionary, rng: np.random.Generator) -> _World:
+    """Make samples of every class, distractor and pair of signs in turn; a model does not see the order of tokens."""
+    n = np.arange(s.classes)
+    own, other, y, sign = (a.ravel() for a in np.meshgrid(n, n, [-1.0, 1.0], [-1.0, 1.0], indexing="ij"))
+    kinds = np.tile(np.flatnonzero(own != other), s.repeats)
+    own, other, y, sign = own[kinds].astype(int), other[kinds].astype(int), y[kinds], sign[kinds]
+    noise = rng.standard_normal((len(kinds), s.tokens - 3, s.dimension)) * (s.token_noise / np.sqrt(s.dimension))
+    labels, centres = directions.labels, directions.centres
+    signals = np.stack([centres[own], y[:, None] * labels[own], sign[:, None] * labels[other]], axis=1)
+    return _World(labels, centres, np.concatenate([signals, noise], axis=1), y, own)
+
+
+def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | float]:
+    world = {"classes": s.classes, "dimension": s.dimension}
+    directions = patches.dictionary(cell.generator(replicate, "directions", **world), s.classes, s.dimension)
+    training, judged = (_world(s, directions, cell.generator(replicate, f"tokens: {u}", **world)) for u in "ab")
+    scale = s.start_scale / np.sqrt(s.dimension)
+    weights = scale * cell.generator(replicate, "start: weights", **world).standard_normal((s.experts, s.dimension))
+    rng = cell.generator(replicate, "start: attention", dimension=s.dimension)
+    kq = scale * rng.standard_normal((s.experts, s.dimension, s.dimension))
+    model = Mixture(training.x[None], weights[None], kq[None], np.zeros((1, s.experts, s.dimension)))
+    rng = cell.generator(replicate, "perturbation", experts=s.experts, n=len(training.y))
+    noise = (rng.random((1, s.experts, len(training.y))) for _ in range(s.steps))
+    schedule = Schedule(s.steps, s.steps, s.steps, s.rate, s.rate, s.rate, s.rate)
+    train(model, training.y[None], schedule, noise, lambda _: None, ())
+
+    rng = cell.generator(replicate, "routing", experts=s.experts)
+    of_start = specialisation.expert_class(weights @ directions.labels.T)
+    promised = weights + np.sqrt(s.start_scale) * directions.labels[of_start]
+    idle, trained = np.zeros((s.experts, s.dimension)), model.theta[0]
+    states = [
+        _measure(s, judged, weights, kq, idle, _routed(s, judged, idle, rng)),
+        _measure(s, judged, model.weights[0], kq, trained, _routed(s, judged, trained, rng)),
+        _measure(s, judged, promised, kq, idle, _pure(of_start, judged.cluster)),
+    ]
+    signals = np.concatenate([directions.labels, directions.centres])
+    attention = [attend(judged.x, each) for each in kq]
+    return {
+        "start_weight": float(np.abs(weights @ judged.x.reshape(-1, s.dimension).T).max()) / s.start_scale,
+        "start_query_key": float(np.abs(signals @ kq @ signals.T).max()) / s.start_scale,
+        "start_attention": max(float(np.ptp(p[:, :3, :3], axis=2).max()) for p in attention),
+        **{name: np.array([state[name] for state in states]) for name in OVER_STATES},
+    }
+
+
+def _routed(s: Settings, world: _World, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return how often every sample goes to every expert under the perturbation, (n, M)."""
+    scores = world.x.sum(axis=1) @ theta.T
+    count = np.zeros(scores.shape)
+    rows = np.arange(len(scores))
+    for _ in range(s.draws):
+        count[rows, np.argmax(scores + rng.random(scores.shape), axis=1)] += 1
+    return count / s.draws
+
+
+def _pure(of_expert: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+    """Return the routing that Proposition 1 promises, (n, M); a class without an expert goes nowhere."""
+    mine = (cluster[:, None] == of_expert).astype(float)
+    return mine / np.maximum(mine.sum(axis=1, keepdims=True), 1.0)
+
+
+def _measure(
+    s: Settings, world: _World, weights: np.ndarray, kq: np.ndarray, theta: np.ndarray, routed: np.ndarray
+) -> dict[str, float]:
+    """Return the variables of :data:`OVER_STATES`; ``routed`` (n, M) are the probabilities of the experts."""
+    x, y = world.x, world.y
+    attention = [attend(x, each) for each in kq]
+    pooled = np.stack([pool(x, p) for p in attention])  # (M, n, d)
+    f = np.einsum("mnd,md->nm", pooled, weights)
+    pi = softmax(x.sum(axis=1) @ theta.T)
+    margin = y[:, None] * pi * f
+    pull = routed * logistic_slope(margin) * margin
+    by_score = pull - pi * pull.sum(axis=1, keepdims=True)
+    of_theta = by_score.T @ x.sum(axis=1) / len(y)
+    slope = routed * logistic_slope(y[:, None] * f) * y[:, None] / len(y)
+    of_weights = np.einsum("nm,mnd->md", slope, pooled)
+    on_labels = of_weights @ world.labels.T
+    own = specialisation.expert_class(weights @ world.labels.T)
+    rows = np.arange(s.experts)
+    others = np.delete(on_labels.reshape(-1), rows * s.classes + own).reshape(s.experts, -1)
+    signals = np.concatenate([world.labels, world.centres])
+    grown = np.empty((s.experts, len(signals), len(signals)))  # keys before queries
+    for m, p in enumerate(attention):
+        by_output = (slope[:, m, None] * (x @ weights[m]))[:, None, :] * np.ones_like(p)
+        grown[m] = -signals @ attention_gradient(x, p, by_output) @ signals.T
+    own_pair = grown[rows, own, own].copy()
+    grown[rows, own, own] = 0.0
+    return {
+        "output": float(np.abs(f).max()),
+        "router_centre": float(np.abs(of_theta @ world.centres.T).max()),
+        "router_label": float(np.abs(of_theta @ world.labels.T).max()),
+        "expert_lead": float(np.mean(np.abs(on_labels[rows, own] - others.mean(axis=1)))),
+        "expert_centre": float(np.abs(of_weights @ world.centres.T).max()),
+        "own_pair": float(np.mean(own_pair)),
+        "other_pair": float(np.mean(np.abs(grown).max(axis=(1, 2)))),
+    }
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+    """Run stage I and measure what the lemmas speak of.
+
+    Returns
+    -------
+    xarray.Dataset
+        The variables of ``OF_START`` per replicate, those of ``OVER_STATES`` by ``state``. The device plays no part.
+    """
+    s = Settings.model_validate(dict(cell.settings))
+    rows = [_one(cell, s, replicate) for replicate in replicates]
+    out = {name: np.stack([np.asarray(row[name]) for row in rows]) for name in OF_START | OVER_STATES}
+    finite = np.all([np.isfinite(value.reshape(len(rows), -1)).all(axis=1) for value in out.values()], axis=0)
+    values = {
+        "status": np.where(finite, int(Status.CONVERGED), int(Status.NOT_FINITE)),
+        "message": np.where(finite, f"All {s.steps} steps were taken.", Status.NOT_FINITE.sentence),
+        "iterations": np.full(len(finite), s.steps),
+    }
+    return assemble(
+        replicates,
+        values | out,
+        dims=dict.fromkeys(OVER_STATES, ("state",)),
+        coords={"state": list(STATES)},
+        attrs={name: {"long_name": text} for name, text in (OF_START | OVER_STATES).items()},
+    )

@@ -1,0 +1,91 @@
+"""Expected gradients of a mixture of transformers in stages I and II."""
+
+import numpy as np
+import pytest
+
+from moestat.experiment import Cell
+from moestat.papers.mixture_of_transformers import mot_gradients
+from moestat.papers.mixture_of_transformers.mot_gradients import OVER_STATES, Settings, _measure, _pure, _routed, _World
+
+TINY = {"classes": 2, "experts": 4, "dimension": 6, "tokens": 4, "rate": 0.1, "repeats": 2, "draws": 8}
+
+
+def cell(**settings):
+    return Cell(mot_gradients.__name__, 3, "arm", {}, Settings(**settings).model_dump(mode="json"))
+
+
+def world(seed=0, classes=2, tokens=4, dimension=6):
+    from moestat.models import patches
+
+    rng = np.random.default_rng(seed)
+    s = Settings(classes=classes, tokens=tokens, dimension=dimension)
+    return mot_gradients._world(s, patches.dictionary(rng, classes, dimension), rng)
+
+
+def test_replicates_states_and_scales():
+    found = mot_gradients.run(cell(**TINY), [0, 3])
+    assert found["state"].values.tolist() == ["start", "trained", "promised"] and (found["status"] == 0).all()
+    assert mot_gradients.run(cell(**TINY), [3]).identical(found.sel(replicate=[3]))
+    for name in OVER_STATES:
+        assert found[name].dims == ("replicate", "state")
+    other = mot_gradients.run(cell(**TINY, start_scale=0.05), [0])
+    assert other["start_weight"].values[0] == pytest.approx(found["start_weight"].values[0]), (
+        "weights are sigma_0 times"
+    )
+    assert other["iterations"] == int(np.ceil(4 * np.sqrt(0.05) / 0.1))
+
+
+def test_all_kinds_of_samples_are_there_equally_often():
+    w = world(classes=3)
+    n, counts = np.unique(np.stack([w.cluster, w.y]), axis=1, return_counts=True)
+    assert n.shape[1] == 6 and set(counts) == {len(w.y) // 6} and len(w.y) == 4 * 4 * 3 * 2
+    np.testing.assert_allclose(np.einsum("nd,nd->n", w.x[:, 0], w.centres[w.cluster]), 1)
+    np.testing.assert_allclose(np.einsum("nd,nd->n", w.x[:, 1], w.labels[w.cluster]), w.y)
+
+
+def _losses(w, weights, kq, theta, routed):
+    """Return the router's and the experts' loss, eqs (5) and (7), written out sample by sample."""
+    router = experts = 0.0
+    for x, y, p in zip(w.x, w.y, routed, strict=True):
+        h = theta @ x.sum(axis=0)
+        pi = np.exp(h) / np.exp(h).sum()
+        for m in range(len(weights)):
+            e = np.exp(x @ kq[m] @ x.T)
+            f = weights[m] @ x.T @ (e / e.sum(axis=0)).sum(axis=1)
+            router += p[m] * np.log1p(np.exp(-y * pi[m] * f)) / len(w.y)
+            experts += p[m] * np.log1p(np.exp(-y * f)) / len(w.y)
+    return router, experts
+
+
+def test_gradients_are_those_of_finite_differences():
+    rng = np.random.default_rng(1)
+    w, s = world(2), Settings(**TINY)
+    weights, kq, theta = (rng.standard_normal(shape) for shape in ((4, 6), (4, 6, 6), (4, 6)))
+    routed = rng.dirichlet(np.ones(4), size=len(w.y))
+    out = _measure(s, w, weights, kq, theta, routed)
+    h = 1e-5
+
+    def slope(which, place, move):
+        ends = []
+        for sign in (1, -1):
+            moved = [weights.copy(), kq.copy(), theta.copy()]
+            moved[which][place] += sign * h * move
+            ends.append(_losses(w, *moved, routed)[0 if which == 2 else 1])
+        return (ends[0] - ends[1]) / (2 * h)
+
+    on = {"router_centre": (2, w.centres), "router_label": (2, w.labels), "expert_centre": (0, w.centres)}
+    for name, (which, directions) in on.items():
+        assert out[name] == pytest.approx(max(abs(slope(which, m, u)) for m in range(4) for u in directions), rel=1e-5)
+    own = np.argmax(weights @ w.labels.T, axis=1)
+    grown = [-slope(1, m, np.outer(w.labels[own[m]], w.labels[own[m]])) for m in range(4)]
+    assert out["own_pair"] == pytest.approx(np.mean(grown), rel=1e-5)
+
+
+def test_routing_that_proposition_1_promises():
+    found = _pure(np.array([0, 1, 0]), np.array([0, 1, 2]))
+    np.testing.assert_allclose(found, [[0.5, 0, 0.5], [0, 1, 0], [0, 0, 0]])
+    w = world()
+    idle = _routed(Settings(**TINY | {"draws": 400}), w, np.zeros((4, 6)), np.random.default_rng(0))
+    np.testing.assert_allclose(idle.sum(axis=1), 1)
+    np.testing.assert_allclose(idle.mean(axis=0), 0.25, atol=0.04)  # 5 standard errors of 6400 draws
+    assert isinstance(w, _World)
