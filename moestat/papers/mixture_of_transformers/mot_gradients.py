@@ -1,6 +1,7 @@
 """Orders of weights, attention and gradients in stages I and II: Lemmas 5, 6 and 11 to 14.
 
-Algorithm 1's stage I with eta_r = eta is run to ``T1 = M sqrt(sigma_0) / eta``, as Appendix D has it. Gradients are
+Algorithm 1's stage I with eta_r = eta is run to ``T1 = M sqrt(sigma_0) / eta``, as the end of Appendix D has it; the proof
+of Lemma 11 has ``eta T1 = sqrt(sigma_0)``, after which the model is looked at, too (*early*). Gradients are
 expectations: over all kinds of samples of Definition 1 (each with several draws of its noise tokens), and over the
 perturbation of the router. Stage II is looked at from where stage I ended (*trained*), and from what Proposition 1
 promises (*promised*): ``W = W_0 + sqrt(sigma_0) v_n``, every class at its own experts with equal probability.
@@ -23,7 +24,7 @@ from moestat.papers.mixture_of_transformers.model import Mixture, attend, attent
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
 from moestat.status import Status
 
-STATES = ("start", "trained", "promised")
+STATES = ("start", "early", "trained", "promised")
 
 OF_START = {
     "start_weight": "largest |<W, X_l>| at the start, over sigma_0",
@@ -66,6 +67,11 @@ class Settings(SettingsModel):
         """T1."""
         return max(1, int(np.ceil(self.experts * np.sqrt(self.start_scale) / self.rate)))
 
+    @property
+    def early(self) -> int:
+        """T1 of the proof of Lemma 11: an expert has moved by sqrt(sigma_0) at most."""
+        return max(1, int(np.sqrt(self.start_scale) / self.rate))
+
 
 @dataclass(frozen=True)
 class _World:
@@ -102,7 +108,15 @@ def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | floa
     rng = cell.generator(replicate, "perturbation", experts=s.experts, n=len(training.y))
     noise = (rng.random((1, s.experts, len(training.y))) for _ in range(s.steps))
     schedule = Schedule(s.steps, s.steps, s.steps, s.rate, s.rate, s.rate, s.rate)
-    train(model, training.y[None], schedule, noise, lambda _: None, ())
+    early: list[np.ndarray] = []
+    train(
+        model,
+        training.y[None],
+        schedule,
+        noise,
+        lambda _: early.extend((model.weights[0].copy(), model.theta[0].copy())),
+        (s.early,),
+    )
 
     rng = cell.generator(replicate, "routing", experts=s.experts)
     of_start = specialisation.expert_class(weights @ directions.labels.T)
@@ -110,6 +124,7 @@ def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | floa
     idle, trained = np.zeros((s.experts, s.dimension)), model.theta[0]
     states = [
         _measure(s, judged, weights, kq, idle, _routed(s, judged, idle, rng)),
+        _measure(s, judged, early[0], kq, early[1], _routed(s, judged, early[1], rng)),
         _measure(s, judged, model.weights[0], kq, trained, _routed(s, judged, trained, rng)),
         _measure(s, judged, promised, kq, idle, _pure(of_start, judged.cluster)),
     ]

@@ -24,7 +24,7 @@ def world(seed=0, classes=2, tokens=4, dimension=6):
 
 def test_replicates_states_and_scales():
     found = mot_gradients.run(cell(**TINY), [0, 3])
-    assert found["state"].values.tolist() == ["start", "trained", "promised"] and (found["status"] == 0).all()
+    assert found["state"].values.tolist() == ["start", "early", "trained", "promised"] and (found["status"] == 0).all()
     assert mot_gradients.run(cell(**TINY), [3]).identical(found.sel(replicate=[3]))
     for name in OVER_STATES:
         assert found[name].dims == ("replicate", "state")
@@ -33,6 +33,13 @@ def test_replicates_states_and_scales():
         "weights are sigma_0 times"
     )
     assert other["iterations"] == int(np.ceil(4 * np.sqrt(0.05) / 0.1))
+
+
+def test_early_an_expert_has_moved_by_the_root_of_sigma_0_at_most():
+    """A sample's pooled tokens, and so |f|, are bounded: sums of L attentions to tokens of length about 1."""
+    found = mot_gradients.run(cell(**TINY), [0])
+    early, late = (float(found["output"].sel(state=state)[0]) for state in ("early", "trained"))
+    assert float(found["output"].sel(state="start")[0]) < early < late
 
 
 def test_all_kinds_of_samples_are_there_equally_often():
