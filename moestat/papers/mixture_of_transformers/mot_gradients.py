@@ -1,7 +1,7 @@
 """Orders of weights, attention and gradients in stages I and II: Lemmas 5, 6 and 11 to 14.
 
-Algorithm 1's stage I with eta_r = eta is run to ``T1 = M sqrt(sigma_0) / eta``, as the end of Appendix D has it; the proof
-of Lemma 11 has ``eta T1 = sqrt(sigma_0)``, after which the model is looked at, too (*early*). Gradients are
+Algorithm 1's stage I with eta_r = eta is run to ``T1 = M sqrt(sigma_0) / eta``, as the end of Appendix D has it; the
+proof of Lemma 11 has ``eta T1 = sqrt(sigma_0)``, after which the model is looked at, too (*early*). Gradients are
 expectations: over all kinds of samples of Definition 1 (each with several draws of its noise tokens), and over the
 perturbation of the router. Stage II is looked at from where stage I ended (*trained*), and from what Proposition 1
 promises (*promised*): ``W = W_0 + sqrt(sigma_0) v_n``, every class at its own experts with equal probability.
