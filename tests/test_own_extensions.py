@@ -32,7 +32,8 @@ def folder(tmp_path_factory):
 
 def _python(folder, *words):
     # plain NumPy: compiling anew for a fresh cache would take longer than the studies
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MOESTAT_CACHE": str(folder / "cache")}
+    path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
+    environment = {**os.environ, "PYTHONPATH": path, "MOESTAT_CACHE": str(folder / "cache")}
     environment["MOESTAT_KERNEL"] = "numpy"
     command = [sys.executable, *words]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
