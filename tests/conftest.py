@@ -6,6 +6,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from moestat.fit import kernel
+
 # search further now and then with:  python -m pytest --hypothesis-profile=search
 hypothesis.settings.register_profile("same", derandomize=True)
 hypothesis.settings.register_profile("search", max_examples=1000, deadline=None)
@@ -18,3 +20,10 @@ def processes_without_dask():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent / "without_dask"), prepend=os.pathsep)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels_are_kept():
+    """Keep what is compiled for the next run: the place is chosen once, and many tests have a cache of their own."""
+    if kernel.vector_bits():
+        kernel.compiled(lambda: 0)
