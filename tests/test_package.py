@@ -45,7 +45,18 @@ def test_the_wheel_carries_every_study(wheel):
 def test_an_installed_wheel_runs_studies(wheel, tmp_path):
     """Outside the checkout, from the installed files alone."""
     target = tmp_path / "site"
-    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(target), str(wheel)]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-compile",
+        "--target",
+        str(target),
+        str(wheel),
+    ]
     subprocess.run(install, check=True, capture_output=True, text=True, timeout=300)
     program = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); import moestat; from moestat.cli import main; "
@@ -54,7 +65,7 @@ def test_an_installed_wheel_runs_studies(wheel, tmp_path):
 
     def study(*words: str) -> subprocess.CompletedProcess:
         command = [sys.executable, "-c", program, str(target), *words]
-        environment = {**os.environ, "PYTHONPATH": str(target)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(target), os.environ["PYTHONPATH"]])}
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
 
     listed = study("--list")

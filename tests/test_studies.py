@@ -15,6 +15,7 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge
 from moestat.errors import InputError
 from moestat.fit import population
+from moestat.identify import evaluate
 from moestat.report import captions
 from moestat.report.figures import draw_evidence
 from moestat.runner import plan
@@ -50,7 +51,7 @@ TINY = {
     | {"evaluation_log2": 8, "pseudo_points_log2": 8, "pseudo_polish_log2": 8}
     | {"search_effort": 0.01, "pseudo_search": "starts"},
     "router_smoothness": {"draws": 50},
-    "softmax_gaussian": {"evaluation_points": 16, "starts": 1, "max_iterations": 20},
+    "softmax_gaussian": {"evaluation_points": 16, "starts": 1, "max_iterations": 20, "split_rounds": 0, "kept": 1},
     "tail_frequency": {"data_sets": 10},
     "task_construction": {"size": "3x2x4", "max_prefixes": 50},
     "task_training": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2, "completions": 8},
@@ -132,6 +133,8 @@ def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, mo
     if "torch" in Path(STUDIES[name]).read_text():
         pytest.importorskip("torch")
     monkeypatch.setitem(population.pseudo_truths.__kwdefaults__, "max_iterations", 10)
+    for name_of, fewer in {"POINTS_LOG2": 7, "FEWEST": 50, "DRAWS": 1}.items():
+        monkeypatch.setattr(evaluate, name_of, fewer)
     make = runner.make_plan
     monkeypatch.setattr(runner, "make_plan", lambda request: shrink(make(request)))
     result = runner.run(Request(name, out=tmp_path / "out", jobs=1, quiet=True, report=False))

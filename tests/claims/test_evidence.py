@@ -14,7 +14,7 @@ from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
 from moestat.errors import InputError
-from moestat.report import tables
+from moestat.report import style, tables
 from moestat.report.write import write_outputs
 from moestat.study import hub
 from moestat.study.spec import Study
@@ -33,6 +33,8 @@ def test_a_series_is_fitted_once_for_verdict_table_and_figure(monkeypatch, tmp_p
     fit = rates.fit
     for place in (rates, sys.modules["moestat.rates.difference"]):
         monkeypatch.setattr(place, "fit", counting)
+    # all of a figure but its bytes
+    monkeypatch.setattr(style, "save", lambda canvas, **_: dict.fromkeys(("png", "svg", "pdf"), b""))
     ds = results()
     study = study_of(ds, rates=[RATE], figures=[{"name": "a", "panels": [PANEL]}, {"name": "b"}], summaries=[])
     report = write_outputs(ds, study, "quick", tmp_path, provenance={})

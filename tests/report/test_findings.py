@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from machine import undrawn
 from report_example import results, study_of
 
 from moestat.claims.verdicts import judge
@@ -33,7 +34,8 @@ def shown(tmp_path, exponent: float) -> set[int]:
     slope = study.claims[0].model_dump() | {"id": "slope-paper", "presets": ["paper"]}
     content = study.model_dump() | {"figures": [], "findings": FINDINGS, "notes": "How to read a slope."}
     study = type(study).model_validate(content | {"claims": [*content["claims"], other, slope]})
-    write_outputs(ds, study, "quick", tmp_path, provenance={})
+    with undrawn():
+        write_outputs(ds, study, "quick", tmp_path, provenance={})
     page = (tmp_path / "report.html").read_text()
     assert "How to read a slope." in page
     return {i for i, finding in enumerate(FINDINGS) if finding["text"] in page}
@@ -57,7 +59,8 @@ def test_a_finding_on_every_case_holds_where_there_is_no_counterexample_or_one(b
 
 def test_a_page_without_findings_has_no_heading_for_them(tmp_path):
     ds = results()
-    write_outputs(ds, study_of(ds, figures=[]), "quick", tmp_path, provenance={})
+    with undrawn():
+        write_outputs(ds, study_of(ds, figures=[]), "quick", tmp_path, provenance={})
     assert "What the simulation shows" not in (tmp_path / "report.html").read_text()
 
 

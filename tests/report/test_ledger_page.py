@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from machine import inside, write_study
+from machine import inside, undrawn, write_study
 
 from moestat.report import headline
 from moestat.study import contents, load
@@ -40,7 +40,8 @@ def outputs(tmp_path_factory):
     quick_only = write_study(folder / "studies", name="quick_only", grid=grid, seed=8)
     write_study(folder / "studies", name="waits").write_text(quick_only.read_text().replace('"none"', '"other"'))
     for study, *words in ((ran,), (ran, "--preset", "paper"), (quick_only, "--set", "shift=0.5")):
-        code, _, err = inside(study, *words, "--jobs", 1, "--quiet", "--out", folder / "out")
+        with undrawn():
+            code, _, err = inside(study, *words, "--jobs", 1, "--quiet", "--out", folder / "out")
         assert code == 0, err
     return folder
 

@@ -7,11 +7,15 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import xarray as xr
 
 from moestat.cli import main
+from moestat.report import write
+from moestat.report.write import Drawn
 from moestat.runner import shard
 
 HERE = Path(__file__).resolve().parent
@@ -83,9 +87,17 @@ def inside(*words: object) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
+@contextlib.contextmanager
+def undrawn() -> Iterator[None]:
+    """Let reports of this process have no pictures: those take a second each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(write, "_draw", lambda evidence, figure, name, folder: Drawn(name))
+        yield
+
+
 def environment(**more: str) -> dict[str, str]:
     """The environment of a subprocess that finds the checkout and the toy experiment."""
-    path = os.pathsep.join([str(ROOT), str(HERE)])
+    path = os.pathsep.join([str(ROOT), str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
     return os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} | more
 
 

@@ -18,6 +18,14 @@ from moestat.status import Status
 pytest.importorskip("distributed")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def processes_with_dask(processes_without_dask):
+    """Let the processes of this module import it: they are what is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONPATH")
+        yield
+
+
 @pytest.fixture
 def cluster(tmp_path, request):
     """Yield the scheduler's address and the worker processes (parameter: their nanny option, and their number)."""

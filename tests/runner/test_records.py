@@ -13,8 +13,7 @@ import xarray as xr
 from machine import inside, write_study
 
 import moestat
-from moestat.report import shipping, write
-from moestat.report.html import Drawn
+from moestat.report import shipping
 from moestat.runner import origin, records
 from moestat.runner import results as stored
 from moestat.study import load
@@ -30,15 +29,9 @@ def shipped(tmp_path_factory):
     assert inside(study, "--out", folder / "run", "--jobs", 1, "--quiet", "--no-report")[0] == 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shipping, "BULKY", 5_000)
-        patch.setattr(write, "_draw", lambda evidence, figure, name, folder: Drawn(name))  # seconds
         code, out, err = inside("ship", study, "--out", folder / "run", "--to", folder / "kept")
     assert code == 0, err
     return study, folder, out
-
-
-@pytest.fixture(autouse=True)
-def _no_drawings(monkeypatch):
-    monkeypatch.setattr(write, "_draw", lambda evidence, figure, name, folder: Drawn(name))  # seconds each
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def training(folder: Path, every: float) -> dict:
     corpus = Corpus("walk", "character", tuple("abcdefghijk"), *np.split(text.astype(np.uint8), [3000, 3500]))
     shape = Shape(11, 16, 2, 16, 2, 16, attention="sigmoid", positions="alibi", norm="rms", query_key_norm=True)
     model = Decoder(shape, generator=np.random.default_rng(1))
-    plan = Plan(steps=300, batch=4, length=16, rate=1e-2, every=100, keep_best=True)
+    plan = Plan(steps=150, batch=4, length=16, rate=1e-2, every=50, keep_best=True)
     with deterministic("cpu"):
         found = train(
             model, corpus, plan, batches=np.random.default_rng(2), checkpoints=Checkpoints(folder, every=every)
@@ -53,7 +53,7 @@ def kill_after(folder: Path, step: int) -> None:
     """Start the training in a process, and kill it, wherever it is, once it has saved this step."""
     process = subprocess.Popen([sys.executable, __file__, str(folder)], stderr=subprocess.PIPE, env=ENVIRONMENT)
     while process.poll() is None and max(steps(folder), default=0) < step:
-        time.sleep(0.001)
+        time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     _, err = process.communicate()
     assert process.returncode == -signal.SIGKILL, f"it should have been killed before it was done: {err.decode()}"
@@ -68,8 +68,8 @@ def undisturbed(tmp_path_factory):
 def killed(tmp_path_factory):
     """The checkpoints of a training run that was killed twice."""
     folder = tmp_path_factory.mktemp("killed")
-    kill_after(folder, 40)
-    kill_after(folder, 130)
+    kill_after(folder, 20)
+    kill_after(folder, 65)
     return folder
 
 
@@ -79,7 +79,7 @@ def test_a_killed_training_run_ends_with_the_same_bits(tmp_path, killed, undistu
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         continued = training(tmp_path, every=1e9)
-    assert continued["resumed_at"] == steps(tmp_path)[-1] >= 130
+    assert continued["resumed_at"] == steps(tmp_path)[-1] >= 65
     assert continued | {"resumed_at": 0} == undisturbed
 
 
