@@ -23,13 +23,13 @@ from moestat.fit.contest import distinct
 from moestat.fit.likelihood import LikelihoodFit
 from moestat.fit.softmax_mle import maximum_likelihood, rough_maxima
 
-ROUNDS = 6
+ROUNDS = 8
 """At most."""
 
 AGAIN = 0.1
 """Log-likelihood units within which two rounds have come to the same point."""
 
-ENOUGH = 3
+ENOUGH = 4
 """The search ends when so many rounds have come to the best point."""
 
 SURE = 2
