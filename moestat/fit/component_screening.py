@@ -1,62 +1,74 @@
-"""New starts for mixtures of experts with softmax gates: the component that raises the likelihood most, out of many.
+"""New starts for mixtures of experts with softmax gates: the components that raise the likelihood most, out of many.
 
 The likelihood of an over-fitted mixture has many maxima, which differ in the few samples that the spare expert fits.
-Splits of experts that are there rarely come near them. Here one expert is taken out of a fit, and hundreds of
-candidates for its place are tried, each a line through two neighbouring samples that the others fit badly, with a
-variance, a slope of its gate and four heights of it. Their likelihoods need one pass over the samples and no
-derivative; the best few that differ are starts. For one-dimensional inputs.
+Splits of experts that are there rarely come near them. Here hundreds of candidates for one more expert are tried, each
+a line through two samples of which the others fit one badly, or near another expert's line, with a variance, a slope
+of its gate and a few heights of it. Their likelihoods need one pass over the samples and no derivative. The best of
+them go up by EM in the new expert alone, the others held, since a line through two samples says little of the height
+that it leads to; the best few that differ are starts. For one-dimensional inputs.
+
+Source: greedy insertion as in Verbeek, Vlassis, Kröse, "Efficient greedy learning of Gaussian mixture models" (Neural
+Computation, 2003), here with softmax gates.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import logsumexp
 
-CANDIDATES = 500
-"""Per expert that is taken out."""
-STARTS = 4
-"""Of them are kept."""
+CANDIDATES = 512
+"""Per fit that gets another expert."""
+POLISHED = ((4, 4), (10, 10))
+"""One of so many of them goes up by so many EM steps; of these, fewer by more."""
+STARTS = 8
+"""And so many are kept."""
 
 _HEIGHTS = (-4.0, -2.0, -0.5, 1.0)  # log-odds of the new expert at the sample it goes through
-_NEIGHBOURS = 40
+_COPIES = 0.3  # share of candidates near another expert's line
+_FAR = 0.25  # second sample of a line: in ranks of x, relative to n, at most
 _STEEP = (1.0, 80.0)  # slopes of the gate, relative to that of another expert
 _WIDE = 20.0  # largest variance over the smallest
 _FLOOR = 1e-3  # of the density, in the odds of a sample to be gone through
+_CELLS = 1 << 17  # numbers per temporary array
+_STEP = 3.0  # most that a step changes the log-odds in the middle
+_SAME = 0.01  # log-likelihood units within which two candidates are the same one
 
 
-def screened_starts(
+def inserted_starts(
     x: np.ndarray,
     y: np.ndarray,
     theta: np.ndarray,
     *,
     box: float,
-    least_variance: float,
+    variances: tuple[float, float],
     number: int = 0,
     candidates: int = CANDIDATES,
     keep: int = STARTS,
 ) -> np.ndarray:
-    """Return the starts in which another component replaces one of each measure.
+    """Return the starts in which each measure has one more component.
 
     Parameters
     ----------
     x : array (B, n, 1)
     y : array (B, n)
     theta : array (B, N, 5)
-        Fits, atoms ``[c, b, a, beta, v]`` with N >= 2.
+        Fits, atoms ``[c, b, a, beta, v]``.
     box : float
         Bound on gate and mean coordinates.
-    least_variance : float
-        Lower bound on the variances.
+    variances : (float, float)
+        Bounds on the variances.
     number : int
         Of the round; each has candidates of its own, the same for every measure.
     candidates, keep : int
-        Tried, and kept, per expert that is taken out.
+        Tried, and kept, per measure.
 
     Returns
     -------
-    array (B, N keep, N, 5)
+    array (B, keep, N + 1, 5)
+        The new component is the last one; the best is first.
 
     Raises
     ------
@@ -66,86 +78,125 @@ def screened_starts(
     if x.shape[-1] != 1:
         raise ValueError(f"x has {x.shape[-1]} dimensions; screening draws lines, for one-dimensional inputs")
     out = []
-    for inputs, responses, atoms in zip(x[..., 0], y, theta, strict=True):
+    for inputs, responses, others in zip(x[..., 0], y, theta, strict=True):
         rng = np.random.default_rng([20230504, number])
-        parts = []
-        for removed in range(len(atoms)):
-            others = np.delete(atoms, removed, axis=0)
-            new = _best(inputs, responses, others, rng, box, least_variance, candidates, keep)
-            parts.append(np.concatenate([np.broadcast_to(others, (keep, *others.shape)), new[:, None]], axis=1))
-        out.append(np.concatenate(parts))
+        new = _Screen(inputs, responses, others, box, variances).best(rng, candidates, keep)
+        out.append(np.concatenate([np.broadcast_to(others, (len(new), *others.shape)), new[:, None]], axis=1))
     return np.stack(out)
 
 
-def _best(
-    x: np.ndarray,
-    y: np.ndarray,
-    others: np.ndarray,
-    rng: np.random.Generator,
-    box: float,
-    least_variance: float,
-    candidates: int,
-    keep: int,
-) -> np.ndarray:
-    """Return the atoms (keep, 5) that raise the likelihood of the others most."""
-    scores = others[:, 0] + x[:, None] * others[:, 1]
-    total = logsumexp(scores, axis=1)
-    density = np.exp(logsumexp(scores + _log_normal(x, y, others), axis=1) - total)
-    drawn, through = _draw(x, y, others, density, rng, box, least_variance, candidates)
-    heights = total[through] - drawn[:, 1] * x[through]
-    value, height = np.full(candidates, -np.inf), np.zeros(candidates)
-    with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        gate = np.exp(np.minimum(heights[:, None] + drawn[:, 1:2] * x - total, 60.0).astype(np.float32))
-        weighted = gate * np.exp(_log_normal(x, y, drawn).T.astype(np.float32))
-        known = density.astype(np.float32)
-        for log_odds in _HEIGHTS:
-            odds = np.float32(math.exp(log_odds))
-            now = np.log((known + odds * weighted) / (1 + odds * gate)).sum(axis=1)
-            better = now > value
-            value[better], height[better] = now[better], (heights + log_odds)[better]
-    drawn[:, 0] = np.clip(height, -box, box)
-    order = np.argsort(-value)
-    chosen: list[int] = []
-    for k in order:  # the best that differ in the place or in the slope of the line
-        apart = [abs(x[through[k]] - x[through[j]]) > 0.01 or abs(drawn[k, 2] - drawn[j, 2]) > 2.0 for j in chosen]
-        if all(apart):
-            chosen.append(int(k))
-        if len(chosen) == keep:
-            break
-    chosen += [int(k) for k in order if int(k) not in chosen][: keep - len(chosen)]
-    return drawn[chosen]
+class _Screen:
+    """One data set and the experts that it is fitted by, in float32."""
 
+    def __init__(
+        self, x: np.ndarray, y: np.ndarray, others: np.ndarray, box: float, variances: tuple[float, float]
+    ) -> None:
+        order = np.argsort(x, kind="stable")
+        self.x, self.y, self.others, self.box, self.variances = x[order], y[order], others, box, variances
+        scores = others[:, 0] + self.x[:, None] * others[:, 1]
+        off = self.y[:, None] - self.x[:, None] * others[:, 2] - others[:, 3]
+        joint = scores - 0.5 * (off * off / others[:, 4] + np.log(2 * np.pi * others[:, 4]))
+        self.total, self.joint = logsumexp(scores, axis=1), logsumexp(joint, axis=1)
+        moments = np.stack([np.ones_like(x), self.x, self.x**2, self.y, self.x * self.y], axis=1)
+        self.single = tuple(np.asarray(a, dtype=np.float32) for a in (self.x, self.y, self.total, self.joint, moments))
 
-def _draw(
-    x: np.ndarray,
-    y: np.ndarray,
-    others: np.ndarray,
-    density: np.ndarray,
-    rng: np.random.Generator,
-    box: float,
-    least_variance: float,
-    count: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw candidates (count, 5), without height of the gate, and the sample that each goes through."""
-    odds = 1.0 / np.maximum(density, _FLOOR)
-    one = rng.choice(len(x), count, p=odds / odds.sum())
-    order = np.argsort(x)
-    rank = np.empty(len(x), dtype=np.int64)
-    rank[order] = np.arange(len(x))
-    away = rng.integers(1, _NEIGHBOURS, count) * rng.choice([-1, 1], count)
-    two = order[np.clip(rank[one] + away, 0, len(x) - 1)]
-    run = x[two] - x[one]
-    slope = np.divide(y[two] - y[one], run, out=np.zeros(count), where=np.abs(run) > 1e-9)
-    slope = np.clip(slope, -0.9 * box, 0.9 * box)
-    level = np.clip(y[one] - slope * x[one], -0.9 * box, 0.9 * box)
-    variance = least_variance * np.exp(rng.uniform(0.0, math.log(_WIDE), count))
-    steep = np.exp(rng.uniform(math.log(_STEEP[0]), math.log(_STEEP[1]), count))
-    steep = steep * rng.choice([-1.0, 1.0], count) + rng.choice(others[:, 1], count)
-    atoms = np.stack([np.zeros(count), np.clip(steep, -box, box), slope, level, variance], axis=1)
-    return atoms, one
+    def best(self, rng: np.random.Generator, count: int, keep: int) -> np.ndarray:
+        """Return the atoms (keep, 5) that raise the likelihood most, the best first."""
+        atoms, middle = self._draw(rng, count)
+        value, height = np.full(count, -np.inf), np.zeros(count)
+        for block in self._blocks(count):
+            gate, joint = self._odds(atoms[block])
+            for log_odds in _HEIGHTS:
+                odds = np.float32(math.exp(log_odds))
+                now = np.log((1 + odds * joint) / (1 + odds * gate)).sum(axis=1)
+                better = now > value[block]
+                value[block] = np.where(better, now, value[block])
+                height[block] = np.where(better, log_odds, height[block])
+        atoms[:, 0] = np.clip(atoms[:, 0] + height, -self.box, self.box)
+        # the best of each few, not the best of all, which are often one place many times
+        few = np.array_split(np.arange(count), max(count // POLISHED[0][0], 1))
+        rows = np.array([some[np.argmax(value[some])] for some in few])
+        atoms, middle = atoms[rows], self.x[middle[rows]]
+        for share, steps in POLISHED:
+            rows = np.argsort(-value[rows], kind="stable")[: max(count // share, 1)]
+            atoms, middle = atoms[rows], middle[rows]
+            atoms, value = self._polished(atoms, middle, steps)
+            rows = np.arange(len(atoms))
+        order = np.argsort(-value, kind="stable")
+        chosen: list[int] = []
+        for k in order:
+            if not chosen or value[chosen[-1]] - value[k] > _SAME:
+                chosen.append(int(k))
+        chosen += [int(k) for k in order if int(k) not in set(chosen)]
+        return atoms[[chosen[k % len(chosen)] for k in range(keep)]]
 
+    def _draw(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw candidates (count, 5), of even odds at a sample, and that sample."""
+        x, y, others, n = self.x, self.y, self.others, len(self.x)
+        odds = 1.0 / np.maximum(np.exp(self.joint - self.total), _FLOOR)
+        one = rng.choice(n, count, p=odds / odds.sum())
+        away = np.exp(rng.uniform(0.0, math.log(max(_FAR * n, 2.0)), count)).astype(np.int64)
+        two = np.clip(one + away * rng.choice([-1, 1], count), 0, n - 1)
+        run = x[two] - x[one]
+        slope = np.divide(y[two] - y[one], run, out=np.zeros(count), where=np.abs(run) > 1e-9)
+        level = y[one] - slope * x[one]
+        copied = others[rng.choice(len(others), count)]
+        tilt = np.sqrt(copied[:, 4:]) * rng.standard_normal((count, 2)) / [max(np.ptp(x), 1e-9), 1.0]
+        copy = rng.uniform(size=count) < _COPIES
+        slope = np.where(copy, copied[:, 2] + tilt[:, 0], slope)
+        level = np.where(copy, copied[:, 3] + tilt[:, 1] - tilt[:, 0] * x[one], level)
+        slope = np.clip(slope, -0.9 * self.box, 0.9 * self.box)
+        level = np.clip(np.where(copy, level, y[one] - slope * x[one]), -0.9 * self.box, 0.9 * self.box)
+        variance = self.variances[0] * np.exp(rng.uniform(0.0, math.log(_WIDE), count))
+        steep = np.exp(rng.uniform(math.log(_STEEP[0]), math.log(_STEEP[1]), count))
+        steep = steep * rng.choice([-1.0, 1.0], count) + rng.choice(others[:, 1], count)
+        steep = np.clip(steep, -self.box, self.box)
+        atoms = np.stack([self.total[one] - steep * x[one], steep, slope, level, variance], axis=1)
+        return atoms, one
 
-def _log_normal(x: np.ndarray, y: np.ndarray, atoms: np.ndarray) -> np.ndarray:
-    """Return log N(y_i; a_k x_i + beta_k, v_k), (n, K)."""
-    off = y[:, None] - x[:, None] * atoms[:, 2] - atoms[:, 3]
-    return np.asarray(-0.5 * (off * off / atoms[:, 4] + np.log(2 * np.pi * atoms[:, 4])))
+    def _blocks(self, count: int) -> Iterator[slice]:
+        size = max(_CELLS // len(self.x), 1)
+        return (slice(first, first + size) for first in range(0, count, size))
+
+    def _odds(self, atoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return odds of the atoms (C, 5) against the others (C, n), of the gate and of the responsibility."""
+        x, y, total, joint, _ = self.single
+        c, b, a, beta, v = (atoms[:, k : k + 1].astype(np.float32) for k in range(5))
+        score = c + b * x
+        off = y - beta - a * x
+        density = score - off * off * (0.5 / v) - (0.5 * np.log(2 * np.pi * v)) - joint
+        return np.exp(np.clip(score - total, -60, 40)), np.exp(np.clip(density, -60, 40))
+
+    def _polished(self, atoms: np.ndarray, middle: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
+        """Go up by EM in the atoms (C, 5), each by itself; return them and their gains over the others alone."""
+        value = np.empty(len(atoms))
+        for block in self._blocks(len(atoms)):
+            now, centre = atoms[block], middle[block]
+            gate, joint = self._odds(now)
+            best = np.log((1 + joint) / (1 + gate)).sum(axis=1)
+            for _ in range(steps):
+                trial = self._em_step(now, centre, gate / (1 + gate), joint / (1 + joint))
+                gate, joint = self._odds(trial)
+                new = np.log((1 + joint) / (1 + gate)).sum(axis=1)
+                # one that has come too far stays where it was, and is done
+                up = new > best
+                now, best = np.where(up[:, None], trial, now), np.where(up, new, best)
+            atoms[block], value[block] = now, best
+        return atoms, value
+
+    def _em_step(self, atoms: np.ndarray, middle: np.ndarray, pi: np.ndarray, r: np.ndarray) -> np.ndarray:
+        """Return the line and variance of the responsibilities r, and a Newton step of the gate."""
+        moments = self.single[4]
+        w, sx, sxx, sy, sxy = (r @ moments).astype(np.float64).T
+        det = np.maximum(w * sxx - sx * sx, 1e-6 * w * w + 1e-12)
+        a = np.clip((w * sxy - sx * sy) / det, -self.box, self.box)
+        beta = np.clip((sxx * sy - sx * sxy) / det, -self.box, self.box)
+        off = self.single[1] - beta[:, None].astype(np.float32) - a[:, None].astype(np.float32) * self.single[0]
+        v = np.clip(np.sum(r * off * off, axis=1) / np.maximum(w, 1e-9), *self.variances)
+        g = ((r - pi) @ moments[:, :2]).astype(np.float64)
+        h0, h1, h2 = ((pi * (1 - pi)) @ moments[:, :3]).astype(np.float64).T + [[1e-3], [0.0], [1e-3]]
+        det = h0 * h2 - h1 * h1
+        dc, db = (h2 * g[:, 0] - h1 * g[:, 1]) / det, (h0 * g[:, 1] - h1 * g[:, 0]) / det
+        size = np.maximum(np.abs(dc + db * middle) / _STEP, 1.0)
+        c, b = (np.clip(old + step / size, -self.box, self.box) for old, step in zip(atoms.T, (dc, db), strict=False))
+        return np.stack([c, b, a, beta, v], axis=1)

@@ -1,22 +1,68 @@
-"""A longer search for the global maximum of the likelihood, with softmax gates: rounds of screened components.
+"""The global maximum of the likelihood, with softmax gates: rounds of inserted components, until one is found again.
 
-:func:`moestat.fit.softmax_mle.maximum_likelihood` goes up from starts and splits; here each round takes every
-expert out of the best fit, screens candidates for its place (:mod:`moestat.fit.component_screening`) and goes up from
-the best of them.
+An over-fitted mixture has many maxima. The fit with two experts fewer, at most, has few: the experts of the best point
+that is known are taken out one after the other, each time the one that costs least, and the rest goes up again. Each
+round builds a fit from there: candidates for one more expert are screened
+(:mod:`moestat.fit.component_screening`), the best of them go up, the best distinct fits get another one or each
+other's, and when the number is full each expert is exchanged once. A round knows nothing of the best point but that
+base, so that coming to it again says something: the search ends when enough rounds have. Experts are exchanged in the
+best point as well where a round has ended below it.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
-from moestat.arrays import Array
-from moestat.fit.component_screening import screened_starts
+from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.component_screening import inserted_starts
+from moestat.fit.contest import distinct
 from moestat.fit.likelihood import LikelihoodFit
-from moestat.fit.softmax_mle import maximum_likelihood
+from moestat.fit.softmax_mle import maximum_likelihood, rough_maxima
 
-ROUNDS = 6
+ROUNDS = 8
+"""At most."""
+
+AGAIN = 0.1
+"""Log-likelihood units within which two rounds have come to the same point."""
+
+ENOUGH = 4
+"""The search ends when so many rounds have come to the best point."""
+
+SURE = 2
+"""A point that fewer rounds have come to was not found again: it may not be the maximum."""
+
+DEPTH = 2
+"""Experts that a round inserts, at most."""
+
+INSERTED, EXCHANGED = (512, 8), (192, 4)
+"""Candidates tried and starts kept for a fit that gets another expert: on the way up, and in place of another one."""
+
+MANY = 1000
+"""Samples from which on fewer candidates are tried, by the square root: the likelihood has fewer small maxima."""
+
+WIDTH = 4
+"""Distinct fits that get another expert."""
+
+PAIRED = 8
+"""Distinct fits with the first new expert that are put together, two by two."""
+
+
+@dataclass(frozen=True)
+class GlobalFit(LikelihoodFit):
+    """A maximum-likelihood fit, and how much says that it is the highest maximum.
+
+    Attributes
+    ----------
+    rounds_there : array (B,) int
+        How many rounds of the search ended at the best point. Where they are fewer than two it was not found again,
+        and may not be the maximum.
+    """
+
+    rounds_there: Array | None = None  # a default, since those before it have one
 
 
 def global_maximum(
@@ -28,52 +74,168 @@ def global_maximum(
     box: float = 100.0,
     variances: tuple[float, float] = (1e-2, 1e2),
     kept: int = 4,
-    split_rounds: int = 1,
     rounds: int = ROUNDS,
-) -> LikelihoodFit:
-    """Fit softmax-gated Gaussian mixtures of experts, with rounds of screened components after the usual way.
+    enough: int = ENOUGH,
+) -> GlobalFit:
+    """Fit softmax-gated Gaussian mixtures of experts, and search until the best point has been found again.
 
     Parameters
     ----------
     x : array (B, n, 1)
-        NumPy arrays.
     y : array (B, n)
     starts : array (B, S, N, 5)
-    truth, box, variances, kept, split_rounds
+    truth, box, variances, kept
         See :func:`moestat.fit.softmax_mle.maximum_likelihood`.
     rounds : int
-        Of screening.
+        Most rounds of insertion, for fits of three experts or more.
+    enough : int
+        No further round for a data set of which so many have ended at the best point.
 
     Returns
     -------
-    LikelihoodFit
+    GlobalFit
         Of each data set the fit with the highest likelihood; ``start`` and ``start_log_likelihood`` are those of the
-        usual way.
+        starts.
 
     Raises
     ------
     ValueError
         As :func:`moestat.fit.softmax_mle.maximum_likelihood` and
-        :func:`moestat.fit.component_screening.screened_starts`.
+        :func:`moestat.fit.component_screening.inserted_starts`.
     """
-    how = {"truth": truth, "box": box, "variances": variances, "kept": kept}
-    best = maximum_likelihood(x, y, starts, split_rounds=split_rounds, **how)  # type: ignore[arg-type]
-    if starts.shape[-2] < 2:
-        return best
+    how: dict[str, Any] = {"box": box, "variances": variances}
+    first = maximum_likelihood(x, y, starts, truth=truth, kept=kept, split_rounds=0, **how)
+    xp, atoms = namespace(x, y, starts), starts.shape[-2]
+    there = np.zeros(len(y), dtype=np.int64)
+    if atoms < 3 or rounds < 1:
+        return _searched(first, there)
+    theta, height = np.array(to_numpy(first.theta)), np.array(to_numpy(first.log_likelihood))
+    base = _base(x, y, theta, max(atoms - DEPTH, 2), how)
     for number in range(rounds):
-        theta = np.asarray(best.theta)
-        more = screened_starts(x, y, theta, box=box, least_variance=variances[0], number=number)
-        best = _better(best, maximum_likelihood(x, y, more, split_rounds=0, **how))  # type: ignore[arg-type]
-    return best
+        going = np.nonzero(there < enough)[0]
+        if not len(going):
+            break
+        inputs, responses = xp.take(x, xp.asarray(going), axis=0), xp.take(y, xp.asarray(going), axis=0)
+        found, reached = _round(inputs, responses, base[going], atoms, number, how)
+        above = reached - height[going]
+        there[going] = np.where(above > AGAIN, 1, there[going] + (above >= -AGAIN))
+        up = going[above > 0]
+        theta[up], height[up] = found[above > 0], reached[above > 0]
+        lower = going[above < -AGAIN]
+        if len(lower):
+            rows = xp.asarray(lower)
+            inputs, responses = xp.take(x, rows, axis=0), xp.take(y, rows, axis=0)
+            theta[lower], reached = _exchanged(inputs, responses, theta[lower], height[lower], number, how)
+            there[lower] = np.where(reached > height[lower] + AGAIN, 0, there[lower])
+            height[lower] = reached
+    last = maximum_likelihood(
+        x, y, xp.asarray(theta[:, None]), truth=truth, em_steps=(0,), split_rounds=0, coarsest=y.shape[1], **how
+    )
+    return _searched(_better(first, last), there)
+
+
+def _base(x: Array, y: Array, theta: np.ndarray, atoms: int, how: dict[str, Any]) -> np.ndarray:
+    """Return fits (B, atoms, 5): of each measure, the expert that costs least is taken out, and the rest goes up."""
+    while theta.shape[1] > atoms:
+        found, loss = _up(x, y, _without_one(theta), how)
+        theta = found[np.arange(len(found)), np.argmin(loss, axis=1)]
+    return theta
+
+
+def _round(
+    x: Array, y: Array, base: np.ndarray, atoms: int, number: int, how: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Insert experts up to the full number, exchange each once; return points (B, atoms, 5) and log-likelihoods."""
+    points, owner, pairs = base, np.arange(len(base)), None
+    while True:
+        more = 1 if points.shape[1] == atoms - 1 else 2
+        starts = _inserted(x, y, points, owner, number, (INSERTED[0], more * INSERTED[1]), how)
+        if pairs is not None:
+            starts = np.concatenate([starts, pairs], axis=1)
+        found, loss = _up(x, y, starts, how, max(PAIRED, WIDTH) if points.shape[1] < atoms - 1 else 4)
+        if found.shape[2] == atoms:
+            break
+        if found.shape[2] == base.shape[1] + 1 == atoms - 1:
+            pairs = _pairs(found, loss)
+        points, owner = _best(found, loss, WIDTH)
+    return _exchanged(x, y, _best(found, loss, 1)[0], -np.min(loss, axis=1), number, how)
+
+
+def _exchanged(
+    x: Array, y: Array, theta: np.ndarray, height: np.ndarray, number: int, how: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Insert an expert in place of each one of the points (B, N, 5); return the best points and log-likelihoods."""
+    fewer = _without_one(theta)
+    owner = np.repeat(np.arange(len(theta)), theta.shape[1])
+    starts = _inserted(x, y, fewer.reshape(-1, *fewer.shape[2:]), owner, number, EXCHANGED, how)
+    found, loss = _up(x, y, starts, how)
+    up = -np.min(loss, axis=1) > height
+    return np.where(up[:, None, None], _best(found, loss, 1)[0], theta), np.maximum(height, -np.min(loss, axis=1))
+
+
+def _up(x: Array, y: Array, starts: np.ndarray, how: dict[str, Any], kept: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the starts (B, S, N, 5) lead, and minus the log-likelihoods (B, S)."""
+    found, reached = rough_maxima(x, y, namespace(x, y).asarray(starts), kept=kept, **how)
+    return to_numpy(found), -to_numpy(reached)
+
+
+def _without_one(theta: np.ndarray) -> np.ndarray:
+    """Return the measures (B, N, N - 1, 5) that lack one atom each."""
+    return np.stack([np.delete(theta, k, axis=1) for k in range(theta.shape[1])], axis=1)
+
+
+def _inserted(
+    x: Array, y: Array, points: np.ndarray, owner: np.ndarray, number: int, tried: tuple[int, int], how: dict[str, Any]
+) -> np.ndarray:
+    """Return starts (B, S, N + 1, 5) with one more expert than the points, of which every data set has as many."""
+    inputs, responses = to_numpy(x)[owner], to_numpy(y)[owner]
+    share = min(1.0, math.sqrt(MANY / y.shape[1]))
+    candidates, keep = max(int(share * tried[0]), 16), math.ceil(max(share, 0.5) * tried[1])
+    starts = inserted_starts(inputs, responses, points, number=number, candidates=candidates, keep=keep, **how)
+    return starts.reshape(len(y), -1, *starts.shape[2:])
+
+
+def _best(found: np.ndarray, loss: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best distinct points (B most, N, 5) and whose they are; where there are fewer, some twice."""
+    rows = [_distinct(of_one, most) for of_one in loss]
+    owner = np.repeat(np.arange(len(loss)), most)
+    return found[owner, np.concatenate(rows)], owner
+
+
+def _distinct(loss: np.ndarray, most: int) -> np.ndarray:
+    rows, _ = distinct(np.zeros(len(loss), dtype=np.int64), loss, 1, most)
+    return np.resize(rows, most)
+
+
+def _pairs(found: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """Return starts (B, S, N + 1, 5): the best distinct points, each with the last expert of another one."""
+    out = []
+    for points, of_one in zip(found, loss, strict=True):
+        best = points[_distinct(of_one, PAIRED)]
+        for one in range(PAIRED):
+            for two in range(one):
+                a, b = best[one].copy(), best[two].copy()
+                # both have the expert that differs least at gate zero
+                kept = np.argmin(np.sum(np.abs(a[:-1, 2:4] - b[:-1, 2:4]), axis=1))
+                a[:, :2] -= a[kept, :2]
+                b[:, :2] -= b[kept, :2]
+                out.append(np.concatenate([a, b[-1:]]))
+    return np.stack(out).reshape(len(found), -1, *out[0].shape)
+
+
+def _searched(fit: LikelihoodFit, there: np.ndarray) -> GlobalFit:
+    known = {field.name: getattr(fit, field.name) for field in fields(fit)}
+    return GlobalFit(**known, rounds_there=namespace(fit.theta).asarray(there))
 
 
 def _better(old: LikelihoodFit, new: LikelihoodFit) -> LikelihoodFit:
     """Take of each data set the fit with the higher likelihood."""
-    up = np.asarray(new.log_likelihood) > np.asarray(old.log_likelihood)
+    up = to_numpy(new.log_likelihood) > to_numpy(old.log_likelihood)
+    xp = namespace(old.theta)
     changes = {}
     for field in fields(old):
         one, two = getattr(old, field.name), getattr(new, field.name)
-        if field.name in ("start", "start_log_likelihood") or not isinstance(one, np.ndarray):
+        if field.name in ("start", "start_log_likelihood") or one is None or two is None:
             continue
-        changes[field.name] = np.where(up.reshape(-1, *[1] * (one.ndim - 1)), two, one)
+        changes[field.name] = xp.where(xp.asarray(up.reshape(-1, *[1] * (one.ndim - 1))), two, one)
     return replace(old, **changes)

@@ -37,6 +37,7 @@ KEPT = 2
 
 _ROUGH = 0.05  # log-likelihood units to which the lower rungs are solved
 _ROUGH_STEPS = 100
+_FEW_STEPS = 5  # from each start, before the best distinct points go on
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,48 @@ def maximum_likelihood(
     pool = _rough(data, pool, space)
     best, end = _newton(prepare(x, y), pool.take(pool.best()), space, tolerance)
     return _report(pool, best, end, model, x, y, truth, count, space)
+
+
+def rough_maxima(
+    x: Array,
+    y: Array,
+    starts: Array,
+    *,
+    box: float = 100.0,
+    variances: tuple[float, float] = (1e-2, 1e2),
+    kept: int = 4,
+) -> tuple[Array, Array]:
+    """Go up from every start on all samples in float32: a few steps, and from the best distinct points to the maximum.
+
+    Parameters
+    ----------
+    x, y, starts, box, variances
+        See :func:`maximum_likelihood`.
+    kept : int, default 4
+        Most points of a replicate that go further than a few steps.
+
+    Returns
+    -------
+    theta : array (B, S, N, P)
+    log_likelihood : array (B, S)
+        Minus infinity where a start came to nothing.
+    """
+    xp = namespace(x, y, starts)
+    replicates, count, atoms, _ = starts.shape
+    free = xp.reshape(pack(starts), (replicates * count, -1))
+    space = _space(free, atoms, box, variances, _ROUGH_STEPS)
+    data = prepare(x, y, single=True)
+    owner, start = np.repeat(np.arange(replicates), count), np.tile(np.arange(count), replicates)
+    pool = Pool(space.clip(free), owner, start, np.zeros(len(owner), dtype=np.int64), np.full(len(owner), np.inf))
+    few = _newton(data, pool, replace(space, max_iterations=_FEW_STEPS), _ROUGH / data.n, 1e-8)[0]
+    # those that lead, and are not where another one is, go on
+    going = distinct(few.owner, few.loss, data.n, kept)[0]
+    far = _rough(data, few.take(going), space)
+    theta, loss = np.array(to_numpy(unpack(few.free, atoms))), few.loss.copy()
+    theta[going], loss[going] = to_numpy(unpack(far.free, atoms)), far.loss
+    bound = 0.5 * (math.log(variances[0]) + LOG_2PI)
+    log_likelihood = np.reshape(-data.n * (loss + bound), (replicates, count))
+    return xp.asarray(np.reshape(theta, starts.shape)), xp.asarray(log_likelihood)
 
 
 def _ladder(n: int, coarsest: int) -> list[int]:

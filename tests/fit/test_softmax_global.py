@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from moestat.fit.softmax_global import global_maximum
 from moestat.fit.softmax_mle import maximum_likelihood
 from moestat.fit.split_moves import split_moves
 from moestat.models import gaussian
@@ -26,18 +27,21 @@ def test_rounds_of_splits_differ_and_the_first_one_is_as_before():
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    strict=False, reason="the goal is not reached: 2 of 20 data sets fall short, the reference in 3 of 20"
-)
 def test_few_fits_fall_short_of_the_best_of_sixty_starts_and_many_moves():
-    """The goal is one data set of twenty at most that is more than 0.1 below the reference; K = 3, n = 1000."""
-    rng, experts, n, replicates = np.random.default_rng(21), 3, 1000, 20
+    """One data set of twenty at most is more than 0.1 below the best known: the first case of the benchmark, K = 3.
+
+    The data took no part in the making of the search. One of the twenty is short (see
+    ``benchmarks/global_maximum.py``); of sixty starts with twelve rounds of splits four are.
+    """
+    experts, n, replicates = 3, 300, 20
+    rng = np.random.default_rng([20261124, experts, n])
     x = rng.uniform(size=(replicates, n, 1))
     y = np.stack([gaussian.sample(MODEL, TRUTH, points, rng) for points in x])
     near = np.stack([near_starts(TRUTH, experts, 30, 0.1, rng) for _ in range(replicates)])
     far = np.stack([random_starts(x[i], y[i], experts, 30, rng) for i in range(replicates)])
-    few = np.concatenate([near[:, :5], far[:, :5]], axis=1)
-    usual = maximum_likelihood(x, y, few, truth=TRUTH, kept=4, split_rounds=24)
-    longest = maximum_likelihood(x, y, np.concatenate([near, far], axis=1), truth=TRUTH, kept=10, split_rounds=12)
-    best = np.maximum(usual.log_likelihood, longest.log_likelihood)
+    sixty = np.concatenate([near, far], axis=1)
+    usual = global_maximum(x, y, near[:, :5], truth=TRUTH)
+    starts = maximum_likelihood(x, y, sixty, truth=TRUTH, kept=10, split_rounds=12)
+    longest = global_maximum(x, y, sixty, truth=TRUTH, rounds=12, enough=6)
+    best = np.max([fit.log_likelihood for fit in (usual, starts, longest)], axis=0)
     assert np.mean(best - usual.log_likelihood > 0.1) <= 0.05

@@ -18,7 +18,7 @@ from moestat.arrays import Device, backend, to_numpy
 from moestat.experiment import Cell, SettingsModel
 from moestat.fit.likelihood import LikelihoodFit
 from moestat.fit.softmax_em import expectation_maximisation
-from moestat.fit.softmax_mle import maximum_likelihood
+from moestat.fit.softmax_global import ROUNDS, SURE, GlobalFit, global_maximum
 from moestat.losses.rescore import score
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -64,8 +64,8 @@ class Settings(SettingsModel):
     box: float = Field(100.0, gt=25, description="bound on gates and means in maximum_likelihood")
     smallest_variance: float = Field(0.01, gt=0, lt=0.09, description="lower bound of the variances, likewise")
     largest_variance: float = Field(100.0, gt=1, description="upper bound of the variances, likewise")
-    split_rounds: int = Field(1, ge=0, description="rounds of removals and splits of the best point, likewise")
-    kept: int = Field(2, ge=1, description="most distinct points that go on to more samples, likewise")
+    search_rounds: int = Field(ROUNDS, ge=0, description="most rounds of the search for the global maximum, likewise")
+    kept: int = Field(4, ge=1, description="most distinct points that go on to more samples, likewise")
     evaluation_points: int = Field(256, ge=16, description="midpoints of [0, 1] that stand for the law of x in E_X h")
 
     @model_validator(mode="after")
@@ -86,26 +86,29 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
         and its part in the weights ``published_mass`` as the published scripts compute them from gates pinned at the
         last atom's (see :mod:`moestat.losses.fitted_gauge`), ``published_constant``, whether that part is larger than
         0.9; ``on_variance_bound``, whether a variance is on the edge of the parameter space; ``found_again``, how many
-        other starts came to the best point; ``gain``, ``shortfall`` (how far the likelihood is below that of the truth,
-        0 if it is not), solver diagnostics, and the fitted parameters ``theta`` (replicate, atom, coordinate).
+        other starts came to the best point; ``rounds_there``, how many rounds of the search did (see
+        :mod:`moestat.fit.softmax_global`), and ``unsettled``, whether these were too few to say that it is the maximum
+        (both NaN where there was no search); ``gain``, ``shortfall`` (how far the likelihood is below that of the
+        truth, 0 if it is not), solver diagnostics, and the fitted parameters ``theta`` (replicate, atom, coordinate).
     """
     s = Settings(**cell.settings)
     x, y = _draw(cell, s, replicates)
     starts = _starts(cell, s, x, y, replicates)
     xp = backend(device)
     arrays = (xp.asarray(a) for a in (x, y, starts))
+    fit: LikelihoodFit
     if s.estimator == "em":
         fit = expectation_maximisation(
             *arrays, truth=xp.asarray(TRUTH), tolerance=s.tolerance, max_iterations=s.max_iterations
         )
     else:
-        fit = maximum_likelihood(
+        fit = global_maximum(
             *arrays,
             truth=xp.asarray(TRUTH),
             box=s.box,
             variances=(s.smallest_variance, s.largest_variance),
-            split_rounds=s.split_rounds,
             kept=s.kept,
+            rounds=s.search_rounds,
         )
     theta = to_numpy(fit.theta)
     chosen = starts[np.arange(len(replicates)), to_numpy(fit.start)]
@@ -122,7 +125,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     variables |= {f"published_{new}": ("replicate", scripts[old]) for new, old in _SCRIPTS.items()}
     variables["published_constant"] = ("replicate", scripts["mass"] > CONSTANT)
     variables["on_variance_bound"] = ("replicate", _on_bound(theta[..., -1], s))
-    variables |= _diagnostics(fit)
+    variables |= _diagnostics(fit, s)
     variables["theta"] = (("replicate", "atom", "coordinate"), _padded(theta))
     dataset = xr.Dataset(variables, coords={"replicate": np.asarray(replicates, dtype=np.int64)})
     dataset.attrs["start_policy"] = _policy(s)
@@ -177,12 +180,17 @@ def _padded(theta: np.ndarray) -> np.ndarray:
     return np.pad(theta, ((0, 0), (0, missing), (0, 0)), constant_values=np.nan)
 
 
-def _diagnostics(fit: LikelihoodFit) -> dict[str, tuple]:
+def _diagnostics(fit: LikelihoodFit, s: Settings) -> dict[str, tuple]:
     names = ("status", "iterations", "log_likelihood", "gain", "gradient", "decrement", "box_hits")
     out: dict[str, tuple] = {name: ("replicate", to_numpy(getattr(fit, name))) for name in names}
     behind = to_numpy(fit.log_likelihood)[:, None] - to_numpy(fit.start_log_likelihood)
     # NaN: a start that fell behind, or came to another's point before the last rung
     out["found_again"] = ("replicate", np.sum(behind <= AGAIN, axis=1) - 1.0)
+    there = np.full(len(behind), np.nan)
+    if isinstance(fit, GlobalFit) and s.experts > len(TRUTH) and s.search_rounds > 0:
+        there = to_numpy(fit.rounds_there).astype(float)
+    out["rounds_there"] = ("replicate", there)
+    out["unsettled"] = ("replicate", np.where(np.isnan(there), np.nan, there < SURE))
     out["shortfall"] = ("replicate", np.maximum(-to_numpy(fit.gain), 0.0))
     out["start_index"] = ("replicate", to_numpy(fit.start))
     out["message"] = ("replicate", np.asarray(fit.message()))

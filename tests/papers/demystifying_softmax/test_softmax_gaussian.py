@@ -18,7 +18,7 @@ NAME = "moestat.papers.demystifying_softmax.softmax_gaussian"
 
 
 def run(replicates=range(3), seed=1, **settings):
-    settings = Settings(**({"n": 300} | settings)).model_dump()
+    settings = Settings(**({"n": 300, "search_rounds": 1} | settings)).model_dump()
     return softmax_gaussian.run(Cell(NAME, seed, "arm", {"n": settings["n"]}, settings), list(replicates), device="cpu")
 
 
@@ -45,6 +45,13 @@ def test_blocks_per_atom_are_means_over_the_atoms_of_their_kind():
     np.testing.assert_allclose(ds["a_over_atom"] * atoms, ds["a_over"])
     np.testing.assert_allclose(ds["v_exact_atom"] * ds["cells_exact"], ds["v_exact"])
     assert run()["a_over_atom"].isnull().all()  # two atoms, two cells
+
+
+def test_how_often_the_search_came_to_its_end_is_kept():
+    ds = run(range(2), n=100, experts=3, search_rounds=2)
+    np.testing.assert_array_equal(ds["unsettled"], ds["rounds_there"] < 2)
+    none = run(range(1), n=100)  # no spare expert
+    assert none["rounds_there"].isnull().all() and none["unsettled"].isnull().all()
 
 
 def test_a_replicate_depends_on_itself_alone_and_arms_share_their_data():
