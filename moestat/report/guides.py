@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from matplotlib import patheffects
 from matplotlib.axes import Axes
 
 from moestat.report import style
@@ -63,7 +64,8 @@ def named(axes: Axes, marks: Mapping[str, float], levels: Mapping[str, float]) -
     A level widens the vertical axis to be seen; a mark beyond the ends of the horizontal axis is left out.
     """
     look: dict[str, Any] = {"color": style.REFERENCE, "linestyle": ":", "linewidth": 1.0, "zorder": 1.5}
-    words: dict[str, Any] = {"fontsize": 6, "color": style.REFERENCE}
+    halo = [patheffects.withStroke(linewidth=2.0, foreground=style.PAGE)]
+    words: dict[str, Any] = {"fontsize": 6, "color": style.REFERENCE, "path_effects": halo, "zorder": 5}
     for name, height in levels.items():
         axes.axhline(height, **look)
         across = axes.get_yaxis_transform()
