@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 
 from moestat.report import style
@@ -64,18 +63,23 @@ def named(axes: Axes, marks: Mapping[str, float], levels: Mapping[str, float]) -
     A level widens the vertical axis to be seen; a mark beyond the ends of the horizontal axis is left out.
     """
     look: dict[str, Any] = {"color": style.REFERENCE, "linestyle": ":", "linewidth": 1.0, "zorder": 1.5}
-    halo = [patheffects.withStroke(linewidth=2.0, foreground=style.PAGE)]
-    words: dict[str, Any] = {"fontsize": 6, "color": style.REFERENCE, "path_effects": halo, "zorder": 5}
+    words: dict[str, Any] = {"fontsize": 6, "color": style.REFERENCE}
     for name, height in levels.items():
         axes.axhline(height, **look)
         across = axes.get_yaxis_transform()
         axes.text(1.0, height, mathtext(name), transform=across, ha="right", va="bottom", **words)
     low, high = sorted(axes.get_xlim())
-    for name, place in marks.items():
-        if low < place < high:
-            axes.axvline(place, **look)
-            upright = axes.get_xaxis_transform()
-            axes.text(place, 0.02, mathtext(name), transform=upright, rotation=90, ha="right", va="bottom", **words)
+    inside = dict(sorted(((n, m) for n, m in marks.items() if low < m < high), key=lambda mark: mark[1]))
+    for place in inside.values():
+        axes.axvline(place, **look)
+    if inside:  # above the panel, where no data are
+        above = axes.secondary_xaxis("top")
+        above.set_xticks(list(inside.values()), [mathtext(name) for name in inside], **words)
+        above.minorticks_off()
+        above.tick_params(length=0, pad=1)
+        above.spines["top"].set_visible(False)
+        for label, side in zip(above.get_xticklabels(), ["right"] * (len(inside) - 1) + ["left"], strict=True):
+            label.set_horizontalalignment(side)
 
 
 def deviations(

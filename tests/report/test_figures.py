@@ -375,7 +375,9 @@ def test_places_and_levels_have_names_and_few_points_their_deviations():
     drawn = Figure.model_validate(made | {"options": more})
     canvas, facts = figures.draw(ds, figures.study_for(ds), "quick", drawn)
     here, there = canvas.axes[:2]
-    assert [text.get_text() for text in here.texts] == ["chance", "K log K"]
+    assert [text.get_text() for text in here.texts] == ["chance"]
+    (above,) = here.child_axes
+    assert [text.get_text() for text in above.get_xticklabels()] == ["K log K"] and not there.child_axes
     assert [text.get_text() for text in there.texts] == ["chance"]
     upright = [line for line in lines(here, color=style.REFERENCE) if line.get_xdata()[0] == line.get_xdata()[1]]
     assert [line.get_xdata()[0] for line in upright] == [6.0]
