@@ -78,8 +78,9 @@ def named(axes: Axes, marks: Mapping[str, float], levels: Mapping[str, float]) -
         above.minorticks_off()
         above.tick_params(length=0, pad=1)
         above.spines["top"].set_visible(False)
-        for label, side in zip(above.get_xticklabels(), ["right"] * (len(inside) - 1) + ["left"], strict=True):
-            label.set_horizontalalignment(side)
+        labels = above.get_xticklabels()
+        for label in labels:
+            label.set_horizontalalignment("left" if label is labels[-1] else "right")
 
 
 def deviations(
