@@ -53,7 +53,7 @@ def mounted(tmp_path):
     subprocess.run(["umount", where], capture_output=True)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, mounted, jobs):
     disk = mounted("size=256k")
     study = write_study(tmp_path, replicates=80, block=4)
