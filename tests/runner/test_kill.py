@@ -69,7 +69,7 @@ def undisturbed(tmp_path_factory):
     return results(folder)
 
 
-@pytest.mark.slow  # one kill in ten places of the disk is below
+@pytest.mark.slow  # kills before every fourth change on the disk are below
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_five_kills_at_random_moments(tmp_path, undisturbed, jobs):
     random = np.random.default_rng(100 + jobs)
