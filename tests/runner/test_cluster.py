@@ -62,6 +62,7 @@ def cluster(tmp_path, request):
         process.wait()
 
 
+@pytest.mark.slow  # a cluster of its own
 def test_a_cluster_that_loses_a_worker_gives_the_same_dataset(tmp_path, cluster):
     address, workers, _ = cluster
     options = {"settings": "seconds = 0.05", "replicates": 12, "block": 1}

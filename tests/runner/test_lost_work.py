@@ -36,6 +36,7 @@ def run(study, out, *words, jobs=1):
 # --- exceptions ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # processes that run out of memory
 def test_a_lack_of_memory_costs_only_the_replicate_that_needs_it(tmp_path):
     """An exception keeps what its frames hold: a second attempt while it is handled would lack this memory too."""
     head = (

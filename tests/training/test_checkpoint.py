@@ -73,6 +73,7 @@ def killed(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow  # three processes that import PyTorch
 @POSIX
 def test_a_killed_training_run_ends_with_the_same_bits(tmp_path, killed, undisturbed):
     shutil.copytree(killed, tmp_path, dirs_exist_ok=True)

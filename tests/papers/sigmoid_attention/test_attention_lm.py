@@ -183,6 +183,7 @@ def command(*words) -> tuple[int, str]:
     return code, out.getvalue()
 
 
+@pytest.mark.slow  # test_studies has the run
 def test_the_study_runs_judges_and_draws_and_its_measurements_are_not_compared(tmp_path, text):
     """With models of no use: the verdicts mean nothing here, that there are some does."""
     small = SMALL | text | {"windows": [8, 16]}

@@ -93,6 +93,7 @@ def test_bands_hold_the_loss_at_the_best_point_and_widen(gates):
     assert "L3_near_high" in ds and "quotient_wide_low" in ds
 
 
+@pytest.mark.slow  # a search in a population
 def test_pseudo_truths_are_searched_and_certified():
     settings = {"truth_gate": "softmax", "d": 1, "n_true": 3, "n_fitted": 3, "pseudo_search": "global"}
     settings |= {"search": "local"}
