@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import stat
 import sys
 import tempfile
 import warnings
@@ -102,7 +103,7 @@ def cached(
         return _arrays(compute())
     problem = ""
     try:
-        if not file.is_file() and file.exists():
+        if not stat.S_ISREG(file.stat().st_mode):  # one look: another process may put it in place between two
             raise OSError("it is no regular file")
         return _decode(file.read_bytes(), canonical)
     except (FileNotFoundError, NotADirectoryError):

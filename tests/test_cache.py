@@ -57,6 +57,16 @@ def test_second_call_reads_what_the_first_computed():
             assert got.tobytes() == array.tobytes()
 
 
+def test_an_entry_that_another_process_puts_in_place_between_two_looks_is_read(monkeypatch):
+    compute = Counted(x=np.arange(3))
+    cache.cached("race", IDENTITY, compute)
+    monkeypatch.setattr(Path, "is_file", lambda self: False)  # as it was a moment ago
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache.cached("race", IDENTITY, compute)
+    assert compute.calls == 1
+
+
 def test_a_change_of_identity_or_kind_is_seen():
     compute = Counted(a=np.ones(2))
     cache.cached("fisher", IDENTITY, compute)
