@@ -28,7 +28,9 @@ Window = hub.Window
 DRAWS = 2000
 """Bootstrap draws of the rate table."""
 AGAIN = 2
-"""Independent starts from which the best minimum of a global search must have been reached: then it has settled."""
+"""Independent starts from which the best point of a global search must have been reached: then it has settled."""
+SEARCHES = ("search_found", "rounds_there")
+"""What counts them: of least squares, by starts, and of likelihoods, by rounds that begin anew."""
 
 
 @dataclass(frozen=True)
@@ -238,14 +240,15 @@ class Evidence:
         return self._series[key]
 
     def found_again(self, over: str, arm: str, at: Mapping[str, Any] | None = None) -> xr.DataArray | None:
-        """Return from how many independent starts a global search reached its best minimum, or None without one."""
-        if "search_found" not in self.ds:
-            return None
-        array = self.samples("search_found", arm, at)
-        return array if over in array.dims and np.isfinite(array).any() else None
+        """Return from how many independent starts a global search reached its best point, or None without one."""
+        for name in SEARCHES:
+            if name in self.ds:
+                array = self.samples(name, arm, at)
+                return array if over in array.dims and np.isfinite(array).any() else None
+        return None
 
     def unsettled(self, over: str, arm: str, at: Mapping[str, Any] | None = None) -> str:
-        """Name the sizes at which a global search did not reach its best minimum a second time, in a sentence."""
+        """Name the sizes at which a global search did not reach its best point a second time, in a sentence."""
         array = self.found_again(over, arm, at)
         if array is None:
             return ""
@@ -258,4 +261,4 @@ class Evidence:
         ]
         if not sizes:
             return ""
-        return f"The search did not reach its best minimum from two independent starts at {', '.join(sizes)}."
+        return f"The search did not reach its best point from two independent starts at {', '.join(sizes)}."

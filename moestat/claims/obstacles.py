@@ -16,16 +16,18 @@ LEAST = 3
 TOO_FEW = "replicates are too few; a verdict needs at least"
 """What ``why`` says of fewer."""
 SETTLED = 0.95
-"""Share of the data sets in which a search must have settled, for a verdict on the argmin it looks for."""
+"""Share of the data sets in which a search must have settled, for a verdict on the point that it looks for."""
+FUNCTIONS = ("hellinger", "rmse")
+"""Errors of a density or function: their bounds hold for every fit that is as good as the truth, found again or not."""
 
 
 def places(claim: Claim) -> list[tuple[str, dict[str, Any]]]:
     """Return the arms and coordinates that a claim compares, each once."""
-    places = [(claim.arm, claim.at)]
+    both = [(claim.arm, claim.at)]
     if claim.kind not in ("slope", "mean"):
         versus_at = claim.at if claim.versus_at is None else claim.versus_at
-        places.append((claim.versus or claim.arm, versus_at))
-    return [place for i, place in enumerate(places) if place not in places[:i]]
+        both.append((claim.versus or claim.arm, versus_at))
+    return [place for i, place in enumerate(both) if place not in both[:i]]
 
 
 def of_numbers(answer: Estimate, counts: Counts) -> list[str]:
@@ -48,12 +50,13 @@ def of_numbers(answer: Estimate, counts: Counts) -> list[str]:
 
 
 def of_search(evidence: Evidence, claim: Claim) -> list[str]:
-    """Say where a rate is that of the lowest minima found, and a search has not settled on them.
+    """Say where a rate of parameters is that of the best points found, and a search has not settled on them.
 
     The band of near-minimisers (variables of the endings ``_low`` and ``_high``) is over those that were seen, whatever
     the lowest is.
     """
-    if not claim.kind.startswith("slope") or claim.variable.endswith(("_low", "_high")):
+    other = claim.variable in FUNCTIONS or claim.variable.endswith(("_low", "_high"))
+    if other or not claim.kind.startswith("slope"):
         return []
     low, high = window_of(evidence, claim) or (-math.inf, math.inf)
     settled = searched = 0
@@ -65,6 +68,6 @@ def of_search(evidence: Evidence, claim: Claim) -> list[str]:
     if settled >= SETTLED * searched:
         return []
     return [
-        f"The search reached its best minimum from two independent starts in {settled} of {searched} data sets; in the "
-        "others lower ones may be left."
+        f"The search reached its best point from two independent starts in {settled} of {searched} data sets; in the "
+        "others a better one may be left."
     ]

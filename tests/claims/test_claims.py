@@ -502,12 +502,13 @@ def test_a_limit_is_judged_by_its_trend_and_a_plateau_is_none():
     assert "over a decade" in judged(dataset(sizes=N[:3]), **rule, at_most=-0.05).why
 
 
-def searched(found):
+def searched(found, name="search_found"):
     ds = dataset()
     again = np.full(ds["L3"].shape, np.nan)
     again[0] = 3
     again[0].flat[: len(found)] = found
-    ds["search_found"] = (ds["L3"].dims, again)
+    ds[name] = (ds["L3"].dims, again)
+    ds["rmse"] = ds["L3"]
     ds["L3_wide_high"] = 2 * ds["L3"]
     return ds
 
@@ -522,6 +523,9 @@ def test_a_rate_of_the_argmin_is_open_where_the_search_has_not_settled(kind):
     # outside of the window, at an arm without a search, and for the band of near-minimisers it is no obstacle
     window = [{"loss": "L3", "window": [3000, 1e6]}]
     assert judged(searched([0, 1, 1]), kind=kind, rates=window, **rule).verdict == "supported"
+    # rounds of a likelihood's search count likewise; a function's error is bounded for every fit as good as the truth
+    assert judged(searched([0, 1, 1], "rounds_there"), kind=kind, **rule).verdict == "inconclusive"
+    assert judged(searched([0, 1, 1]), kind=kind, **rule | {"variable": "rmse"}).verdict == "supported"
     if kind == "slope":
         assert judged(searched([0, 1, 1]), kind=kind, **rule | {"variable": "L3_wide_high"}).verdict == "supported"
         assert judged(searched([0, 1, 1]), kind=kind, **rule | {"arm": "arm1"}).verdict == "supported"
