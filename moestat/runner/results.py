@@ -28,7 +28,7 @@ def write(root: Path, dataset: xr.Dataset) -> str:
     The file is made in memory: HDF5 that meets a full disk leaves half a file and an object that cannot be closed.
     """
     try:
-        content = bytes(dataset.to_netcdf(engine="h5netcdf"))
+        content = bytes(_coordinates_first(dataset).to_netcdf(engine="h5netcdf"))
     except (TypeError, ValueError, AttributeError) as error:  # what a shard of an older moestat may hold
         raise UserError(
             f"these results cannot be written as netCDF ({error}); change what the experiment returns, and compute "
@@ -36,6 +36,15 @@ def write(root: Path, dataset: xr.Dataset) -> str:
         ) from None
     files.write(root / NAME, content)
     return hashlib.sha256(content).hexdigest()
+
+
+def _coordinates_first(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the same dataset in the order that is written in two thirds of the time.
+
+    A coordinate that comes after the values along it is detached from and attached to all of them again.
+    """
+    coords = dict(sorted(dataset.coords.items(), key=lambda item: item[0] not in dataset.dims))
+    return xr.Dataset(coords=coords, attrs=dataset.attrs).assign(dataset.data_vars)
 
 
 def provenance(dataset: xr.Dataset) -> dict[str, Any]:

@@ -208,7 +208,11 @@ print(compiled.WIDTH)
 
 
 @compiled
-@pytest.mark.parametrize("bits", [b for b in kernel.WIDTHS if b <= kernel.vector_bits()])
+@pytest.mark.parametrize(
+    "bits",
+    # the narrowest is compiled anew for this test alone
+    [pytest.param(b, marks=[pytest.mark.slow] * (b < 256)) for b in kernel.WIDTHS if b <= kernel.vector_bits()],
+)
 def test_products_are_right_for_vectors_of_every_width(bits, capsys):
     if bits == kernel.vector_bits():  # what this process has compiled anyway
         exec(PRODUCTS, {})

@@ -437,8 +437,9 @@ def test_a_clock_that_goes_backwards_changes_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("number", "code", "jobs"),
-    [(signal.SIGINT, 130, 2), (signal.SIGTERM, 143, 1)]
+    [(signal.SIGINT, 130, 2)]
     + [
+        pytest.param(signal.SIGTERM, 143, 1, marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, 130, 1, marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, 143, 2, marks=pytest.mark.slow),
         pytest.param(signal.SIGHUP, 129, 1, marks=pytest.mark.slow),

@@ -241,6 +241,7 @@ def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, two_gpus):
     assert found["error"].equals(results(tmp_path, "cpu")["error"])
 
 
+@pytest.mark.slow  # as a worker on the CPU, by other processes
 def test_a_gpu_process_that_dies_is_retried_and_recorded(tmp_path, two_gpus):
     study = write_study(tmp_path, replicates=1, grid="n = [10]")
     study.write_text(study.read_text().replace('{ kind = "median" }', '{ kind = "median", die_at = [0] }'))

@@ -88,6 +88,7 @@ def test_a_worker_that_dies_costs_only_the_replicate_that_kills_it(tmp_path):
     assert np.array_equal(found["error"].values, healthy, equal_nan=True)
 
 
+@pytest.mark.slow  # three processes more
 def test_a_worker_that_dies_once_costs_nothing(tmp_path, monkeypatch):
     (tmp_path / "once.py").write_text(
         "import os, signal\n"

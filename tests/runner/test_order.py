@@ -37,7 +37,7 @@ def test_any_number_of_processes(tmp_path, expected, jobs, block):
         max_size=3,
     )
 )
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_blocks_any_order_any_split(tmp_path_factory, expected, steps):
     """Runs with other blocks, in shuffled order, of some parts only, one after the other, then the whole."""
     folder = tmp_path_factory.mktemp("order")

@@ -119,6 +119,8 @@ def tuned_log_ratio(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate") 
         variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose(over, "replicate")
         for arm in (claim.arm, claim.versus)
     ]
+    if (count := sides[0].sizes["replicate"]) < 4:  # each half chooses for the other
+        raise NoAnswerError(f"The rates of two halves are chosen from four replicates at least, not from {count}.")
     axis = sides[0][over].values
     chosen: list[list[float]] = []
     logs = []
