@@ -33,6 +33,8 @@ def _fake_cupy(monkeypatch, count):
     runtime = types.SimpleNamespace(getDeviceCount=get_device_count)
     fake = types.ModuleType("cupy")
     fake.cuda = types.SimpleNamespace(runtime=runtime)
+    fake.asarray = fake.asnumpy = np.asarray
+    fake.linalg = np.linalg
     monkeypatch.setitem(sys.modules, "cupy", fake)
 
 
@@ -64,6 +66,27 @@ def test_cuda_without_a_device_says_so(monkeypatch):
         arrays.resolve_device("cuda")
     _fake_cupy(monkeypatch, 0)
     with pytest.raises(arrays.DeviceError, match="none is visible"):
+        arrays.resolve_device("cuda")
+    assert arrays.resolve_device("auto") == "cpu"
+
+
+def missing(*arguments):
+    raise OSError("libcusolver.so.11: cannot open shared object file\nTo fix it ...")
+
+
+@pytest.mark.parametrize(
+    ("eigenvalues", "why"),
+    [
+        (missing, r"libcusolver.so.11: cannot open shared object file\)"),
+        (np.diag, r"it computes \[0.0, 1.0, 2.0, 3.0\]"),
+    ],
+)
+def test_a_device_that_does_not_compute_is_none(monkeypatch, eigenvalues, why):
+    _fake_cupy(monkeypatch, 1)
+    monkeypatch.setattr(
+        sys.modules["cupy"], "linalg", types.SimpleNamespace(solve=np.linalg.solve, eigvalsh=eigenvalues)
+    )
+    with pytest.raises(arrays.DeviceError, match=f"a small computation on it fails.*{why}.*moestat"):
         arrays.resolve_device("cuda")
     assert arrays.resolve_device("auto") == "cpu"
 
