@@ -77,7 +77,9 @@ def test_the_record_of_a_search():
     assert np.all((ds["search_lower_left"] > 0) & (ds["search_lower_left"] <= 1))
 
 
-@pytest.mark.parametrize("gates", [("softmax", "softmax"), ("softmax", "sigmoid")])
+@pytest.mark.parametrize(
+    "gates", [pytest.param(("softmax", "softmax"), marks=pytest.mark.slow), ("softmax", "sigmoid")]
+)
 def test_bands_hold_the_loss_at_the_best_point_and_widen(gates):
     n_true = 3 if gates[0] != gates[1] else 2
     settings = {"truth_gate": gates[0], "fitted_gate": gates[1], "n_true": n_true, "n_fitted": n_true + 1}
