@@ -10,6 +10,7 @@ from moestat.study import contents, load
 from moestat.study.spec import Study
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"
+RECORDS = STUDIES.parent / "outputs" / "records"
 
 
 def page(folder: Path = STUDIES) -> str:
@@ -43,3 +44,18 @@ def _scale(study: Study, preset: str) -> str:
     others = Counter(study.scale_of(preset, claim) for claim in judged(study, preset))
     apart = [f"{count} of {others.total()} claims {scale}" for scale, count in others.items() if scale != whole]
     return f"**{whole}**" + "".join(f"; {text}" for text in apart)
+
+
+def missing(folder: Path = STUDIES, records: Path = RECORDS) -> str:
+    """Return one Markdown table of the presets without a record: command, stated cost, and what was run instead."""
+    lines = ["| what has not been run | scale | stated cost | what was run instead |", "| --- | --- | --- | --- |"]
+    for path in sorted(folder.glob("*.toml")):
+        study = load.read(path).study
+        there = [preset for preset in study.presets if (records / path.stem / preset / "results.nc").is_file()]
+        instead = ", ".join(f"`{preset}` ({study.scale_of(preset)})" for preset in there) or "nothing"
+        for preset, content in study.presets.items():
+            if preset not in there:
+                command = f"`python -m moestat.study {path.stem} --preset {preset}`"
+                cost = content.expected or "not stated"
+                lines.append(f"| {command} | {study.scale_of(preset)} | {cost} | {instead} |")
+    return "\n".join(lines) + "\n"

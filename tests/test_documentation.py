@@ -86,6 +86,12 @@ def test_the_page_of_scales_says_of_every_preset_what_its_verdicts_say(monkeypat
         r"| `toy` | `quick` | **stand-in**; 2 of 3 claims reduced | N\* of \| small |",
         "|  | `paper` | **paper**; 1 of 2 claims reduced | All. |",
     ]
+    record = tmp_path / "records/toy/quick"
+    record.mkdir(parents=True)
+    (record / "results.nc").touch()
+    assert scale_table.missing(tmp_path, tmp_path / "records").splitlines()[2:] == [
+        "| `python -m moestat.study toy --preset paper` | paper | not stated | `quick` (stand-in) |"
+    ]
 
 
 @pytest.mark.slow
