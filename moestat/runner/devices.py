@@ -6,15 +6,22 @@ import os
 
 from moestat.errors import InputError
 from moestat.runner.plan import Plan
+from moestat.runner.stated_time import stated
+
+SHORT = 300.0
+"""Seconds on this machine's cores below which ``auto`` leaves a study to them: a GPU wants large batches."""
 
 
 def resolve_device(asked: str, plan: Plan) -> str:
-    """Return the device to compute on: ``auto`` takes a GPU only for an experiment whose ``DEVICES`` name it."""
+    """Return the device to compute on.
+
+    ``auto`` takes a GPU only for an experiment whose ``DEVICES`` name it, and a preset that does not state to be short.
+    """
     from moestat.arrays import DeviceError
     from moestat.arrays import resolve_device as resolve
 
     able = getattr(plan.experiment, "DEVICES", None)
-    if asked == "auto" and "cuda" not in (able or ()):
+    if asked == "auto" and ("cuda" not in (able or ()) or _short(plan)):
         return "cpu"
     if able is not None and asked not in ("auto", *able):
         raise InputError(f"--device is {asked}; experiment {plan.module_name} computes on {', '.join(able)}")
@@ -22,6 +29,11 @@ def resolve_device(asked: str, plan: Plan) -> str:
         return resolve(asked)
     except (DeviceError, ValueError) as error:
         raise InputError(f"--device: {error}") from None
+
+
+def _short(plan: Plan) -> bool:
+    seconds = stated(plan.preset.expected, default_jobs())
+    return seconds is not None and seconds < SHORT
 
 
 def default_jobs() -> int:

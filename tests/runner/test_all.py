@@ -8,7 +8,7 @@ import pytest
 from machine import HERE, inside
 
 from moestat.errors import InputError
-from moestat.runner import agenda
+from moestat.runner import agenda, stated_time
 from moestat.runner.request import Request
 
 
@@ -41,7 +41,7 @@ def studies(folder, **expected):
     ],
 )
 def test_what_a_preset_states_is_understood(text, jobs, seconds):
-    assert agenda.stated(text, jobs) == seconds
+    assert stated_time.stated(text, jobs) == seconds
 
 
 def test_the_shortest_rest_comes_first_and_nothing_before_what_it_reads():

@@ -254,16 +254,20 @@ def test_one_gpu_is_used_from_this_process(monkeypatch):
     assert begin.place(Request("x"), "cuda", 1) == pool.Place("here", 1)
 
 
-def test_auto_takes_a_gpu_only_for_experiments_that_know_how(tmp_path, monkeypatch):
+def test_auto_takes_a_gpu_only_for_experiments_that_know_how_and_not_for_a_few_minutes(tmp_path, monkeypatch):
     made = plan.make(load.read(write_study(tmp_path)))
     monkeypatch.setattr("moestat.arrays.resolve_device", lambda device: "cuda")
 
-    def with_devices(devices):
-        return types.SimpleNamespace(experiment=types.SimpleNamespace(DEVICES=devices), module_name="x")
+    def with_devices(devices, expected="an hour on 2 cores"):
+        experiment, preset = types.SimpleNamespace(DEVICES=devices), types.SimpleNamespace(expected=expected)
+        return types.SimpleNamespace(experiment=experiment, module_name="x", preset=preset)
 
     assert run_module.resolve_device("auto", made) == "cpu"
     assert run_module.resolve_device("auto", with_devices(("cpu", "cuda"))) == "cuda"
     assert run_module.resolve_device("auto", with_devices(("cpu",))) == "cpu"
+    for device, expected in (("cpu", "about two minutes"), ("cuda", "not measured"), ("cuda", "")):
+        assert run_module.resolve_device("auto", with_devices(("cpu", "cuda"), expected)) == device
+    assert run_module.resolve_device("cuda", with_devices(("cpu", "cuda"), "10 s")) == "cuda"
     with pytest.raises(InputError, match="computes on cpu"):
         run_module.resolve_device("cuda", with_devices(("cpu",)))
 
