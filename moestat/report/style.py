@@ -13,6 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from moestat.report import settled
+
 ONE_COLUMN = 3.5
 """Width in inches of a single column of a journal (89 mm)."""
 
@@ -164,8 +166,8 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
         | {"Producer": None, "CreationDate": None},
     }
     out = {}
-    with look():
-        figure.draw_without_rendering()  # the layout is found once, for all formats
+    with look(), settled.plain_fonts():
+        settled.settle(figure)
         # the engine "none" would be a placeholder, for which every format is drawn twice
         with mpl.rc_context({"figure.constrained_layout.use": False}):
             figure.set_layout_engine(None)
