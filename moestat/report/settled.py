@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 LAYOUT_TABLES = ("GDEF", "GPOS", "GSUB", "kern")
@@ -31,16 +33,44 @@ def settle(figure: Figure) -> None:
 
 
 @contextmanager
-def plain_fonts() -> Iterator[None]:
-    """Embed fonts in a PDF without their tables of layout, which fontTools takes longer to cut than all the rest."""
-    from fontTools.subset import Options
-
-    kept = getattr(Options, "_drop_tables_default", None)
-    if kept is None:
+def ticks_once() -> Iterator[None]:
+    """Place the ticks of an axis anew only when its limits or its size have changed: it is asked for them ten times."""
+    place: Any = getattr(Axis, "_update_ticks", None)
+    if place is None:  # a matplotlib that does it otherwise
         yield
         return
-    Options._drop_tables_default = [*kept, *LAYOUT_TABLES]
+    known: dict[Axis, tuple[Any, Any]] = {}
+
+    def kept(axis: Axis) -> Any:
+        figure = axis.get_figure(root=True)
+        size = figure.get_size_inches().tolist() if figure else None
+        now = (size, *(axis.axes.get_position(given).bounds for given in (False, True)), *axis.get_view_interval())
+        if axis not in known or known[axis][0] != now:
+            known[axis] = (now, place(axis))
+        return known[axis][1]
+
+    with _replaced(Axis, "_update_ticks", kept):
+        yield
+
+
+@contextmanager
+def plain_fonts() -> Iterator[None]:
+    """Embed fonts in a PDF without their tables of layout, which fontTools takes longer to cut than all the rest."""
+    from fontTools.subset import Options  # a slow import, needed here alone
+
+    usual = getattr(Options, "_drop_tables_default", None)
+    if usual is None:
+        yield
+        return
+    with _replaced(Options, "_drop_tables_default", [*usual, *LAYOUT_TABLES]):
+        yield
+
+
+@contextmanager
+def _replaced(owner: type, name: str, value: Any) -> Iterator[None]:
+    usual = getattr(owner, name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        Options._drop_tables_default = kept
+        setattr(owner, name, usual)

@@ -166,7 +166,7 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
         | {"Producer": None, "CreationDate": None},
     }
     out = {}
-    with look(), settled.plain_fonts():
+    with look(), settled.ticks_once(), settled.plain_fonts():
         settled.settle(figure)
         # the engine "none" would be a placeholder, for which every format is drawn twice
         with mpl.rc_context({"figure.constrained_layout.use": False}):

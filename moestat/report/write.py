@@ -12,7 +12,7 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from moestat import files
+from moestat import files, garbage
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
@@ -108,6 +108,7 @@ class ClaimsTable:
                 yield Text.assemble((f"{row['claim']}: ", "bold"), str(row["why"]))
 
 
+@garbage.left()
 def write_outputs(
     dataset: xr.Dataset, study: Study, preset: str, folder: Path, *, provenance: Mapping[str, Any]
 ) -> Report:
