@@ -241,7 +241,7 @@ def _slope(fit: rates.RateFit) -> str:
     if not np.isfinite(fit.slope):
         return "no slope"
     half = (fit.high - fit.low) / 2
-    text = f"{fit.slope:.2f}" + (f" \N{PLUS-MINUS SIGN} {half:.2f}" if np.isfinite(half) else "")
+    text = f"{fit.slope:z.2f}" + (f" \N{PLUS-MINUS SIGN} {half:.2f}" if np.isfinite(half) else "")
     text = text.replace("-", "\N{MINUS SIGN}").replace(" ", "\N{NO-BREAK SPACE}")
     return text if fit.trusted else f"({text})"
 

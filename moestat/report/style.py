@@ -167,6 +167,7 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
     }
     out = {}
     with look(), settled.ticks_once(), settled.plain_fonts():
+        figure.set_dpi(DPI)  # letters that are fitted to coarser dots have other widths
         settled.settle(figure)
         # the engine "none" would be a placeholder, for which every format is drawn twice
         with mpl.rc_context({"figure.constrained_layout.use": False}):
