@@ -98,6 +98,8 @@ RC: Mapping[str, Any] = {
 """Settings of matplotlib; nothing outside :func:`look` is touched."""
 
 DPI = 300
+SCREEN = 120
+"""Dots per inch in a notebook."""
 
 
 @contextmanager
@@ -133,6 +135,12 @@ class _Canvas(Figure):
     def savefig(self, fname: Any, *, transparent: bool | None = None, **kwargs: Any) -> None:
         with look():
             super().savefig(fname, transparent=transparent, **({"dpi": DPI} | kwargs))
+
+    def _repr_png_(self) -> bytes:
+        """Show the figure as the result of a notebook's cell, where nothing was told to matplotlib."""
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=SCREEN)
+        return buffer.getvalue()
 
 
 def new_figure(width: float, height: float) -> Figure:

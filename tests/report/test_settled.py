@@ -54,3 +54,7 @@ def test_ticks_are_placed_again_when_limits_or_size_change():
     finally:
         Axis._update_ticks = usual
     assert len(asked) == 3
+
+
+def test_figure_shows_itself_in_a_notebook():
+    assert Image.open(io.BytesIO(drawing()._repr_png_())).width == 4.0 * style.SCREEN
