@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import sys
 from typing import Any
 
-from moestat import cli_options
+from moestat import cli_options, garbage
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
 
@@ -135,8 +137,10 @@ def collect_request(request: Any) -> int:
     return tell(result)
 
 
+@garbage.left()
 def report(arguments: argparse.Namespace) -> int:
     """Report collected results again."""
+    atexit.register(gc.freeze)  # the interpreter need not look for garbage at its end either
     from moestat.report.write import write_outputs
     from moestat.runner import belongs, records, results
     from moestat.study import load

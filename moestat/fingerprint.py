@@ -14,14 +14,13 @@ time (``importlib.import_module(f"a.{b}")``), methods of objects that come from 
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import gc
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from moestat import garbage
 from moestat.source import colours
 from moestat.source.find import provided
 from moestat.source.graph import Graph
@@ -64,7 +63,7 @@ def fingerprint(module: str, names: Iterable[str], given: Iterable[Callable[...,
     NoCodeError
         If the code of the module, or of one that it imports, cannot be read.
     """
-    with _without_collection():
+    with garbage.left():
         graph = Graph(own=[module.partition(".")[0]])
         present = [graph.root(module, name) for name in names]
         if not any(present):
@@ -74,20 +73,8 @@ def fingerprint(module: str, names: Iterable[str], given: Iterable[Callable[...,
 
 def of(*functions: Callable[..., Any]) -> dict[str, str]:
     """Return the version of the code behind functions and classes; see :func:`fingerprint`."""
-    with _without_collection():
+    with garbage.left():
         return _version(Graph(own=[function.__module__.partition(".")[0] for function in functions]), functions)
-
-
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """Leave garbage where it is: syntax trees are many small objects, and looking through them takes half the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _version(graph: Graph, functions: Iterable[Callable[..., Any]]) -> dict[str, str]:

@@ -324,3 +324,10 @@ def test_one_relation_does_harm_if_its_second_order_part_is_semidefinite(terms, 
     from moestat.identify.table import does_harm
 
     assert does_harm(Relation(tuple(terms), "this expert", 0.0, "")) == harm
+
+
+def test_the_table_of_one_expert_takes_its_name_alone():
+    from moestat.identify import table
+
+    alone, listed = (table(e, scores=["full"], d=1, atoms=1) for e in ("linear", ["linear"]))
+    assert alone.equals(listed)

@@ -26,7 +26,7 @@ NONE = "none"
 
 
 def table(
-    experts: Sequence[str | Callable[..., object]],
+    experts: str | Callable[..., object] | Sequence[str | Callable[..., object]],
     *,
     scores: Sequence[str] = ("full", "partial"),
     d: int = 2,
@@ -37,7 +37,7 @@ def table(
 
     Parameters
     ----------
-    experts : sequence of str
+    experts : str, function or sequence of these
         As for :func:`moestat.identify.identify`; ``"polynomial 2"`` is a polynomial of degree 2.
     scores : sequence of str
     d, atoms, seed : int
@@ -60,7 +60,8 @@ def table(
     2  sparse, over-specified    no  F_{a a}(0) = 0  none
     """
     rows = []
-    for expert in experts:
+    several = [experts] if isinstance(experts, str) or callable(experts) else experts
+    for expert in several:
         for score in scores:
             options: dict[str, int] = {"d": d, "atoms": atoms, "seed": seed}
             name = expert

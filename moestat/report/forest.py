@@ -15,7 +15,7 @@ from moestat.claims.selection import NoAnswerError
 from moestat.rates.estimate import mean_interval
 from moestat.report import style
 from moestat.report.tables import label
-from moestat.report.typography import axis_label, mathtext
+from moestat.report.typography import axis_label, mathtext, spoken
 from moestat.rounding import number
 from moestat.study.spec import Figure
 
@@ -37,7 +37,7 @@ def means(ds: xr.Dataset, figure: Figure, *, variables: Sequence[str]) -> Canvas
         raise NoAnswerError(f"{len(points)} cells are too many for one forest plot; state a figure in the study file.")
     names = []
     for arm, *at in points:
-        place = [f"{axis} = {number(ds[axis].values[i])}" for axis, i in zip(axes, at, strict=True)]
+        place = [f"{spoken(axis)} = {number(ds[axis].values[i])}" for axis, i in zip(axes, at, strict=True)]
         names.append(", ".join([label(ds, str(ds["arm"].values[arm])), *place]))
     columns = min(len(variables), 2)
     rows = -(-len(variables) // columns)

@@ -43,6 +43,8 @@ def draw(axes: Axes, laws: Sequence[float | str], x: np.ndarray, y: np.ndarray) 
                 continue
             known_at = np.interp([early, late], x, y)
             rate = (known_at[0] - known_at[1]) / (np.exp(late) - np.exp(early))
+            if rate <= 0:
+                continue  # nothing decays
             log_of, name = known_at[1] - rate * (np.exp(t) - np.exp(late)), "geometric"
         else:
             middle = (t[0] + t[-1]) / 2
@@ -52,9 +54,15 @@ def draw(axes: Axes, laws: Sequence[float | str], x: np.ndarray, y: np.ndarray) 
         if inside.sum() < 2:
             continue
         places, values = np.exp(t[inside]), np.exp(log_of[inside])
-        colour, half = style.REFERENCE, len(places) // 2
+        colour = style.REFERENCE
         axes.plot(places, values, "--", color=colour, linewidth=0.9, zorder=1.5, scalex=False, scaley=False)
-        axes.text(places[half], values[half], name, fontsize=6, color=colour, ha="left", va="bottom")
+        # names stand at the ends, where laws part; one that leaves the panel above has its name there, over the data
+        cut = log_of.max() > np.log(high)
+        at, side = (int(np.argmax(values)), "left") if cut else (int(np.argmin(values)), "right")
+        above = not cut and axes.transLimits.transform(axes.transScale.transform((places[at], values[at])))[1] < 0.1
+        axes.text(
+            *(places[at], values[at], f" {name} "), fontsize=6, color=colour, ha=side, va="bottom" if above else "top"
+        )
 
 
 def named(axes: Axes, marks: Mapping[str, float], levels: Mapping[str, float]) -> None:

@@ -24,8 +24,8 @@ from moestat.study.spec import Figure, Panel
 
 ROOM = 64
 """Up to so many cells carry their numbers."""
-WIDE = 4.5
-"""Characters that a cell must have room for to carry its number."""
+APART = 0.7
+"""Characters between the numbers of two cells."""
 
 
 def draw(
@@ -69,11 +69,13 @@ def draw(
             edgecolor=style.GRID,
             linewidth=0,
         )
-    if mean.size <= ROOM and mean.shape[1] * WIDE <= room:
-        digits, whole = int(_option(figure, panel, "digits", 3)), bool(_option(figure, panel, "intervals", True))
-        for row, column in np.argwhere(np.isfinite(mean)):
-            half = (high - low)[row, column] / 2 if whole else np.nan
-            text = _cell(mean[row, column], half, digits)
+    digits, whole = int(_option(figure, panel, "digits", 3)), bool(_option(figure, panel, "intervals", True))
+    halves = (high - low) / 2 if whole else np.full_like(mean, np.nan)
+    cells = [tuple(map(int, place)) for place in np.argwhere(np.isfinite(mean))] if mean.size <= ROOM else []
+    texts = {place: _cell(mean[place], halves[place], digits) for place in cells}
+    longest = max((len(line) for text in texts.values() for line in text.split("\n")), default=0)
+    if mean.shape[1] * (longest + APART) <= room:
+        for (row, column), text in texts.items():
             dark = _luminance(cmap(scale(mean[row, column]))) < 0.18
             axes.text(column, row, text, ha="center", va="center", size=6.5, color="#fefefe" if dark else "#010101")
     if "mark" in figure.options:

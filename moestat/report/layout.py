@@ -32,8 +32,7 @@ def slopes(panels: Sequence[Axes], facts: Sequence[Facts], inches: float) -> Non
         fact.lines = extra
         if not any(texts) or len(facts) == 1:
             continue
-        longest = max(map(len, texts))
-        columns = max(1, min(3, len(texts), int(20 * inches) // (longest + 4)))
+        columns = next((c for c in (3, 2) if c <= len(texts) and _width(texts, c) < inches), 1)
         rows = -(-len(texts) // columns)
         fact.lines += rows
         figure = axes.get_figure()
@@ -51,6 +50,11 @@ def slopes(panels: Sequence[Axes], facts: Sequence[Facts], inches: float) -> Non
             columnspacing=1.0,
             ncols=columns,
         )
+
+
+def _width(texts: Sequence[str], columns: int) -> float:
+    """Return how many inches texts take in some columns, filled one after the other, with a mark before each."""
+    return sum(max(map(len, part)) / PER_INCH + 0.22 for part in np.array_split(np.array(texts, object), columns))
 
 
 def _mark(handle: Line2D) -> Line2D:

@@ -231,8 +231,9 @@ class _Painter:
 
 def wrapped(text: str, width: int) -> str:
     """Break a text into lines for matplotlib."""
-    # textwrap also breaks at a no-break space, so it is hidden from it
-    lines = textwrap.wrap(text.replace("\N{NO-BREAK SPACE}", "\x00"), width, break_on_hyphens=False)
+    # textwrap also breaks at a no-break space, so it is hidden from it; what is equal stays beside its name
+    text = text.replace(" = ", "\x00=\x00").replace("\N{NO-BREAK SPACE}", "\x00")
+    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
     return mathtext("\n".join(lines).replace("\x00", " "))
 
 
@@ -240,7 +241,7 @@ def _slope(fit: rates.RateFit) -> str:
     if not np.isfinite(fit.slope):
         return "no slope"
     half = (fit.high - fit.low) / 2
-    text = f"{fit.slope:.2f}" + (f" \N{PLUS-MINUS SIGN} {half:.2f}" if np.isfinite(half) else "")
+    text = f"{fit.slope:z.2f}" + (f" \N{PLUS-MINUS SIGN} {half:.2f}" if np.isfinite(half) else "")
     text = text.replace("-", "\N{MINUS SIGN}").replace(" ", "\N{NO-BREAK SPACE}")
     return text if fit.trusted else f"({text})"
 

@@ -13,6 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from moestat.report import settled
+
 ONE_COLUMN = 3.5
 """Width in inches of a single column of a journal (89 mm)."""
 
@@ -96,6 +98,8 @@ RC: Mapping[str, Any] = {
 """Settings of matplotlib; nothing outside :func:`look` is touched."""
 
 DPI = 300
+SCREEN = 120
+"""Dots per inch in a notebook."""
 
 
 @contextmanager
@@ -132,6 +136,12 @@ class _Canvas(Figure):
         with look():
             super().savefig(fname, transparent=transparent, **({"dpi": DPI} | kwargs))
 
+    def _repr_png_(self) -> bytes:
+        """Show the figure as the result of a notebook's cell, where nothing was told to matplotlib."""
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=SCREEN)
+        return buffer.getvalue()
+
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure that belongs to no window system."""
@@ -164,8 +174,9 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
         | {"Producer": None, "CreationDate": None},
     }
     out = {}
-    with look():
-        figure.draw_without_rendering()  # the layout is found once, for all formats
+    with look(), settled.ticks_once(), settled.plain_fonts():
+        figure.set_dpi(DPI)  # letters that are fitted to coarser dots have other widths
+        settled.settle(figure)
         # the engine "none" would be a placeholder, for which every format is drawn twice
         with mpl.rc_context({"figure.constrained_layout.use": False}):
             figure.set_layout_engine(None)

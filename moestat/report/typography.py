@@ -20,6 +20,8 @@ LOSS = re.compile(r"(?<![\w^_$\\])([LD])(sm|2r|[1-5])(?:_([12])(?!\w))?(?![\w^])
 
 INDEXED = re.compile(r"(?<![\w$\\{])([A-Za-z])_([A-Za-z0-9])(?!\w)")
 """A letter with an index of one letter or digit: v_n."""
+GREEK_INDEXED = re.compile(r"(?<![\w$\\{])([α-ω])([0-9a-zξ])(?!\w)")
+"""A Greek letter and its index: σ0."""
 
 WORDS = (("sqrt(", "\N{SQUARE ROOT}("), ("epsilon", "\N{GREEK SMALL LETTER EPSILON}"), ("sigma_xi", r"$\sigma_\xi$"))
 """What axis labels write out, and a figure need not."""
@@ -39,6 +41,10 @@ _LATEX = {c: "\\" + c for c in "&%$#_{}"} | {
     "\u2264": r"$\le$",
     "\u2265": r"$\ge$",
 }
+
+
+GREEK = re.compile(r"(?:alpha|beta|delta|eta|gamma|kappa|lambda|mu|rho|sigma|tau)(?:_[0-9a-z])?")
+"""Settings that are named as their letters are."""
 
 
 def minus(text: str) -> str:
@@ -86,7 +92,7 @@ def mathtext(text: object) -> str:
     safe = str(text).replace("$", r"\$")
     for word, sign in WORDS:
         safe = safe.replace(word, sign)
-    safe = INDEXED.sub(r"$\1_\2$", LOSS.sub(_loss, safe))
+    safe = GREEK_INDEXED.sub(r"\1$_\2$", INDEXED.sub(r"$\1_\2$", LOSS.sub(_loss, safe)))
     parts, last = [], 0
     for match in EXPONENT.finditer(safe):
         parts += [minus(safe[last : match.start()]), f"$^{{{_exponent(match).replace(chr(0x2212), '-')}}}$"]
@@ -114,13 +120,24 @@ _PROSE.add_render_rule("text", _text)
 
 
 def axis_label(text: object) -> str:
-    """Return the label of an axis for matplotlib; a letter alone is a variable.
+    r"""Return the label of an axis for matplotlib; a letter alone is a variable, of whichever alphabet.
 
-    >>> print(axis_label("n"))
-    $n$
+    >>> print(axis_label("n"), axis_label("sigma_0"))
+    $n$ $\sigma_0$
     """
     shown = str(text)
-    return f"${shown}$" if len(shown) == 1 and shown.isalpha() else mathtext(shown)
+    if len(shown) == 1 and shown.isalpha():
+        return f"${shown}$"
+    return rf"$\{shown}$" if GREEK.fullmatch(shown) else mathtext(shown)
+
+
+def spoken(name: object) -> str:
+    """Return the name of an axis or setting in words: without underscores, unless it is a letter with an index.
+
+    >>> spoken("router_weight"), spoken("sigma_0")
+    ('router weight', 'sigma_0')
+    """
+    return str(name) if GREEK.fullmatch(str(name)) else str(name).replace("_", " ")
 
 
 def _loss(match: re.Match[str]) -> str:

@@ -208,8 +208,8 @@ def tally(table: pd.DataFrame) -> str:
     return ", ".join(f"{count} {word}" for word, count in verdicts.tally(table["verdict"]).items())
 
 
-def summaries(table: pd.DataFrame, *, brief: bool = False) -> View:
-    """Show means with intervals, one group of rows per variable; ``brief`` keeps what fits a terminal."""
+def summaries(table: pd.DataFrame, *, without: Sequence[str] = ()) -> View:
+    """Show means with intervals, one group of rows per variable; ``without`` some columns where room is short."""
     axes = table.attrs.get("axes", [])
     rows, groups = [], []
     for name, row in zip(names(table), table.to_dict("records"), strict=True):
@@ -225,8 +225,8 @@ def summaries(table: pd.DataFrame, *, brief: bool = False) -> View:
         rows.append((name, *points, value, interval, *spread))
         groups.append(str(row["variable"]))
     columns = ("arm", *axes, "mean", "95 % interval", "MCSE", "sd", "median", "replicates", "lost")
-    if brief:
-        kept = [i for i, column in enumerate(columns) if column not in ("MCSE", "sd", "median", "replicates")]
+    if without:
+        kept = [i for i, column in enumerate(columns) if column not in without]
         columns, rows = tuple(columns[i] for i in kept), [tuple(row[i] for i in kept) for row in rows]
     # names on an axis are text: they may be folded where numbers may not
     texts = {axis for axis in axes if not pd.api.types.is_numeric_dtype(table[axis])}

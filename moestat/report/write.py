@@ -12,7 +12,7 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from moestat import files
+from moestat import files, garbage
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
@@ -41,6 +41,11 @@ NOT_IN_PAPER = (
     *("sd", "median"),
 )
 """Columns that a page has no room for; the CSV files have all of them."""
+
+IN_FILES = ("sd", "median", "replicates")
+"""Columns that a terminal has no room for."""
+WIDE = 1000
+"""Characters in which no column is folded."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class Report:
             return render.rich(performance.view(self.performance))
         if len(self.rates):
             return render.rich(views.rates(self.rates, brief=True))
-        return render.rich(views.summaries(self.summaries, brief=True))
+        return MeansTable(self.summaries)
 
     def claims_table(self) -> ClaimsTable:
         """Return the claims table for a terminal: as many columns as fit, and the reasons."""
@@ -84,8 +89,23 @@ class Report:
     @property
     def summary(self) -> Text:
         """The run in a few lines: how the runs ended, the verdicts, where the report is, what went wrong."""
-        lines = [f"{self.runs}.", f"Claims: {views.tally(self.claims)}."] + self.problems
+        judged = f"Claims: {views.tally(self.claims)}." if len(self.claims) else "The study makes no claim."
+        lines = [f"{self.runs}.", judged] + self.problems
         return Text("\n".join([*lines, f"Report: {self.folder / 'report.html'}"]))
+
+
+@dataclass(frozen=True)
+class MeansTable:
+    """Means in a terminal of any width: with their Monte Carlo standard errors where no name is folded for it."""
+
+    summaries: pd.DataFrame
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Show what there is room for."""
+        usual, narrow = (views.summaries(self.summaries, without=(*IN_FILES, *more)) for more in ((), ("MCSE",)))
+        lines = console.render_lines(render.rich(usual), options.update(width=WIDE), pad=False)
+        room = max(sum(len(segment.text) for segment in line) for line in lines) <= options.max_width
+        yield render.rich(usual if room else narrow)
 
 
 @dataclass(frozen=True)
@@ -96,6 +116,8 @@ class ClaimsTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Show statements where there is room, and the reason where it is not the interval alone."""
+        if not len(self.claims):
+            return
         columns: tuple[str, ...] = ("claim", "says", "predicted", "estimate", "verdict")
         if options.max_width < 80:
             columns = ("claim", "says", "estimate", "verdict")
@@ -108,6 +130,7 @@ class ClaimsTable:
                 yield Text.assemble((f"{row['claim']}: ", "bold"), str(row["why"]))
 
 
+@garbage.left()
 def write_outputs(
     dataset: xr.Dataset, study: Study, preset: str, folder: Path, *, provenance: Mapping[str, Any]
 ) -> Report:

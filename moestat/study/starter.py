@@ -7,7 +7,7 @@ from pathlib import Path
 from moestat.errors import InputError
 
 TEXT = """\
-# {name}: a study file. It runs as it stands (some ten seconds):
+# {name}: a study file. It runs as it stands (some ten seconds; a minute where nothing is compiled yet):
 #     moestat {file} --dry-run        check it and print the plan
 #     moestat {file}                  run it; outputs/{name}/quick/report.html tells what came out
 # All keys: docs/study-file.md. All settings of the experiment: moestat settings regression

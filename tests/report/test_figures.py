@@ -358,11 +358,15 @@ def test_guides_show_the_laws_that_a_line_may_follow():
     axes = over_steps(ds, logx=True, logy=True, options={"guides": [-1, "geometric"]})
     power, geometric = lines(axes, color=style.REFERENCE)
     assert slope_of(power) == pytest.approx(-1, abs=0.02)
-    assert [text.get_text() for text in axes.texts] == ["slope −1", "geometric"]
+    assert [text.get_text().strip() for text in axes.texts] == ["slope −1", "geometric"]
+    ends = [axes.transAxes.inverted().transform(axes.transData.transform(text.get_position())) for text in axes.texts]
+    assert np.abs(ends[0] - ends[1])[1] > 0.08  # the names of two laws do not stand on each other
     at = geometric.get_xdata()
     assert np.diff(np.log(geometric.get_ydata())) / np.diff(at) == pytest.approx(-np.log(10) / 900, rel=0.05)
     bare = over_steps(ds, logx=True, logy=True)
     assert axes.get_ylim() == bare.get_ylim() and not lines(bare, color=style.REFERENCE)
+    growing = over_steps(ds.assign(accuracy=1 / ds.accuracy), logx=True, logy=True, options={"guides": ["geometric"]})
+    assert not growing.texts
 
 
 def test_places_and_levels_have_names_and_few_points_their_deviations():

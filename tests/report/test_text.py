@@ -15,6 +15,7 @@ from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import render, tables, typography, views
 from moestat.report.latex_table import latex
+from moestat.report.write import MeansTable
 
 SPECIAL = st.text(alphabet="aN1^()-_$\\{}%&#*.<>=~ ", max_size=20)
 EXPONENTS = st.text(alphabet="aN1-_$\\{}%*. ", max_size=4).map(lambda s: f"x^({s}) y^{s}")
@@ -173,8 +174,13 @@ def test_means_keep_the_names_of_arms_and_of_places_in_a_terminal_of_80_columns(
     )
     table.attrs["axes"] = ["size"]
     console = Console(width=80, file=io.StringIO())
-    console.print(render.rich(views.summaries(table, brief=True)))
+    console.print(MeansTable(table))
     shown = console.file.getvalue()
+    assert "MCSE" not in shown  # for it a name would be folded
+    narrow = table.assign(arm="moe", label="Theorem 4.2")
+    console = Console(width=80, file=io.StringIO())
+    console.print(MeansTable(narrow))
+    assert "MCSE" in console.file.getvalue()
     assert shown.count("Theorem 4.1, shared templates") == shown.count("shared-subject") == 2
     assert "[0.100, 0.200]" in shown
     assert max(map(len, shown.splitlines())) <= 80

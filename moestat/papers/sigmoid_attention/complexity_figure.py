@@ -9,6 +9,7 @@ from matplotlib.figure import Figure as Canvas
 
 from moestat.report import style
 from moestat.report.tables import label
+from moestat.report.typography import mathtext
 from moestat.study.spec import Figure
 
 LIMITS = (-1.05, 0.45)
@@ -44,7 +45,7 @@ def table(ds: xr.Dataset, figure: Figure) -> Canvas:
             fill = style.colour(0) if trusted else style.PAGE
             inside = min(max(slope, LIMITS[0]), LIMITS[1])
             axes.plot([inside], [row], marker="o", color=style.colour(0), markerfacecolor=fill, zorder=4)
-        text = f"{values['order'].values}   {times(float(values['halving']))}"
+        text = mathtext(f"{values['order'].values}   {times(float(values['halving']))}".replace("eps", "ε"))
         axes.text(LIMITS[1] + 0.03, row, text, va="center", fontsize=7, clip_on=False)
     axes.set_yticks(range(len(arms)), [label(ds, arm) for arm in arms])
     axes.set_ylim(len(arms) - 0.4, -0.9)
