@@ -43,8 +43,8 @@ def _coordinates_first(dataset: xr.Dataset) -> xr.Dataset:
 
     A coordinate that comes after the values along it is detached from and attached to all of them again.
     """
-    coords = dict(sorted(dataset.coords.items(), key=lambda item: item[0] not in dataset.dims))
-    return xr.Dataset(coords=coords, attrs=dataset.attrs).assign(dataset.data_vars)
+    along = sorted(dataset.coords, key=lambda name: name not in dataset.dims)
+    return dataset[[*along, *dataset.data_vars]]
 
 
 def provenance(dataset: xr.Dataset) -> dict[str, Any]:
