@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -19,11 +20,17 @@ def run(study, out, *words):
     return inside(study, "--out", out, "--jobs", 1, "--no-report", *words)
 
 
+@pytest.fixture(scope="module")
+def computed_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("computed")
+    assert run(write_study(folder), folder, "--quiet")[0] == 0
+    return folder
+
+
 @pytest.fixture
-def computed(tmp_path):
-    study = write_study(tmp_path)
-    assert run(study, tmp_path, "--quiet")[0] == 0
-    return study
+def computed(tmp_path, computed_once):
+    shutil.copytree(computed_once, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "study.toml"
 
 
 def contents(out):
