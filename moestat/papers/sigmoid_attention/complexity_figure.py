@@ -82,4 +82,4 @@ def factor(value: float) -> str:
     """
     if math.isinf(value):
         return "never"
-    return f"{value:.2g}" if value < 1000 else ">1000"
+    return f"{float(f'{value:.2g}'):g}" if value < 1000 else ">1000"  # 790, not 7.9e+02
