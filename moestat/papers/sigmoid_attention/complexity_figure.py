@@ -77,8 +77,8 @@ def times(value: float) -> str:
 def factor(value: float) -> str:
     """Return a halving factor in few characters.
 
-    >>> factor(4.03), factor(1234567.0), factor(float("inf"))
-    ('4', '>1000', 'never')
+    >>> factor(4.03), factor(787.0), factor(1234567.0), factor(float("inf"))
+    ('4', '790', '>1000', 'never')
     """
     if math.isinf(value):
         return "never"
