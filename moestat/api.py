@@ -118,15 +118,15 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     moestat.errors.StaleError
         If the record was changed, or is one of another study of that name.
     """
-    from moestat.runner import belongs, records, results
+    from moestat.runner import belongs, labels, records, results
     from moestat.runner.request import Request
     from moestat.study import load as studies
 
     path = Path(study).expanduser()
     if path.suffix == ".nc":
-        return results.read(path)
+        return labels.described(results.read(path))
     if path.is_dir() and (path / results.NAME).is_file():
-        return results.read(path / results.NAME)
+        return labels.described(results.read(path / results.NAME))
     file, root = studies.find(study), Path(out).expanduser()
     folder = records.results_folder(root, file.stem, preset)
     if not (folder / results.NAME).is_file():
@@ -135,7 +135,7 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     dataset = results.read(folder / results.NAME, made_by=request.command())
     if records.is_record(folder):
         belongs.refuse_foreign(dataset, studies.read(file), request, folder)
-    return dataset
+    return labels.described(dataset)
 
 
 def write_report(result: Result, provenance: Mapping[str, Any]) -> Report:

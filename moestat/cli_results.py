@@ -142,7 +142,7 @@ def report(arguments: argparse.Namespace) -> int:
     """Report collected results again."""
     atexit.register(gc.freeze)  # the interpreter need not look for garbage at its end either
     from moestat.report.write import write_outputs
-    from moestat.runner import belongs, records, results
+    from moestat.runner import belongs, labels, records, results
     from moestat.study import load
 
     request = cli_options.request(arguments)
@@ -153,6 +153,7 @@ def report(arguments: argparse.Namespace) -> int:
         return collect(arguments)
     dataset = results.read(root / results.NAME, made_by=request.command())
     belongs.refuse_foreign(dataset, study_file, request, root)
+    dataset = labels.described(dataset)
     provenance = results.provenance(dataset)
     folder = records.report_folder(root)
     _print_report(write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance))

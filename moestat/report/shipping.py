@@ -25,7 +25,7 @@ from moestat.claims.sealed import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.report import csv_text, defaults, ledger, tables
 from moestat.report.write import write_outputs
-from moestat.runner import begin, belongs, manifest, records, results
+from moestat.runner import begin, belongs, labels, manifest, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
 from moestat.runner.shard import Variable
@@ -93,7 +93,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     load.need_preset(study_file, preset)
     request = Request(study=study, preset=preset, out=out)
     root = records.results_folder(out, study_file.name, preset)
-    dataset = results.read(root / results.NAME, made_by=request.command())
+    dataset = labels.described(results.read(root / results.NAME, made_by=request.command()))
     belongs.refuse_foreign(dataset, study_file, request, root)
     kept = manifest.read(root)
     _refuse_unfit(dataset, kept, root)

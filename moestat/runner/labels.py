@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import importlib
 import importlib.resources
+import math
 import tomllib
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
@@ -25,6 +26,7 @@ from moestat.runner.results import RANGE
 FILE = "variables.toml"
 COMMON = "common"
 RANGES = "ranges"
+LOG = "log "
 
 
 def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) -> xr.Dataset:
@@ -43,23 +45,41 @@ def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) 
     cells : sequence of PlannedCell
     """
     package, _, experiment = module_name.partition(":")[0].rpartition(".")
+    dataset = described(dataset, module_name)
+    if "atom" in dataset.dims and "atom" not in dataset.coords:
+        dataset = dataset.assign_coords(atom=np.arange(1, dataset.sizes["atom"] + 1))
+    module = f"{package}.labels"
+    if package.startswith("moestat.") and importable(module):
+        dataset = _named(dataset, cells, importlib.import_module(module), experiment)
+    return dataset
+
+
+def described(dataset: xr.Dataset, module_name: str = "") -> xr.Dataset:
+    """Return a dataset whose variables have ``long_name``, ``units`` and range, as far as today's tables know them.
+
+    A record keeps what was known when it was made; read with this, it is shown as a run of today is.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+    module_name : str
+        Import path of the experiment; by default the one that the dataset names.
+    """
+    module_name = module_name or str(dataset.attrs.get("experiment", ""))
+    package, _, experiment = module_name.partition(":")[0].rpartition(".")
     texts = _texts(package, experiment)
     ranges = _ranges(package, experiment, dataset.sizes)
     for name, variable in dataset.variables.items():
-        for pattern, ends in ranges.items():
-            if fnmatch.fnmatchcase(str(name), pattern):
-                variable.attrs.setdefault(RANGE, ends)
+        pattern = next((p for p in ranges if fnmatch.fnmatchcase(str(name), p)), None)
+        if pattern is not None:
+            (low, high), (least, most) = ranges[pattern], variable.attrs.get(RANGE, (-math.inf, math.inf))
+            variable.attrs[RANGE] = [max(low, float(least)), min(high, float(most))]
         meaning, units = meaning_of(str(name), texts)
         variable.attrs |= {
             key: text
             for key, text in (("long_name", meaning), ("units", units))
             if text and key not in variable.attrs and "long_name" not in variable.attrs
         }
-    if "atom" in dataset.dims and "atom" not in dataset.coords:
-        dataset = dataset.assign_coords(atom=np.arange(1, dataset.sizes["atom"] + 1))
-    module = f"{package}.labels"
-    if package.startswith("moestat.") and importable(module):
-        dataset = _named(dataset, cells, importlib.import_module(module), experiment)
     return dataset
 
 
@@ -91,15 +111,21 @@ def _texts(package: str, experiment: str) -> dict[str, list[str]]:
     return {name: [text] if isinstance(text, str) else text for name, text in tables.items()}
 
 
-def _ranges(package: str, experiment: str, sizes: Mapping[Hashable, int]) -> dict[str, list[float]]:
-    """Return pattern -> ends, an experiment's own first; an end that names a dimension is its length."""
+def _ranges(package: str, experiment: str, sizes: Mapping[Hashable, int]) -> dict[str, tuple[float, float]]:
+    """Return pattern -> ends, an experiment's own first."""
     tables = _tables(package).get(RANGES, {}) if package.startswith("moestat.") else {}
     given = tables.get(experiment, {}) | {name: ends for name, ends in tables.items() if not isinstance(ends, dict)}
-    return {
-        name: [float(sizes.get(end, end)) for end in ends]
-        for name, ends in given.items()
-        if all(end in sizes for end in ends if isinstance(end, str))
-    }
+    return {name: (_end(low, sizes, -math.inf), _end(high, sizes, math.inf)) for name, (low, high) in given.items()}
+
+
+def _end(end: float | str, sizes: Mapping[Hashable, int], without: float) -> float:
+    """Return the end of a range as a number; one that names a dimension which is not there is left open."""
+    if not isinstance(end, str):
+        return float(end)
+    size = sizes.get(end.removeprefix(LOG))
+    if size is None:
+        return without
+    return math.log(size) if end.startswith(LOG) else float(size)
 
 
 def _tables(package: str) -> dict[str, dict[str, Any]]:

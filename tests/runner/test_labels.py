@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import moestat
 from moestat.runner import labels, plan
 from moestat.runner.results import within_range
 from moestat.study import load
 
+EXPERT_COUNT = "moestat.papers.expert_count.expert_count"
 REGRESSION = "moestat.papers.sigmoid_attention.regression"
 GAUSSIAN = "moestat.papers.demystifying_softmax.softmax_gaussian"
 
@@ -95,6 +97,20 @@ def test_a_count_is_at_most_the_length_of_its_dimension_and_an_experiment_has_ra
         1.0,
     ]
     bare = ds.drop_vars("class").map(lambda array: array.copy(), keep_attrs=False)
+    found = labels.attach(bare.copy(deep=True), f"{package}.mot", [])
+    assert found["covered"].attrs["valid_range"] == [0.0, np.inf], "without the dimension the end is open"
     found = labels.attach(bare, f"{package}.mot_text", [])
-    assert "valid_range" not in found["covered"].attrs, "without the dimension there is no end to name"
     assert found["test_error"].attrs["valid_range"] == [0.0, np.inf], "a regression's error may exceed 1"
+
+
+def test_an_entropy_is_at_most_the_logarithm_and_a_record_has_the_ranges_of_today():
+    ds = xr.Dataset({"entropy": ("replicate", np.ones(3))}, {"cluster": range(4)}, {"experiment": EXPERT_COUNT})
+    ds["entropy"].attrs["valid_range"] = np.array([0.0, np.inf])  # what an older table knew
+    assert labels.described(ds)["entropy"].attrs["valid_range"] == [0.0, np.log(4)]
+    ds["entropy"].attrs["valid_range"] = [0.5, 1.0]  # what the experiment says itself is not widened
+    assert labels.described(ds)["entropy"].attrs["valid_range"] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(("name", "ends"), [("ratio", [0.0, np.inf]), ("least_wins", [0.0, 1.0])])
+def test_loading_a_record_gives_its_variables_their_ranges(name, ends):
+    assert moestat.load("competition_bound")[name].attrs["valid_range"] == ends
