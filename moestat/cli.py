@@ -79,7 +79,7 @@ def _act(command: str, arguments: argparse.Namespace, words: Sequence[str]) -> i
     if command == "run" and arguments.all:
         return cli_all.run_all(arguments, _known(arguments), _dry_run)
     if not arguments.study:
-        raise InputError("name a study, or see the list with: python -m moestat.study --list")
+        raise InputError(f"name a study, or see the list with: {cli_options.called()} --list")
     if command == "run" and arguments.show:
         return _show(arguments)
     if command == "run" and arguments.watch:

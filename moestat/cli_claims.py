@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from moestat import cli_options
 from moestat.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def claims(word: str | None, paper: str | None, out: Path, pages: Sequence[Path]
     if pages:
         return _write(out, chosen, pages)
     show(out, chosen)
-    print("One claim: python -m moestat.study claim ID; as a page: python -m moestat.study --claims --write FILE.html")
+    called = cli_options.called()
+    print(f"One claim: {called} claim ID; as a page: {called} --claims --write FILE.html")
     return 0
 
 

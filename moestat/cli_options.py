@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -84,6 +85,11 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+def called() -> str:
+    """Return what the user typed to come here: ``moestat``, or the module where that is not on the path."""
+    return "moestat" if Path(sys.argv[0]).stem == "moestat" else "python -m moestat.study"
+
+
 def parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of a subcommand."""
     about = {
@@ -95,7 +101,7 @@ def parser(command: str) -> argparse.ArgumentParser:
         "claim": "Print one claim: statement, source, rule, interval, verdict, run, and the command that decides it.",
     }[command]
     parser = Parser(
-        prog="python -m moestat.study" + ("" if command == "run" else f" {command}"),
+        prog=called() + ("" if command == "run" else f" {command}"),
         description=about,
         epilog=EXAMPLES if command == "run" else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,

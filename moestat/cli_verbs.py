@@ -29,7 +29,9 @@ WIDTH = 80
 
 def parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of one of these subcommands."""
-    parser = cli_options.Parser(prog=f"moestat {command}", description=ABOUT[command], allow_abbrev=False)
+    parser = cli_options.Parser(
+        prog=f"{cli_options.called()} {command}", description=ABOUT[command], allow_abbrev=False
+    )
     if command == "new":
         parser.add_argument("name", metavar="NAME", help="of the study; the file is NAME.toml")
     elif command == "settings":

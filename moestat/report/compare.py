@@ -155,7 +155,16 @@ def _numbers(a: xr.Dataset, b: xr.Dataset) -> Iterator[str]:
         yield f"{equal} variables are equal bit for bit where both runs have them"
 
 
+def _unreported(a: Run, b: Run, name: str) -> Iterator[str]:
+    """Say which of two runs lacks a table that the other has: it was run without a report."""
+    there = [(run.path / name).is_file() for run in (a, b)]
+    if any(there) and not all(there):
+        where, run = ("A", a) if not there[0] else ("B", b)
+        yield f"{where} has no report ({run.path / name} is missing); make it with the subcommand report"
+
+
 def _rates(a: Run, b: Run) -> Iterator[str]:
+    yield from _unreported(a, b, "rates.csv")
     for names, (old, new) in _pairs(a.table("rates.csv"), b.table("rates.csv"), ("arm", "loss", "over")):
         if new["slope"] == old["slope"] or pd.isna(old["slope"]) and pd.isna(new["slope"]):
             continue
@@ -165,6 +174,10 @@ def _rates(a: Run, b: Run) -> Iterator[str]:
 
 
 def _verdicts(a: Run, b: Run) -> Iterator[str]:
+    unreported = list(_unreported(a, b, "claims.csv"))
+    if unreported:
+        yield from unreported
+        return
     before, after = a.table("claims.csv"), b.table("claims.csv")
     for where, left, right in (("A", before, after), ("B", after, before)):
         have, other = (set(table["claim"]) if len(table) else set() for table in (left, right))

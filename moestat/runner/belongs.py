@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import xarray as xr
@@ -33,23 +34,25 @@ def refuse_foreign(dataset: xr.Dataset, study_file: StudyFile, request: Request,
     path = root / results.NAME
     written = dict(line.split("=", 1) for line in results.provenance(dataset)["problem"] if "=" in line)
     now = seal.problem(study_file.study, request.preset)
+    plain = replace(request, accept_stale=False)
     differing = [WHAT[key] for key in now if key in written and written[key] != now[key]]
     if differing:
+        accept = f", or use them as they are with: {request.command('collect')}" if request.accept_stale else ""
         raise StaleError(
             f"{path} holds results of {', '.join(differing)} than {study_file.shown} now asks for; give these results "
-            f"their own folder (--out), or compute again with: {request.command()}"
+            f"their own folder (--out), or compute again with: {plain.command()}{accept}"
         )
     kept = manifest.read(root)
     wanted = kept.get("results_sha256")
     if wanted and wanted != hashlib.sha256(path.read_bytes()).hexdigest():
         raise StaleError(
             f"{path} was changed after it was written (its SHA-256 is not that of the manifest); make it again with: "
-            f"{request.command('collect')}"
+            f"{plain.command('collect')}"
         )
     sealed = seal.read(root)
     rules = str(dataset.attrs.get("rules", ""))
     if rules and (sealed is None or sealed.digest != rules):
         raise StaleError(
             f"{root / seal.NAME}, the rules as they were when the run started, was changed or removed; results judged "
-            f"by rules that cannot be told must be computed again: {request.command()} --fresh"
+            f"by rules that cannot be told must be computed again: {plain.command()} --fresh"
         )

@@ -63,14 +63,17 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[Request, str]:
     if any(store.listing(root)):
         raise InputError(f"{root} holds results already; give another --out")
     code = version_of(plan)
-    copied = 0
+    scans = []  # all of them before the first copy: what is refused leaves nothing behind
     for part in parts:
         scan = store.scan_only(part.folder, plan, code)
         if scan.stale:
             changes = "; ".join(store.reasons(scan))
-            raise UserError(f"{part.folder} holds results of another version of this study: {changes}")
+            raise UserError(f"{part.folder} holds other results than {plan.study_file.shown} asks for: {changes}")
         if scan.quarantined:
             raise UserError(f"{part.folder} holds a damaged shard: {scan.quarantined[0]}; collect it again first")
+        scans.append(scan)
+    copied = 0
+    for scan in scans:
         for entry in scan.used:
             target = shard.folder(root, entry.digest)
             target.mkdir(parents=True, exist_ok=True)

@@ -23,8 +23,8 @@ def ran(tmp_path):
     return path, tmp_path / "out" / "study" / "quick"
 
 
-def again(path, verb="report"):
-    return inside(verb, path, "--out", path.parent / "out", "--quiet")
+def again(path, verb="report", *more):
+    return inside(verb, path, "--out", path.parent / "out", "--quiet", *more)
 
 
 def rows(folder):
@@ -124,6 +124,9 @@ def test_results_of_another_study_are_refused(ran, old, new, told):
     code, _, err = again(path)
     assert code == 3 and told in err and "compute again with: python -m moestat.study" in err
     assert (folder / "report.html").read_bytes() == report
+    assert "--accept-stale" not in err
+    _, _, err = again(path, "report", "--accept-stale")
+    assert "use them as they are with: python -m moestat.study collect" in err and err.count("--accept-stale") == 1
 
 
 def test_edited_results_and_edited_seals_are_found(ran):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from machine import environment, inside, results, write_study
 
 import moestat
+from moestat import cli
 from moestat.errors import InputError
 from moestat.runner import experiments, settings_table
 from moestat.study import load
@@ -65,7 +67,14 @@ def test_the_settings_of_an_experiment_are_listed(monkeypatch):
     assert "kind" in inside("settings", "toy")[1], "an experiment of one's own"
 
 
-def test_two_runs_are_compared(runs, monkeypatch):
+@pytest.mark.parametrize(("script", "shown"), [("/bin/moestat", "moestat"), ("__main__.py", "python -m moestat.study")])
+def test_the_help_says_the_name_it_was_called_by(script, shown, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [script])
+    assert cli.parser("run").format_usage().startswith(f"usage: {shown} [-h]")
+    assert cli.parser("diff").format_usage().startswith(f"usage: {shown} diff")
+
+
+def test_two_runs_are_compared(runs, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     code, out, _ = inside("diff", runs["a"], runs["b"])
     assert code == 0 and "Settings: no difference" in out and "replicate: 4 -> 6" in out
@@ -74,6 +83,10 @@ def test_two_runs_are_compared(runs, monkeypatch):
     assert "mean: shift: 0.0 -> 1.0" in out and "error: 40 of 40 differ" in out
     assert "mean error: " in out and "the intervals are apart" in out
     assert "mean-rate: " in out and "not supported" in out.split("mean-rate: ")[1]
+    for name in ("results.nc", "manifest.json"):
+        shutil.copy(runs["c"] / name, tmp_path)
+    _, out, _ = inside("diff", runs["a"], tmp_path)
+    assert " ".join(out.split()).count("B has no report") == 2 and "no difference" not in out.split("Numbers")[1]
     code, _, err = inside("diff", runs["a"], runs["a"].parent)
     assert code == 2 and "name the folder" in err
 
@@ -95,7 +108,11 @@ def test_runs_are_merged_by_what_they_are(runs, tmp_path):
     assert inside(folder / "other.toml", "--out", folder, "--jobs", 1, "--quiet", "--no-report")[0] == 0
     code, _, err = inside("merge", runs["a"], folder / "other/quick", "--out", folder / "n")
     assert code == 2 and "their study is 'study' and 'other'" in err
-    assert not (folder / "n").exists()
+    shard = next((folder / "q/study/quick/shards").rglob("*.shard"))
+    shard.write_bytes(shard.read_bytes()[:-9])
+    code, _, err = inside("merge", folder / "p/study/quick", folder / "q/study/quick", "--out", folder / "n")
+    assert code == 1 and "damaged shard" in err
+    assert not (folder / "n").exists(), "a merge that is refused leaves nothing behind"
 
 
 def test_results_are_exported_as_a_tidy_table(runs, tmp_path):
