@@ -1,4 +1,4 @@
-"""The notebooks that run a whole study belong to the slow suite; each takes up to two minutes from a cold start."""
+"""The notebooks on whole studies belong to the slow suite; each takes up to two minutes from a cold start."""
 
 import pytest
 
