@@ -232,7 +232,7 @@ def refuse_stale(result: Scan, root: Path) -> None:
 
 
 def _files(result: Scan) -> list[str]:
-    """Return the files in which the changes are: those of changed modules, and the study file for anything else."""
+    """Return where the changes are: the files of changed modules, options just given, the study file for the rest."""
     texts = [text for entry in result.stale_entries for text in entry.why]
     modules = dict.fromkeys(text.removeprefix(CODE) for text in texts if text.startswith(CODE))
     files = []
@@ -242,7 +242,14 @@ def _files(result: Scan) -> list[str]:
         except (ImportError, ValueError):
             spec = None
         files.append(shown_path(Path(spec.origin)) if spec is not None and spec.origin else name)
-    return files + ([result.plan.study_file.shown] if len(texts) > sum(t.startswith(CODE) for t in texts) else [])
+    given = result.plan.overrides
+    options = {f"setting {key} ": f"--set {key}" for key in given.settings} | (
+        {} if given.seed is None else {"seed ": "--seed"}
+    )
+    for text in (text for text in texts if not text.startswith(CODE)):
+        option = next((option for head, option in options.items() if text.startswith(head)), None)
+        files.append(result.plan.study_file.shown if option is None else f"the command line ({option})")
+    return list(dict.fromkeys(files))
 
 
 def accept_stale(result: Scan) -> None:

@@ -57,6 +57,9 @@ def test_a_change_is_refused_and_named(tmp_path, computed, change, told):
 def test_collect_refuses_as_well(tmp_path, computed):
     code, _, err = inside("collect", write_study(tmp_path, seed=8), "--out", tmp_path, "--no-report")
     assert code == 3 and "seed 7 -> 8" in err
+    study = write_study(tmp_path)
+    code, _, err = inside("collect", study, "--out", tmp_path, "--no-report", "--set", "shift=1.0")
+    assert code == 3 and "The change is in the command line (--set shift)." in err
 
 
 def test_status_counts_what_is_stale(tmp_path, computed):
