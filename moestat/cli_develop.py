@@ -21,7 +21,8 @@ def debug(request: Request, *, post_mortem: bool) -> int:
 
     failure = runner.debug(request, lambda text: None if request.quiet else print(text, file=sys.stderr, flush=True))
     if failure is None:
-        tried = f"replicates 0 to {request.replicates - 1}" if (request.replicates or 1) > 1 else "replicate 0"
+        last = (request.replicates or 1) - 1
+        tried = f"replicates 0 to {last}" if last else "replicate 0"
         print(f"no failure in {tried} of each cell (--replicates R for more); nothing was stored")
         return 0
     if failure.text:

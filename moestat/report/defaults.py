@@ -12,6 +12,8 @@ from moestat.study.spec import Figure, Study
 MOST_MEANS = 12
 MOST_PANELS = 4
 DECADE = 10.0
+OF_AN_ESTIMATE = ("reference", "low", "high")
+"""Attributes of an estimate that name other variables; performance reads them."""
 
 
 def filled(study: Study, ds: xr.Dataset) -> Study:
@@ -27,9 +29,10 @@ def filled(study: Study, ds: xr.Dataset) -> Study:
 
 
 def _numbers(ds: xr.Dataset) -> list[str]:
-    """Return the variables that each replicate of a cell has one number of; those that vary come first."""
+    """Return the variables that each replicate of a cell has one number of, without the ends of others' intervals."""
     grid = set(ds["status"].dims)
-    names = [str(name) for name in ds.data_vars if name not in (*ABOUT_RUNS, *DIAGNOSTICS)]
+    about = {str(array.attrs[key]) for array in ds.data_vars.values() for key in OF_AN_ESTIMATE if key in array.attrs}
+    names = [str(name) for name in ds.data_vars if name not in (*ABOUT_RUNS, *DIAGNOSTICS, *about)]
     return [name for name in names if set(ds[name].dims) == grid and ds[name].dtype.kind in "fiub"]
 
 

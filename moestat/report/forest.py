@@ -83,6 +83,7 @@ def zipped(ds: xr.Dataset, variable: str, *, at: dict[str, Any] | None = None) -
             "which variables hold its interval."
         )
     ds = ds.sel(at or {})
+    ds = ds.isel({dim: 0 for dim in ds[variable].dims if dim not in ("arm", "replicate") and ds.sizes[dim] == 1})
     left = [str(dim) for dim in ds[variable].dims if dim not in ("arm", "replicate")]
     if left:
         raise NoAnswerError(f"A zip plot is of one point of the grid; choose {', '.join(left)} by at = {{...}}.")

@@ -70,6 +70,10 @@ def view(table: pd.DataFrame) -> View:
     columns = (*axes, *MEASURES, "replicates")
     note = ["In brackets the Monte Carlo standard error."] if rows else []
     numeric = frozenset((*MEASURES, "replicates"))
+    counts = {row[-1] for row in rows}
+    if len(counts) == 1:  # one number for all takes no column
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+        note = [f"{note[0]} {counts.pop()} replicates at every point."]
     return View("Performance", columns, rows, groups, note, numeric).without_empty_columns()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -47,18 +47,18 @@ class _Terminal:
     view: View
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        view = self.view
-        if view.title:
-            yield Text(view.title, style="bold")
-        widths = _widths(view, options.max_width)
-        yield _columns(view, widths, [], header=True)
-        yield Text("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (sum(widths) + GAP * (len(widths) - 1)))
-        for heading, rows in _grouped(view):
-            if heading:
-                yield Text(heading, style="bold italic")
-            yield _columns(view, widths, rows)
-            yield ""
-        yield from (Text(note, style="dim") for note in view.notes)
+        if self.view.title:
+            yield Text(self.view.title, style="bold")
+        for view in _parts(self.view, options.max_width):
+            widths = _widths(view, options.max_width)
+            yield _columns(view, widths, [], header=True)
+            yield Text("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (sum(widths) + GAP * (len(widths) - 1)))
+            for heading, rows in _grouped(view):
+                if heading:
+                    yield Text(heading, style="bold italic")
+                yield _columns(view, widths, rows)
+                yield ""
+        yield from (Text(note, style="dim") for note in self.view.notes)
 
 
 def rich(view: View) -> RenderableType:
@@ -78,10 +78,38 @@ def _widths(view: View, available: int) -> list[int]:
     return widths
 
 
+def _parts(view: View, available: int) -> Iterator[View]:
+    """Yield the view, or where it is too wide several of as many columns of numbers as fit, each with all names."""
+    names = [i for i, column in enumerate(view.columns) if column not in view.numeric]
+    numbers = [i for i, column in enumerate(view.columns) if column in view.numeric]
+
+    def taken(part: list[int]) -> int:
+        widths = (max(cell_len(line) for line in "\n".join(row[i] for row in rows).split("\n")) for i in part)
+        return sum(_least(view, i, width) + GAP for i, width in zip(part, widths, strict=True)) - GAP
+
+    rows = [view.columns, *view.rows]
+    begun: list[int] = []
+    parts = [begun]
+    for i in numbers:
+        if begun and taken([*names, *begun, i]) > available:
+            begun = []
+            parts.append(begun)
+        begun.append(i)
+    if len(parts) == 1 or names != list(range(len(names))):  # a verdict stands behind the numbers
+        yield view
+        return
+    for part in parts:
+        yield view.of_columns([*names, *part])
+
+
 def _least(view: View, at: int, width: int) -> int:
     column = view.columns[at]
     if column in view.numeric:
-        return width
+        cells = [row[at] for row in view.rows]
+        if not any(" (" in cell for cell in cells):
+            return width
+        words = [*column.split(), *(piece for cell in cells for piece in cell.replace(" (", "\n(").split("\n"))]
+        return min(width, max(map(cell_len, words)))  # an error in brackets may stand below its number
     return min(width, NAME if at == 0 else 14 if column == "verdict" else 9)
 
 

@@ -53,15 +53,12 @@ class View:
 
     def without_empty_columns(self) -> View:
         """Leave out the columns that no row fills."""
-        kept = [i for i in range(len(self.columns)) if any(row[i] for row in self.rows)]
-        return View(
-            self.title,
-            tuple(self.columns[i] for i in kept),
-            [tuple(row[i] for i in kept) for row in self.rows],
-            self.groups,
-            self.notes,
-            self.numeric,
-        )
+        return self.of_columns([i for i in range(len(self.columns)) if any(row[i] for row in self.rows)])
+
+    def of_columns(self, kept: Sequence[int]) -> View:
+        """Keep some of the columns."""
+        columns, rows = tuple(self.columns[i] for i in kept), [tuple(row[i] for i in kept) for row in self.rows]
+        return replace(self, columns=columns, rows=rows)
 
 
 def names(table: pd.DataFrame) -> list[str]:

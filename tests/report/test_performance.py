@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 import xarray as xr
 from report_example import study_of
+from rich.console import Console
 
 import moestat
 from moestat import figures
 from moestat.errors import InputError
-from moestat.report import performance
+from moestat.report import performance, render
 from moestat.report.write import write_outputs
 
 
@@ -79,7 +82,8 @@ def test_a_zip_plot_says_how_many_intervals_cover():
     canvas = figures.intervals(ds, "x", at={"n": 25})
     assert f"biased: {share:.0%} of 200 cover" in [axes.get_title(loc="left") for axes in canvas.axes]
     with pytest.raises(figures.FigureError, match="choose n by at"):
-        figures.intervals(ds, "x")
+        figures.intervals(ds.isel(n=[0, 0]), "x")
+    assert len(figures.intervals(ds, "x").axes) == len(ds["arm"]), "one point needs no choice"
     with pytest.raises(figures.FigureError, match="needs the attributes reference, low and high"):
         figures.intervals(ds, "low")
 
@@ -88,7 +92,7 @@ def test_a_study_that_states_nothing_shows_means_performance_and_a_figure(tmp_pa
     ds = estimates(replicates=20)
     bare = study_of(ds, rates=[], claims=[], figures=[], summaries=[])
     report = write_outputs(ds, bare, "quick", tmp_path, provenance={})
-    assert not report.problems and set(report.summaries["variable"]) == {"x", "low", "high"}
+    assert not report.problems and set(report.summaries["variable"]) == {"x"}, "not the ends of x"
     one = report.summaries.query("arm == 'exact' and variable == 'x'")
     assert one["mcse"].item() == pytest.approx(ds["x"].values[0].std(ddof=1) / 20**0.5)
     names = {path.name for path in tmp_path.iterdir()}
@@ -97,3 +101,22 @@ def test_a_study_that_states_nothing_shows_means_performance_and_a_figure(tmp_pa
     assert 'id="performance"' in page and "<figcaption>" in page and "MCSE" in page
     sized = ds.isel(n=[0, 0, 0]).assign_coords(n=[25, 50, 400])
     assert not write_outputs(sized, bare, "quick", tmp_path, provenance={}).problems
+
+
+@pytest.mark.parametrize("width", [120, 80, 48])
+def test_the_table_fits_a_terminal_without_a_broken_name(width):
+    x = np.random.default_rng(0).normal(1.0, 0.3, (2, 2, 40))
+    dims = ("arm", "n", "replicate")
+    attrs = {"reference": 1.0, "low": "low", "high": "high"}
+    ds = xr.Dataset({"x": (dims, x, attrs), "low": (dims, x - 0.5), "high": (dims, x + 0.5)})
+    ds = ds.assign_coords(arm=["mean", "trimmed-mean"], n=[10, 10000])
+    stream = io.StringIO()
+    Console(file=stream, width=width).print(render.rich(performance.view(performance.performance(ds))))
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    parts = [i for i, line in enumerate(lines) if line.startswith("arm")]
+    assert (len(parts) == 1) == (width >= 80)
+    for part in parts:
+        first = next(line for line in lines[part:] if line.startswith("trimmed-mean"))
+        assert first.split()[:2] == ["trimmed-mean", "10"]
+    assert "40 replicates at every point." in " ".join(stream.getvalue().split())

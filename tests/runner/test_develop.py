@@ -44,6 +44,7 @@ def _study(folder):
 
 
 def test_the_first_failure_stops_with_a_traceback(tmp_path, monkeypatch):
+    monkeypatch.delenv("MOESTAT_CACHE", raising=False)
     monkeypatch.syspath_prepend(str(tmp_path))
     study = _study(tmp_path)
     code, out, err = inside(study, "--debug", "--out", tmp_path / "o")
