@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as entities
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from markdown_it import MarkdownIt
@@ -42,6 +43,49 @@ _LATEX = {c: "\\" + c for c in "&%$#_{}"} | {
     "\u2265": r"$\ge$",
 }
 
+
+_SIGNS = {
+    "\N{DOUBLE DAGGER}": r"\ddag{}",
+    "\N{SECTION SIGN}": r"\S{}",
+    "\N{EN DASH}": "--",
+    "\N{EM DASH}": "---",
+    "\N{HORIZONTAL ELLIPSIS}": r"\dots{}",
+    "\N{NO-BREAK SPACE}": r"\nobreakspace{}",
+    "\N{PRIME}": "$'$",
+    "\N{GREEK SMALL LETTER OMICRON}": "o",
+    "\N{LEFT DOUBLE QUOTATION MARK}": "``",
+    "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
+    "\N{LEFT SINGLE QUOTATION MARK}": "`",
+    "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+} | {
+    sign: rf"$\{name}$"
+    for sign, name in {
+        "\N{SQUARE ROOT}": "surd",
+        "\N{INFINITY}": "infty",
+        "\N{RIGHTWARDS ARROW}": "to",
+        "\N{ALMOST EQUAL TO}": "approx",
+        "\N{NOT EQUAL TO}": "ne",
+        "\N{ELEMENT OF}": "in",
+        "\N{MULTIPLICATION SIGN}": "times",
+        "\N{PLUS-MINUS SIGN}": "pm",
+        "\N{MIDDLE DOT}": "cdot",
+        "\N{DOUBLE VERTICAL LINE}": "|",
+        "\N{N-ARY SUMMATION}": "sum",
+        "\N{NABLA}": "nabla",
+        "\N{TILDE OPERATOR}": "sim",
+    }.items()
+}
+_HIGH_AND_LOW = {high: f"$^{{{c}}}$" for high, c in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)} | {
+    low: f"$_{{{c}}}$" for low, c in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)
+}
+_GREEK = {
+    chr(
+        code
+    ): f"$\\{'var' if chr(code) in 'εφ' else ''}{name.removeprefix('FINAL ').lower().replace('lamda', 'lambda')}$"
+    for code in range(ord("α"), ord("ω") + 1)
+    if (name := unicodedata.name(chr(code)).removeprefix("GREEK SMALL LETTER ")) != "OMICRON"
+} | {c: rf"$\{unicodedata.name(c).split()[-1].capitalize().replace('Lamda', 'Lambda')}$" for c in "ΓΔΘΛΞΠΣΥΦΨΩ"}
+_LATEX |= _SIGNS | _HIGH_AND_LOW | _GREEK  # pdflatex knows none of them by itself
 
 GREEK = re.compile(r"(?:alpha|beta|delta|eta|gamma|kappa|lambda|mu|rho|sigma|tau)(?:_[0-9a-z])?")
 """Settings that are named as their letters are."""

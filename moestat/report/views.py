@@ -87,13 +87,14 @@ def rates(table: pd.DataFrame, *, brief: bool = False) -> View:
         if row.get("search") and not brief:
             mark += "\N{DOUBLE DAGGER}"
             searches.setdefault(name, row["search"])
+        mark += "*" if _bent(row) and not brief else ""
         rows.append(_rate(name + mark, row, brief))
     levels = table["level"].dropna().unique() if "level" in table else []
     interval = f"{100 * levels[0]:.4g} % interval" if len(levels) == 1 else "interval"
     interval = f"slope, {interval}" if brief else interval
     columns = tuple(interval if c == "interval" else c for c in rows[0]) if rows else ("arm",)
     notes = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
-    if any(row.get("notes") for row in records) and not brief:
+    if any(map(_bent, records)) and not brief:
         notes.append(
             "* the line is bent: the interval of the curvature excludes 0, so the slope depends on the window."
         )
@@ -163,8 +164,16 @@ def _series(row: dict[str, Any], axes: Sequence[str]) -> str:
     return ", ".join([f"{row['loss']} over {row['over']}{sizes}", *place])
 
 
+STILL = 1e-9
+"""A slope or a bend below this one is rounding: the loss does not depend on the size."""
+
+
+def _bent(row: Mapping[str, Any]) -> bool:
+    return bool(row.get("notes")) and abs(row.get("curvature", math.nan)) > STILL
+
+
 def _rate(name: str, row: dict[str, Any], brief: bool) -> dict[str, str]:
-    slope, interval = estimate(row["slope"], row["ci_low"], row["ci_high"])
+    slope, interval = estimate(*(0.0 if abs(row[end]) < STILL else row[end] for end in ("slope", "ci_low", "ci_high")))
     complete = f"{_count(row.get('complete'))}/{_count(row.get('replicates'))}".strip("/")
     bounds = {"predicted": _number(row.get("predicted")), "bound": _number(row.get("bound"))}
     companions = {"Fisher": _number(row.get("reference_slope"), 2), "start": _number(row.get("start_slope"), 2)}
@@ -172,7 +181,8 @@ def _rate(name: str, row: dict[str, Any], brief: bool) -> dict[str, str]:
         shown = {"arm": name, "interval": f"{slope} {interval}".strip(), "predicted": bounds["predicted"]}
         return shown | {"Fisher": companions["Fisher"], "complete": complete}
     shown = {"arm": name, "slope": slope, "interval": interval} | bounds | companions
-    bend = _number(row.get("curvature"), 2) + ("*" if row.get("notes") else "")
+    curvature = row.get("curvature", math.nan)
+    bend = _number(0.0 if abs(curvature) < STILL else curvature, 2)
     ends = row.get("bootstrap_low", math.nan), row.get("bootstrap_high", math.nan)
     shown |= {"OLS": _number(row.get("ols"), 2), "WLS": _number(row.get("wls"), 2)}
     shown |= {"bootstrap": estimate(row.get("ols", math.nan), *ends)[1]}

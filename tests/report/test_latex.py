@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from report_example import study_of
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge
-from moestat.report import latex_table, tables, views
+from moestat.report import latex_table, tables, typography, views
 from moestat.report.write import NOT_IN_PAPER, PAPER_CLAIMS
 
 TEX = next((name for name in ("pdflatex", "tectonic") if shutil.which(name)), None)
+STUDIES = Path(__file__).parents[2] / "studies"
 LONG = "The function error of the over-specified sigmoid fit falls at least as fast as n^(-0.4) at A_1 & B, 95 %. " * 3
 
 DOCUMENT = r"""\documentclass{article}
@@ -64,3 +66,11 @@ def test_the_tables_compile_and_fit_the_page(parts, tmp_path):
     log = (tmp_path / "paper.log").read_text(errors="replace")
     too_wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([0-9.]+)pt too wide\)", log)]
     assert max(too_wide, default=0.0) < 2.0, re.findall(r"Overfull .*", log)[:5]
+
+
+def test_every_sign_of_the_studies_is_one_that_latex_knows():
+    signs = {c for path in STUDIES.glob("*.toml") for c in typography.latex(path.read_text(encoding="utf-8"))}
+    assert {c for c in signs if ord(c) > 126} == set()
+    assert typography.latex("\u03c3\u00b2 \u2192 \u03b5, \u221a2, 10\u207b\u00b3") == (
+        r"$\sigma$$^{2}$ $\to$ $\varepsilon$, $\surd$2, 10$^{-}$$^{3}$"
+    )

@@ -188,3 +188,15 @@ def test_parameter_rates_are_fitted_over_the_sizes_of_the_other_rates(name):
     study = load.read(name).study
     windows = {rate.window for rate in study.rates}
     assert all(entry.window in windows for entry in study.parameters)
+
+
+def test_a_bent_line_is_marked_at_its_arm_and_rounding_is_no_bend(ds, study):
+    table = tables.rates(Evidence(ds, study, "quick"))
+    table[["notes", "curvature"]] = "", 0.2
+    table.loc[0, "notes"] = "bent"
+    table.loc[1, ["notes", "curvature", "slope", "ci_low", "ci_high"]] = ["bent", -8e-17, -2e-17, -2e-17, -2e-17]
+    view = views.rates(table)
+    assert [row[0].endswith("*") for row in view.rows] == [k == 0 for k in range(len(view.rows))]
+    assert any(note.startswith("* the line is bent") for note in view.notes)
+    assert "e-17" not in str(view.rows[1])
+    assert not any(note.startswith("*") for note in views.rates(table.iloc[1:]).notes)
