@@ -55,12 +55,27 @@ def parser(command: str) -> argparse.ArgumentParser:
 
 
 def _dispatch(words: list[str]) -> int:
+    if words:
+        _refuse_misspelt(words[0])
     command = words.pop(0) if words and words[0] in COMMANDS else "run"
     arguments = parser(command).parse_args(words)
     try:
         return _act(command, arguments, words)
     except SystemExit as error:  # of a user's own code, an own rule of a claim say; no results, so no success
         raise UserError(f"code that this study names called sys.exit({error}), which ended the run") from error
+
+
+def _refuse_misspelt(word: str) -> None:
+    """Refuse a first word that is near a subcommand, and no study."""
+    import difflib
+
+    near = [] if word.startswith("-") else difflib.get_close_matches(word, COMMANDS, n=1, cutoff=0.75)
+    if not near or near[0] == word:
+        return
+    from moestat.study import load
+
+    if word not in load.known_studies():
+        raise InputError(f"there is no subcommand or study {word!r}; did you mean the subcommand {near[0]!r}?")
 
 
 def _act(command: str, arguments: argparse.Namespace, words: Sequence[str]) -> int:

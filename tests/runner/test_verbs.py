@@ -74,6 +74,12 @@ def test_the_help_says_the_name_it_was_called_by(script, shown, monkeypatch):
     assert cli.parser("diff").format_usage().startswith(f"usage: {shown} diff")
 
 
+@pytest.mark.parametrize(("word", "meant"), [("statsu", "status"), ("setings", "settings")])
+def test_a_misspelt_subcommand_is_named(word, meant):
+    code, _, err = inside(word, "anything")
+    assert code == 2 and f"did you mean the subcommand {meant!r}?" in err and len(err.splitlines()) == 1
+
+
 def test_two_runs_are_compared(runs, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     code, out, _ = inside("diff", runs["a"], runs["b"])
