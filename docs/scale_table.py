@@ -6,6 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from moestat.claims.verdicts import judged
+from moestat.runner.request import Request
 from moestat.study import contents, load
 from moestat.study.spec import Study
 
@@ -55,7 +56,7 @@ def missing(folder: Path = STUDIES, records: Path = RECORDS) -> str:
         instead = ", ".join(f"`{preset}` ({study.scale_of(preset)})" for preset in there) or "nothing"
         for preset, content in study.presets.items():
             if preset not in there:
-                command = f"`python -m moestat.study {path.stem} --preset {preset}`"
+                command = Request(path.stem, preset).command()
                 cost = content.expected or "not stated"
-                lines.append(f"| {command} | {study.scale_of(preset)} | {cost} | {instead} |")
+                lines.append(f"| `{command}` | {study.scale_of(preset)} | {cost} | {instead} |")
     return "\n".join(lines) + "\n"
