@@ -20,48 +20,13 @@ from moestat.fit import compiled, vector_code
 from moestat.fit import compiled_forward as forward
 from moestat.fit.moments import Precision, Problem
 from moestat.fit.monomials import layout, monomial_index
+from moestat.fit.panels import ROWS, places, room_for_sums, whole, zeros
 from moestat.models import experts, gates
 from moestat.models.regression import Model
 
-ROWS = 512
-"""Samples per chunk; its work arrays take about as much as a core's own cache at d = 8 and nine atoms."""
-_LINE = 64  # bytes
 _KINDS = {"softmax": forward.SOFTMAX, "sigmoid": forward.SIGMOID}
 _GATE = (forward.G, forward.TURN, forward.TWIST)
 _EXPERT = (forward.PHI, forward.SLOPE, forward.BEND)
-
-
-def _zeros(rows: int, itemsize: int, *, outer: tuple[int, ...] = ()) -> np.ndarray:
-    """Return zeros (outer, rows, ROWS and a line more) whose rows start at whole cache lines."""
-    shape = (*outer, rows, ROWS + _LINE // itemsize)
-    size = int(np.prod(shape)) * itemsize
-    memory = np.zeros(size + _LINE, dtype=np.uint8)
-    first = -memory.ctypes.data % _LINE
-    room: np.ndarray = np.frombuffer(memory, dtype=f"f{itemsize}", count=size // itemsize, offset=first).reshape(shape)
-    return room
-
-
-def _whole(count: int, block: int) -> int:
-    return -(-count // block) * block
-
-
-def _places(m: int, count: int, itemsize: int) -> np.ndarray:
-    """Return where the product (m, count) of rows and monomials is found in the sums of ``add_products``."""
-    height, breadth, width = compiled.HEIGHT, compiled.BREADTH, forward.WIDTH
-    lanes = width // itemsize
-    lane = np.argsort(vector_code.lane_order(width, itemsize))
-    i, j = np.arange(m)[:, None], np.arange(count)[None, :]
-    block = (j // breadth) * (_whole(m, height) // height) + i // height
-    slot = (i % height) * breadth + j % breadth
-    at: np.ndarray = block * vector_code.sums_per_block(width, itemsize) + slot // lanes * lanes + lane[slot % lanes]
-    return at
-
-
-def _room_for_sums(shapes: list[tuple[int, int]], itemsize: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return zeros for the sums of products of these shapes, and where those of each begin."""
-    blocks = [-(-m // compiled.HEIGHT) * -(-count // compiled.BREADTH) for m, count in shapes]
-    ends = np.cumsum(blocks) * vector_code.sums_per_block(forward.WIDTH, itemsize)
-    return np.zeros(ends[-1]), np.concatenate([[0], ends[:-1]])
 
 
 class _Plan:
@@ -87,29 +52,29 @@ class _Plan:
         self.eta_terms = np.array([*range(1, d + 1), 0])
         score_count = sum(len(t) <= lay.degrees[0] // 2 for t in names)
         self.counts = np.array([score_count, d + 1])
-        self.score_sums, self.score_offsets = _room_for_sums([(n, score_count), (n, d + 1)], 8)
-        self.gate_places = _places(n, score_count, 8)[:, self.gate_terms]
-        self.eta_places = _places(n, d + 1, 8)[:, self.eta_terms] + self.score_offsets[1]
+        self.score_sums, self.score_offsets = room_for_sums([(n, score_count), (n, d + 1)], 8)
+        self.gate_places = places(n, score_count, 8)[:, self.gate_terms]
+        self.eta_places = places(n, d + 1, 8)[:, self.eta_terms] + self.score_offsets[1]
         pairs = n * (n + 1) // 2
         shapes = list(zip((pairs, n * n, pairs), lay.sizes, strict=True))
         self.moment_counts = np.array(lay.sizes)
-        self.sums, self.offsets = _room_for_sums(shapes, itemsize)
-        flat = np.concatenate([(_places(*s, itemsize) + o).ravel() for s, o in zip(shapes, self.offsets, strict=True)])
+        self.sums, self.offsets = room_for_sums(shapes, itemsize)
+        flat = np.concatenate([(places(*s, itemsize) + o).ravel() for s, o in zip(shapes, self.offsets, strict=True)])
         p = n * model.atom_size
         self.place = flat[lay.index].reshape(p, p).astype(np.uint32)  # unsigned: no check for negative indices
         self.root = np.tile(np.concatenate([self.gate_root, np.ones(d + 1)]), n)
         stored = sum(len(t) <= 2 for t in names)
-        self.stored = stored if stored < len(names) else _whole(stored, compiled.BREADTH)
-        self.xs, self.single_xs = _zeros(d, 8), _zeros(d, itemsize)
-        self.score_features = _zeros(_whole(score_count, compiled.BREADTH), 8)
-        self.features = _zeros(_whole(stored, compiled.BREADTH), itemsize)
+        self.stored = stored if stored < len(names) else whole(stored, compiled.BREADTH)
+        self.xs, self.single_xs = zeros(d, 8), zeros(d, itemsize)
+        self.score_features = zeros(whole(score_count, compiled.BREADTH), 8)
+        self.features = zeros(whole(stored, compiled.BREADTH), itemsize)
         self.score_features[0], self.features[0] = 1.0, 1.0
-        self.spare = _zeros(compiled.BREADTH, itemsize)
-        self.room, self.lines = _zeros(n, 8, outer=(7,)), _zeros(5, 8)
+        self.spare = zeros(compiled.BREADTH, itemsize)
+        self.room, self.lines = zeros(n, 8, outer=(7,)), zeros(5, 8)
         self.room[forward.SLOPE] = 1.0  # as it stays for linear experts
-        self.products = _zeros(_whole(n, compiled.HEIGHT), 8, outer=(2,))
-        self.parts = _zeros(n, itemsize, outer=(8,))
-        self.weights = _zeros(_whole(max(pairs, n * n), compiled.HEIGHT), itemsize)
+        self.products = zeros(whole(n, compiled.HEIGHT), 8, outer=(2,))
+        self.parts = zeros(n, itemsize, outer=(8,))
+        self.weights = zeros(whole(max(pairs, n * n), compiled.HEIGHT), itemsize)
         self.multiple = max(vector_code.UNROLL * forward.WIDTH // 4, vector_code.STRIP * forward.WIDTH // 8)
 
 
@@ -185,7 +150,7 @@ class CompiledProblem(Problem):
         half = 0.0
         for first in range(0, self.n, ROWS):
             rows = min(ROWS, self.n - first)
-            padded = _whole(rows, plan.multiple)
+            padded = whole(rows, plan.multiple)
             half += self._add_chunk(plan, x, y, gate, eta, first, rows, padded, tau, k, order)
         return half
 

@@ -189,18 +189,18 @@ def test_the_environment_decides_and_is_checked(monkeypatch, fresh):
 
 PRODUCTS = """
 import numpy as np
-from moestat.fit import compiled, compiled_problem as room
+from moestat.fit import compiled, panels as room
 rng = np.random.default_rng(0)
 for itemsize, tolerance in ((4, 2e-6), (8, 1e-13)):
     m, count, padded = 11, 17, 96
-    left, right = room._zeros(20, itemsize), room._zeros(20, itemsize)
+    left, right = room.zeros(20, itemsize), room.zeros(20, itemsize)
     left[:m], right[:count] = rng.normal(size=(m, left.shape[1])), rng.normal(size=(count, left.shape[1]))
-    sums, offsets = room._room_for_sums([(3, 3), (m, count)], itemsize)
+    sums, offsets = room.room_for_sums([(3, 3), (m, count)], itemsize)
     none = np.zeros(20, dtype=np.int64)
     for _ in range(2):
         compiled.add_products(left, m, right, 20, count, none, none, right, sums, offsets[1], padded)
     expected = 2 * left[:m, :padded].astype(float) @ right[:count, :padded].astype(float).T
-    actual = sums[room._places(m, count, itemsize) + offsets[1]]
+    actual = sums[room.places(m, count, itemsize) + offsets[1]]
     assert np.abs(actual - expected).max() < tolerance * np.abs(expected).max(), (itemsize, actual, expected)
     assert not sums[: offsets[1]].any()
 print(compiled.WIDTH)

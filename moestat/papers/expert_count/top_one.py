@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 import numpy as np
 
 from moestat.arrays import Array, namespace
+from moestat.fit import kernel
 from moestat.models import cubic_experts
 from moestat.models.cubic_experts import Gradient
 from moestat.models.sorted_experts import SortedExperts
@@ -63,22 +64,69 @@ def train(
     weights, theta : arrays
         The parameters after T steps.
     """
-    xp = namespace(x, features, y, weights, theta)
     draws = iter(noise)
-    gradient = _gradient(x, features, y, weights.shape[2])
+    if isinstance(x, np.ndarray) and kernel.vector_bits():
+        state: _Compiled | _Plain = _Compiled(x, features, y, weights, theta, expert_rate, router_rate)
+    else:
+        state = _Plain(x, features, y, weights, theta, expert_rate, router_rate)
     for step in range(steps):
         if step in at:
-            observe(step, weights, theta)
-        scores = xp.matmul(features, theta)
-        expert = xp.argmax(scores + next(draws), axis=-1)
-        slope = gradient(weights, scores, expert)
-        norm = xp.sqrt(xp.sum(slope.weights * slope.weights, axis=(2, 3, 4), keepdims=True))
-        weights = weights - expert_rate * slope.weights / xp.where(norm > 0, norm, xp.ones_like(norm))
-        if router_rate != 0:
-            theta = theta - router_rate * slope.theta
+            observe(step, *state.parameters())
+        state.step(next(draws))
     if steps in at:
-        observe(steps, weights, theta)
-    return weights, theta
+        observe(steps, *state.parameters())
+    return state.parameters()
+
+
+class _Plain:
+    """The parameters of a batch: arrays of any library, all members at once, or of NumPy, one by one."""
+
+    def __init__(
+        self, x: Array, features: Array, y: Array, weights: Array, theta: Array, expert_rate: float, router_rate: float
+    ) -> None:
+        self._features, self._weights, self._theta = features, weights, theta
+        self._rates = expert_rate, router_rate
+        self._gradient = _gradient(x, features, y, weights.shape[2])
+
+    def parameters(self) -> tuple[Array, Array]:
+        return self._weights, self._theta
+
+    def step(self, noise: Array) -> None:
+        xp = namespace(self._features, self._theta)
+        expert_rate, router_rate = self._rates
+        scores = xp.matmul(self._features, self._theta)
+        expert = xp.argmax(scores + noise, axis=-1)
+        slope = self._gradient(self._weights, scores, expert)
+        norm = xp.sqrt(xp.sum(slope.weights * slope.weights, axis=(2, 3, 4), keepdims=True))
+        self._weights = self._weights - expert_rate * slope.weights / xp.where(norm > 0, norm, xp.ones_like(norm))
+        if router_rate != 0:
+            self._theta = self._theta - router_rate * slope.theta
+
+
+class _Compiled:
+    """The parameters of a batch of NumPy arrays, member by member, by compiled code."""
+
+    def __init__(
+        self,
+        x: np.ndarray,
+        features: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        theta: np.ndarray,
+        expert_rate: float,
+        router_rate: float,
+    ) -> None:
+        from moestat.papers.expert_count.compiled_training import CompiledTraining  # needs numba
+
+        self._rates = expert_rate, router_rate
+        self._members = [CompiledTraining(*each) for each in zip(x, features, y, weights, theta, strict=True)]
+
+    def parameters(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.stack([m.weights for m in self._members]), np.stack([m.theta for m in self._members])
+
+    def step(self, noise: np.ndarray) -> None:
+        for member, own in zip(self._members, noise, strict=True):
+            member.step(own, *self._rates)
 
 
 def _gradient(x: Array, features: Array, y: Array, own: int) -> Callable[[Array, Array, Array], Gradient]:

@@ -130,11 +130,17 @@ class Mixture:
 
     def send(self, expert: Array) -> None:
         """Send the samples to given experts, (B, n)."""
-        xp = namespace(expert)
-        experts = xp.arange(self.weights.shape[1], dtype=expert.dtype)
         self.expert = expert
-        self._sent = xp.astype(expert[:, None, :] == experts[None, :, None], xp.float64)
-        self._own = self._moving = self._scores = None
+        self._sent = self._own = self._moving = self._scores = None
+
+    @property
+    def _is_sent(self) -> Array:
+        """Whether a sample is sent to an expert, (B, M, n), as 0.0 and 1.0."""
+        if self._sent is None:
+            xp = namespace(self.expert)
+            experts = xp.arange(self.weights.shape[1], dtype=self.expert.dtype)
+            self._sent = xp.astype(self.expert[:, None, :] == experts[None, :, None], xp.float64)
+        return self._sent
 
     def router_gradient(self, f: Array, y: Array) -> Array:
         """Return the gradient of the router's loss in theta, (B, M, d), eq. (12)."""
@@ -142,9 +148,9 @@ class Mixture:
         scores = self.scores() if self._scores is None else self._scores
         e = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
         pi = e / xp.sum(e, axis=1, keepdims=True)
-        margin = y * f * xp.sum(pi * self._sent, axis=1)
+        margin = y * f * xp.sum(pi * self._is_sent, axis=1)
         pull = logistic_slope(margin) * margin / y.shape[1]
-        return xp.matmul(pull[:, None, :] * (self._sent - pi), self.sums)
+        return xp.matmul(pull[:, None, :] * (self._is_sent - pi), self.sums)
 
     # --- experts ----------------------------------------------------------------------------------------------------
     def freeze(self) -> None:
@@ -171,12 +177,12 @@ class Mixture:
         if self._own is None:
             self._own = self._take_own()
         every = xp.matmul(self.weights, xp.matrix_transpose(self._own))
-        return xp.sum(every * self._sent, axis=1)
+        return xp.sum(every * self._is_sent, axis=1)
 
     def weight_gradient(self, slope: Array) -> Array:
         """Return the gradient of ``sum_k slope_k f_k`` in W at the last :meth:`forward`, (B, M, d), eq. (13)."""
         own = self._own if self._moving is None else self._moving.pooled()
-        return namespace(slope).matmul(self._sent * slope[:, None, :], own)
+        return namespace(slope).matmul(self._is_sent * slope[:, None, :], own)
 
     def attention_gradient(self, slope: Array) -> Array:
         """Return the gradient of ``sum_k slope_k f_k`` in KQ at the last :meth:`forward`, eq. (14)."""

@@ -12,7 +12,10 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from moestat.arrays import Array, namespace
+from moestat.fit import kernel
 from moestat.models.cubic_experts import logistic_slope
 from moestat.papers.mixture_of_transformers.model import Mixture
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead
@@ -90,6 +93,11 @@ def train(
     attention = Descent(schedule.attention_rate)
     router = model if isinstance(model, Mixture) and noise is not None else None
     model.freeze()
+    compiled = None
+    if isinstance(model, Mixture) and isinstance(model.x, np.ndarray) and kernel.vector_bits():
+        from moestat.papers.mixture_of_transformers.compiled_steps import CompiledSteps  # needs numba
+
+        compiled = CompiledSteps(model, y, LEAST)
     for t in range(schedule.end):
         if t in wanted:
             observe(t)
@@ -102,18 +110,26 @@ def train(
         if router is not None and t == schedule.attended and schedule.tuning_router == "frozen" and not schedule.joint:
             router.route(None)
             router = None
-        if router is not None and noise is not None:
-            router.route(next(noise))
-        f = model.forward()
-        slope = logistic_slope(y * f) * y / y.shape[1]
-        slope = xp.where(xp.abs(slope) > LEAST, slope, xp.zeros_like(slope))
+        drawn = next(noise) if router is not None and noise is not None else None
         rule_now = specialise if t < schedule.specialised and not schedule.joint else tune
-        new_weights = model.weights - rule_now.step(model.weight_gradient(slope)) if moves_weights else model.weights
-        if moves_attention:
-            model.kq = model.kq - attention.step(model.attention_gradient(slope))
-        if router is not None:
-            router.theta = router.theta - schedule.router_rate * router.router_gradient(f, y)
-        model.weights = new_weights
+        by_weight: Array | None
+        by_theta: Array | None
+        if compiled is not None and not moves_attention:
+            by_weight, by_theta = compiled.gradients(drawn)
+        else:
+            if router is not None:
+                router.route(drawn)
+            f = model.forward()
+            slope = logistic_slope(y * f) * y / y.shape[1]
+            slope = xp.where(xp.abs(slope) > LEAST, slope, xp.zeros_like(slope))
+            by_weight = model.weight_gradient(slope) if moves_weights else None
+            by_theta = None if router is None else router.router_gradient(f, y)
+            if moves_attention:
+                model.kq = model.kq - attention.step(model.attention_gradient(slope))
+        if by_weight is not None:
+            model.weights = model.weights - rule_now.step(by_weight)
+        if router is not None and by_theta is not None:
+            router.theta = router.theta - schedule.router_rate * by_theta
     if model.features is None:
         model.freeze()
     if schedule.end in wanted:

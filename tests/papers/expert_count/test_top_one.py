@@ -5,6 +5,7 @@ import array_api_strict
 import numpy as np
 import pytest
 
+from moestat.fit import kernel
 from moestat.models import cubic_experts as ce
 from moestat.papers.expert_count.top_one import train
 
@@ -73,3 +74,33 @@ def test_the_loss_falls():
         return ce.gradient(w, x, features, y, scores, np.argmax(scores, axis=-1)).loss
 
     assert np.all(loss(weights, theta) < 0.9 * loss(args[3], args[4]))
+
+
+@pytest.mark.skipif(not kernel.vector_bits(), reason="no compiled code on this machine")
+@pytest.mark.parametrize(
+    ("own", "patches", "neurons", "experts", "n"),
+    [(3, 3, 2, 4, 700), (1, 5, 8, 6, 90), (4, 4, 11, 1, 40), (1, 3, 8, 12, 513)],
+)
+def test_the_compiled_code_takes_the_steps_of_the_plain_one(own, patches, neurons, experts, n, monkeypatch):
+    rng = np.random.default_rng(experts)
+    x = rng.standard_normal((2, n, patches, 7))
+    features = np.asarray(ce.router_features(x, "patches" if own > 1 else "shared"))
+    y = np.where(rng.random((2, n)) < 0.5, -1.0, 1.0)
+    weights = 0.3 * rng.standard_normal((2, experts, own, neurons, 7))
+    theta = 0.1 * rng.standard_normal((2, features.shape[-1], experts))
+    before = [np.copy(a) for a in (x, features, y, weights, theta)]
+    noise = rng.random((12, 2, n, experts)) - 3 * (np.arange(experts) == experts // 2)  # one is hardly ever chosen
+    ends = {}
+    for asked in ("", "numpy"):
+        monkeypatch.setenv(kernel.VARIABLE, asked)
+        end, seen = path((x, features, y, weights, theta), noise, 12, (0, 12))
+        np.testing.assert_array_equal(seen[0][0], weights)
+        np.testing.assert_array_equal(end[0], seen[12][0])
+        alone, _ = path([a[1:] for a in (x, features, y, weights, theta)], noise[:, 1:], 12, ())
+        for part in range(2):  # a member's numbers do not depend on what is computed beside it
+            np.testing.assert_array_equal(alone[part][0], end[part][1])
+        ends[asked] = end
+    for compiled, plain in zip(ends[""], ends["numpy"], strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-12)
+    for array, as_it_was in zip((x, features, y, weights, theta), before, strict=True):
+        np.testing.assert_array_equal(array, as_it_was)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from moestat.fit import kernel
 from moestat.papers.mixture_of_transformers.model import Mixture
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
@@ -158,3 +159,34 @@ def test_step_rules(name):
 def test_an_unknown_rule_is_refused_by_name():
     with pytest.raises(ValueError, match="'sgd'; allowed are 'gd', 'normalised' and 'adam'"):
         rule("sgd", 0.1, (1,))
+
+
+@pytest.mark.skipif(not kernel.vector_bits(), reason="no compiled code on this machine")
+@pytest.mark.parametrize("kq", ["own", "shared", None])
+@pytest.mark.parametrize("options", [{}, {"tuning_rule": "adam", "tuning_router": "frozen"}, {"joint": True}])
+def test_the_compiled_code_takes_the_steps_of_the_plain_one(kq, options, monkeypatch):
+    _, _, (weights, own, theta), _ = problem()
+    start = weights, {"own": own, "shared": own[:, :1], None: None}[kq], theta
+    ends = {}
+    for asked in ("", "numpy"):
+        monkeypatch.setenv(kernel.VARIABLE, asked)
+        model, seen = path((3, 5, 8), start=start, **options)  # rounding grows by three a step in the router
+        ends[asked] = [model.weights, model.kq, model.theta, model.expert]
+        np.testing.assert_array_equal(seen[0][0], weights)
+    for compiled, plain in zip(ends[""], ends["numpy"], strict=True):
+        if plain is not None:
+            np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-11)
+
+
+@pytest.mark.skipif(not kernel.vector_bits(), reason="no compiled code on this machine")
+def test_the_compiled_code_trains_where_samples_are_sent_and_leaves_out_what_has_no_slope(monkeypatch):
+    x, y, (weights, kq, theta), _ = problem()
+    ends = []
+    for asked in ("", "numpy"):
+        monkeypatch.setenv(kernel.VARIABLE, asked)
+        model = Mixture(x, 400 * weights, kq, theta)  # margins of thousands: slopes of exp(-1000) are 0
+        model.send(np.tile(np.arange(N) % 2, (B, 1)))
+        train(model, y, Schedule(2, 2, 9, **RATES), None, lambda t: None, ())
+        ends.append(model.weights)
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(ends[0][:, 2], 400 * weights[:, 2])

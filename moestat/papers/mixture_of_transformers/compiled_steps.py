@@ -1,0 +1,155 @@
+"""A step with frozen attention, compiled: routing, outputs and gradients of a mixture in two passes over the samples.
+
+An expert is linear in its weights while the attention is frozen, so a step is a few small products; written with arrays
+it is thirty calls that take longer than their work. The plain code of :class:`~moestat.papers.mixture_of_transformers.
+model.Mixture` is the reference and the fallback; the two agree to rounding. Importing this imports numba.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from moestat.fit.kernel import compiled
+from moestat.papers.mixture_of_transformers.model import Mixture
+
+
+@compiled
+def route(scores: Any, noise: Any, expert: Any, best: Any) -> None:
+    """Write the argmax of ``scores + noise`` (M, n) to ``expert`` (n,), and take the largest score from the scores."""
+    for i in range(len(expert)):
+        best[i] = scores[0, i] + noise[0, i]
+        expert[i] = 0
+    for m in range(1, len(scores)):
+        own, drawn = scores[m], noise[m]
+        for i in range(len(expert)):
+            value = own[i] + drawn[i]
+            if value > best[i]:
+                best[i], expert[i] = value, m
+    for i in range(len(expert)):
+        best[i] = scores[0, i]
+    for m in range(1, len(scores)):
+        own = scores[m]
+        for i in range(len(expert)):
+            best[i] = max(best[i], own[i])
+    for m in range(len(scores)):
+        own = scores[m]
+        for i in range(len(expert)):
+            own[i] -= best[i]
+
+
+@compiled
+def gradients(
+    features: Any, expert: Any, y: Any, weights: Any, least: float, by_weight: Any, pi: Any, total: Any, factor: Any
+) -> None:
+    """Write the gradient of eq. (7) in the weights, and make that of eq. (5) in the scores.
+
+    Parameters
+    ----------
+    features : (M or 1, n, d) array
+        What the experts read of the samples.
+    expert : (n,) int array
+    y : (n,) array
+    weights, by_weight : (M, d) arrays
+        The second one is overwritten.
+    least : float
+        Samples with a smaller slope are left out of the gradient in the weights.
+    pi : (M, n) array
+        On entry exponentials of the scores, on exit the gradient in the scores. (M, 0): there is no router to train.
+    total, factor : (n,) arrays
+        Overwritten.
+    """
+    kinds, n, size = features.shape
+    routed = pi.shape[1] > 0
+    if routed:
+        for i in range(n):
+            total[i] = 0.0
+        for m in range(len(pi)):
+            row = pi[m]
+            for i in range(n):
+                total[i] += row[i]
+    by_weight[:] = 0.0
+    whole = size - size % 4
+    for i in range(n):
+        m = expert[i]
+        z, w, out = features[m if kinds > 1 else 0, i], weights[m], by_weight[m]
+        f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0  # four sums: each addition waits for the one before
+        for k in range(0, whole, 4):
+            f0 += z[k] * w[k]
+            f1 += z[k + 1] * w[k + 1]
+            f2 += z[k + 2] * w[k + 2]
+            f3 += z[k + 3] * w[k + 3]
+        for k in range(whole, size):
+            f0 += z[k] * w[k]
+        margin = y[i] * ((f0 + f1) + (f2 + f3))
+        e = math.exp(-abs(margin))
+        slope = -(e if margin > 0 else 1.0) / (1 + e) * y[i] / n
+        if abs(slope) > least:
+            for k in range(size):
+                out[k] += slope * z[k]
+        if routed:
+            margin *= pi[m, i] / total[i]
+            e = math.exp(-abs(margin))
+            pull = -(e if margin > 0 else 1.0) / (1 + e) * margin / n
+            factor[i] = -pull / total[i]
+            total[i] = pull
+    if routed:
+        for m in range(len(pi)):
+            row = pi[m]
+            for i in range(n):
+                row[i] *= factor[i]
+        for i in range(n):
+            pi[expert[i], i] += total[i]
+
+
+class CompiledSteps:
+    """The gradients of a mixture on NumPy arrays while its attention is frozen.
+
+    Parameters
+    ----------
+    model : Mixture
+        Its parameters are read at every step.
+    y : (B, n) array
+        Labels, -1.0 or 1.0.
+    least : float
+        Samples with a smaller slope are left out of the gradient in the weights.
+    """
+
+    def __init__(self, model: Mixture, y: np.ndarray, least: float) -> None:
+        batch, n = y.shape
+        self._model, self._y, self._least = model, y, least
+        self._sums = np.ascontiguousarray(model.sums)
+        self._across = np.ascontiguousarray(np.swapaxes(self._sums, 1, 2))
+        self._scores = np.empty((model.weights.shape[1], n))
+        self._room = np.empty((2, n))
+
+    def gradients(self, noise: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Route the samples by noise (B, M, n), and return the gradients in W and in Theta, (B, M, d) each.
+
+        Without noise the samples stay where they are, and no router is trained.
+        """
+        model, features = self._model, self._model.features
+        if features is None:
+            raise ValueError("the attention moves; freeze() comes first")
+        by_weight = np.empty(model.weights.shape)
+        by_theta = None if noise is None else np.empty(model.theta.shape)
+        expert = model.expert if noise is None else np.empty_like(model.expert)
+        for b in range(len(by_weight)):
+            scores = self._scores
+            if noise is None:
+                scores = scores[:, :0]
+            else:
+                np.matmul(model.theta[b], self._across[b], out=scores)
+                route(scores, noise[b], expert[b], self._room[0])
+                np.exp(scores, out=scores)
+            gradients(
+                *(features[b], expert[b], self._y[b], model.weights[b], self._least, by_weight[b], scores),
+                *self._room,
+            )
+            if by_theta is not None:
+                np.matmul(scores, self._sums[b], out=by_theta[b])
+        if noise is not None:
+            model.send(expert)
+        return by_weight, by_theta
