@@ -4,15 +4,17 @@
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/expert_count.py --grid     # and the study's grid
 
 What a user would write instead: autograd, with the samples of each expert indexed in a loop over experts (as in the
-sparse dispatchers that are copied around), or with all experts computed for all samples. And what the study did on the
-CPU before: the tiles of the code for a GPU. Same data, same start, same noise, float64, one thread; the paths are
-compared. Times are CPU milliseconds of the process for one step, the best of three rounds in which all take turns.
+sparse dispatchers that are copied around), or with all experts computed for all samples. And our own code without a
+compiler: NumPy on samples sorted by expert, and the tiles of the code for a GPU. Same data, same start, same noise,
+float64, one thread; the paths are compared. Times are CPU milliseconds of the process for one step, the best of three
+rounds in which all take turns.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import time
 from functools import partial
@@ -22,10 +24,16 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from moestat.experiment import Cell
+from moestat.fit import kernel
 from moestat.models import cubic_experts, patches
 from moestat.papers.expert_count import expert_count, top_one
 
-CASES = [("mlp", 2000, 4, 8), ("mlp", 2000, 4, 64), ("mlp", 8000, 4, 64), ("mlp", 8000, 8, 64), ("cnn", 8000, 4, 64)]
+CASES = [
+    *((kind, 2000, 4, experts) for kind in ("mlp", "cnn") for experts in (8, 64)),
+    ("mlp", 8000, 4, 64),
+    ("mlp", 8000, 8, 64),
+    ("cnn", 8000, 4, 64),
+]
 DIMENSION, NEURONS, CLUSTERS, ETA, ETA_R = 50, 8, 4, 1e-3, 0.1
 RESULTS = Path(__file__).parent / "results" / "expert_count.json"
 
@@ -46,6 +54,14 @@ def ours(arrays: list[np.ndarray], noise: np.ndarray) -> tuple[float, np.ndarray
         *arrays, noise, steps=len(noise), expert_rate=ETA, router_rate=ETA_R, observe=lambda *_: None, at=()
     )
     return (time.process_time() - begin) / len(noise) * 1e3, weights[0]
+
+
+def plain(arrays: list[np.ndarray], noise: np.ndarray) -> tuple[float, np.ndarray]:
+    os.environ[kernel.VARIABLE] = "numpy"
+    try:
+        return ours(arrays, noise)
+    finally:
+        del os.environ[kernel.VARIABLE]
 
 
 def tiles(arrays: list[np.ndarray], noise: np.ndarray) -> tuple[float, np.ndarray]:
@@ -126,9 +142,10 @@ def main() -> None:
     with threadpool_limits(1):
         for case in CASES:
             arrays, noise = problem(*case, options.steps)
-            sides = {"moestat": ours, "tiles": tiles, "torch_loop": partial(torch_step, dense=False)}
+            sides = {"moestat": ours, "numpy": plain, "tiles": tiles, "torch_loop": partial(torch_step, dense=False)}
             if case[1] * case[2] * case[3] <= 600_000:  # else gigabytes of activations
                 sides["torch_dense"] = partial(torch_step, dense=True)
+            ours(arrays, noise[:1])  # compiled, or loaded
             best, ends = dict.fromkeys(sides, np.inf), {}
             for _ in range(3):
                 for name, side in sides.items():
