@@ -12,6 +12,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace
 from moestat.fit.gram import Gram
+from moestat.fit.linalg import symmetric_eigen
 
 SCALES = (0.5, 1.0, 2.0, 4.0)
 """Lengths of the steps in standard errors; two steps of each per round, the second in the coordinates of one expert."""
@@ -38,7 +39,7 @@ def thrown_out(free: Array, at: Gram, n: int, number: int, atom_size: int) -> Ar
     size = free.shape[-1]
     rng = np.random.default_rng([20240303, number])
     noise = np.repeat(np.array(SCALES), 2)[:, None] * rng.standard_normal((2 * len(SCALES), size))
-    values, vectors = xp.linalg.eigh(n * at.gram)
+    values, vectors = symmetric_eigen(n * at.gram)
     # a direction in which there is next to no curvature is left alone: the estimate's error in it has no scale
     flat = values < _LEAST * xp.max(values, axis=-1)[:, None]
     error = xp.where(flat, xp.zeros_like(values), 1.0 / xp.sqrt(xp.where(flat, xp.ones_like(values), values)))

@@ -47,8 +47,12 @@ def _damped(hessian: Array, rhs: Array, free: Array, damping: Array) -> tuple[Ar
     The others get step = rhs. Damping is identity: it leaves flat directions (the softmax gauge) where they are.
     """
     xp = namespace(hessian)
-    solution = xp.zeros_like(rhs)
     todo = damping <= MOST_DAMPING
+    # all at first, whoever they are: to ask which ones costs a GPU more than to solve for those that are given up
+    step, ok = damped_solve(hessian, damping, free, rhs)
+    solution = xp.where(todo[:, None], step, xp.zeros_like(rhs))
+    damping = xp.where(todo & ~ok, 4.0 * damping, damping)
+    todo = todo & ~ok & (damping <= MOST_DAMPING)
     while True:
         which = xp.nonzero(todo)[0]
         if which.shape[0] == 0:

@@ -6,6 +6,8 @@ Here neither happens.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import array_api_compat
 import numpy as np
 from scipy.linalg import lapack
@@ -119,7 +121,7 @@ def _cuda(h: Array, g: Array) -> tuple[Array, Array]:
 
     xp = namespace(h)
     with cupyx.errstate(linalg="ignore"):
-        x = cuda_lapack.posv(h.copy(), g.copy())
+        x = cuda_lapack.posv(h, g)  # of a stack it factors a copy of its own
     residual = xp.linalg.vector_norm((h @ x[..., None])[..., 0] - g, axis=-1)
     size = xp.linalg.matrix_norm(h) * xp.linalg.vector_norm(x, axis=-1) + xp.linalg.vector_norm(g, axis=-1)
     return x, residual <= 1e-10 * size
@@ -128,10 +130,57 @@ def _cuda(h: Array, g: Array) -> tuple[Array, Array]:
 def symmetric_eigen(h: Array) -> tuple[Array, Array]:
     """Return eigenvalues (B, p), ascending, and eigenvectors (B, p, p) of symmetric matrices.
 
-    A member with a non-finite entry gets NaN instead of stopping its batch.
+    A member with a non-finite entry, or whose eigenvectors a GPU does not find, gets NaN instead of stopping its batch.
     """
     xp = namespace(h)
     finite = xp.all(xp.isfinite(h), axis=(-2, -1))
-    values, vectors = xp.linalg.eigh(xp.where(finite[:, None, None], h, xp.zeros_like(h)))
+    usable = xp.where(finite[:, None, None], h, xp.zeros_like(h))
+    if array_api_compat.is_cupy_array(h):
+        values, vectors, found = checked_eigen(usable, xp.linalg.eigh)
+        finite = finite & found
+    else:
+        values, vectors = xp.linalg.eigh(usable)
     nan = xp.asarray(float("nan"), dtype=h.dtype)
     return xp.where(finite[:, None], values, nan), xp.where(finite[:, None, None], vectors, nan)
+
+
+JACOBI = 32
+"""Largest size for which cuSOLVER's batched eigenvalue solver is made."""
+
+
+def checked_eigen(h: Array, eigh: Callable[[Array], tuple[Array, Array]]) -> tuple[Array, Array, Array]:
+    """Return eigenvalues, eigenvectors, and whether they are those of each member, by a solver that may fail silently.
+
+    CuPy solves a stack by cuSOLVER's batched Jacobi method, which stops after a number of sweeps and says nothing, and
+    one matrix by divide and conquer. Large matrices are solved one by one, small ones as a stack; members whose
+    residual ``max |h v - w v|`` is above 1e-10 of the matrix's norm are solved again, one by one.
+
+    Parameters
+    ----------
+    h : array (B, p, p)
+        Symmetric, finite.
+    eigh : callable
+        Of a stack or of one matrix, with the eigenvalues in ascending order.
+    """
+    xp = namespace(h)
+    if h.shape[-1] <= JACOBI:
+        values, vectors = eigh(h)
+        found = _are_eigenpairs(h, values, vectors)
+        again = [int(k) for k in to_numpy(xp.nonzero(~found)[0])]
+        if not again:
+            return values, vectors, found
+        pairs = [(values[k, ...], vectors[k, ...]) for k in range(h.shape[0])]
+    else:
+        again, pairs = list(range(h.shape[0])), [(h, h)] * h.shape[0]  # to be replaced
+    for k in again:
+        pairs[k] = eigh(h[k, ...])
+    values, vectors = (xp.stack([pair[part] for pair in pairs]) for part in range(2))
+    return values, vectors, _are_eigenpairs(h, values, vectors)
+
+
+def _are_eigenpairs(h: Array, values: Array, vectors: Array) -> Array:
+    xp = namespace(h)
+    residual = xp.max(xp.abs(h @ vectors - vectors * values[:, None, :]), axis=(-2, -1))
+    identity = xp.eye(h.shape[-1], dtype=h.dtype)
+    skew = xp.max(xp.abs(xp.matrix_transpose(vectors) @ vectors - identity), axis=(-2, -1))
+    return (residual <= 1e-10 * xp.linalg.matrix_norm(h)) & (skew <= 1e-10)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import array_api_compat
+
 from moestat.arrays import Array, namespace
 from moestat.fit.monomials import layout, monomials
 from moestat.models import experts, gates
@@ -21,14 +23,25 @@ Precision = Literal["mixed", "double"]
 
 CACHE_BYTES = 256 * 2**20
 """Monomials are kept between iterations if they need no more than this; the numbers are the same either way."""
+CUDA_ROWS = 2**15
+"""Samples per chunk on a GPU, where a chunk of the processor's size is over before the next one has been launched."""
 
 
-def rows_per_chunk(model: Model, n_atoms: int) -> int:
+def cache_bytes(like: Array) -> int:
+    """Return the memory for monomials of a batch: on a GPU a quarter of what is free, on the CPU ``CACHE_BYTES``."""
+    if array_api_compat.is_cupy_array(like):
+        return int(like.device.mem_info[0]) // 4
+    return CACHE_BYTES
+
+
+def rows_per_chunk(model: Model, n_atoms: int, like: Array) -> int:
     """Return the number of samples per chunk.
 
-    It depends on the model alone, so that no result depends on the batch; many for small models, where the overhead
-    of a call counts, few for large ones, so that a chunk stays in cache.
+    It depends on the model and on the kind of device alone, so that no result depends on the batch; on the CPU many for
+    small models, where the overhead of a call counts, few for large ones, so that a chunk stays in cache.
     """
+    if array_api_compat.is_cupy_array(like):
+        return CUDA_ROWS
     width = n_atoms * n_atoms + layout(model, n_atoms).sizes[0]
     return next((rows for rows in (8192, 4096) if rows * width <= 2**20), 2048)
 
@@ -55,10 +68,10 @@ class Problem:
         self.layout = layout(model, n_atoms)
         self.index = xp.asarray(self.layout.index)
         self.scale = xp.asarray(self.layout.scale)
-        step = rows_per_chunk(model, n_atoms)
+        step = rows_per_chunk(model, n_atoms, x)
         parts = [slice(k, min(k + step, self.n)) for k in range(0, self.n, step)]
         itemsize = 4 if precision == "mixed" else 8
-        self.cached = x.shape[0] * self.n * self.layout.sizes[0] * itemsize <= CACHE_BYTES
+        self.cached = x.shape[0] * self.n * self.layout.sizes[0] * itemsize <= cache_bytes(x)
         self.chunks = [self._chunk(x[:, rows, :], y[:, rows]) for rows in parts]
 
     def _chunk(self, x: Array, y: Array) -> tuple[Array, ...]:

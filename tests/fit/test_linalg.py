@@ -1,7 +1,8 @@
 import array_api_strict as strict
 import numpy as np
+import pytest
 
-from moestat.fit.linalg import cholesky_solve, symmetric_eigen
+from moestat.fit.linalg import JACOBI, checked_eigen, cholesky_solve, symmetric_eigen
 
 
 def _spd(batch, p, seed=0):
@@ -63,3 +64,33 @@ def test_array_api_strict_gives_the_same_numbers():
         other = function(*(strict.asarray(v) for v in arguments))
         for a, b in zip(function(*arguments), other, strict=True):
             np.testing.assert_array_equal(a, np.asarray(b))
+
+
+@pytest.mark.parametrize("p", [5, JACOBI + 1])
+def test_a_solver_that_fails_in_silence_is_found_out_and_replaced(p):
+    """As a GPU's batched one may: garbage for one member of a stack, and the truth for a matrix alone."""
+    h = _spd(4, p)
+    stacks = []
+
+    def eigh(matrix):
+        values, vectors = strict.linalg.eigh(matrix)
+        if matrix.ndim == 3:
+            stacks.append(matrix.shape)
+            vectors[2, 0, 0] += 1e-6
+        return values, vectors
+
+    values, vectors, found = checked_eigen(strict.asarray(h), eigh)
+    assert np.asarray(found).all() and len(stacks) == (p <= JACOBI)
+    np.testing.assert_allclose(np.asarray(values), np.linalg.eigvalsh(h), rtol=1e-12)
+    np.testing.assert_allclose(
+        h @ np.asarray(vectors), np.asarray(vectors) * np.asarray(values)[:, None, :], atol=1e-10
+    )
+
+
+def test_members_that_no_solver_finds_are_named():
+    def eigh(matrix):
+        values, vectors = strict.linalg.eigh(matrix)
+        return values, vectors * strict.asarray(1.001)
+
+    *_, found = checked_eigen(strict.asarray(_spd(3, 4)), eigh)
+    assert not np.asarray(found).any()

@@ -44,7 +44,7 @@ def test_monomials():
 
 @pytest.mark.parametrize("model", MODELS, ids=IDS)
 def test_gauss_newton_matrix_is_the_dense_one(model):
-    theta, x, y = _problem(model, 2, rows_per_chunk(model, 3) + 30, 3)
+    theta, x, y = _problem(model, 2, rows_per_chunk(model, 3, np.zeros(0)) + 30, 3)
     loss, gradient, h = Problem(model, 3, x, y, "double").hessian(theta, _tau(model), 0.0)
     for k in range(2):
         j = _jacobian(model, theta[k], x[k], _tau(model))
@@ -139,7 +139,7 @@ def test_loss_and_gradient_are_the_models_own_in_either_precision(gate, precisio
 @pytest.mark.parametrize("gate", GATES)
 def test_members_and_caching_do_not_change_a_bit(gate, precision, monkeypatch):
     model = Model(gate, "full", "relu", 2)
-    theta, x, y = _problem(model, 5, rows_per_chunk(model, 3) + 7, 3, seed=5)
+    theta, x, y = _problem(model, 5, rows_per_chunk(model, 3, np.zeros(0)) + 7, 3, seed=5)
     tau = np.array([0.0, 0.1, 0.01, 0.1, 0.2])[:, None, None]
     curvature = np.array([0.0, 1.0, 1.0, 0.0, 1.0])[:, None, None]
     together = Problem(model, 3, x, y, precision)
