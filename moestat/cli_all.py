@@ -44,6 +44,8 @@ def run_all(arguments: argparse.Namespace, known: Mapping[str, Path], dry_run: C
         try:
             if arguments.dry_run:
                 dry_run(entry.request)
+            elif _reported(entry, known[entry.name]):
+                _say(f"{entry.name}/{entry.request.preset} is done and reported: nothing to do")
             else:
                 cli_results.tell(run(entry.request, write_report))
         except UserError as error:
@@ -64,6 +66,26 @@ def run_all(arguments: argparse.Namespace, known: Mapping[str, Path], dry_run: C
         total = len(entries) + len(set(problems) - {entry.name for entry in entries})
         raise UserError(f"{len(problems)} of {total} studies did not complete: {', '.join(problems)}")
     return 0
+
+
+def _reported(entry: Entry, path: Path) -> bool:
+    """Whether nothing is left of a study, and its report is of these results and of today's rules."""
+    from moestat.report import ledger
+    from moestat.runner import begin, manifest, results
+    from moestat.study import load
+
+    request = entry.request
+    if entry.left != 0.0 or request.fresh or request.retry_failed or not request.report:
+        return False
+    root = begin.folder_of(request, entry.name)
+    try:
+        if (root / "report.html").stat().st_mtime < (root / results.NAME).stat().st_mtime:
+            return False
+    except OSError:
+        return False
+    tally = manifest.read(root).get("tally")
+    complete = isinstance(tally, Mapping) and tally.get("missing") == 0
+    return complete and ledger.is_current(load.read(path), request.preset, root)
 
 
 def _agenda(

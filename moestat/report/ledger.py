@@ -18,6 +18,7 @@ from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 from moestat import files
+from moestat.claims import verdicts
 from moestat.claims.obstacles import TOO_FEW
 from moestat.claims.verdicts import COLUMNS, VERDICTS, rule, tally
 from moestat.fingerprint import digest
@@ -25,6 +26,7 @@ from moestat.report import csv_text, render, views
 from moestat.rounding import estimate, number
 from moestat.runner import records
 from moestat.study import presets
+from moestat.study.load import StudyFile
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
@@ -222,6 +224,15 @@ def _undecidable(row: Mapping[str, Any]) -> bool:
     """Return whether a run could not have decided a claim, whatever it had found."""
     known = math.isfinite(row["ci_low"]) or math.isfinite(row["ci_high"])
     return row["verdict"] == "inconclusive" and (not known or TOO_FEW in row["why"])
+
+
+def is_current(study_file: StudyFile, preset: str, folder: Path) -> bool:
+    """Return whether the claims in a folder are those of the study file, judged by its rules."""
+    study, name = study_file.study, study_file.name
+    run = Run(name, preset, folder, read_claims(folder / "claims.csv"), _read_manifest(folder / "manifest.json"))
+    rows = {row["claim"]: row for row in run.claims or []}
+    claims = verdicts.judged(study, preset)
+    return all(claim.id in rows and not _outdated(name, study, claim, run, rows[claim.id]) for claim in claims)
 
 
 def judged_by(run: Run, row: Mapping[str, str]) -> dict[str, Any]:

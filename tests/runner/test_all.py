@@ -76,6 +76,27 @@ def test_progress_over_studies_and_stated_against_measured_times(tmp_path, monke
     assert code == 0 and "slow/quick: 0 s expected" in err
 
 
+def test_a_study_that_is_done_and_reported_is_left_alone_until_something_changes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    studies(tmp_path, one="about 1 s")
+    words = ("--all", "--paper", "mine", "--jobs", 1, "--out", tmp_path / "out")
+    assert inside(*words)[0] == 0
+    report = tmp_path / "out" / "one" / "quick" / "report.html"
+    before = report.stat().st_mtime_ns
+    code, out, err = inside(*words)
+    assert code == 0 and "one/quick is done and reported: nothing to do" in err and "one" in out
+    assert report.stat().st_mtime_ns == before
+    assert "nothing to do" not in inside(*words, "--retry-failed")[2]
+    path = tmp_path / "studies" / "one.toml"
+    text = path.read_text()
+    path.write_text(text.replace("within = [-0.6, -0.4]", "within = [-0.7, -0.3]"))
+    assert path.read_text() != text
+    assert "nothing to do" not in inside(*words)[2]  # another rule: judged again
+    assert "nothing to do" in inside(*words)[2]
+    report.unlink()
+    assert "nothing to do" not in inside(*words)[2] and report.is_file()
+
+
 def test_an_interruption_says_how_far_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     studies(tmp_path, one="about 1 s", two="about 2 s")
