@@ -42,7 +42,7 @@ def run(
     replicates, seed
         Instead of the preset's and the study's.
     jobs : int, optional
-        Processes; one per processor by default.
+        Processes; one per processor, or per GPU, by default.
     device : {"auto", "cpu", "cuda"}
     out : path
         Folder of all results.

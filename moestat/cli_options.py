@@ -149,7 +149,7 @@ def parser(command: str) -> argparse.ArgumentParser:
     old: argparse._ArgumentGroup = parser.add_argument_group("results that are there already")
     if command == "run":
         where.add_argument(
-            "--jobs", type=cli_values.count(1), metavar="J", help="processes (default: one per processor)"
+            "--jobs", type=cli_values.count(1), metavar="J", help="processes (default: one per processor, or GPU)"
         )
         where.add_argument(
             "--backend", choices=("loky", "dask"), default="loky", help="loky: this machine; dask: a cluster"

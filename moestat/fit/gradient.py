@@ -12,14 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import array_api_compat
 import numpy as np
 
-from moestat.arrays import Array, namespace
+from moestat.arrays import Array, namespace, to_numpy
 from moestat.models.regression import Model
 
 Loss = Literal["mean_square", "half_mean_square"]
 
 _FACTOR = {"mean_square": 2.0, "half_mean_square": 1.0}
+LAUNCHED = 512
+"""Rows of a step, over all replicates and starts, below which the processor computes: a GPU would do little but launch
+some fifty kernels a step, half a million in ten epochs of n = 1e5 in batches of 100."""
 _ROWS = 8192  # samples gathered at a time, rounded to whole minibatches; the numbers do not depend on it
 
 
@@ -128,6 +132,9 @@ def sgd(
     n = _check(x, y, start, batch_size, epochs, step, loss)
     xp = namespace(x, y, start)
     theta = start if start.ndim == 4 else start[:, None, :, :]
+    if array_api_compat.is_cupy_array(x) and batch_size < n and x.shape[0] * theta.shape[1] * batch_size < LAUNCHED:
+        here = (to_numpy(part) for part in (x, y, start))
+        return xp.asarray(sgd(model, *here, batch_size=batch_size, order=order, epochs=epochs, step=step, loss=loss))
     rate = step * _FACTOR[loss]
     # overflow is how divergence shows; it is left in the result for the caller to count
     with np.errstate(over="ignore", invalid="ignore"):

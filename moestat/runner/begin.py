@@ -145,9 +145,11 @@ def place(request: Request, device: str, tasks: int) -> pool.Place:
     if request.backend == "dask":
         return pool.Place("dask", -1, scheduler=request.scheduler)
     if device == "cuda":
-        devices = visible_gpus()
-        many = len(devices) > 1 or request.timeout is not None
-        return pool.Place("gpus", len(devices), devices=devices, timeout=request.timeout) if many else here
+        gpus = visible_gpus()
+        jobs = request.jobs or len(gpus)  # more than there are share them: one scores while another one fits
+        devices = tuple(gpus[k % len(gpus)] for k in range(jobs))
+        many = jobs > 1 or request.timeout is not None
+        return pool.Place("gpus", jobs, devices=devices, timeout=request.timeout) if many else here
     jobs = request.jobs or default_jobs()
     if not tasks or (jobs == 1 and request.timeout is None):  # the main process cannot end itself in time
         return here

@@ -254,6 +254,13 @@ def test_one_gpu_is_used_from_this_process(monkeypatch):
     assert begin.place(Request("x"), "cuda", 1) == pool.Place("here", 1)
 
 
+def test_more_processes_than_gpus_share_them_in_turn(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
+    for jobs, devices in ((None, "35"), (5, "35353"), (2, "35")):
+        assert begin.place(Request("x", jobs=jobs), "cuda", 9).devices == tuple(devices)
+    assert begin.place(Request("x", jobs=1), "cuda", 9) == pool.Place("here", 1)
+
+
 def test_auto_takes_a_gpu_only_for_experiments_that_know_how_and_not_for_a_few_minutes(tmp_path, monkeypatch):
     made = plan.make(load.read(write_study(tmp_path)))
     monkeypatch.setattr("moestat.arrays.resolve_device", lambda device: "cuda")
