@@ -171,7 +171,9 @@ def _shown(study: Study, preset: str, root: Path, folder: Path, dataset: xr.Data
             if (root / file).is_file():
                 (place / file).write_bytes((root / file).read_bytes())
         write_outputs(dataset, study, preset, place, provenance=results.provenance(dataset))
-        return {p.name: p.read_text(encoding="utf-8") for p in sorted(place.iterdir()) if p.name.endswith(SHOWN)}
+        texts = {p.name: p.read_text(encoding="utf-8") for p in sorted(place.iterdir()) if p.name.endswith(SHOWN)}
+    # a clip path of an SVG is named by a hash of its address
+    return {name: re.sub(r"\bp[0-9a-f]{10}\b", "p", text) for name, text in texts.items()}
 
 
 def _smaller(dataset: xr.Dataset, study_file: StudyFile, show: Callable[[xr.Dataset], object]) -> xr.Dataset:

@@ -58,6 +58,20 @@ def test_a_record_holds_every_number_but_what_nothing_shows(shipped):
     assert "left out of this record: centre" in after.attrs["notes"]
 
 
+def test_two_drawings_of_one_figure_show_the_same(tmp_path, monkeypatch):
+    """A clip path is named by the address of an object, which is another one at each drawing."""
+    drawn = []
+
+    def write_outputs(dataset, study, preset, place, **options):
+        drawn.append(place)
+        (place / "figure.svg").write_text(f'<path clip-path="url(#p{len(drawn):010x})" d="M 1 {len(dataset)}"/>')
+
+    monkeypatch.setattr(shipping, "write_outputs", write_outputs)
+    one, other = xr.Dataset({"a": 1}), xr.Dataset({"a": 1, "b": 2})
+    shown = [shipping._shown(None, "quick", tmp_path, tmp_path, dataset) for dataset in (one, one, other)]
+    assert shown[0] == shown[1] != shown[2] and len(drawn) == 3
+
+
 def test_a_record_names_no_place_of_the_machine(shipped):
     _, folder, _ = shipped
     place = own(folder / "kept")
