@@ -198,6 +198,7 @@ def add_gradients(
             row[t] *= factor[t]
     for t in range(count):
         pi[expert[t], t] += total[t]
+    # all features are stored, so that the three tables of how to make others are not looked at
     add_products(pi, experts, features, len(features), read, ends, ends, features, sums, 0, padded)
 
 
