@@ -2,9 +2,11 @@
 
 Algorithm 1's stage I with eta_r = eta is run to ``T1 = M sqrt(sigma_0) / eta``, as the end of Appendix D has it; the
 proof of Lemma 11 has ``eta T1 = sqrt(sigma_0)``, after which the model is looked at, too (*early*). Gradients are
-expectations: over all kinds of samples of Definition 1 (each with several draws of its noise tokens), and over the
-perturbation of the router. Stage II is looked at from where stage I ended (*trained*), and from what Proposition 1
-promises (*promised*): ``W = W_0 + sqrt(sigma_0) v_n``, every class at its own experts with equal probability.
+expectations: over all kinds of samples of Definition 1, over the perturbation of the router, whose probabilities are
+integrated, and over the noise tokens, of which draws and their negatives are averaged. What the lemmas speak of are
+small differences of such gradients and the largest of many, which an error in them would swamp. Stage II is looked at
+from where stage I ended (*trained*), and from what Proposition 1 promises (*promised*): ``W = W_0 + sqrt(sigma_0)
+v_n``, every class at its own experts with equal probability.
 """
 
 from __future__ import annotations
@@ -23,6 +25,11 @@ from moestat.papers.mixture_of_transformers import specialisation
 from moestat.papers.mixture_of_transformers.model import Mixture, attend, attention_gradient, pool
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
 from moestat.status import Status
+
+_NODES = 32
+"""Of the quadrature; 16 are exact for 32 experts with equal scores."""
+_ROWS = 512
+"""Samples whose routing is integrated at a time."""
 
 STATES = ("start", "early", "trained", "promised")
 
@@ -53,8 +60,8 @@ class Settings(SettingsModel):
     token_noise: float = Field(0.5, ge=0, description="sigma_xi (ours)")
     start_scale: float = Field(0.1, gt=0, description="sigma_0")
     rate: float = Field(0.02, gt=0, description="eta and eta_r (ours)")
-    repeats: int = Field(4, ge=1, description="ours: samples of every kind, of 4 N (N - 1)")
-    draws: int = Field(64, ge=1, description="ours: draws of the perturbation, Unif[0, 1], per sample")
+    repeats: int = Field(4, ge=1, description="ours: training samples of every kind, of 4 N (N - 1)")
+    judged: int = Field(8, ge=1, description="ours: draws of the noise tokens, each with both signs, in an expectation")
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
@@ -84,13 +91,20 @@ class _World:
     cluster: np.ndarray
 
 
-def _world(s: Settings, directions: patches.Dictionary, rng: np.random.Generator) -> _World:
-    """Make samples of every class, distractor and pair of signs in turn; a model does not see the order of tokens."""
+def _world(
+    s: Settings, directions: patches.Dictionary, rng: np.random.Generator, repeats: int, *, mirrored: bool = False
+) -> _World:
+    """Make samples of every class, distractor and pair of signs in turn; a model does not see the order of tokens.
+
+    Mirrored, there are twice as many: each draw of noise tokens comes with its negative.
+    """
     n = np.arange(s.classes)
     own, other, y, sign = (a.ravel() for a in np.meshgrid(n, n, [-1.0, 1.0], [-1.0, 1.0], indexing="ij"))
-    kinds = np.tile(np.flatnonzero(own != other), s.repeats)
-    own, other, y, sign = own[kinds].astype(int), other[kinds].astype(int), y[kinds], sign[kinds]
+    kinds = np.tile(np.flatnonzero(own != other), repeats)
     noise = rng.standard_normal((len(kinds), s.tokens - 3, s.dimension)) * (s.token_noise / np.sqrt(s.dimension))
+    if mirrored:
+        kinds, noise = np.tile(kinds, 2), np.concatenate([noise, -noise])
+    own, other, y, sign = own[kinds].astype(int), other[kinds].astype(int), y[kinds], sign[kinds]
     labels, centres = directions.labels, directions.centres
     signals = np.stack([centres[own], y[:, None] * labels[own], sign[:, None] * labels[other]], axis=1)
     return _World(labels, centres, np.concatenate([signals, noise], axis=1), y, own)
@@ -99,7 +113,8 @@ def _world(s: Settings, directions: patches.Dictionary, rng: np.random.Generator
 def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | float]:
     world = {"classes": s.classes, "dimension": s.dimension}
     directions = patches.dictionary(cell.generator(replicate, "directions", **world), s.classes, s.dimension)
-    training, judged = (_world(s, directions, cell.generator(replicate, f"tokens: {u}", **world)) for u in "ab")
+    training = _world(s, directions, cell.generator(replicate, "tokens: a", **world), s.repeats)
+    judged = _world(s, directions, cell.generator(replicate, "tokens: b", **world), s.judged, mirrored=True)
     scale = s.start_scale / np.sqrt(s.dimension)
     weights = scale * cell.generator(replicate, "start: weights", **world).standard_normal((s.experts, s.dimension))
     rng = cell.generator(replicate, "start: attention", dimension=s.dimension)
@@ -118,14 +133,13 @@ def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | floa
         (s.early,),
     )
 
-    rng = cell.generator(replicate, "routing", experts=s.experts)
     of_start = specialisation.expert_class(weights @ directions.labels.T)
     promised = weights + np.sqrt(s.start_scale) * directions.labels[of_start]
     idle, trained = np.zeros((s.experts, s.dimension)), model.theta[0]
     states = [
-        _measure(s, judged, weights, kq, idle, _routed(s, judged, idle, rng)),
-        _measure(s, judged, early[0], kq, early[1], _routed(s, judged, early[1], rng)),
-        _measure(s, judged, model.weights[0], kq, trained, _routed(s, judged, trained, rng)),
+        _measure(s, judged, weights, kq, idle, _routed(judged, idle)),
+        _measure(s, judged, early[0], kq, early[1], _routed(judged, early[1])),
+        _measure(s, judged, model.weights[0], kq, trained, _routed(judged, trained)),
         _measure(s, judged, promised, kq, idle, _pure(of_start, judged.cluster)),
     ]
     signals = np.concatenate([directions.labels, directions.centres])
@@ -138,14 +152,32 @@ def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | floa
     }
 
 
-def _routed(s: Settings, world: _World, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return how often every sample goes to every expert under the perturbation, (n, M)."""
+def _routed(world: _World, theta: np.ndarray) -> np.ndarray:
+    """Return the probabilities with which every sample goes to every expert under the perturbation, (n, M)."""
     scores = world.x.sum(axis=1) @ theta.T
-    count = np.zeros(scores.shape)
-    rows = np.arange(len(scores))
-    for _ in range(s.draws):
-        count[rows, np.argmax(scores + rng.random(scores.shape), axis=1)] += 1
-    return count / s.draws
+    return np.concatenate([argmax_probabilities(scores[k : k + _ROWS]) for k in range(0, len(scores), _ROWS)])
+
+
+def argmax_probabilities(scores: np.ndarray) -> np.ndarray:
+    """Return the probabilities that expert m has the largest of ``scores + r``, r independent from Unif[0, 1].
+
+    With F the distribution function of r, ``P_m`` is the integral of ``prod_{j != m} F(t - h_j)`` over t from the
+    largest score, below which a factor is 0, to h_m + 1. Gauss's quadrature is exact where no factor reaches 1 before.
+
+    Parameters
+    ----------
+    scores : (n, M) array
+    """
+    nodes, parts = np.polynomial.legendre.leggauss(_NODES)
+    top = scores.max(axis=1)
+    length = np.maximum(scores + 1.0 - top[:, None], 0.0)
+    share = np.empty(scores.shape)
+    for m in range(scores.shape[1]):
+        t = top[:, None] + length[:, m, None] * (nodes + 1) / 2
+        below = np.minimum(t[:, :, None] - scores[:, None, :], 1.0)
+        below[:, :, m] = 1.0
+        share[:, m] = length[:, m] / 2 * (below.prod(axis=2) @ parts)
+    return share / share.sum(axis=1, keepdims=True)
 
 
 def _pure(of_expert: np.ndarray, cluster: np.ndarray) -> np.ndarray:

@@ -5,9 +5,17 @@ import pytest
 
 from moestat.experiment import Cell
 from moestat.papers.mixture_of_transformers import mot_gradients
-from moestat.papers.mixture_of_transformers.mot_gradients import OVER_STATES, Settings, _measure, _pure, _routed, _World
+from moestat.papers.mixture_of_transformers.mot_gradients import (
+    OVER_STATES,
+    Settings,
+    _measure,
+    _pure,
+    _routed,
+    _World,
+    argmax_probabilities,
+)
 
-TINY = {"classes": 2, "experts": 4, "dimension": 6, "tokens": 4, "rate": 0.1, "repeats": 2, "draws": 8}
+TINY = {"classes": 2, "experts": 4, "dimension": 6, "tokens": 4, "rate": 0.1, "repeats": 2, "judged": 2}
 
 
 def cell(**settings):
@@ -19,7 +27,7 @@ def world(seed=0, classes=2, tokens=4, dimension=6):
 
     rng = np.random.default_rng(seed)
     s = Settings(classes=classes, tokens=tokens, dimension=dimension)
-    return mot_gradients._world(s, patches.dictionary(rng, classes, dimension), rng)
+    return mot_gradients._world(s, patches.dictionary(rng, classes, dimension), rng, 4)
 
 
 def test_replicates_states_and_scales():
@@ -92,7 +100,33 @@ def test_routing_that_proposition_1_promises():
     found = _pure(np.array([0, 1, 0]), np.array([0, 1, 2]))
     np.testing.assert_allclose(found, [[0.5, 0, 0.5], [0, 1, 0], [0, 0, 0]])
     w = world()
-    idle = _routed(Settings(**TINY | {"draws": 400}), w, np.zeros((4, 6)), np.random.default_rng(0))
-    np.testing.assert_allclose(idle.sum(axis=1), 1)
-    np.testing.assert_allclose(idle.mean(axis=0), 0.25, atol=0.04)  # 5 standard errors of 6400 draws
+    np.testing.assert_allclose(_routed(w, np.zeros((4, 6))), 0.25)
     assert isinstance(w, _World)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.03, 0.4, 1.5])
+def test_routing_probabilities_are_those_of_draws_and_of_two_experts_by_hand(spread):
+    rng = np.random.default_rng(0)
+    scores = spread * rng.standard_normal((3, 8))
+    found = argmax_probabilities(scores)
+    draws = np.argmax(scores[:, None] + rng.random((3, 100_000, 8)), axis=2)
+    share = np.stack([(draws == m).mean(axis=1) for m in range(8)], axis=1)
+    np.testing.assert_allclose(found, share, atol=0.008)  # 5 standard errors of a share of one half
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    gap = np.array([0.0, 0.3, -0.3, 1.2])
+    less = np.where(gap < 1, (1 - np.abs(gap)) ** 2 / 2, 0.0)
+    expected = np.where(gap > 0, 1 - less, less)
+    two = argmax_probabilities(np.stack([gap, np.zeros(4)], axis=1))
+    np.testing.assert_allclose(two[:, 0], expected, atol=2e-4)  # a factor that reaches 1 on the way is no polynomial
+
+
+def test_mirrored_samples_average_the_noise_tokens_to_nothing():
+    from moestat.models import patches
+
+    rng = np.random.default_rng(3)
+    s = Settings(classes=2, tokens=5, dimension=6)
+    w = mot_gradients._world(s, patches.dictionary(rng, 2, 6), rng, 3, mirrored=True)
+    assert len(w.y) == 2 * 3 * 4 * 2
+    np.testing.assert_allclose(w.x[:, 3:].sum(axis=0), 0, atol=1e-14)
+    half = len(w.y) // 2
+    np.testing.assert_array_equal(w.x[:half, :3], w.x[half:, :3])
