@@ -42,7 +42,7 @@ TINY = {
     "minimax_lower_bound": {"points_log2": 8},
     "mot": {"samples": 24, "test_samples": 40, "dimension": 8, "records_per_decade": 2}
     | {"gap_level": 1e-3, "loss_level": 50.0, "attention_level": 0.01},
-    "mot_gradients": {"repeats": 1, "draws": 2, "rate": 1.0},
+    "mot_gradients": {"repeats": 1, "judged": 1, "rate": 1.0},
     "mot_images": NETWORK | {"train": 60, "test": 40},
     "mot_initialisation": {"draws": 10},
     "mot_text": NETWORK | {"train": 40, "test": 40, "length": 8},
