@@ -26,7 +26,7 @@ from moestat import cache
 VARIABLE = "MOESTAT_KERNEL"
 WIDTHS = (512, 256, 128)
 """Bits of a vector register."""
-SOURCES = ("compiled.py", "compiled_forward.py", "vector_code.py", "vector_rows.py")
+SOURCES = ("compiled.py", "compiled_forward.py", "compiled_routing.py", "vector_code.py", "vector_rows.py")
 
 
 def describe() -> str:

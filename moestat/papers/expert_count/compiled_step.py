@@ -13,12 +13,13 @@ from typing import Any
 
 from moestat.fit.compiled import add_products
 from moestat.fit.compiled_forward import combine
+from moestat.fit.compiled_routing import add_up, logistic_slope, send, to_gradient
 from moestat.fit.kernel import compiled
 from moestat.fit.vector_rows import GROUP, LANES, add_outer, project
 
 
 @compiled
-def route(theta: Any, features: Any, noise: Any, padded: int, scores: Any, expert: Any, room: Any) -> None:
+def route(theta: Any, features: Any, noise: Any, padded: int, scores: Any, expert: Any, best: Any) -> None:
     """Write where the samples of a chunk are sent, and their scores less the largest.
 
     Parameters
@@ -34,29 +35,11 @@ def route(theta: Any, features: Any, noise: Any, padded: int, scores: Any, exper
     scores : (M or more, room) array
     expert : (room,) int array
         The argmax of the scores plus the noise.
-    room : (2, room) array
+    best : (room,) array
         Overwritten.
     """
     combine(theta, features, scores, padded)
-    best, top = room[0], room[1]
-    own = scores[0]
-    for t in range(padded):
-        top[t] = own[t]
-    for t in range(len(noise)):
-        best[t] = own[t] + noise[t, 0]
-        expert[t] = 0
-    for m in range(1, len(theta)):
-        own = scores[m]
-        for t in range(padded):
-            top[t] = max(top[t], own[t])
-        for t in range(len(noise)):
-            value = own[t] + noise[t, m]
-            if value > best[t]:
-                best[t], expert[t] = value, m
-    for m in range(len(theta)):
-        own = scores[m]
-        for t in range(padded):
-            own[t] -= top[t]
+    send(scores, noise.T, padded, expert, best)
 
 
 @compiled
@@ -154,13 +137,9 @@ def add_gradients(
             for r in range(last, ends[m + 1]):
                 project(x, starts, r, shift, weights, at, size, out, r * LANES, 1)
     total, factor = room[0], room[1]
+    add_up(pi, experts, padded, total)
     for t in range(padded):
-        total[t] = 0.0
         factor[t] = 0.0
-    for m in range(experts):
-        row = pi[m]
-        for t in range(padded):
-            total[t] += row[t]
     for t in range(count):
         begin, end = place[t] * LANES, (place[t] + each) * LANES
         f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0  # four sums: each addition waits for the one before
@@ -175,8 +154,7 @@ def add_gradients(
         sign = y[first + t]
         chosen = pi[expert[t], t] / total[t]
         margin = sign * chosen * f
-        e = math.exp(-abs(margin))
-        slope = -(e if margin > 0 else 1.0) / (1 + e) * sign * chosen / n
+        slope = logistic_slope(margin) * sign * chosen / n
         pull = slope * f
         factor[t] = -pull / total[t]
         total[t] = pull
@@ -192,12 +170,7 @@ def add_gradients(
                 add_outer(x, starts, r, shift, by, r * LANES, size, by_weight, at, GROUP)
             for r in range(last, ends[m + 1]):
                 add_outer(x, starts, r, shift, by, r * LANES, size, by_weight, at, 1)
-    for m in range(experts):
-        row = pi[m]
-        for t in range(padded):
-            row[t] *= factor[t]
-    for t in range(count):
-        pi[expert[t], t] += total[t]
+    to_gradient(pi, experts, count, padded, expert, factor, total)
     # all features are stored, so that the three tables of how to make others are not looked at
     add_products(pi, experts, features, len(features), read, ends, ends, features, sums, 0, padded)
 

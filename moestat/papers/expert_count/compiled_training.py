@@ -84,7 +84,7 @@ class CompiledTraining:
             first = chunk * ROWS
             drawn = noise[first : first + ROWS]
             padded = whole(len(drawn), _STRIP)
-            compiled_step.route(self._theta, features, drawn, padded, self._scores, self._expert, self._room)
+            compiled_step.route(self._theta, features, drawn, padded, self._scores, self._expert, self._room[0])
             exponentials = self._scores[:experts, :padded]
             np.exp(exponentials, out=exponentials)
             compiled_step.add_gradients(

@@ -7,37 +7,13 @@ model.Mixture` is the reference and the fallback; the two agree to rounding. Imp
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
+from moestat.fit.compiled_routing import add_up, logistic_slope, send, to_gradient
 from moestat.fit.kernel import compiled
 from moestat.papers.mixture_of_transformers.model import Mixture
-
-
-@compiled
-def route(scores: Any, noise: Any, expert: Any, best: Any) -> None:
-    """Write the argmax of ``scores + noise`` (M, n) to ``expert`` (n,), and take the largest score from the scores."""
-    for i in range(len(expert)):
-        best[i] = scores[0, i] + noise[0, i]
-        expert[i] = 0
-    for m in range(1, len(scores)):
-        own, drawn = scores[m], noise[m]
-        for i in range(len(expert)):
-            value = own[i] + drawn[i]
-            if value > best[i]:
-                best[i], expert[i] = value, m
-    for i in range(len(expert)):
-        best[i] = scores[0, i]
-    for m in range(1, len(scores)):
-        own = scores[m]
-        for i in range(len(expert)):
-            best[i] = max(best[i], own[i])
-    for m in range(len(scores)):
-        own = scores[m]
-        for i in range(len(expert)):
-            own[i] -= best[i]
 
 
 @compiled
@@ -64,12 +40,7 @@ def gradients(
     kinds, n, size = features.shape
     routed = pi.shape[1] > 0
     if routed:
-        for i in range(n):
-            total[i] = 0.0
-        for m in range(len(pi)):
-            row = pi[m]
-            for i in range(n):
-                total[i] += row[i]
+        add_up(pi, len(pi), n, total)
     by_weight[:] = 0.0
     whole = size - size % 4
     for i in range(n):
@@ -84,24 +55,17 @@ def gradients(
         for k in range(whole, size):
             f0 += z[k] * w[k]
         margin = y[i] * ((f0 + f1) + (f2 + f3))
-        e = math.exp(-abs(margin))
-        slope = -(e if margin > 0 else 1.0) / (1 + e) * y[i] / n
+        slope = logistic_slope(margin) * y[i] / n
         if abs(slope) > least:
             for k in range(size):
                 out[k] += slope * z[k]
         if routed:
             margin *= pi[m, i] / total[i]
-            e = math.exp(-abs(margin))
-            pull = -(e if margin > 0 else 1.0) / (1 + e) * margin / n
+            pull = logistic_slope(margin) * margin / n
             factor[i] = -pull / total[i]
             total[i] = pull
     if routed:
-        for m in range(len(pi)):
-            row = pi[m]
-            for i in range(n):
-                row[i] *= factor[i]
-        for i in range(n):
-            pi[expert[i], i] += total[i]
+        to_gradient(pi, len(pi), n, n, expert, factor, total)
 
 
 class CompiledSteps:
@@ -142,7 +106,7 @@ class CompiledSteps:
                 scores = scores[:, :0]
             else:
                 np.matmul(model.theta[b], self._across[b], out=scores)
-                route(scores, noise[b], expert[b], self._room[0])
+                send(scores, noise[b], scores.shape[1], expert[b], self._room[0])
                 np.exp(scores, out=scores)
             gradients(
                 *(features[b], expert[b], self._y[b], model.weights[b], self._least, by_weight[b], scores),
