@@ -291,7 +291,8 @@ def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:
         return
     if not figure.logx:
         if len(places) and np.array_equal(places, np.round(places.astype(float))):
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            long = places.max() >= 10_000  # ten labels of five digits run into one another
+            axes.xaxis.set_major_locator(MaxNLocator(6 if long else 10, integer=True))
         return
     axes.set_xscale("log")
     if 0 < len(places) <= 8 and np.all(places > 0):
