@@ -19,6 +19,7 @@ import platform
 import time
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -57,11 +58,8 @@ def ours(arrays: list[np.ndarray], noise: np.ndarray) -> tuple[float, np.ndarray
 
 
 def plain(arrays: list[np.ndarray], noise: np.ndarray) -> tuple[float, np.ndarray]:
-    os.environ[kernel.VARIABLE] = "numpy"
-    try:
+    with patch.dict(os.environ, {kernel.VARIABLE: "numpy"}):
         return ours(arrays, noise)
-    finally:
-        del os.environ[kernel.VARIABLE]
 
 
 def tiles(arrays: list[np.ndarray], noise: np.ndarray) -> tuple[float, np.ndarray]:

@@ -16,6 +16,7 @@ import os
 import platform
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -64,11 +65,8 @@ def ours(data: dict[str, np.ndarray], noise: np.ndarray, stage: str) -> tuple[fl
 
 
 def plain(data: dict[str, np.ndarray], noise: np.ndarray, stage: str) -> tuple[float, list[np.ndarray]]:
-    os.environ[kernel.VARIABLE] = "numpy"
-    try:
+    with patch.dict(os.environ, {kernel.VARIABLE: "numpy"}):
         return ours(data, noise, stage)
-    finally:
-        del os.environ[kernel.VARIABLE]
 
 
 def torch_steps(data: dict[str, np.ndarray], noise: np.ndarray, stage: str) -> tuple[float, list[np.ndarray]]:
