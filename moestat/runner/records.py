@@ -119,5 +119,6 @@ def packed(dataset: xr.Dataset) -> bytes:
         if variable.dtype.kind == "O" and variable.size * 16 > PACKED:
             how[str(name)] = {"dtype": "S1", "zlib": True, "complevel": 9}  # netCDF does not pack texts of any length
         elif variable.dtype.kind in "fiub" and variable.nbytes > PACKED:
-            how[str(name)] = {"zlib": True, "complevel": 9, "shuffle": True}
+            # in one piece: a record is read whole, and the pieces of a padded variable are bookkeeping for nothing
+            how[str(name)] = {"zlib": True, "complevel": 9, "shuffle": True, "chunksizes": variable.shape}
     return bytes(dataset.to_netcdf(engine="h5netcdf", encoding=how))
