@@ -3,7 +3,8 @@
     python benchmarks/stability.py STUDY ... --out FOLDER     # a run that was interrupted goes on
     python benchmarks/stability.py --summary                  # what results/stability.csv says
 
-The seeds are that of the study file and the four that follow it. A verdict *turns* if claims of one id are decided in
+The seeds are that of the study file, whose verdicts are those of the record where there is one, and the four that
+follow it. A verdict *turns* if claims of one id are decided in
 opposite ways at two seeds: supported or no counterexample at one, not supported or refuted at another. A verdict that
 is decided at some seeds and *inconclusive* at others is counted apart: more replicates may decide it, and neither
 answer is a wrong one.
@@ -16,6 +17,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
+from moestat.runner import records
 from moestat.study import load
 
 RESULTS = Path(__file__).parent / "results" / "stability.csv"
@@ -25,11 +27,19 @@ SIDES = {"supported": FOR, "no counterexample": FOR, "not supported": AGAINST, "
 
 
 def run(study: str, preset: str, seed: int, out: Path, jobs: int) -> list[dict[str, str]]:
-    """Run a study at a seed, unless that is done; its claims."""
+    """Run a study at a seed, unless that is done or a record is of that seed; its claims."""
+    kept = records.path(Path("outputs"), study, preset)
+    if seed == load.read(study).study.seed and records.is_record(kept):
+        return read(kept / "claims.csv")
     folder = out / f"seed-{seed}"
     command = [sys.executable, "-m", "moestat.study", study, "--preset", preset, "--seed", str(seed), "--quiet"]
     subprocess.run([*command, "--jobs", str(jobs), "--out", str(folder)], check=True, stdout=subprocess.DEVNULL)
-    with (folder / study / preset / "claims.csv").open(newline="", encoding="utf-8") as file:
+    return read(folder / study / preset / "claims.csv")
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table of claims."""
+    with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
