@@ -284,3 +284,15 @@ def test_packing_keeps_every_bit():
     whole = xr.Dataset({n: (("a", "b"), v) for n, v in {"x": values, "t": texts, "f": flags, "k": numbers}.items()})
     shipping._refuse_changed(whole, records.packed(whole))
     assert len(records.packed(whole)) < len(bytes(whole.to_netcdf(engine="h5netcdf")))
+
+
+@pytest.mark.parametrize("needed", ["", "c", "af", "abcdefg"])
+def test_what_nothing_shows_is_found_by_halves(needed):
+    asked = []
+
+    def spare(names):
+        asked.append(names)
+        return not set(names) & set(needed)
+
+    assert shipping._idle(list("abcdefg"), spare) == [name for name in "abcdefg" if name not in needed]
+    assert len(asked) <= 1 + 6 * max(len(needed), 0)
