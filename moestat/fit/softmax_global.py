@@ -3,8 +3,9 @@
 An over-fitted mixture has many maxima. The fit with two experts fewer, at most, has few: the experts of the best point
 that is known are taken out one after the other, each time the one that costs least, and the rest goes up again. Each
 round builds a fit from there: candidates for one more expert are screened
-(:mod:`moestat.fit.component_screening`), the best of them go up, the best distinct fits get another one or each
-other's, and when the number is full each expert is exchanged once. A round knows nothing of the best point but that
+(:mod:`moestat.fit.component_screening`) or cut off from another one (:mod:`moestat.fit.change_points`), the best of
+them go up, the best distinct fits get another one or each other's, and when the number is full each expert is exchanged
+once. A round knows nothing of the best point but that
 base, so that coming to it again says something: the search ends when enough rounds have. Experts are exchanged in the
 best point as well where a round has ended below it.
 """
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.fit.change_points import cut_starts
 from moestat.fit.component_screening import inserted_starts
 from moestat.fit.contest import distinct
 from moestat.fit.likelihood import LikelihoodFit
@@ -40,6 +42,12 @@ DEPTH = 2
 
 INSERTED, EXCHANGED = (512, 8), (192, 4)
 """Candidates tried and starts kept for a fit that gets another expert: on the way up, and in place of another one."""
+
+CUTS = 4
+"""Starts in which one of its experts is cut in two, for every fit that gets another expert."""
+
+FAR = 8
+"""Starts of a data set that go further than a few steps: where a cut leads shows late."""
 
 MANY = 1000
 """Samples from which on fewer candidates are tried, by the square root: the likelihood has fewer small maxima."""
@@ -128,8 +136,10 @@ def global_maximum(
             theta[lower], reached = _exchanged(inputs, responses, theta[lower], height[lower], number, how)
             there[lower] = np.where(reached > height[lower] + AGAIN, 0, there[lower])
             height[lower] = reached
+    # gates are bounded against the last atom's, so that which one is last matters where the box does
+    each_last = np.stack([np.roll(theta, k, axis=1) for k in range(atoms)], axis=1)
     last = maximum_likelihood(
-        x, y, xp.asarray(theta[:, None]), truth=truth, em_steps=(0,), split_rounds=0, coarsest=y.shape[1], **how
+        x, y, xp.asarray(each_last), truth=truth, em_steps=(0,), split_rounds=0, coarsest=y.shape[1], **how
     )
     return _searched(_better(first, last), there)
 
@@ -152,7 +162,7 @@ def _round(
         starts = _inserted(x, y, points, owner, number, (INSERTED[0], more * INSERTED[1]), how)
         if pairs is not None:
             starts = np.concatenate([starts, pairs], axis=1)
-        found, loss = _up(x, y, starts, how, max(PAIRED, WIDTH) if points.shape[1] < atoms - 1 else 4)
+        found, loss = _up(x, y, starts, how)
         if found.shape[2] == atoms:
             break
         if found.shape[2] == base.shape[1] + 1 == atoms - 1:
@@ -173,10 +183,23 @@ def _exchanged(
     return np.where(up[:, None, None], _best(found, loss, 1)[0], theta), np.maximum(height, -np.min(loss, axis=1))
 
 
-def _up(x: Array, y: Array, starts: np.ndarray, how: dict[str, Any], kept: int = 4) -> tuple[np.ndarray, np.ndarray]:
+def _up(x: Array, y: Array, starts: np.ndarray, how: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return where the starts (B, S, N, 5) lead, and minus the log-likelihoods (B, S)."""
-    found, reached = rough_maxima(x, y, namespace(x, y).asarray(starts), kept=kept, **how)
-    return to_numpy(found), -to_numpy(reached)
+    rows = _middle_last(starts)
+    pinned = np.take_along_axis(starts, rows[..., None], axis=2)
+    found, reached = rough_maxima(x, y, namespace(x, y).asarray(pinned), kept=FAR, **how)
+    return np.take_along_axis(to_numpy(found), rows[..., None], axis=2), -to_numpy(reached)
+
+
+def _middle_last(theta: np.ndarray) -> np.ndarray:
+    """Return rows (..., N) that exchange the last atom and the one with the middle slope of the gate.
+
+    Gates are bounded against the last atom's: against the middle one they may differ twice as much.
+    """
+    atoms = theta.shape[-2]
+    middle = np.argsort(theta[..., 1], axis=-1)[..., [(atoms - 1) // 2]]
+    rows = np.broadcast_to(np.arange(atoms), theta.shape[:-1])
+    return np.where(rows == middle, atoms - 1, np.where(rows == atoms - 1, middle, rows))
 
 
 def _without_one(theta: np.ndarray) -> np.ndarray:
@@ -192,6 +215,8 @@ def _inserted(
     share = min(1.0, math.sqrt(MANY / y.shape[1]))
     candidates, keep = max(int(share * tried[0]), 16), math.ceil(max(share, 0.5) * tried[1])
     starts = inserted_starts(inputs, responses, points, number=number, candidates=candidates, keep=keep, **how)
+    cut = cut_starts(inputs, responses, points, keep=CUTS, **how)
+    starts = np.concatenate([starts, cut], axis=1)
     return starts.reshape(len(y), -1, *starts.shape[2:])
 
 
