@@ -39,19 +39,22 @@ def test_gates_are_measured_against_the_expert_in_the_middle():
 
 @pytest.mark.slow
 def test_few_fits_fall_short_of_the_best_of_sixty_starts_and_many_moves():
-    """One data set of twenty at most is more than 0.1 below the best known: the first case of the benchmark, K = 3.
+    """At most one data set of twenty is more than 0.1 below the best known: the benchmark's first case, K = 3, n = 300.
 
-    The data took no part in the making of the search (see ``benchmarks/global_maximum.py``).
+    The data, of two seeds, took no part in the making of the search (see ``benchmarks/global_maximum.py``).
     """
-    experts, n, replicates = 3, 300, 20
-    rng = np.random.default_rng([20261124, experts, n])
-    x = rng.uniform(size=(replicates, n, 1))
-    y = np.stack([gaussian.sample(MODEL, TRUTH, points, rng) for points in x])
-    near = np.stack([near_starts(TRUTH, experts, 30, 0.1, rng) for _ in range(replicates)])
-    far = np.stack([random_starts(x[i], y[i], experts, 30, rng) for i in range(replicates)])
-    sixty = np.concatenate([near, far], axis=1)
-    usual = global_maximum(x, y, near[:, :5], truth=TRUTH)
-    starts = maximum_likelihood(x, y, sixty, truth=TRUTH, kept=10, split_rounds=12)
-    longest = global_maximum(x, y, sixty, truth=TRUTH, rounds=12, enough=6)
-    best = np.max([fit.log_likelihood for fit in (usual, starts, longest)], axis=0)
-    assert np.mean(best - usual.log_likelihood > 0.1) <= 0.05
+    experts, n = 3, 300
+    short = []
+    for seed, replicates in ((20261124, 20), (20261123, 40)):
+        rng = np.random.default_rng([seed, experts, n])
+        x = rng.uniform(size=(replicates, n, 1))
+        y = np.stack([gaussian.sample(MODEL, TRUTH, points, rng) for points in x])
+        near = np.stack([near_starts(TRUTH, experts, 30, 0.1, rng) for _ in range(replicates)])
+        far = np.stack([random_starts(x[i], y[i], experts, 30, rng) for i in range(replicates)])
+        sixty = np.concatenate([near, far], axis=1)
+        usual = global_maximum(x, y, near[:, :5], truth=TRUTH)
+        starts = maximum_likelihood(x, y, sixty, truth=TRUTH, kept=10, split_rounds=12)
+        longest = global_maximum(x, y, sixty, truth=TRUTH, rounds=12, enough=6)
+        best = np.max([fit.log_likelihood for fit in (usual, starts, longest)], axis=0)
+        short.extend(best - usual.log_likelihood > 0.1)
+    assert np.mean(short) <= 0.05
