@@ -5,9 +5,8 @@ that is known are taken out one after the other, each time the one that costs le
 round builds a fit from there: candidates for one more expert are screened
 (:mod:`moestat.fit.component_screening`) or cut off from another one (:mod:`moestat.fit.change_points`), the best of
 them go up, the best distinct fits get another one or each other's, and when the number is full each expert is exchanged
-once. A round knows nothing of the best point but that
-base, so that coming to it again says something: the search ends when enough rounds have. Experts are exchanged in the
-best point as well where a round has ended below it.
+once. A round knows nothing of the best point but that base, so that coming to it again says something: the search ends
+when enough rounds have. Experts are exchanged in the best point as well where a round has ended below it.
 """
 
 from __future__ import annotations

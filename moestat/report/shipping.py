@@ -187,17 +187,21 @@ def _smaller(dataset: xr.Dataset, study_file: StudyFile, show: Callable[[xr.Data
     if not bulky or any(study_file.name in other.needs for other in others):
         return dataset
     shown = show(dataset)
-    idle = _idle(bulky, lambda names: show(dataset.drop_vars(names)) == shown)
-    small = dataset.drop_vars(idle)
-    return small if len(idle) < 2 or show(small) == shown else dataset
+
+    @functools.cache  # a report takes seconds to draw
+    def spare(names: tuple[str, ...]) -> bool:
+        return not names or show(dataset.drop_vars(list(names))) == shown
+
+    idle = _idle(tuple(bulky), spare)
+    return dataset.drop_vars(list(idle)) if spare(idle) else dataset
 
 
-def _idle(names: list[str], spare: Callable[[list[str]], bool]) -> list[str]:
-    """Return the names that can be spared, halving what cannot be spared together: a report takes seconds to draw."""
-    if not names or spare(names):
+def _idle(names: tuple[str, ...], spare: Callable[[tuple[str, ...]], bool]) -> tuple[str, ...]:
+    """Return the names that can be spared, halving what cannot be spared together."""
+    if spare(names):
         return names
     half = len(names) // 2
-    return _idle(names[:half], spare) + _idle(names[half:], spare) if half else []
+    return _idle(names[:half], spare) + _idle(names[half:], spare) if half else ()
 
 
 def _portable(text: str, out: Path) -> str:

@@ -294,5 +294,5 @@ def test_what_nothing_shows_is_found_by_halves(needed):
         asked.append(names)
         return not set(names) & set(needed)
 
-    assert shipping._idle(list("abcdefg"), spare) == [name for name in "abcdefg" if name not in needed]
-    assert len(asked) <= 1 + 6 * max(len(needed), 0)
+    assert shipping._idle(tuple("abcdefg"), spare) == tuple(name for name in "abcdefg" if name not in needed)
+    assert len(asked) <= 1 + 6 * len(needed)
