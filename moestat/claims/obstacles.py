@@ -52,11 +52,10 @@ def of_numbers(answer: Estimate, counts: Counts) -> list[str]:
 def of_search(evidence: Evidence, claim: Claim) -> list[str]:
     """Say where a rate of parameters is that of the best points found, and a search has not settled on them.
 
-    The band of near-minimisers (variables of the endings ``_low`` and ``_high``) is over those that were seen, whatever
-    the lowest is.
+    So are the ends of the band of near-minimisers (variables of the endings ``_low`` and ``_high``): a search that does
+    not come back to its best point has not seen all others either, and the worst of those seen bounds nothing.
     """
-    other = claim.variable in FUNCTIONS or claim.variable.endswith(("_low", "_high"))
-    if other or not claim.kind.startswith("slope"):
+    if claim.variable in FUNCTIONS or not claim.kind.startswith("slope"):
         return []
     low, high = window_of(evidence, claim) or (-math.inf, math.inf)
     settled = searched = 0

@@ -11,7 +11,6 @@ smaller one, or a stand-in.
 
 from __future__ import annotations
 
-import fnmatch
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -28,6 +27,7 @@ from moestat.claims.wording import AT_SCALE, VERDICTS, Word, broad, rule, tally,
 from moestat.rates import Cases, Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
+from moestat.study.presets import named, runs_arms
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Scale, Study
 
@@ -123,8 +123,8 @@ def judge_evidence(evidence: Evidence) -> list[Verdict]:
 
 
 def judged(study: Study, preset: str) -> list[Claim]:
-    """Return the claims that are judged at a preset."""
-    return [c for c in study.claims if any(fnmatch.fnmatchcase(preset, pattern) for pattern in c.presets)]
+    """Return the claims that are judged at a preset: those that name it, unless it leaves their arms out."""
+    return [claim for claim in study.claims if named(preset, claim) and runs_arms(study, preset, claim)]
 
 
 def judge_one(ds: xr.Dataset, study: Study, claim: Claim, preset: str) -> Verdict:

@@ -19,14 +19,25 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 
 def judges(study: Study, preset: str, claim: Claim) -> bool:
     """Return whether a preset judges a claim and runs its arms, at its points of the grid."""
-    if not any(fnmatch.fnmatchcase(preset, pattern) for pattern in claim.presets):
+    if not (named(preset, claim) and runs_arms(study, preset, claim)):
         return False
-    chosen = study.presets[preset]
-    grid = study.grid | chosen.grid
-    arms = {arm.name for arm in study.arms if any(fnmatch.fnmatchcase(arm.name, p) for p in chosen.arms)}
-    needed = {arm for arm in (claim.arm, claim.versus) if arm and "*" not in arm}
+    grid = study.grid | study.presets[preset].grid
     points = [(axis, value) for at in (claim.at, claim.versus_at or {}) for axis, value in at.items()]
-    return needed <= arms and all(axis not in grid or value in grid[axis] for axis, value in points)
+    return all(axis not in grid or value in grid[axis] for axis, value in points)
+
+
+def named(preset: str, claim: Claim) -> bool:
+    """Return whether a claim is declared for a preset."""
+    return any(fnmatch.fnmatchcase(preset, pattern) for pattern in claim.presets)
+
+
+def runs_arms(study: Study, preset: str, claim: Claim) -> bool:
+    """Return whether a preset leaves none of the arms out that a claim names."""
+    if preset not in study.presets:
+        return True
+    patterns = study.presets[preset].arms
+    needed = {arm for arm in (claim.arm, claim.versus) if arm and "*" not in arm}
+    return all(any(fnmatch.fnmatchcase(arm, pattern) for pattern in patterns) for arm in needed)
 
 
 def able(study: Study, claim: Claim) -> list[str]:
