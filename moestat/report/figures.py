@@ -88,6 +88,11 @@ def panels_of(ds: xr.Dataset, study: Study, figure: Figure) -> list[Panel]:
     return [p for p in panels if chosen(ds, p.arms) and facets.point(ds, figure, p) is not None]
 
 
+def shown(evidence: Evidence, figure: Figure) -> bool:
+    """Return whether the preset runs an arm and a point of a figure; where it leaves all out there is nothing to draw."""
+    return figure.kind == "function" or not figure.panels or bool(panels_of(evidence.ds, evidence.study, figure))
+
+
 def _plain(variable: str, arms: Sequence[str]) -> Panel:
     return Panel.model_validate({"title": variable, "variable": variable, "ylabel": variable, "arms": list(arms)})
 

@@ -197,6 +197,7 @@ def write_outputs(
     drawn = [
         _draw(evidence, figure, "figure" if position == 0 else figure.name, folder)
         for position, figure in enumerate(study.figures)
+        if figures.shown(evidence, figure)
     ]
     notes = provenance.get("notes") or []
     notes = [*(notes.splitlines() if isinstance(notes, str) else notes), *changes]

@@ -404,6 +404,13 @@ def test_heat_maps_share_their_scale_and_hatch_what_is_missing():
     assert len(canvas.axes[0].texts) == 6 and len(canvas.axes[0].collections) == 3
 
 
+def test_a_figure_of_arms_that_were_not_run_is_left_out(ds):
+    arm = str(ds.arm.values[0])
+    there, gone = figure({"variable": "L3", "arms": [arm]}), figure({"variable": "L3", "arms": ["absent"]})
+    evidence = Evidence(ds, study_of(ds, claims=[], figures=[], rates=[]), "quick")
+    assert figures.shown(evidence, there) and not figures.shown(evidence, gone)
+
+
 def own_figure(ds, made, **options):
     canvas = style.new_figure(3, 2)
     canvas.subplots().plot([0, options["to"]], color=style.COLOURS[0])
