@@ -89,7 +89,7 @@ def panels_of(ds: xr.Dataset, study: Study, figure: Figure) -> list[Panel]:
 
 
 def shown(evidence: Evidence, figure: Figure) -> bool:
-    """Return whether the preset runs an arm and a point of a figure; where it leaves all out there is nothing to draw."""
+    """Return whether the preset runs an arm and a point of a figure; where it leaves all out nothing is to be drawn."""
     return figure.kind == "function" or not figure.panels or bool(panels_of(evidence.ds, evidence.study, figure))
 
 
