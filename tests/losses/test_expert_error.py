@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from moestat.losses.expert_error import expert_error
+from moestat.losses.expert_error import expert_error, expert_errors
 from moestat.losses.matching import nearest_expert
 from moestat.losses.minimisers import L3_infimum, eq12
 from moestat.models.regression import Model
@@ -38,6 +38,17 @@ def test_a_vanished_atom_has_no_error_wherever_its_gate_is():
     null = rng.standard_normal((1, model.atom_size))
     null[:, model.eta] = 0
     assert expert_error(np.vstack([truth, null])[None], truth, model) < 1e-9
+
+
+def test_the_output_of_a_vanishing_squared_expert_is_of_second_order():
+    model, rng = Model("sigmoid", "full", "polynomial", 2, 2), np.random.default_rng(4)
+    truth = rng.standard_normal((2, model.atom_size))
+    null = rng.standard_normal((1, model.atom_size))
+    null[:, model.eta] = 0.01 * np.array([1.0, -1.0, 1.0])
+    errors = expert_errors(np.vstack([truth, null])[None], truth, model)
+    assert errors["eta"] == pytest.approx(0.01 * np.sqrt(3)) == errors["eta_vanished"]
+    assert errors["output"] == pytest.approx(0.03**2), "at the corner (1, -1)"
+    assert errors["eta_others"] == pytest.approx(0, abs=1e-9)
 
 
 def test_it_is_the_expert_part_of_the_brute_force_minimum_near_a_split():

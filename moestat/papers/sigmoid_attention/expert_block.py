@@ -12,13 +12,14 @@ from moestat.cache import cached
 from moestat.errors import InputError
 from moestat.experiment import Source
 from moestat.fingerprint import digest, of
-from moestat.losses.expert_error import expert_error
+from moestat.losses.expert_error import PARTS
+from moestat.losses.expert_error import expert_errors as errors_of
 from moestat.papers.sigmoid_attention.regression_problem import embed, true_parameters
 from moestat.papers.sigmoid_attention.regression_settings import Settings
 
 
-def expert_errors(source: Source, arm: str) -> xr.DataArray:
-    """Return :func:`moestat.losses.expert_error.expert_error` of the fits of an arm, (n, replicate).
+def expert_errors(source: Source, arm: str) -> xr.Dataset:
+    """Return :func:`moestat.losses.expert_error.expert_errors` of the fits of an arm, each (n, replicate).
 
     Parameters
     ----------
@@ -48,12 +49,14 @@ def expert_errors(source: Source, arm: str) -> xr.DataArray:
     seed, replicates = int(ds.attrs["seed"]), [int(r) for r in theta["replicate"].values]
 
     def compute() -> dict[str, np.ndarray]:
-        errors = np.empty(own.shape[:2])
+        errors = {name: np.empty(own.shape[:2]) for name in PARTS}
         for column, replicate in enumerate(replicates):
             problem = settings.problem_of(replicate % settings.truths)
             truth = problem.true_parameters(seed)
-            errors[:, column] = expert_error(own[:, column], embed(truth, problem.truth, model), model)
-        return {"errors": errors}
+            found = errors_of(own[:, column], embed(truth, problem.truth, model), model)
+            for name in PARTS:
+                errors[name][:, column] = found[name]
+        return errors
 
     # every report reads its sources anew, and the infima of a large study take minutes
     identity = {
@@ -61,11 +64,11 @@ def expert_errors(source: Source, arm: str) -> xr.DataArray:
         "settings": known[arm],
         "replicates": replicates,
         "seed": seed,
-        "code": digest(of(expert_error, true_parameters, embed, Settings)),
+        "code": digest(of(errors_of, true_parameters, embed, Settings)),
     }
-    errors = cached("expert-errors", identity, compute)["errors"]
+    errors = cached("expert-errors", identity, compute)
     coords = {name: ds[name].values for name in ("n", "replicate")}
-    return xr.DataArray(errors, dims=("n", "replicate"), coords=coords, name="experts")
+    return xr.Dataset({name: (("n", "replicate"), errors[name]) for name in PARTS}, coords=coords)
 
 
 KEPT = ("n", "replicate", "atom", "coordinate")

@@ -11,6 +11,6 @@ from moestat.papers.sigmoid_attention.regression_settings import Settings
 
 def own(experiment: str, settings: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return dimension -> names of its entries in a cell of an experiment."""
-    if experiment != "regression":
+    if experiment not in ("regression", "regression_from_target"):
         return {}
     return {"coordinate": coordinates.names(Settings(**settings).problem.fitted)}

@@ -14,7 +14,7 @@ import xarray as xr
 from moestat.claims.rules import simultaneous, smallest
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Estimate
-from moestat.rates.estimate import replicate_slopes
+from moestat.rates.estimate import mean_interval, replicate_slopes
 from moestat.study.spec import Claim
 
 
@@ -88,6 +88,26 @@ def measured_slope(ds: xr.Dataset, claim: Claim) -> Estimate:
         f"{source} of {str(row['source_date'].values)[:10]}, sha256 {str(row['source_sha256'].values)[:12]}"
     )
     return Estimate(slope, low, high, note, tuple(reasons), replicates=int(row["source_replicates"]))
+
+
+def slope_lead(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Estimate the difference of two rows' slopes, paired by the replicates of their sources."""
+    for arm in (claim.arm, claim.versus):
+        if arm not in ds["arm"].values:
+            raise NoAnswerError(f"The arm {arm!r} is not part of this run.")
+    rows = [ds.sel(arm=arm).isel(replicate=0) for arm in (claim.arm, claim.versus)]
+    every, settled = (rows[0][name].values - rows[1][name].values for name in ("slopes", "slopes_converged"))
+    complete = every[np.isfinite(every)]
+    if complete.size < 2:
+        raise NoAnswerError(f"{complete.size} complete replicates give no interval; at least 2 are needed.")
+    mean, _, low, high = (float(v) for v in mean_interval(complete, claim.level))
+    reasons = [text for row in rows for text in (str(row["reasons"].values),) if text]
+    left = settled[np.isfinite(settled)]
+    rest = tuple(float(v) for v in mean_interval(left, claim.level)[2:]) if left.size > 1 else (np.nan, np.nan)
+    if _place(claim, rest) != _place(claim, (low, high)):
+        reasons.append("The verdict hangs on replicates of the source that did not converge.")
+    note = f"{complete.size} paired replicates"
+    return Estimate(mean, low, high, note, tuple(dict.fromkeys(reasons)), replicates=complete.size)
 
 
 def _place(claim: Claim, interval: tuple[float, ...]) -> str:

@@ -18,6 +18,7 @@ from moestat import rates
 from moestat.errors import InputError
 from moestat.experiment import SettingsModel, Source
 from moestat.papers.sigmoid_attention.expert_block import expert_errors
+from moestat.rates.estimate import replicate_slopes
 from moestat.sentences import listed
 from moestat.status import Status
 from moestat.study.spec import Arm
@@ -26,9 +27,9 @@ EXPONENTS = {"eps^-2": -0.5, "eps^-4": -0.25, "exp(eps^(-1/tau))": 0.0}
 """Orders of Table 1 and the slope of the error against n that each of them means; 0: slower than any power."""
 
 
-EXPERTS = "experts"
-"""The error that the table speaks of, which is no variable of the results: see
-:mod:`moestat.papers.sigmoid_attention.expert_block`."""
+EXPERTS = {"experts": "output", "eta": "eta", "eta_vanished": "eta_vanished", "eta_others": "eta_others"}
+"""Errors of the fitted experts, which are no variables of the results, and their names in
+:mod:`moestat.losses.expert_error`. That of the table is ``experts``, of their outputs, as in equation (10)."""
 
 
 class Row(SettingsModel):
@@ -37,9 +38,10 @@ class Row(SettingsModel):
     study: str = Field(min_length=1, description="the study whose results are read")
     source_arm: str = Field(min_length=1, description="its arm")
     loss: str = Field(
-        EXPERTS,
-        description="the variable of its results that is taken as the error, or 'experts': the error of the fitted "
-        "experts to the nearest representation of the truth",
+        "experts",
+        description="the variable of its results that is taken as the error, or 'experts': the largest error of the "
+        "fitted experts' outputs to those of the nearest representation of the truth; 'eta': that of their parameters, "
+        "'eta_vanished' and 'eta_others': of experts that vanish there, and of the others",
     )
     order: Literal["eps^-2", "eps^-4", "exp(eps^(-1/tau))"] = Field(description="samples for an error eps, as printed")
 
@@ -61,8 +63,9 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
         ``halving``, ``halving_low``, ``halving_high`` (times the samples that halve the error, 2^(-1/slope); infinite
         where the error does not fall), ``predicted_slope``, ``error_first``, ``error_last`` (geometric means),
         ``source_replicates``, and the interval without replicates that did not converge, ``converged_low`` and
-        ``converged_high`` (NaN where too few are left); as text ``order``, ``reasons`` (why the rate is not to be
-        trusted), ``source_file``, ``source_sha256`` and ``source_date``.
+        ``converged_high`` (NaN where too few are left); by ``arm`` and ``member``, a replicate of the source,
+        ``slopes`` and ``slopes_converged`` (NaN in incomplete replicates); as text ``order``, ``reasons`` (why the rate
+        is not to be trusted), ``source_file``, ``source_sha256`` and ``source_date``.
 
     Raises
     ------
@@ -70,10 +73,21 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
         If a study that is read is none of the sources, or lacks the arm or the loss; the message says what to run.
     """
     rows = [_row(sources, Row.model_validate(arm.settings)) for arm in arms]
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    columns = {name: [row[name] for row in rows] for name in rows[0] if name not in SLOPES}
     texts = {name for name, values in columns.items() if isinstance(values[0], str)}
     arrays = {name: np.array(values, dtype=object if name in texts else None) for name, values in columns.items()}
-    return xr.Dataset({name: ("arm", array) for name, array in arrays.items()})
+    ds = xr.Dataset({name: ("arm", array) for name, array in arrays.items()})
+    for name in SLOPES:
+        ds[name] = (("arm", "member"), _padded([row[name] for row in rows]))
+    return ds
+
+
+def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Return rows of different lengths as one array, filled up with NaN."""
+    out = np.full((len(rows), max(map(len, rows))), np.nan)
+    for k, row in enumerate(rows):
+        out[k, : len(row)] = row
+    return out
 
 
 def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
@@ -81,8 +95,9 @@ def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
         raise InputError(f"a row reads the study {row.study!r}, which needs does not name; it names {listed(sources)}")
     source = _with_experts(sources[row.study], row)
     losses = series(source, row)
+    settled = series(source, row, converged_only=True)
     fit = rates.fit(losses, over="n", draws=0)
-    converged = rates.fit(series(source, row, converged_only=True), over="n", draws=0)
+    converged = rates.fit(settled, over="n", draws=0)
     means = np.exp(np.nanmean(np.log(losses.where(losses > 0).sortby("n").values), axis=1))
     return {
         "slope": fit.slope,
@@ -97,6 +112,8 @@ def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
         "converged_low": converged.low,
         "converged_high": converged.high,
         "source_replicates": fit.complete,
+        "slopes": own_slopes(losses),
+        "slopes_converged": own_slopes(settled),
         "order": row.order,
         "reasons": " ".join(fit.reasons),
         "source_file": source.path.as_posix(),
@@ -105,13 +122,24 @@ def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
     }
 
 
+SLOPES = ("slopes", "slopes_converged")
+
+
+def own_slopes(losses: xr.DataArray) -> np.ndarray:
+    """Return the slope of every replicate of errors (n, replicate), NaN where one is missing or not positive."""
+    ordered = losses.sortby("n")
+    logs = np.log(ordered.where(ordered > 0).values)
+    slopes: np.ndarray = replicate_slopes(np.log(ordered["n"].values.astype(np.float64)), logs)
+    return slopes
+
+
 def _with_experts(source: Source, row: Row) -> Source:
     """Add the error of the experts of one arm to the results, if that is what is asked for."""
     ds = source.dataset
-    if row.loss != EXPERTS or row.source_arm not in ds["arm"].values.tolist():
+    if row.loss not in EXPERTS or row.source_arm not in ds["arm"].values.tolist():
         return source
-    errors = expert_errors(source, row.source_arm).expand_dims(arm=[row.source_arm])
-    return replace(source, dataset=ds.assign({EXPERTS: errors.reindex(arm=ds["arm"].values)}))
+    errors = expert_errors(source, row.source_arm)[EXPERTS[row.loss]].expand_dims(arm=[row.source_arm])
+    return replace(source, dataset=ds.assign({row.loss: errors.reindex(arm=ds["arm"].values)}))
 
 
 def halving(slope: float) -> float:

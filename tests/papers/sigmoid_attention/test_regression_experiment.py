@@ -7,7 +7,12 @@ from pydantic import ValidationError
 
 from moestat.experiment import Cell
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention import regression, regression_problem, regression_targets
+from moestat.papers.sigmoid_attention import (
+    regression,
+    regression_from_target,
+    regression_problem,
+    regression_targets,
+)
 from moestat.papers.sigmoid_attention.regression_scores import score
 
 SMALL = {
@@ -91,6 +96,20 @@ def test_start_losses_follow_the_radius_rule_exactly():
 def test_sgd_without_epochs_returns_its_start():
     ds = run(estimator="sgd", epochs=0)
     np.testing.assert_array_equal(ds["L3"], ds["start_L3"])
+
+
+@pytest.mark.parametrize("truths", [1, 2])
+def test_the_protocol_from_its_target_is_the_other_one_where_the_gate_is_that_of_the_data(truths):
+    ours = regression_from_target.run(cell(estimator="sgd", truths=truths), [0, 1, 2])
+    xr.testing.assert_identical(ours["theta"], run(estimator="sgd", truths=truths)["theta"])
+    xr.testing.assert_identical(ours["L3"], run(estimator="sgd", truths=truths)["L3"])
+
+
+def test_another_gate_starts_beside_its_pseudo_truth():
+    other = {"estimator": "sgd", "truth_gate": "softmax", "epochs": 0, "radius_scale": 1e-6}
+    ours, theirs = regression_from_target.run(cell(**other), [0, 1]), run([0, 1], **other)
+    assert np.all(ours["start_L3"] < 1e-3) and np.all(theirs["start_L3"] > 1e-2)
+    assert "pseudo-truth" in ours.attrs["start_policy"]
 
 
 def test_misspecified_gate_is_scored_against_pseudo_truths():

@@ -21,9 +21,16 @@ from moestat.experiment import Cell, Source
 from moestat.fingerprint import of
 from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
-from moestat.losses.expert_error import expert_error
+from moestat.losses.expert_error import expert_errors
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention import expert_block, regression, regression_settings, rules, sample_complexity
+from moestat.papers.sigmoid_attention import (
+    expert_block,
+    reading_rules,
+    regression,
+    regression_settings,
+    rules,
+    sample_complexity,
+)
 from moestat.papers.sigmoid_attention.regression_problem import draw_truth, embed, true_parameters
 from moestat.papers.sigmoid_attention.regression_scores import per_atom, score
 from moestat.papers.sigmoid_attention.regression_targets import Target
@@ -33,6 +40,7 @@ from moestat.study.spec import Arm, Claim
 STUDIES = (
     "sigmoid_regimes",
     "paper_protocol",
+    "protocol_from_target",
     "partial_quadratic",
     "regression_rate",
     "sample_complexity",
@@ -319,6 +327,47 @@ def test_the_verdict_of_a_row_names_its_source(tmp_path):
         rules.measured_slope(ds, rule.model_copy(update={"arm": "b"}))
 
 
+def test_two_rows_are_compared_by_the_data_sets_of_their_source():
+    slopes = np.array([[-0.5, -0.6, np.nan], [-0.2, -0.31, -0.9]])
+    texts = ("arm", "replicate"), np.array([[""], [""]], dtype=object)
+    ds = xr.Dataset(
+        {"slopes": (("arm", "member"), slopes), "slopes_converged": (("arm", "member"), slopes), "reasons": texts},
+        coords={"arm": ["fast", "slow"], "replicate": [0]},
+    )
+    claim = Claim(**{**CLAIM, "arm": "fast", "versus": "slow"}, function="moestat:x")
+    found = rules.slope_lead(ds, claim)
+    assert found.value == pytest.approx(-0.295) and found.replicates == 2 and found.reasons == ()
+    unsettled = ds.assign(slopes_converged=ds["slopes"] * np.nan)
+    assert "did not converge" in rules.slope_lead(unsettled, claim).reasons[0]
+
+
+# --- readings of a protocol -------------------------------------------------------------------------------------------
+def readings(*slopes: float) -> xr.Dataset:
+    """Return losses of one arm whose slopes at the start rules a, b, ... are these, up to 0.01 over six replicates."""
+    n, rng = np.array([100, 1000, 10_000]), np.random.default_rng(0)
+    jitter = 0.01 * rng.standard_normal((len(slopes), 6))
+    values = np.exp(np.log(n)[:, None] * (np.array(slopes)[:, None, None] + jitter[:, None, :]))
+    coords = {"arm": ["a"], "start_rule": list("abcdef"[: len(slopes)]), "n": n, "replicate": range(6)}
+    return xr.Dataset({"L3": (tuple(coords), values[None])}, coords=coords)
+
+
+def test_the_nearest_reading_decides_whether_a_printed_slope_can_be_had():
+    claim = Claim(**{**CLAIM, "at_most": 0.0}, function="moestat:x")
+    for slopes, inside in (((-0.1, -0.5, 0.0), True), ((-0.1, -0.9, 0.0), False)):
+        found = reading_rules.nearest_reading(readings(*slopes), claim, curves=[{"within": [-0.6, -0.4]}])
+        assert (found.high < 0) == inside and (found.low > 0) == (not inside)
+    both = [{"within": [-0.6, -0.4]}, {"within": [-0.2, 0.0]}]
+    found = reading_rules.nearest_reading(readings(-0.1, -0.5), claim, curves=both)
+    assert found.low > 0, "each is met by some reading, and both by none"
+
+
+def test_the_fastest_reading_is_the_lowest_difference():
+    both = xr.concat([readings(-0.5, -0.5), readings(-0.5, -0.3).assign_coords(arm=["b"])], "arm")
+    claim = Claim(**{**CLAIM, "arm": "a", "versus": "b"}, function="moestat:x")
+    found = reading_rules.fastest_reading(both, claim)
+    assert found.value == pytest.approx(-0.2, abs=0.02) and found.high < 0 and "start_rule b" in found.note
+
+
 def two_rows(folder: Path) -> Path:
     """Write a study file with two rows that read the study ``other``."""
     text = (FOLDER / "sample_complexity.toml").read_text(encoding="utf-8")
@@ -399,14 +448,17 @@ def test_the_row_of_experts_is_their_error_to_the_truth_of_each_replicate(tmp_pa
     for replicate in (0, 1):
         truth = draw_truth(model, 3, "dense", 3, replicate % truths)
         theta = read.dataset.theta.sel(arm="a", n=120, replicate=replicate).values[:4, : model.atom_size]
-        assert float(errors.sel(n=120, replicate=replicate)) == expert_error(theta[None], truth, model)[0]
+        for name, values in expert_errors(theta[None], truth, model).items():
+            assert float(errors[name].sel(n=120, replicate=replicate)) == values[0], name
     assert settings.problem.contains_truth
     with monkeypatch.context() as once:  # a report reads the sources anew, and does not compute them anew
-        once.setattr(expert_block, "expert_error", None)
-        once.setattr(expert_block, "of", lambda *_: of(expert_error, true_parameters, embed, expert_block.Settings))
+        once.setattr(expert_block, "errors_of", None)
+        once.setattr(expert_block, "of", lambda *_: of(expert_errors, true_parameters, embed, expert_block.Settings))
         xr.testing.assert_identical(expert_block.expert_errors(read, "a"), errors)
     table_of_one = sample_complexity.table({"s": read}, [Arm(name="a", settings=row.model_dump())])
-    assert float(table_of_one["error_first"][0]) == pytest.approx(np.exp(np.log(errors.sel(n=60)).mean()))
+    assert float(table_of_one["error_first"][0]) == pytest.approx(np.exp(np.log(errors["output"].sel(n=60)).mean()))
+    slopes = np.polyfit(np.log([60, 120, 240]), np.log(errors["output"].values), 1)[0]
+    np.testing.assert_allclose(table_of_one["slopes"][0], slopes)
 
 
 def test_results_without_settings_or_with_a_truth_outside_have_no_error_of_experts(tmp_path):

@@ -1,0 +1,99 @@
+"""Rules on a protocol that is printed in part: what some reading of it gives, of all those that were run.
+
+A reading is a value of every axis in ``between``: a rule for the start, a batch size. The paper names one protocol and
+neither of these, so that what it says is kept by a reading that gives it. Slopes are per replicate; intervals hold for
+all readings at once (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from moestat.claims.rules import simultaneous
+from moestat.claims.selection import NoAnswerError, variable
+from moestat.rates import Estimate
+from moestat.rates.estimate import mean_interval, replicate_slopes
+from moestat.study.spec import Claim
+
+BETWEEN = ("start_rule", "batch_size")
+
+
+def nearest_reading(
+    ds: xr.Dataset,
+    claim: Claim,
+    *,
+    curves: Sequence[Mapping[str, Any]],
+    between: Sequence[str] = BETWEEN,
+    over: str = "n",
+) -> Estimate:
+    """Estimate by how much the nearest reading misses the regions of some slopes; below 0 it meets all of them.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+    claim : Claim
+        Its ``arm`` and ``variable`` stand for what a curve leaves out.
+    curves : sequence of mapping
+        ``within``, the region [low, high] of a slope, with ``arm`` and ``variable``. A reading misses by the slope that
+        is farthest from its region.
+    between : sequence of str
+        The axes of the readings.
+    over : str, default "n"
+        The axis of the slopes.
+    """
+    kept, names = zip(*(_of_curve(ds, claim, curve, between, over) for curve in curves), strict=True)
+    slopes = np.stack(_paired(kept))  # curves, readings, replicates
+    regions = np.array([curve["within"] for curve in curves], dtype=np.float64)
+    middle, half = regions.mean(axis=1), np.diff(regions, axis=1)[:, 0] / 2
+    flat = (slopes - middle[:, None, None]).reshape(-1, slopes.shape[-1])
+    ends = [one.reshape(slopes.shape[:2]) - half[:, None] for one in simultaneous(flat, claim.level)]
+    value, low, high = (end.max(axis=0) for end in ends)
+    best = int(np.argmin(value))
+    given = ", ".join(f"{one:.2f}" for one in slopes[:, best].mean(axis=-1))
+    note = f"nearest of {value.size} readings: {names[0][best]}, with {given}; {slopes.shape[-1]} replicates"
+    return Estimate(float(value.min()), float(low.min()), float(high.min()), note, replicates=slopes.shape[-1])
+
+
+def fastest_reading(ds: xr.Dataset, claim: Claim, *, between: Sequence[str] = BETWEEN, over: str = "n") -> Estimate:
+    """Estimate the lowest difference, over all readings, of the slope of ``claim.arm`` to that of ``claim.versus``."""
+    ours, names = _of_curve(ds, claim, {}, between, over)
+    theirs, _ = _of_curve(ds, claim, {"arm": claim.versus}, between, over)
+    first, second = _paired([ours, theirs])
+    mean, _, low, high = mean_interval(first - second, 1 - (1 - claim.level) / len(names))
+    best = int(np.argmin(mean))
+    note = f"lowest of {len(names)} readings: {names[best]}; {first.shape[-1]} replicates"
+    return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=first.shape[-1])
+
+
+def _of_curve(
+    ds: xr.Dataset, claim: Claim, curve: Mapping[str, Any], between: Sequence[str], over: str
+) -> tuple[np.ndarray, list[str]]:
+    """Return slopes (readings, replicates), NaN in replicates with a hole, and the names of the readings."""
+    name, arm = curve.get("variable", claim.variable), curve.get("arm", claim.arm)
+    array = variable(ds, name, {"arm": arm, **claim.at})
+    axes = [axis for axis in between if axis in array.dims]
+    left = [str(axis) for axis in array.dims if axis not in (*axes, over, "replicate")]
+    if left:
+        raise NoAnswerError(f"{name} also runs over {', '.join(left)}; say under 'at' where it is taken.")
+    losses = array.transpose(*axes, over, "replicate").sortby(over)
+    if losses.sizes[over] < 2:
+        raise NoAnswerError(f"A slope needs at least two values of {over}.")
+    values = losses.values.reshape(-1, losses.sizes[over], losses.sizes["replicate"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(np.where(values > 0, values, np.nan))
+    slopes = replicate_slopes(np.log(losses[over].values.astype(np.float64)), logs)
+    labels = [[f"{axis} {one}" for one in losses[axis].values] for axis in axes]
+    return slopes, [", ".join(one) for one in itertools.product(*labels)]
+
+
+def _paired(sides: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Keep the replicates that are complete in every reading of every side."""
+    complete = np.all([np.isfinite(side).all(axis=0) for side in sides], axis=0)
+    if complete.sum() < 2:
+        raise NoAnswerError(f"{int(complete.sum())} complete replicates give no interval; at least 2 are needed.")
+    return [side[:, complete] for side in sides]
