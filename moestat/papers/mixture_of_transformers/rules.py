@@ -147,3 +147,44 @@ def tuned_log_ratio(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate") 
     note = f"{usable.sum()} of {usable.size} replicates; {told}"
     count = int(usable.sum())
     return Estimate(float(mean), float(low), float(high), note, counts_failures=True, replicates=count)
+
+
+def own_class(ds: xr.Dataset, claim: Claim, *, of: str, to: str = "") -> Estimate:
+    """Estimate what an expert's weights have along its own class n* = argmax <W, v_n> (Definition 2), or beside it.
+
+    ``of`` is "own", <W, v_n*>; "other", the largest <W, v_n> of another class; or "centre", |<W, c_n*>|: means over the
+    experts, then over replicates; or "variable", ``claim.variable`` as it is. With ``to``, or with ``claim.versus``, it
+    is the log ratio of the mean of ``of`` to that of ``to`` (else of ``of``) in ``claim.versus`` (else in
+    ``claim.arm``), paired by replicate.
+
+    Raises
+    ------
+    NoAnswerError
+        If fewer than two replicates have a number, a positive one where a logarithm is taken.
+    """
+
+    def values(arm: str, name: str) -> np.ndarray:
+        at = {"arm": arm, **claim.at}
+        if name == "variable":
+            return variable(ds, claim.variable, at).transpose("replicate").values
+        labels = variable(ds, "after_on_labels", at).transpose("replicate", "expert", "class").values
+        ordered = np.sort(labels, axis=-1)
+        if name == "centre":
+            centres = variable(ds, "after_on_centres", at).transpose("replicate", "expert", "class").values
+            place = np.argmax(np.where(np.isfinite(labels), labels, -np.inf), axis=-1)
+            each = np.abs(np.take_along_axis(centres, place[..., None], axis=-1)[..., 0])
+        else:
+            each = ordered[..., {"own": -1, "other": -2}[name]]
+        used = np.isfinite(each)  # beyond M there is no expert
+        return np.sum(np.where(used, each, 0.0), axis=-1) / np.where(used.any(axis=-1), used.sum(axis=-1), np.nan)
+
+    found = values(claim.arm, of)
+    if to or claim.versus:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = np.log(found) - np.log(values(claim.versus or claim.arm, to or of))
+    usable = np.isfinite(found)
+    if usable.sum() < 2:
+        raise NoAnswerError(f"Only {usable.sum()} of {usable.size} replicates have a number.")
+    mean, _, low, high = rates.mean_interval(found[usable], claim.level)
+    note = f"{usable.sum()} of {usable.size} replicates"
+    return Estimate(float(mean), float(low), float(high), note, replicates=int(usable.sum()))

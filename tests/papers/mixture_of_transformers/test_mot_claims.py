@@ -95,6 +95,30 @@ def test_rivals_are_compared_at_the_best_rate_of_each():
         rules.tuned_log_ratio(ds.where(ds.arm != "mot"), claim("loss", versus="flat"))
 
 
+def test_projections_by_the_class_of_the_expert():
+    """Two experts of classes 0 and 2, a third that is not there, in three replicates."""
+    labels = np.array([[4.0, 1.0, 2.0], [0.0, 1.0, 8.0], [np.nan] * 3])
+    centres = np.array([[-0.5, 9.0, 9.0], [9.0, 9.0, 1.5], [np.nan] * 3])
+    scale = np.array([1.0, 2.0, 4.0])
+    dims = ("arm", "replicate", "expert", "class")
+    both = {
+        name: (dims, np.stack([factor * scale[:, None, None] * table for factor in (1.0, 3.0)]))
+        for name, table in (("after_on_labels", labels), ("after_on_centres", centres))
+    }
+    ds = xr.Dataset(
+        both | {"signal": (("arm", "replicate"), np.ones((2, 3)))},
+        coords={"arm": ["mot", "flat"], "replicate": range(3)},
+    )
+    of = {name: rules.own_class(ds, claim("after_on_labels"), of=name).value for name in ("own", "other", "centre")}
+    assert of == pytest.approx({"own": 6.0 * 7 / 3, "other": 1.5 * 7 / 3, "centre": 7 / 3})
+    assert rules.own_class(ds, claim("signal"), of="variable").value == 1.0
+    beside = rules.own_class(ds, claim("after_on_labels"), of="other", to="own")
+    assert (beside.value, beside.low, beside.high) == pytest.approx((np.log(0.25),) * 3) and beside.replicates == 3
+    assert rules.own_class(ds, claim("after_on_labels", versus="flat"), of="own").value == pytest.approx(-np.log(3))
+    with pytest.raises(NoAnswerError, match="Only 0 of 3 replicates"):
+        rules.own_class(-ds, claim("after_on_labels"), of="other", to="own")
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_preset_runs_the_arms_of_the_claims_that_it_judges(name):
     """Otherwise they are inconclusive there for ever."""
