@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import textwrap
 from collections.abc import Sequence
@@ -24,7 +25,8 @@ from moestat.report.naming import Names
 from moestat.report.typography import mathtext
 from moestat.study.spec import Figure, Panel
 
-GIVEN = ("arm", "replicate")
+NUMBERS = "numbers_of_{}"
+"""Attribute of results without a variable: how many numbers of it an arm has, as JSON."""
 NARROW = 40
 """Panels of fewer characters in width label the decades of a logarithmic axis only: three or more panels in a row."""
 
@@ -96,14 +98,29 @@ def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Na
     return painter.facts
 
 
+def numbers_of(ds: xr.Dataset, variable: str) -> dict[str, float] | None:
+    """Return how many numbers of a variable an arm has, at most, by arm; None without the variable.
+
+    A record without the variable says it in an attribute, by :data:`NUMBERS`.
+    """
+    if variable not in ds:
+        kept = ds.attrs.get(NUMBERS.format(variable))
+        return None if kept is None else json.loads(str(kept))
+    values = ds[variable]
+    own = [dim for dim in values.dims if dim not in ds["status"].dims]
+    if not own:
+        return {}
+    there = values.notnull().sum(own)
+    most = there.max([dim for dim in there.dims if dim != "arm"])
+    return {str(arm): float(most.sel(arm=arm)) for arm in ds["arm"].values}
+
+
 def _second_axis(axes: Axes, evidence: Evidence, figure: Figure, arms: Sequence[str]) -> None:
     """Put x per number of a variable above the panel: samples per fitted parameter, of the arm that has most."""
-    ds = evidence.ds
-    if figure.per not in ds:
+    numbers = numbers_of(evidence.ds, figure.per)
+    if numbers is None:
         raise NoAnswerError(f"the results hold no variable {figure.per!r}, by which the second axis divides")
-    values = ds[figure.per].sel(arm=list(arms))
-    own = [dim for dim in values.dims if dim not in (*GIVEN, figure.x, *evidence.study.grid)]
-    count = float(values.notnull().sum(own).max()) if arms and own else 0.0
+    count = max((numbers.get(arm, 0.0) for arm in arms), default=0.0)
     if count:
         above = axes.secondary_xaxis(
             "top", functions=(partial(operator.mul, 1.0 / count), partial(operator.mul, count))

@@ -24,6 +24,7 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.report import csv_text, defaults, ledger, tables
+from moestat.report.rate_panel import NUMBERS, numbers_of
 from moestat.report.write import write_outputs
 from moestat.runner import begin, belongs, labels, manifest, records, results
 from moestat.runner.difference import difference
@@ -188,12 +189,18 @@ def _smaller(dataset: xr.Dataset, study_file: StudyFile, show: Callable[[xr.Data
         return dataset
     shown = show(dataset)
 
+    counted = {figure.per for figure in study_file.study.figures}
+
+    def without(names: tuple[str, ...]) -> xr.Dataset:
+        numbers = {NUMBERS.format(name): json.dumps(numbers_of(dataset, name)) for name in names if name in counted}
+        return dataset.drop_vars(list(names)).assign_attrs(numbers)
+
     @functools.cache  # a report takes seconds to draw
     def spare(names: tuple[str, ...]) -> bool:
-        return not names or show(dataset.drop_vars(list(names))) == shown
+        return not names or show(without(names)) == shown
 
     idle = _idle(tuple(bulky), spare)
-    return dataset.drop_vars(list(idle)) if spare(idle) else dataset
+    return without(idle) if spare(idle) else dataset
 
 
 def _idle(names: tuple[str, ...], spare: Callable[[tuple[str, ...]], bool]) -> tuple[str, ...]:

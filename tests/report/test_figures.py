@@ -1,5 +1,6 @@
 """Figures: what is drawn is what was computed, nothing overlaps or is cut off, and odd results are drawn or refused."""
 
+import json
 import re
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from report_example import SLOPES, N, results, study_of
 
 from moestat import rates as log_log
 from moestat.claims.evidence import Evidence
-from moestat.report import captions, figures, style
+from moestat.report import captions, figures, rate_panel, style
 from moestat.study.spec import Figure, Panel
 
 PANEL = {"variable": "L3", "ylabel": "Voronoi loss L3"}
@@ -85,11 +86,14 @@ def test_a_second_axis_has_samples_per_parameter(ds):
         np.ones((len(ds.arm), len(ds.replicate), 3, 4)), dims=("arm", "replicate", "atom", "coordinate")
     )
     theta[0, :, 2] = np.nan
-    canvas, _ = draw(ds.assign(theta=theta), figure(PANEL, per="theta"))
-    canvas.draw_without_rendering()  # which places it
-    (above,) = canvas.axes[0].child_axes
-    assert above.get_xlabel() == "n / p, p = 12"
-    assert above.get_xlim() == pytest.approx(np.array(canvas.axes[0].get_xlim()) / 12)
+    whole = ds.assign(theta=theta)
+    numbers = json.dumps(rate_panel.numbers_of(whole, "theta"))
+    for stored in (whole, ds.assign_attrs({rate_panel.NUMBERS.format("theta"): numbers})):  # a record may lack theta
+        canvas, _ = draw(stored, figure(PANEL, per="theta"))
+        canvas.draw_without_rendering()  # which places it
+        (above,) = canvas.axes[0].child_axes
+        assert above.get_xlabel() == "n / p, p = 12"
+        assert above.get_xlim() == pytest.approx(np.array(canvas.axes[0].get_xlim()) / 12)
 
 
 def test_a_label_has_one_colour_in_all_panels_and_one_entry_of_the_one_legend(ds):
