@@ -18,7 +18,7 @@ from moestat.fit import competition_mle, population
 from moestat.identify import evaluate
 from moestat.papers.compete_smoe import rules
 from moestat.report import captions
-from moestat.report.figures import draw_evidence
+from moestat.report.figures import draw_evidence, shown
 from moestat.runner import plan
 from moestat.runner import run as runner
 from moestat.runner.request import Request
@@ -158,7 +158,7 @@ def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, mo
     for verdict in judge(ds, study, "quick"):
         assert not any(text in verdict.why for text in NEVER), f"{verdict.claim}: {verdict.why}"
     evidence = Evidence(ds, study, "quick")
-    for figure in study.figures:
+    for figure in (figure for figure in study.figures if shown(evidence, figure)):
         canvas, facts = draw_evidence(evidence, figure)
         assert canvas.axes and len(canvas.legends) <= 1
         assert not figure.panels or not canvas.texts, "the title is in the caption, the provenance in the metadata"

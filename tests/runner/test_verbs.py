@@ -175,7 +175,7 @@ def test_the_shell_completes_studies_verbs_and_options(tmp_path):
     assert {"sigmoid_vs_softmax", "sigmoid_regimes"} <= complete("moestat sigmoid_") and complete("moestat sta") == {
         "status"
     }
-    assert complete("moestat settings regr") == {"regression"}
+    assert complete("moestat settings regr") == {"regression", "regression_from_target"}
     assert "quick" in complete("moestat regression_rate --preset ")
 
 
