@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import xarray as xr
 
 from moestat.runner.results import NOT_COMPUTED
 from moestat.status import OUTCOMES, Outcome, Status, outcome
+from moestat.study.patterns import fits
 from moestat.study.spec import Study
 
 
@@ -86,7 +86,7 @@ def planned(ds: xr.Dataset, study: Study) -> xr.DataArray:
 def chosen(ds: xr.Dataset, patterns: Sequence[str]) -> list[str]:
     """Return the arms of the dataset that match a name or glob pattern, in the order of the dataset."""
     names = [str(name) for name in ds["arm"].values]
-    return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    return [name for name in names if fits(name, patterns)]
 
 
 def count(

@@ -8,7 +8,6 @@ compared is left out, and the note says how many were used.
 
 from __future__ import annotations
 
-import fnmatch
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +21,7 @@ from moestat.claims.estimates import proportion_interval
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate
 from moestat.rates.estimate import mean_interval, replicate_slopes
+from moestat.study.patterns import fits
 from moestat.study.spec import Claim, Scalar
 
 
@@ -81,7 +81,7 @@ def _extreme(
     sign: int,
 ) -> Estimate:
     patterns = list(arms) or [claim.arm or "*"]
-    names = [a for a in ds["arm"].values.tolist() if any(fnmatch.fnmatchcase(a, pattern) for pattern in patterns)]
+    names = [a for a in ds["arm"].values.tolist() if fits(a, patterns)]
     if not names:
         raise NoAnswerError(f"No arm of this run matches {', '.join(patterns)}.")
     array = variable(ds, claim.variable, claim.at)

@@ -12,7 +12,6 @@ that the first check does not move are told, and have their own share of the sec
 
 from __future__ import annotations
 
-import fnmatch
 import itertools
 import math
 import tempfile
@@ -34,6 +33,7 @@ from moestat.runner.devices import default_jobs, resolve_device
 from moestat.runner.plan import Plan
 from moestat.runner.progress import duration
 from moestat.runner.request import Request
+from moestat.study.patterns import fits
 from moestat.study.spec import Claim
 
 DRAWS = 8
@@ -160,7 +160,7 @@ def concerns(claim: Claim, planned: PlannedCell) -> bool:
     arms = [
         name for name in (claim.arm, claim.versus, *claim.options.get("arms", [])) if isinstance(name, str) and name
     ]
-    if arms and not any(fnmatch.fnmatchcase(planned.cell.arm, name) for name in arms):
+    if arms and not fits(planned.cell.arm, arms):
         return False
     coords = planned.cell.coords
     places = [claim.at] if claim.versus_at is None else [claim.at, claim.versus_at]

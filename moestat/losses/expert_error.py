@@ -23,27 +23,11 @@ SUP_LOG2 = 9
 PARTS = ("output", "eta", "eta_vanished", "eta_others")
 
 
-def expert_error(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the eta block of equation (12), the sum over fitted atoms of ||deta||, to the nearest minimiser.
-
-    It is 0 on every representation of the truth with N atoms, superfluous ones split off or vanished, and at most the
-    whole equation (12), :func:`moestat.losses.minimisers.L3_infimum`.
-
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-        Measures that are not finite get NaN.
-    truth : array (N*, P), N* <= N
-
-    Returns
-    -------
-    array (...)
-    """
-    return expert_errors(fitted, truth, model)["eta"]
-
-
 def expert_errors(fitted: Array, truth: Array, model: Model) -> dict[str, Array]:
     """Return the errors of the fitted experts to the nearest minimiser, sums over fitted atoms.
+
+    All are 0 on every representation of the truth with N atoms, superfluous ones split off or vanished; that of the
+    parameters is at most the whole equation (12), :func:`moestat.losses.minimisers.L3_infimum`.
 
     Parameters
     ----------
@@ -55,8 +39,8 @@ def expert_errors(fitted: Array, truth: Array, model: Model) -> dict[str, Array]
     -------
     dict
         Name -> array (...): ``output``, the sum of sup_x |E(x, eta) - E(x, eta*)| over the cube [-1, 1]^d, equation
-        (10); ``eta``, see :func:`expert_error`, and its two parts: of the atoms whose expert vanishes in the minimiser
-        (``eta_vanished``, 0 where none does) and of the others.
+        (10); ``eta``, the eta block of equation (12), the sum of ||deta||, and its two parts: of the atoms whose expert
+        vanishes in the minimiser (``eta_vanished``, 0 where none does) and of the others.
     """
     xp = namespace(fitted, truth)
     target, points = to_numpy(truth), _points(model.d)

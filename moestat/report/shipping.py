@@ -188,7 +188,6 @@ def _smaller(dataset: xr.Dataset, study_file: StudyFile, show: Callable[[xr.Data
     if not bulky or any(study_file.name in other.needs for other in others):
         return dataset
     shown = show(dataset)
-
     counted = {figure.per for figure in study_file.study.figures}
 
     def without(names: tuple[str, ...]) -> xr.Dataset:

@@ -26,6 +26,8 @@ from moestat.runner.results import RANGE
 FILE = "variables.toml"
 COMMON = "common"
 RANGES = "ranges"
+LIKE = "like"
+"""Table of experiments whose variables are those of another one: name -> name of the other."""
 LOG = "log "
 
 
@@ -44,7 +46,7 @@ def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) 
         Import path of the experiment.
     cells : sequence of PlannedCell
     """
-    package, _, experiment = module_name.partition(":")[0].rpartition(".")
+    package, experiment = _tables_of(module_name)
     dataset = described(dataset, module_name)
     if "atom" in dataset.dims and "atom" not in dataset.coords:
         dataset = dataset.assign_coords(atom=np.arange(1, dataset.sizes["atom"] + 1))
@@ -66,7 +68,7 @@ def described(dataset: xr.Dataset, module_name: str = "") -> xr.Dataset:
         Import path of the experiment; by default the one that the dataset names.
     """
     module_name = module_name or str(dataset.attrs.get("experiment", ""))
-    package, _, experiment = module_name.partition(":")[0].rpartition(".")
+    package, experiment = _tables_of(module_name)
     texts = _texts(package, experiment)
     ranges = _ranges(package, experiment, dataset.sizes)
     for name, variable in dataset.variables.items():
@@ -99,6 +101,13 @@ def meaning_of(name: str, texts: Mapping[str, Sequence[str]]) -> tuple[str, str]
         meaning, units = meaning_of(part, texts) if part else ("", "")
         return texts[pattern][0].replace("{}", meaning or part), units
     return "", ""
+
+
+def _tables_of(module_name: str) -> tuple[str, str]:
+    """Return the package of an experiment, and the name under which the package describes its variables."""
+    package, _, experiment = module_name.partition(":")[0].rpartition(".")
+    tables = _tables(package) if package.startswith("moestat.") else {}
+    return package, tables.get(LIKE, {}).get(experiment, experiment)
 
 
 @cache

@@ -6,7 +6,6 @@ computed before, so every process of an array job makes the same plan.
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from moestat.runner import experiments
 from moestat.runner.cells import Builder, Overrides, PlannedCell
 from moestat.sentences import listed, show
 from moestat.study.load import StudyFile, axis_problems, need_preset
+from moestat.study.patterns import fits
 from moestat.study.spec import Arm, Preset
 
 __all__ = ["Overrides", "Plan", "PlannedCell", "make", "more_axes"]
@@ -107,7 +107,7 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
         key = f"{where}: presets.{preset_name}.replicates" if overrides.replicates is None else "--replicates"
         raise InputError(f"{key} is {show(replicates)}; allowed are 1 to {MOST_REPLICATES}")
     axes = _axes(study_file, preset_name, preset, overrides)
-    arms = tuple(arm for arm in study.arms if any(fnmatch.fnmatchcase(arm.name, p) for p in preset.arms))
+    arms = tuple(arm for arm in study.arms if fits(arm.name, preset.arms))
     _refuse_settings_of_arms(where, arms, overrides)
     module_name, module = study.reads, None
     if study.reads:

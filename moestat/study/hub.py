@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from moestat.errors import InputError
+from moestat.study.patterns import fits
 from moestat.study.spec import Claim, Rate, Study
 
 Window = tuple[float, float] | None
@@ -52,7 +53,7 @@ class SeriesFacts:
 def rate_of(study: Study, loss: str, over: str, arm: str) -> Rate | None:
     """Return the first rate that a series belongs to, those of the parameters last."""
     for rate in [*study.rates, *study.parameters]:
-        if (rate.loss, rate.over) == (loss, over) and any(fnmatch.fnmatchcase(arm, p) for p in rate.arms):
+        if (rate.loss, rate.over) == (loss, over) and fits(arm, rate.arms):
             return rate
     return None
 

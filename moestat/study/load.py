@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat.errors import InputError
+from moestat.study.patterns import fits
 
 if TYPE_CHECKING:
     from moestat.study.spec import Study
@@ -277,7 +278,7 @@ def _windows(study: Study) -> list[str]:
     complaints = []
     for rate in [*study.rates, *study.parameters]:
         for arm in study.arms:
-            if any(fnmatch.fnmatchcase(arm.name, pattern) for pattern in rate.arms):
+            if fits(arm.name, rate.arms):
                 before = windows.setdefault((rate.loss, rate.over, arm.name), rate.window)
                 if before != rate.window:
                     complaints.append(

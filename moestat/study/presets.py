@@ -8,10 +8,10 @@ dearest.
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable
 from typing import get_args
 
+from moestat.study.patterns import fits
 from moestat.study.spec import Claim, Scale, Study
 
 SCALES: tuple[Scale, ...] = get_args(Scale)
@@ -28,16 +28,15 @@ def judges(study: Study, preset: str, claim: Claim) -> bool:
 
 def named(preset: str, claim: Claim) -> bool:
     """Return whether a claim is declared for a preset."""
-    return any(fnmatch.fnmatchcase(preset, pattern) for pattern in claim.presets)
+    return fits(preset, claim.presets)
 
 
 def runs_arms(study: Study, preset: str, claim: Claim) -> bool:
     """Return whether a preset leaves none of the arms out that a claim names."""
     if preset not in study.presets:
         return True
-    patterns = study.presets[preset].arms
     needed = {arm for arm in (claim.arm, claim.versus) if arm and "*" not in arm}
-    return all(any(fnmatch.fnmatchcase(arm, pattern) for pattern in patterns) for arm in needed)
+    return all(fits(arm, study.presets[preset].arms) for arm in needed)
 
 
 def able(study: Study, claim: Claim) -> list[str]:

@@ -66,7 +66,8 @@ def test_every_kind_of_exception_is_recorded(tmp_path, kind):
         f"from toy import Settings\ndef run(cell, replicates, *, device):\n    raise {kind}('no')\n"
     )
     study = write_study(tmp_path, experiment=f"failing_{kind.lower()}", replicates=1)
-    assert run(study, tmp_path)[0] == 1
+    code, out, err = run(study, tmp_path)
+    assert code == 1, f"{out}\n{err}"
     assert results(tmp_path)["message"].values[0, 0, 0].startswith(f"{kind}: no")
 
 

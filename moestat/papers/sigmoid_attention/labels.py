@@ -11,6 +11,6 @@ from moestat.papers.sigmoid_attention.regression_settings import Settings
 
 def own(experiment: str, settings: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return dimension -> names of its entries in a cell of an experiment."""
-    if experiment not in ("regression", "regression_from_target"):
+    if experiment != "regression":
         return {}
     return {"coordinate": coordinates.names(Settings(**settings).problem.fitted)}

@@ -15,9 +15,10 @@ import numpy as np
 import xarray as xr
 
 from moestat.claims.rules import simultaneous
-from moestat.claims.selection import NoAnswerError, variable
+from moestat.claims.selection import variable
+from moestat.papers.sigmoid_attention.rules import paired, slopes_of
 from moestat.rates import Estimate
-from moestat.rates.estimate import mean_interval, replicate_slopes
+from moestat.rates.estimate import mean_interval
 from moestat.study.spec import Claim
 
 BETWEEN = ("start_rule", "batch_size")
@@ -47,7 +48,7 @@ def nearest_reading(
         The axis of the slopes.
     """
     kept, names = zip(*(_of_curve(ds, claim, curve, between, over) for curve in curves), strict=True)
-    slopes = np.stack(_paired(kept))  # curves, readings, replicates
+    slopes = np.stack(paired(kept))  # curves, readings, replicates
     regions = np.array([curve["within"] for curve in curves], dtype=np.float64)
     middle, half = regions.mean(axis=1), np.diff(regions, axis=1)[:, 0] / 2
     flat = (slopes - middle[:, None, None]).reshape(-1, slopes.shape[-1])
@@ -63,7 +64,7 @@ def fastest_reading(ds: xr.Dataset, claim: Claim, *, between: Sequence[str] = BE
     """Estimate the lowest difference, over all readings, of the slope of ``claim.arm`` to that of ``claim.versus``."""
     ours, names = _of_curve(ds, claim, {}, between, over)
     theirs, _ = _of_curve(ds, claim, {"arm": claim.versus}, between, over)
-    first, second = _paired([ours, theirs])
+    first, second = paired([ours, theirs])
     mean, _, low, high = mean_interval(first - second, 1 - (1 - claim.level) / len(names))
     best = int(np.argmin(mean))
     note = f"lowest of {len(names)} readings: {names[best]}; {first.shape[-1]} replicates"
@@ -77,23 +78,5 @@ def _of_curve(
     name, arm = curve.get("variable", claim.variable), curve.get("arm", claim.arm)
     array = variable(ds, name, {"arm": arm, **claim.at})
     axes = [axis for axis in between if axis in array.dims]
-    left = [str(axis) for axis in array.dims if axis not in (*axes, over, "replicate")]
-    if left:
-        raise NoAnswerError(f"{name} also runs over {', '.join(left)}; say under 'at' where it is taken.")
-    losses = array.transpose(*axes, over, "replicate").sortby(over)
-    if losses.sizes[over] < 2:
-        raise NoAnswerError(f"A slope needs at least two values of {over}.")
-    values = losses.values.reshape(-1, losses.sizes[over], losses.sizes["replicate"])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(np.where(values > 0, values, np.nan))
-    slopes = replicate_slopes(np.log(losses[over].values.astype(np.float64)), logs)
-    labels = [[f"{axis} {one}" for one in losses[axis].values] for axis in axes]
-    return slopes, [", ".join(one) for one in itertools.product(*labels)]
-
-
-def _paired(sides: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Keep the replicates that are complete in every reading of every side."""
-    complete = np.all([np.isfinite(side).all(axis=0) for side in sides], axis=0)
-    if complete.sum() < 2:
-        raise NoAnswerError(f"{int(complete.sum())} complete replicates give no interval; at least 2 are needed.")
-    return [side[:, complete] for side in sides]
+    labels = [[f"{axis} {one}" for one in array[axis].values] for axis in axes]
+    return slopes_of(array, axes, over), [", ".join(one) for one in itertools.product(*labels)]

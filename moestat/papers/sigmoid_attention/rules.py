@@ -7,6 +7,7 @@ fixes the other axes of the grid. Slopes are per replicate, as everywhere; a rep
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -56,58 +57,91 @@ def largest_move(
 def _slopes(ds: xr.Dataset, claim: Claim, name: str, between: str, over: str) -> tuple[np.ndarray, list[str], str]:
     """Return slopes (K, R) of the complete replicates, the names along ``between``, and a note on how many."""
     array = variable(ds, name, {"arm": claim.arm, **claim.at})
-    left = [str(d) for d in array.dims if d not in (between, over, "replicate")]
+    every = slopes_of(array, [between], over)
+    (slopes,) = paired([every])
+    note = f"{slopes.shape[1]} of {every.shape[1]} replicates, {array.sizes[over]} sizes"
+    return slopes, [str(value) for value in array[between].values], note
+
+
+def slopes_of(array: xr.DataArray, axes: Sequence[str], over: str) -> np.ndarray:
+    """Return the slopes of a variable, (points, replicates), NaN in replicates with a hole.
+
+    Parameters
+    ----------
+    array : xarray.DataArray
+        Along ``axes``, ``over`` and replicate, with nothing else.
+    axes : sequence of str
+        Their points are in row-major order.
+    over : str
+        The axis of the slopes.
+    """
+    left = [str(d) for d in array.dims if d not in (*axes, over, "replicate")]
     if left:
-        raise NoAnswerError(f"{name} also runs over {', '.join(left)}; say under 'at' where it is taken.")
-    losses = array.transpose(between, over, "replicate").sortby(over)
+        raise NoAnswerError(f"{array.name} also runs over {', '.join(left)}; say under 'at' where it is taken.")
+    losses = array.transpose(*axes, over, "replicate").sortby(over)
     if losses.sizes[over] < 2:
         raise NoAnswerError(f"A slope needs at least two values of {over}.")
-    complete = np.all(np.isfinite(losses.values) & (losses.values > 0), axis=(0, 1))
-    if complete.sum() < 2:
-        raise NoAnswerError(f"{int(complete.sum())} complete replicates give no interval; at least 2 are needed.")
-    sizes = losses[over].values.astype(np.float64)
-    slopes = replicate_slopes(np.log(sizes), np.log(losses.values[:, :, complete]))
-    note = f"{int(complete.sum())} of {complete.size} replicates, {sizes.size} sizes"
-    return slopes, [str(value) for value in losses[between].values], note
+    values = losses.values.reshape(-1, losses.sizes[over], losses.sizes["replicate"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(np.where(values > 0, values, np.nan))
+    slopes: np.ndarray = replicate_slopes(np.log(losses[over].values.astype(np.float64)), logs)
+    return slopes
+
+
+def paired(sides: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Keep the replicates that are complete at every point of every side."""
+    complete = np.all([np.isfinite(side).all(axis=0) for side in sides], axis=0)
+    _refuse_few(int(complete.sum()))
+    return [side[:, complete] for side in sides]
+
+
+def _refuse_few(complete: int) -> None:
+    if complete < 2:
+        raise NoAnswerError(f"{complete} complete replicates give no interval; at least 2 are needed.")
 
 
 def measured_slope(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Return the slope of a row with the interval that its source gives."""
-    if claim.arm not in ds["arm"].values:
-        raise NoAnswerError(f"The arm {claim.arm!r} is not part of this run.")
-    row = ds.sel(arm=claim.arm).isel(replicate=0)
+    row = _row(ds, claim.arm)
     slope, low, high = (float(row[name]) for name in ("slope", "slope_low", "slope_high"))
-    reasons = [text for text in (str(row["reasons"].values),) if text]
     rest = tuple(float(row[f"converged_{end}"]) for end in ("low", "high"))
-    if _place(claim, rest) != _place(claim, (low, high)):
-        reasons.append("The verdict hangs on replicates of the source that did not converge.")
+    reasons = _reasons(claim, [row], (low, high), rest)
     # the folder of all results belongs to one machine, and a claim is read on others
     source = "/".join(str(row["source_file"].values).split("/")[-3:])
     note = (
         f"{float(row['halving']):.3g} times the samples halve the error; {int(row['source_replicates'])} replicates, "
         f"{source} of {str(row['source_date'].values)[:10]}, sha256 {str(row['source_sha256'].values)[:12]}"
     )
-    return Estimate(slope, low, high, note, tuple(reasons), replicates=int(row["source_replicates"]))
+    return Estimate(slope, low, high, note, reasons, replicates=int(row["source_replicates"]))
 
 
 def slope_lead(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate the difference of two rows' slopes, paired by the replicates of their sources."""
-    for arm in (claim.arm, claim.versus):
-        if arm not in ds["arm"].values:
-            raise NoAnswerError(f"The arm {arm!r} is not part of this run.")
-    rows = [ds.sel(arm=arm).isel(replicate=0) for arm in (claim.arm, claim.versus)]
+    rows = [_row(ds, arm) for arm in (claim.arm, claim.versus)]
     every, settled = (rows[0][name].values - rows[1][name].values for name in ("slopes", "slopes_converged"))
     complete = every[np.isfinite(every)]
-    if complete.size < 2:
-        raise NoAnswerError(f"{complete.size} complete replicates give no interval; at least 2 are needed.")
+    _refuse_few(complete.size)
     mean, _, low, high = (float(v) for v in mean_interval(complete, claim.level))
-    reasons = [text for row in rows for text in (str(row["reasons"].values),) if text]
     left = settled[np.isfinite(settled)]
     rest = tuple(float(v) for v in mean_interval(left, claim.level)[2:]) if left.size > 1 else (np.nan, np.nan)
-    if _place(claim, rest) != _place(claim, (low, high)):
+    reasons = _reasons(claim, rows, (low, high), rest)
+    return Estimate(mean, low, high, f"{complete.size} paired replicates", reasons, replicates=complete.size)
+
+
+def _row(ds: xr.Dataset, arm: str) -> xr.Dataset:
+    if arm not in ds["arm"].values:
+        raise NoAnswerError(f"The arm {arm!r} is not part of this run.")
+    return ds.sel(arm=arm).isel(replicate=0)
+
+
+def _reasons(
+    claim: Claim, rows: Sequence[xr.Dataset], every: tuple[float, ...], settled: tuple[float, ...]
+) -> tuple[str, ...]:
+    """Say why an interval is not to be trusted: the reasons of its rows, and replicates that did not converge."""
+    reasons = [text for row in rows if (text := str(row["reasons"].values))]
+    if _place(claim, settled) != _place(claim, every):
         reasons.append("The verdict hangs on replicates of the source that did not converge.")
-    note = f"{complete.size} paired replicates"
-    return Estimate(mean, low, high, note, tuple(dict.fromkeys(reasons)), replicates=complete.size)
+    return tuple(dict.fromkeys(reasons))
 
 
 def _place(claim: Claim, interval: tuple[float, ...]) -> str:
