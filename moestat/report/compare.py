@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from moestat import fingerprint
 from moestat.errors import InputError
 from moestat.report import all_settings, csv_text
 from moestat.rounding import estimate, number
-from moestat.runner import manifest, results
+from moestat.runner import manifest, own_labels, results
 from moestat.sentences import listed, show
 
 MOST = 12
@@ -54,6 +54,7 @@ def read(path: Path) -> Run:
 
 def differences(a: Run, b: Run) -> dict[str, list[str]]:
     """Return what differs between two runs: heading -> lines, none where nothing differs."""
+    b = replace(b, dataset=own_labels.adopt(b.dataset, a.dataset))
     parts = {
         "Runs": _attributes(a, b),
         "Settings": _settings(a, b),

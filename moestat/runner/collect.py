@@ -3,7 +3,7 @@
 What was not computed is NaN (text: empty) with status -1; an integer or truth-value variable with such gaps becomes a
 float. A variable without the dimension ``replicate`` is a property of the cell and must be the same in every shard of
 it; so must the attributes, which become variables of the cell. Where the experiment's own dimensions differ between
-cells, the union of their coordinates is taken.
+cells, the union of their coordinates is taken. What machines of two kinds round differently counts as the same.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import numpy as np
 import xarray as xr
 
 from moestat.errors import UserError
-from moestat.runner import shard, storable
+from moestat.runner import origin, own_labels, shard, storable
 from moestat.runner.cells import PlannedCell
+from moestat.runner.difference import ROUNDING, relative
 from moestat.runner.results import BINARY, NOT_COMPUTED
 from moestat.runner.shard import Variable
 from moestat.runner.store import FAILED_FOR_GOOD, Entry, Scan, in_order
@@ -93,8 +94,8 @@ class _Collector:
         for _, entries in cells:
             for entry in entries:
                 self._declare(*_read(entry))
-        self.labels = {dim: _union(list(sequences)) for dim, sequences in self.sequences.items()}
-        self.sizes |= {dim: len(labels) for dim, labels in self.labels.items()}
+        self.labels = {dim: own_labels.numbered(list(sequences)) for dim, sequences in self.sequences.items()}
+        self.sizes |= {dim: len(own_labels.standing(labels)) for dim, labels in self.labels.items()}
         grid = (len(self.plan.arms), *(len(values) for values in self.plan.axes.values()))
         for table in self.tables.values():
             replicates = (self.plan.replicates,) if table.replicate else ()
@@ -193,7 +194,8 @@ class _Collector:
             single[name] = (new, entry)
             return True
         old, first = single[name]
-        if not _same(old.values, new.values) and not entry.why:
+        rounded = bool(origin.differences(first.provenance, entry.provenance)) and relative(old, new) <= ROUNDING
+        if not _same(old.values, new.values) and not rounded and not entry.why:
             raise UserError(
                 f"'{name}' of {planned.label} differs between the shards {first.path} and {entry.path}: a variable "
                 "without the dimension replicate, or an attribute, must be the same whatever the replicates are"
@@ -250,20 +252,12 @@ class _Collector:
         coords["replicate"] = ("replicate", np.arange(plan.replicates, dtype=np.int64))
         for dim, labels in self.labels.items():
             dtype, attrs = self.label_types[dim]
-            coords[dim] = (dim, np.asarray(list(labels), dtype=dtype), dict(attrs))
+            coords[dim] = (dim, np.asarray(own_labels.standing(labels), dtype=dtype), dict(attrs))
         order = sorted(data, key=lambda name: (name not in ("status", "message", "iterations"), name))
         try:
             return xr.Dataset({name: data[name] for name in order}, coords=coords)
         except ValueError as error:  # a name that is a variable in one cell and a dimension in another
             raise UserError(f"the variables of the cells do not fit together ({error}); {AGAIN}") from None
-
-
-def _union(sequences: list[tuple[Any, ...]]) -> dict[Any, int]:
-    """Number the labels of an own dimension: as they are if all shards agree, else sorted, so that no order matters."""
-    if len(sequences) == 1:
-        return {label: at for at, label in enumerate(sequences[0])}
-    labels = {label for sequence in sequences for label in sequence}
-    return {label: at for at, label in enumerate(sorted(labels, key=lambda v: (isinstance(v, str), v)))}
 
 
 def _read(entry: Entry) -> tuple[shard.Header, memoryview]:

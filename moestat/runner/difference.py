@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from moestat.runner.shard import Variable
 from moestat.sentences import show
+
+ROUNDING = 1e-6
+"""Largest relative difference that is put down to other kernels or versions, where there are any."""
+ANY = (0.0, math.inf)
+"""What a variable can tell apart if nothing is said of it: everything."""
 
 
 def difference(old: Variable | None, new: Variable | None) -> str:
@@ -26,15 +33,26 @@ def difference(old: Variable | None, new: Variable | None) -> str:
     return _floats(np.atleast_1d(a.astype(wide)).ravel(), np.atleast_1d(b.astype(wide)).ravel())
 
 
-def relative(old: Variable, new: Variable) -> float:
-    """Return the largest relative difference of two variables; infinite where shapes, texts or gaps differ."""
+def relative(old: Variable, new: Variable, resolved: tuple[float, float] = ANY) -> float:
+    """Return the largest relative difference of two variables; infinite where shapes, texts or gaps differ.
+
+    Parameters
+    ----------
+    old, new : Variable
+    resolved : (float, float)
+        The smallest difference and the largest magnitude that say something of the variable. What lies beyond is
+        rounding (of a zero, of a quotient whose denominator is one) and counts as equal.
+    """
     a, b = old.values, new.values
     if a.shape != b.shape or a.dtype.kind in "OUT" or b.dtype.kind in "OUT":
         return np.inf
     wide = np.promote_types(np.promote_types(a.dtype, b.dtype), np.float64)
     a, b = a.astype(wide), b.astype(wide)
+    least, most = resolved
     with np.errstate(invalid="ignore", divide="ignore"):
-        gap = np.where(a == b, 0.0, np.abs(a - b) / np.maximum(np.abs(a), np.abs(b)))
+        size = np.maximum(np.abs(a), np.abs(b))
+        rounding = (np.abs(a - b) <= least) | (np.minimum(np.abs(a), np.abs(b)) >= most)
+        gap = np.where((a == b) | rounding, 0.0, np.abs(a - b) / size)
     gap = np.where(np.isnan(a) & np.isnan(b), 0.0, gap)
     return float(np.max(np.where(np.isnan(gap), np.inf, gap), initial=0.0))
 

@@ -7,7 +7,6 @@ says itself goes first.
 
 from __future__ import annotations
 
-import fnmatch
 import importlib
 import importlib.resources
 import math
@@ -20,12 +19,18 @@ import numpy as np
 import xarray as xr
 
 from moestat.runner.cells import PlannedCell
+from moestat.runner.difference import ANY
 from moestat.runner.experiments import importable
 from moestat.runner.results import RANGE
+from moestat.study.patterns import fits
 
 FILE = "variables.toml"
 COMMON = "common"
 RANGES = "ranges"
+RESOLVED = "resolved"
+"""Table of what variables can tell apart: experiment -> pattern -> smallest difference, largest magnitude."""
+PATH = "path"
+"""Stands there for a variable that says how a computation went."""
 LIKE = "like"
 """Table of experiments whose variables are those of another one: name -> name of the other."""
 LOG = "log "
@@ -72,7 +77,7 @@ def described(dataset: xr.Dataset, module_name: str = "") -> xr.Dataset:
     texts = _texts(package, experiment)
     ranges = _ranges(package, experiment, dataset.sizes)
     for name, variable in dataset.variables.items():
-        pattern = next((p for p in ranges if fnmatch.fnmatchcase(str(name), p)), None)
+        pattern = next((p for p in ranges if fits(str(name), [p])), None)
         if pattern is not None:
             (low, high), (least, most) = ranges[pattern], variable.attrs.get(RANGE, (-math.inf, math.inf))
             variable.attrs[RANGE] = [max(low, float(least)), min(high, float(most))]
@@ -94,13 +99,35 @@ def meaning_of(name: str, texts: Mapping[str, Sequence[str]]) -> tuple[str, str]
     if name in texts:
         return (*texts[name], "")[0], (*texts[name], "")[1]
     for pattern in sorted((p for p in texts if "*" in p), key=len, reverse=True):
-        if not fnmatch.fnmatchcase(name, pattern):
+        if not fits(name, [pattern]):
             continue
         head, _, tail = pattern.partition("*")
         part = name[len(head) : len(name) - len(tail)]
         meaning, units = meaning_of(part, texts) if part else ("", "")
         return texts[pattern][0].replace("{}", meaning or part), units
     return "", ""
+
+
+def resolved(module_name: str, name: str) -> tuple[float, float] | None:
+    """Return the smallest difference and the largest magnitude of a variable that are more than rounding.
+
+    Parameters
+    ----------
+    module_name : str
+        Import path of the experiment.
+    name : str
+        Of the variable.
+
+    Returns
+    -------
+    (float, float), or None
+        None where the variable says how a computation went and not what it found.
+    """
+    package, experiment = _tables_of(module_name)
+    own = _tables(package).get(RESOLVED, {}) if package.startswith("moestat.") else {}
+    given = _tables("moestat.runner")[RESOLVED] | own.get(experiment, {})
+    ends = next((ends for pattern, ends in given.items() if fits(name, [pattern])), ANY)
+    return None if ends == PATH else (float(ends[0]), float(ends[1]))
 
 
 def _tables_of(module_name: str) -> tuple[str, str]:
@@ -137,6 +164,7 @@ def _end(end: float | str, sizes: Mapping[Hashable, int], without: float) -> flo
     return math.log(size) if end.startswith(LOG) else float(size)
 
 
+@cache
 def _tables(package: str) -> dict[str, dict[str, Any]]:
     file = importlib.resources.files(package) / FILE
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
