@@ -1,6 +1,7 @@
 """What tables of n-grams reach on the characters that the small language models of compete-smoe are trained on.
 
     python benchmarks/ngrams.py                      # the presets quick; half a minute
+    python benchmarks/ngrams.py compete_significance --preset long
 
 For each replicate of a study the windows of its training are drawn again, tables of n = 1 to 4 characters are counted
 in them (each character from those before it in its window, as the models see it), and the models' test part is
@@ -24,6 +25,7 @@ from moestat import streams
 from moestat.papers.compete_smoe.compete_lm_settings import Settings
 from moestat.study import load
 from moestat.training.corpus import load as load_text
+from moestat.training.decoder import SIZES
 
 STUDIES = (
     "compete_lm",
@@ -90,6 +92,8 @@ def main(names: Sequence[str], preset: str, out: str) -> None:
         chosen = study.presets[preset]
         given = {**study.settings, **chosen.settings}
         settings = Settings.model_validate({key: given[key] for key in given if key in Settings.model_fields})
+        length = settings.length or SIZES[settings.size].length
+        settings = settings.model_copy(update={"length": length})
         used = min(settings.test or text.test.size, text.test.size - 1) // settings.length * settings.length
         first = text.test[:used].reshape(-1, settings.length)
         test = np.column_stack([first, text.test[settings.length : used + 1 : settings.length]]).astype(np.int64)
