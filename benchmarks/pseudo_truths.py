@@ -1,19 +1,24 @@
 """Search the pseudo-truths that come with the package, and write them into its folder.
 
     python benchmarks/pseudo_truths.py linear relu        # about four minutes each on an idle core
+    python benchmarks/pseudo_truths.py --study regression_rate
 
 The problems are those of the main study at the paper's size (truth softmax, fit sigmoid, d = 8, N* = 8, N = 9, the
 study's seed). The search is the one that a run would do itself, with three times the starts, twice the local starts,
-and more rounds of replacements; it prints how often the best minimum was found. What it writes is checked on loading.
+and more rounds of replacements; it prints how often the best minimum was found. With ``--study regression_rate`` they
+are the twenty of its preset ``paper``, searched as the study does, a minute each. What is written is checked on loading.
 """
 
 import argparse
+import json
 import time
 from dataclasses import replace
 
 from moestat.fit.global_search import Budget
-from moestat.papers.sigmoid_attention import regression_pseudo_truths, shipped_targets
+from moestat.papers.sigmoid_attention import regression, regression_pseudo_truths, shipped_targets
 from moestat.papers.sigmoid_attention.regression_settings import Settings
+from moestat.runner.begin import make_plan
+from moestat.runner.request import Request
 
 SEED = 20260101
 """Of the study sigmoid_vs_softmax."""
@@ -37,10 +42,26 @@ def search(expert: str) -> None:
     print(shipped_targets.save(identity, arrays))
 
 
+def keep(study: str, preset: str) -> None:
+    """Write the files of all problems of a study's preset, as the study itself searches them."""
+    identities = {
+        json.dumps(identity, sort_keys=True): identity
+        for planned in make_plan(Request(study, preset)).cells
+        for identity in regression.prerequisites(planned.cell)
+    }
+    for identity in identities.values():
+        print(shipped_targets.save(identity, regression_pseudo_truths.compute_pseudo_truths(identity)), flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("experts", nargs="+", choices=["linear", "relu"])
-    for name in parser.parse_args().experts:
+    parser.add_argument("experts", nargs="*", help="linear, relu")
+    parser.add_argument("--study", help="keep what a study of the experiment regression searches")
+    parser.add_argument("--preset", default="paper")
+    asked = parser.parse_args()
+    if asked.study:
+        keep(asked.study, asked.preset)
+    for name in asked.experts:
         began = time.process_time()
         search(name)
         print(f"{time.process_time() - began:.0f} CPU s")
