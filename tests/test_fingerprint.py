@@ -276,6 +276,7 @@ from moestat.fingerprint import WHOLE, changes
 from moestat.runner.experiments import own_experiments
 import moestat
 root = Path(moestat.__file__).parent
+assert root.is_relative_to(sys.argv[1]), root  # a copy, never the checkout that other tests run from
 for line in sys.stdin:
     module, file, old, new = line.rstrip("\\n").split("|")
     before, path = code_version(own_experiments()[module]), root / file
@@ -303,8 +304,9 @@ def test_what_counts_for_experiments_of_ours(tmp_path):
         "regression|losses/voronoi.py|return |return 1 * ": False,
     }
     done = subprocess.run(
-        [sys.executable, "-c", EDITS],
+        [sys.executable, "-c", EDITS, str(tmp_path)],
         input="\n".join(cases),
+        cwd=tmp_path,  # "-c" puts it before PYTHONPATH
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
