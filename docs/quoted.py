@@ -27,9 +27,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 
 from moestat.report import csv_text
 from moestat.runner import records, results
@@ -114,10 +116,16 @@ STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
 }
 
 
+@cache
+def _results(folder: Path) -> xr.Dataset:
+    """Read the results of a record, once: a page has several marks to one."""
+    return results.read(folder / results.NAME)
+
+
 def _statistic(folder: Path, function: Callable[[np.ndarray], float], variable: str, keys: dict[str, str]) -> Found:
     from scipy import stats
 
-    dataset = results.read(folder / results.NAME)
+    dataset = _results(folder)
     if variable not in dataset:
         raise LookupError(f"{folder / results.NAME} has no variable {variable!r}")
     array = dataset[variable]

@@ -55,7 +55,8 @@ def test_scores_that_do_not_fit_are_refused(score, message):
 SMALL = {"samples": 100, "steps": 4, "replicates": 3, "settings": {"test_samples": 100, "neurons": 2}}
 
 
-def test_it_simulates_and_does_not_depend_on_processes():
+def test_it_simulates_and_does_not_depend_on_processes(monkeypatch):
+    monkeypatch.setenv("MOESTAT_KERNEL", "numpy")  # compiling takes longer than these few steps
     one, two = (expert_count_range(candidates=(3, 2), jobs=jobs, device="cpu", **SMALL) for jobs in (1, 2))
     np.testing.assert_array_equal(one.experts, [2, 3])
     np.testing.assert_array_equal(one.mean, two.mean)
