@@ -26,7 +26,7 @@ from moestat.errors import InputError, UserError
 from moestat.report import csv_text, defaults, ledger, tables
 from moestat.report.rate_panel import NUMBERS, numbers_of
 from moestat.report.write import write_outputs
-from moestat.runner import begin, belongs, labels, manifest, records, results
+from moestat.runner import begin, belongs, labels, manifest, needs, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
 from moestat.runner.shard import Variable
@@ -101,7 +101,8 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     said = []
     before = seal.read(root)
     with tempfile.TemporaryDirectory(prefix="moestat-") as name:
-        small = _smaller(dataset, study_file, functools.partial(_shown, study_file.study, preset, root, Path(name)))
+        show = functools.partial(_shown, study_file.study, preset, root, Path(name))
+        small = _smaller(dataset, study_file, preset, show)
     gone = [str(name) for name in dataset.variables if name not in small.variables]
     left_out = [name for name in str(dataset.attrs.get("left_out", "")).split(", ") if name] + gone
     kept_notes = [line for line in results.provenance(dataset)["notes"] if not line.startswith(LEFT_OUT)]
@@ -173,19 +174,25 @@ def _shown(study: Study, preset: str, root: Path, folder: Path, dataset: xr.Data
                 (place / file).write_bytes((root / file).read_bytes())
         write_outputs(dataset, study, preset, place, provenance=results.provenance(dataset))
         texts = {p.name: p.read_text(encoding="utf-8") for p in sorted(place.iterdir()) if p.name.endswith(SHOWN)}
-    # a clip path of an SVG is named by a hash of its address
-    return {name: re.sub(r"\bp[0-9a-f]{10}\b", "p", text) for name, text in texts.items()}
+    return {name: _without_chance(text) if name.endswith(".svg") else text for name, text in texts.items()}
 
 
-def _smaller(dataset: xr.Dataset, study_file: StudyFile, show: Callable[[xr.Dataset], object]) -> xr.Dataset:
-    """Return the dataset without what is bulky and not shown; other studies may read whatever it is."""
-    others = (load.read(path).study for path in load.known_studies().values())
+def _without_chance(drawing: str) -> str:
+    """Return an SVG without what moves from one drawing to the next: addresses in names, the last digits of layout."""
+    named = re.sub(r"\bp[0-9a-f]{10}\b", "p", drawing)  # a clip path, by a hash of its address
+    return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.3f}", named)  # thousandths of a point
+
+
+def _smaller(
+    dataset: xr.Dataset, study_file: StudyFile, preset: str, show: Callable[[xr.Dataset], object]
+) -> xr.Dataset:
+    """Return the dataset without what is bulky and not shown; who reads this preset may read any of it."""
     bulky = [
         str(name)
         for name, array in dataset.data_vars.items()
         if array.ndim > dataset["status"].ndim and array.nbytes > BULKY
     ]
-    if not bulky or any(study_file.name in other.needs for other in others):
+    if not bulky or needs.is_read(study_file.name, preset):
         return dataset
     shown = show(dataset)
     counted = {figure.per for figure in study_file.study.figures}

@@ -28,6 +28,18 @@ def requests(study_file: StudyFile, request: Request) -> list[Request]:
     return requested
 
 
+def is_read(name: str, preset: str) -> bool:
+    """Return whether one of the known studies, at some preset of its own, reads what a study has at a preset."""
+    known = (load.read(path) for path in load.known_studies().values())
+    return any(
+        (needed.study, needed.preset) == (name, preset)
+        for reader in known
+        if name in reader.study.needs
+        for own in reader.study.presets
+        for needed in requests(reader, Request(study=reader.name, preset=own))
+    )
+
+
 def refuse_missing(study_file: StudyFile, request: Request) -> None:
     """Refuse to go on without the results that a study needs.
 

@@ -270,12 +270,13 @@ def test_what_a_report_shows_is_never_left_out():
         status=("replicate", np.zeros(1000))
     )
     study_file = load.read("router_smoothness")
-    small = shipping._smaller(whole, study_file, lambda ds: "a" in ds)
+    small = shipping._smaller(whole, study_file, "quick", lambda ds: "a" in ds)
     assert set(small) == {"a", "status"}
-    either = shipping._smaller(whole, study_file, lambda ds: "a" in ds or "b" in ds)
+    either = shipping._smaller(whole, study_file, "quick", lambda ds: "a" in ds or "b" in ds)
     assert either is whole, "each is idle, but not both"
-    table = load.read("sample_complexity").study.needs
-    assert table and shipping._smaller(whole, load.read(table[0]), lambda ds: 0) is whole, "another study reads it"
+    read = load.read("sigmoid_regimes")  # by sample_complexity, which has a preset table and none called figure2
+    assert shipping._smaller(whole, read, "table", lambda ds: 0) is whole, "another study reads it"
+    assert set(shipping._smaller(whole, read, "figure2", lambda ds: 0)) == {"status"}
 
 
 def test_packing_keeps_every_bit():
