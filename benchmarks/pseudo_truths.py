@@ -59,6 +59,8 @@ if __name__ == "__main__":
     parser.add_argument("--study", help="keep what a study of the experiment regression searches")
     parser.add_argument("--preset", default="paper")
     asked = parser.parse_args()
+    if not (asked.study or asked.experts) or set(asked.experts) - {"linear", "relu"}:
+        parser.error("name experts, of linear and relu, or a study (--study)")
     if asked.study:
         keep(asked.study, asked.preset)
     for name in asked.experts:

@@ -1,7 +1,8 @@
 """Make records: a complete run, made small enough for version control; see :mod:`moestat.runner.records`.
 
 Nothing is rounded. What is left out are bulky variables (fitted parameters, tables of every pair of an expert and a
-cluster) that no claim, table or figure shows: the reports with and without them are compared, byte for byte.
+cluster) that no claim, table or figure shows: the reports with and without them are compared, tables byte for byte and
+figures to a thousandth of a point.
 """
 
 from __future__ import annotations

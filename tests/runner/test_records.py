@@ -279,6 +279,15 @@ def test_what_a_report_shows_is_never_left_out():
     assert set(shipping._smaller(whole, read, "figure2", lambda ds: 0)) == {"status"}
 
 
+def test_drawings_are_compared_to_a_thousandth_of_a_point():
+    def drawing(y, name="p0123456789"):
+        return f'<g clip-path="url(#{name})" transform="translate(122.154805 {y})">'
+
+    same = shipping._without_chance(drawing("212.493495"))
+    assert same == shipping._without_chance(drawing("212.493406", "pabcdef0123"))
+    assert same != shipping._without_chance(drawing("212.495495"))
+
+
 def test_packing_keeps_every_bit():
     rng = np.random.default_rng(1)
     values = rng.standard_normal((50, 60))

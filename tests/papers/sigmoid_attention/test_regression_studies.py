@@ -71,7 +71,8 @@ def test_every_replicate_has_a_truth_of_its_own(name):
     """No truth is chosen, and intervals over replicates are intervals over truths."""
     study = load.read(FOLDER / f"{name}.toml").study
     for label, preset in study.presets.items():
-        assert preset.settings["truths"] == preset.replicates >= {"paper": 10, "theorems": 10, "figure2": 6}.get(label, 30), label
+        least = {"paper": 10, "theorems": 10, "figure2": 6}.get(label, 30)
+        assert preset.settings["truths"] == preset.replicates >= least, label
 
 
 @pytest.mark.parametrize("name", load.known_studies())
