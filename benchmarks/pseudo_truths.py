@@ -2,11 +2,13 @@
 
     python benchmarks/pseudo_truths.py linear relu        # about four minutes each on an idle core
     python benchmarks/pseudo_truths.py --study regression_rate
+    python benchmarks/pseudo_truths.py --study partial_quadratic --preset theorems
 
 The problems are those of the main study at the paper's size (truth softmax, fit sigmoid, d = 8, N* = 8, N = 9, the
 study's seed). The search is the one that a run would do itself, with three times the starts, twice the local starts,
-and more rounds of replacements; it prints how often the best minimum was found. With ``--study regression_rate`` they
-are the twenty of its preset ``paper``, searched as the study does. What is written is checked on loading.
+and more rounds of replacements; it prints how often the best minimum was found. With ``--study`` they
+are those of a preset of the study, ``paper`` if none is named, searched as the study does. What is written is checked on
+loading.
 """
 
 import argparse
