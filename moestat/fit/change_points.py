@@ -111,4 +111,4 @@ def _height(moments: np.ndarray, variances: tuple[float, float]) -> np.ndarray:
     w, sx, sxx, sy, sxy, syy = np.moveaxis(moments, -1, 0)
     a, beta, v = _line(moments, variances)
     squares = syy - 2 * a * sxy - 2 * beta * sy + a * a * sxx + 2 * a * beta * sx + beta * beta * w
-    return -0.5 * (w * np.log(v) + squares / v)
+    return -0.5 * (w * np.log(v) + squares / v)  # type: ignore[no-any-return]  # np.moveaxis says too little
