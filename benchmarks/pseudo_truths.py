@@ -6,9 +6,8 @@
 
 The problems are those of the main study at the paper's size (truth softmax, fit sigmoid, d = 8, N* = 8, N = 9, the
 study's seed). The search is the one that a run would do itself, with three times the starts, twice the local starts,
-and more rounds of replacements; it prints how often the best minimum was found. With ``--study`` they
-are those of a preset of the study, ``paper`` if none is named, searched as the study does. What is written is checked on
-loading.
+and more rounds of replacements; it prints how often the best minimum was found. With ``--study`` they are those of a
+preset of the study, ``paper`` if none is named, searched as the study does. What is written is checked on loading.
 """
 
 import argparse
