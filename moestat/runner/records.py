@@ -9,6 +9,7 @@ read, and neither is ever written over the other. :mod:`moestat.report.shipping`
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,10 @@ FILES = (results.NAME, "claims.csv", "rates.csv", seal.NAME, manifest.NAME)
 MADE = "report"
 """Folder, beside the files of a record and not under version control, of the reports that are made from it."""
 
-PACKED = 8_000
+PACKED = 1_000
 """Bytes from which a variable is compressed; below it, the bookkeeping costs more."""
+FORMAT = ("v110", "latest")
+"""HDF5 of 2016 or later: what it notes about every variable is shorter, by a fifth of all records."""
 
 
 def path(out: Path, study: str, preset: str) -> Path:
@@ -114,6 +117,9 @@ def write(folder: Path, content: Mapping[str, bytes]) -> None:
 
 def packed(dataset: xr.Dataset) -> bytes:
     """Return a dataset as compressed netCDF, from which every number comes back to the last bit."""
+    import h5netcdf
+    from xarray.backends import H5NetCDFStore
+
     how: dict[str, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():
         if variable.dtype.kind == "O" and variable.size * 16 > PACKED:
@@ -121,4 +127,7 @@ def packed(dataset: xr.Dataset) -> bytes:
         elif variable.dtype.kind in "fiub" and variable.nbytes > PACKED:
             # in one piece: a record is read whole, and the pieces of a padded variable are bookkeeping for nothing
             how[str(name)] = {"zlib": True, "complevel": 9, "shuffle": True, "chunksizes": variable.shape}
-    return bytes(dataset.to_netcdf(engine="h5netcdf", encoding=how))
+    content = io.BytesIO()
+    with h5netcdf.File(content, "w", libver=FORMAT) as file:  # to_netcdf has no way to say so
+        dataset.dump_to_store(H5NetCDFStore(file), encoding=how)
+    return content.getvalue()
