@@ -5,9 +5,10 @@
 
 The seeds are that of the study file, whose verdicts are those of the record where there is one, and the four that
 follow it. A verdict *turns* if claims of one id are decided in
-opposite ways at two seeds: supported or no counterexample at one, not supported or refuted at another. A verdict that
-is decided at some seeds and *inconclusive* at others is counted apart: more replicates may decide it, and neither
-answer is a wrong one.
+opposite ways at two seeds: supported or no counterexample at one, not supported or refuted at another. Those that turn
+between *no counterexample* and *refuted* are named as what they are: a counterexample that is rare among the draws. A
+verdict that is decided at some seeds and *inconclusive* at others is counted apart: more replicates may decide it, and
+neither answer is a wrong one.
 """
 
 import argparse
@@ -66,13 +67,14 @@ def summary() -> None:
     with RESULTS.open(newline="") as file:
         table = list(csv.DictReader(file))
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    turned = []
+    turned, rare = [], 0
     for row in table:
         sides = [SIDES.get(row[f"seed_{k}"], "") for k in range(SEEDS)]
         decided = set(sides) - {""}
         kind = "never" if not decided else "turned" if len(decided) == 2 else "some" if "" in sides else "all"
         counts[f"{row['study']}/{row['preset']}"][kind] += 1
         if kind == "turned":
+            rare += not {row[f"seed_{k}"] for k in range(SEEDS)} & {"supported", "not supported"}
             turned.append(f"{row['study']} {row['claim']}: {', '.join(row[f'seed_{k}'] for k in range(SEEDS))}")
     total = sum(counts.values(), Counter())
     for name, count in [*counts.items(), ("all", total)]:
@@ -82,6 +84,7 @@ def summary() -> None:
         )
     decisive = total["all"] + total["some"] + total["turned"]
     print(f"{total['turned']} of {decisive} decisive verdicts turn ({100 * total['turned'] / max(decisive, 1):.1f} %)")
+    print(f"{rare} of them between 'no counterexample' and 'refuted': a counterexample that is rare among the draws")
     print(*turned, sep="\n")
 
 
