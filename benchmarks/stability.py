@@ -4,11 +4,10 @@
     python benchmarks/stability.py --summary                  # what results/stability.csv says
 
 The seeds are that of the study file, whose verdicts are those of the record where there is one, and the four that
-follow it. A verdict *turns* if claims of one id are decided in
-opposite ways at two seeds: supported or no counterexample at one, not supported or refuted at another. Those that turn
-between *no counterexample* and *refuted* are named as what they are: a counterexample that is rare among the draws. A
-verdict that is decided at some seeds and *inconclusive* at others is counted apart: more replicates may decide it, and
-neither answer is a wrong one.
+follow it. A verdict *turns* if claims of one id are decided in opposite ways at two seeds: supported or no
+counterexample at one, not supported or refuted at another. Those that turn between *no counterexample* and *refuted*
+are named as what they are: a counterexample that is rare among the draws. A verdict that is decided at some seeds and
+*inconclusive* at others is counted apart: more replicates may decide it, and neither answer is a wrong one.
 """
 
 import argparse
@@ -69,13 +68,14 @@ def summary() -> None:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     turned, rare = [], 0
     for row in table:
-        sides = [SIDES.get(row[f"seed_{k}"], "") for k in range(SEEDS)]
+        verdicts = [row[f"seed_{k}"] for k in range(SEEDS)]
+        sides = [SIDES.get(verdict, "") for verdict in verdicts]
         decided = set(sides) - {""}
         kind = "never" if not decided else "turned" if len(decided) == 2 else "some" if "" in sides else "all"
         counts[f"{row['study']}/{row['preset']}"][kind] += 1
         if kind == "turned":
-            rare += not {row[f"seed_{k}"] for k in range(SEEDS)} & {"supported", "not supported"}
-            turned.append(f"{row['study']} {row['claim']}: {', '.join(row[f'seed_{k}'] for k in range(SEEDS))}")
+            rare += not {"supported", "not supported"} & set(verdicts)
+            turned.append(f"{row['study']} {row['claim']}: {', '.join(verdicts)}")
     total = sum(counts.values(), Counter())
     for name, count in [*counts.items(), ("all", total)]:
         print(
