@@ -18,15 +18,17 @@ def of_group(verdicts: list[str]) -> str:
     """Return the verdict of the variants of one statement together.
 
     Variants that contradict each other are *mixed*; otherwise the weakest verdict counts: one that decides nothing
-    before one that does.
+    before one that does. A variant without a run leaves open what the others say; *not run* is what no run bears on.
 
     >>> of_group(["supported", "supported"]), of_group(["supported", "refuted"]), of_group(["supported", "not run"])
-    ('supported', 'mixed', 'not run')
+    ('supported', 'mixed', 'inconclusive')
     """
     if any(v in _YES for v in verdicts) and any(v in _NO for v in verdicts):
         return MIXED
-    order = (NOT_RUN, "inconclusive", "refuted", "not supported", "no counterexample", "supported")
-    return min(verdicts, key=order.index)
+    if all(v == NOT_RUN for v in verdicts):
+        return NOT_RUN
+    order = ("inconclusive", "refuted", "not supported", "no counterexample", "supported")
+    return min(("inconclusive" if v == NOT_RUN else v for v in verdicts), key=order.index)
 
 
 def headline(table: pd.DataFrame) -> pd.DataFrame:

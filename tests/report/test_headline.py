@@ -37,7 +37,10 @@ def test_variants_of_one_statement_count_once():
         (["no counterexample", "refuted", "inconclusive"], "mixed"),
         (["supported", "inconclusive"], "inconclusive"),
         (["refuted", "inconclusive"], "inconclusive"),
-        (["supported", "not run"], "not run"),
+        (["supported", "not run"], "inconclusive"),
+        (["refuted", "not run"], "inconclusive"),
+        (["supported", "refuted", "not run"], "mixed"),
+        (["not run", "not run"], "not run"),
         (["supported", "no counterexample"], "no counterexample"),
     ],
 )
