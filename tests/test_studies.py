@@ -85,7 +85,8 @@ def shrink(made):
     for planned in made.cells:
         settings = dict(planned.cell.settings) | TINY.get(kind, {})
         for size in set(SIZES) & set(planned.cell.coords):
-            settings[size] = 60 + sizes[size].index(settings[size]) % 2  # two sizes: equal cells are computed once
+            # two sizes: equal cells are computed once
+            settings[size] = 60 + sizes[size].index(planned.cell.coords[size]) % 2
         if kind in REGRESSIONS and (surplus := settings["n_true"] - 3) > 0:
             settings |= {"n_true": 3, "n_fitted": settings["n_fitted"] - surplus}
         if kind == "expert_count":
