@@ -1,5 +1,6 @@
 """What holds for all tests: the same examples in every run, so that a failure is one of the change that it follows."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -12,6 +13,15 @@ from moestat.fit import kernel
 hypothesis.settings.register_profile("same", derandomize=True)
 hypothesis.settings.register_profile("search", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile("same")
+
+# among what four thousand tests and their libraries hold, each look for garbage takes half a second
+gc.set_threshold(100_000, 20, 50)
+
+
+def pytest_collection_finish():
+    """Leave what was collected out of every later look for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

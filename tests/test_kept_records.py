@@ -53,8 +53,10 @@ def test_a_replicate_of_a_cheap_record_comes_out_again(study):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("study", "preset"), [(s, p) for s, p in KEPT if not load.read(s).study.reads])
+@pytest.mark.parametrize(("study", "preset"), KEPT)
 def test_a_replicate_of_every_record_comes_out_again(study, preset):
+    if load.read(study).study.reads:
+        pytest.skip("it computes nothing itself: it reads the results of another study")
     kept = manifest.read(records.path(OUT, study, preset))
     took = sum(kept["cells"].values()) / max(kept["tally"]["replicates"], 1)
     if took > LONG:
