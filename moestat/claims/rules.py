@@ -120,11 +120,16 @@ def _cases(array: xr.DataArray, claim: Claim, sign: int) -> Cases | None:
     return Cases(int(known.sum()), int((inside & known).sum()), draws, inside_draws, every)
 
 
-def share(ds: xr.Dataset, claim: Claim) -> Estimate:
-    """Estimate the share of replicates in which ``claim.variable`` (0 or 1) is true, with its exact interval."""
+def share(ds: xr.Dataset, claim: Claim, *, least: float | None = None) -> Estimate:
+    """Estimate the share of replicates in which ``claim.variable`` (0 or 1) is true, with its exact interval.
+
+    With ``least`` the variable may be any number, and it is the share of replicates in which it is that or more.
+    """
     array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
     _refuse_axes(array, ("replicate",), claim.variable)
     known = array.values[np.isfinite(array.values)]
+    if least is not None:
+        known = known >= least
     low, high = proportion_interval(int(known.sum()), known.size, claim.level)
     mean = float(known.mean()) if known.size else np.nan
     return Estimate(mean, low, high, f"{int(known.sum())} of {known.size} replicates", replicates=known.size)
