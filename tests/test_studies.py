@@ -56,12 +56,13 @@ TINY = {
     "softmax_gaussian": {"evaluation_points": 16, "starts": 1, "max_iterations": 20, "search_rounds": 0, "kept": 1},
     "tail_frequency": {"data_sets": 10},
     "task_construction": {"size": "3x2x4", "max_prefixes": 50},
+    "task_knockout": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2},
     "task_training": {"tasks": 3, "templates": 2, "pairs": 6, "epochs": 2, "completions": 8},
 }
 REGRESSIONS = ("regression", "regression_from_target")
 PAIRED = (
     *("brackets", "constant_gate", "minimax_lower_bound"),
-    *("mot_initialisation", "router_smoothness", "task_training"),
+    *("mot_initialisation", "router_smoothness", "task_knockout", "task_training"),
 )
 """Experiments whose tiny cells cost nothing: two replicates of each, so that intervals are drawn. Of the others one."""
 LOOK = ("color", "marker", "markerfacecolor", "linestyle")
