@@ -1,9 +1,9 @@
 """Where the facts are: silence one expert of a trained transformer and count the objects that it still names.
 
 The task-routing paper concludes that "task-level routing encourages specialized experts to store knowledge" (its
-section 7). A model is trained as in :mod:`moestat.papers.task_routing.task_training`; then the outputs of single experts are set to
-zero, their routing left as it is. If a task's facts are in the expert that its tokens go to, silencing that one costs
-their objects and silencing another does not.
+section 7). A model is trained as in :mod:`moestat.papers.task_routing.task_training`; then the outputs of single
+experts are set to zero, their routing left as it is. If a task's facts are in the expert that its tokens go to,
+silencing that one costs their objects and silencing another does not.
 """
 
 from __future__ import annotations
