@@ -133,7 +133,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         ``misrouted`` leaves these out), the first two also ``_told`` (not ``untold``), ``failing``: any of
         them, and ``failing_share``; ``circuit_distance``: largest total variation distance between model and circuit
         over all prefixes and all tasks that generate them; ``worst_mass``, ``most_active`` tasks at a prefix of one
-        task; ``failure``: the shortest failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one.
+        task; ``failure``: the shortest failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one,
+        ``failure_mass``: the shortest one with ``low_mass``.
         ``collision``: for the datasets ``parity-m``, the distance between a positive combination of what a router sees
         of one task and one of the other, for two generic heads of any kind (NaN elsewhere).
     """
@@ -178,7 +179,7 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     widths = np.array([expert.width for expert in built.experts])
     sizes = _sizes(knowledge, widths, int(widths.sum()), built.heads, built.coordinates, built.draws)
     first, ambiguous = (checked.first(rows, knowledge, settings.theorem) for rows in _wrong(checked, settings.theorem))
-    words = {"failure": first, "failure_ambiguous": ambiguous}
+    words = {"failure": first, "failure_ambiguous": ambiguous, "failure_mass": _low(checked, knowledge, settings)}
     return {**sizes, **own, **_findings(checked, settings.theorem), **words, **_outcome(built)}
 
 
@@ -212,6 +213,7 @@ def _in_head(cell: Cell, settings: Settings, replicate: int, knowledge: Knowledg
         **_findings(checked, settings.theorem),
         "failure": first,
         "failure_ambiguous": ambiguous,
+        "failure_mass": _low(checked, knowledge, settings),
         "status": int(Status.CONVERGED),
         "message": "The weights were built and the prefixes checked.",
         "iterations": 2,
@@ -252,6 +254,11 @@ def _wrong(checked: Check, theorem: str) -> tuple[np.ndarray, np.ndarray]:
     misrouted = checked.misrouted if theorem == "moe" else np.zeros_like(checked.single)
     # a circuit says what the model says after every prefix of its task, also where that is not the only one
     return (misrouted & checked.single) | checked.differs | checked.low_mass, ~checked.single
+
+
+def _low(checked: Check, knowledge: Knowledge, settings: Settings) -> str:
+    """Describe the shortest prefix with too little probability on the valid next tokens."""
+    return checked.first(checked.low_mass, knowledge, settings.theorem)
 
 
 def _findings(checked: Check, theorem: str) -> dict[str, Any]:
