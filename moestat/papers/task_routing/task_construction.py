@@ -16,14 +16,17 @@ from pydantic import Field, field_validator, model_validator
 
 from moestat.data_file import with_digest
 from moestat.experiment import Cell, SettingsModel
-from moestat.papers.task_routing import knowledge_small
+from moestat.papers.task_routing import knowledge_object, knowledge_small
 from moestat.papers.task_routing.construction import model, parity
+from moestat.papers.task_routing.construction.arcs import find_star
 from moestat.papers.task_routing.construction.build import build
 from moestat.papers.task_routing.construction.check import Check, check
 from moestat.papers.task_routing.construction.forward import cast
 from moestat.papers.task_routing.construction.isolated import isolate
 from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
-from moestat.papers.task_routing.construction.memoriser import plane
+from moestat.papers.task_routing.construction.memoriser import wrong_peaks
+from moestat.papers.task_routing.construction.tables import build_tables
+from moestat.papers.task_routing.construction.tables_check import check_tables
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
 from moestat.status import Status
@@ -34,9 +37,12 @@ class Settings(SettingsModel):
 
     size: str = Field("10x5x50", description="tasks x templates per task x pairs per task, or a small dataset by name")
     theorem: Literal["moe", "dense"] = Field("moe", description="Theorem 4.2 or Theorem 4.1")
-    router: Literal["one_hot", "argmax", "none"] = Field(
+    router: Literal["one_hot", "argmax", "tables", "none"] = Field(
         "one_hot",
-        description="'argmax' (moe) and 'none' (dense, a neuron at a time speaks) have the two heads of the theorems",
+        description=(
+            "'argmax', 'tables' (moe; the head for the subject holds the tables) and 'none' (dense, a neuron at a time "
+            "speaks) have the two heads of the theorems"
+        ),
     )
     repairs: str = Field("all", description="'all', 'none', 'all but heads', or 'heads + amplitude'")
     epsilon: float = Field(0.01, gt=0, lt=1, description="accuracy that the theorem is asked for")
@@ -57,11 +63,12 @@ class Settings(SettingsModel):
     @field_validator("size")
     @classmethod
     def _size(cls, size: str) -> str:
-        name = size == "example" or knowledge_small.is_name(size)
+        name = size in ("example", knowledge_object.NAME) or knowledge_small.is_name(size)
         if not name and not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", size):
             raise ValueError(
                 f"size is {size!r}; allowed are tasks x templates x pairs such as '10x5x50', and the datasets "
-                f"'example', {', '.join(map(repr, knowledge_small.FIXED))}, 'tiny' and 'parity-2' to 'parity-6'"
+                f"'example', {', '.join(map(repr, (*knowledge_small.FIXED, knowledge_object.NAME)))}, 'tiny' and "
+                "'parity-2' to 'parity-6'"
             )
         return size
 
@@ -73,14 +80,18 @@ class Settings(SettingsModel):
 
     @model_validator(mode="after")
     def _router(self) -> Settings:
-        if self.router == ("argmax" if self.theorem == "dense" else "none"):
-            raise ValueError("router 'argmax' goes with theorem 'moe', and router 'none' with theorem 'dense'")
-        if self.router == "none" and (self.repairs != "all" or self.precision != "float64"):
-            raise ValueError("router 'none' goes with repairs 'all' and precision 'float64'")
+        if self.router in (("argmax", "tables") if self.theorem == "dense" else ("none",)):
+            raise ValueError(
+                "routers 'argmax' and 'tables' go with theorem 'moe', and router 'none' with theorem 'dense'"
+            )
+        if self.router in ("tables", "none") and (self.repairs != "all" or self.precision != "float64"):
+            raise ValueError(f"router {self.router!r} goes with repairs 'all' and precision 'float64'")
         return self
 
-    def source(self) -> Source:
+    def source(self) -> Source | knowledge_object.ObjectTells:
         """Return where the knowledge comes from."""
+        if self.size == knowledge_object.NAME:
+            return knowledge_object.ObjectTells()
         return Source.parse(
             self.size,
             file=self.file,
@@ -115,12 +126,15 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         ``complexity_ratio`` and ``complexity_ratio_least``: largest and least over c(k), ``neurons`` in all,
         ``neurons_ratio``: over L|T| + N|K|, ``router_error`` against the one-hot target, ``inseparable``: whether the
         router's argmax fails a condition that the prefixes make, ``draws`` of queries and keys. Lemmas: ``fit_error``
-        of the memorisers (A.4), ``plane_wrong``: tokens whose own coordinate is not the only largest one (5.1). Checks,
+        of the memorisers (A.4), ``plane_wrong``: tokens whose own coordinate is not the only largest one (5.1).
+        Whatever the weights, ``not_arcs``: whether three valid sets were found that are not all arcs of a polygon of
+        tokens (:mod:`moestat.papers.task_routing.construction.arcs`), and ``not_arcs_at``, after what. Checks,
         as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also ``_ambiguous`` (only
         ``misrouted`` leaves these out), the first two also ``_told`` (not ``untold``), ``failing``: any of
         them, and ``failing_share``; ``circuit_distance``: largest total variation distance between model and circuit
         over all prefixes and all tasks that generate them; ``worst_mass``, ``most_active`` tasks at a prefix of one
-        task; ``failure``: the shortest failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one.
+        task; ``failure``: the shortest failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one,
+        ``failure_mass``: the shortest one with ``low_mass``.
         ``collision``: for the datasets ``parity-m``, the distance between a positive combination of what a router sees
         of one task and one of the other, for two generic heads of any kind (NaN elsewhere).
     """
@@ -134,8 +148,8 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     source = settings.source()
     identity = source.identity
     knowledge = source.draw(cell.generator(replicate, "knowledge", **identity))
-    if settings.router == "none":
-        return _isolated(cell, settings, replicate, knowledge)
+    if settings.router == "tables" or settings.router == "none":
+        return _in_head(cell, settings, replicate, knowledge)
     built = build(
         knowledge,
         cell.generator(replicate, "weights", **identity),
@@ -165,43 +179,45 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     widths = np.array([expert.width for expert in built.experts])
     sizes = _sizes(knowledge, widths, int(widths.sum()), built.heads, built.coordinates, built.draws)
     first, ambiguous = (checked.first(rows, knowledge, settings.theorem) for rows in _wrong(checked, settings.theorem))
-    words = {"failure": first, "failure_ambiguous": ambiguous}
+    words = {"failure": first, "failure_ambiguous": ambiguous, "failure_mass": _low(checked, knowledge, settings)}
     return {**sizes, **own, **_findings(checked, settings.theorem), **words, **_outcome(built)}
 
 
 OWN = ("rank", "head_rank", "rank_bound", "rank_excess", "dependent", "router_error", "inseparable", "fit_error")
-"""What neurons that speak one at a time do not have."""
+"""What neurons that speak one at a time do not have, but ``inseparable`` behind a router."""
 
 
-def _isolated(cell: Cell, settings: Settings, replicate: int, knowledge: Knowledge) -> dict[str, Any]:
-    """Build and check the dense model in which one neuron at a time speaks."""
+def _in_head(cell: Cell, settings: Settings, replicate: int, knowledge: Knowledge) -> dict[str, Any]:
+    """Build and check the models whose head for the subject holds the tables: dense, and with a router."""
     identity = settings.source().identity
-    built = isolate(knowledge, cell.generator(replicate, "weights", **identity), epsilon=settings.epsilon)
-    circuit = circuits(built)
-    rng = cell.generator(replicate, "prefixes", **identity)
-    checked = check_isolated(built, circuit, rng, most=settings.max_prefixes)
-    sizes = _sizes(knowledge, circuit.sum(axis=1), len(built.bias), 2, built.coordinates, built.draws)
+    weights = cell.generator(replicate, "weights", **identity)
+    prefixes = cell.generator(replicate, "prefixes", **identity)
+    own = dict.fromkeys((*OWN, "collision"), np.nan)
+    if settings.router == "tables":
+        routed = build_tables(knowledge, weights, epsilon=settings.epsilon)
+        widths, coordinates, draws = routed.experts.sum(axis=1), routed.coordinates, routed.draws
+        neurons = int(widths.sum())
+        own["inseparable"] = float(not routed.separable)
+        checked = check_tables(routed, prefixes, most=settings.max_prefixes)
+    else:
+        dense = isolate(knowledge, weights, epsilon=settings.epsilon)
+        circuit = circuits(dense)
+        widths, coordinates, draws = circuit.sum(axis=1), dense.coordinates, dense.draws
+        neurons = len(dense.bias)
+        checked = check_isolated(dense, circuit, prefixes, most=settings.max_prefixes)
+    sizes = _sizes(knowledge, widths, neurons, 2, coordinates, draws)
     first, ambiguous = (checked.first(rows, knowledge, settings.theorem) for rows in _wrong(checked, settings.theorem))
     return {
         **sizes,
-        **dict.fromkeys((*OWN, "collision"), np.nan),
+        **own,
         **_findings(checked, settings.theorem),
         "failure": first,
         "failure_ambiguous": ambiguous,
+        "failure_mass": _low(checked, knowledge, settings),
         "status": int(Status.CONVERGED),
         "message": "The weights were built and the prefixes checked.",
         "iterations": 2,
     }
-
-
-def _plane_wrong(tokens: int) -> int:
-    """Count the tokens whose own coordinate is not the only largest one of their vector (Lemma 5.1)."""
-    points = plane(tokens)
-    wrong = 0
-    for token, point in enumerate(points):
-        logits = points @ point
-        wrong += int(np.argmax(logits) != token or np.sum(logits == logits[token]) != 1)
-    return wrong
 
 
 def _sizes(
@@ -211,6 +227,7 @@ def _sizes(
     longest, block = knowledge.max_length, knowledge.max_length * len(knowledge.templates)
     bounds = np.array([longest * len(task.templates) + knowledge.max_table for task in knowledge.tasks])
     per_complexity = widths / np.array([task.complexity for task in knowledge.tasks])
+    star = find_star(knowledge.prefixes)
     return {
         "tokens": len(knowledge.vocabulary),
         "templates": len(knowledge.templates),
@@ -226,7 +243,9 @@ def _sizes(
         "neurons": neurons,
         "neurons_ratio": neurons / (block + knowledge.max_table * len(knowledge.tasks)),
         "draws": draws,
-        "plane_wrong": _plane_wrong(len(knowledge.vocabulary)),
+        "plane_wrong": wrong_peaks(len(knowledge.vocabulary)),
+        "not_arcs": int(star is not None),
+        "not_arcs_at": star.words(knowledge) if star else "",
     }
 
 
@@ -235,6 +254,11 @@ def _wrong(checked: Check, theorem: str) -> tuple[np.ndarray, np.ndarray]:
     misrouted = checked.misrouted if theorem == "moe" else np.zeros_like(checked.single)
     # a circuit says what the model says after every prefix of its task, also where that is not the only one
     return (misrouted & checked.single) | checked.differs | checked.low_mass, ~checked.single
+
+
+def _low(checked: Check, knowledge: Knowledge, settings: Settings) -> str:
+    """Describe the shortest prefix with too little probability on the valid next tokens."""
+    return checked.first(checked.low_mass, knowledge, settings.theorem)
 
 
 def _findings(checked: Check, theorem: str) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 A replicate is a dataset, a split, initial weights, an order of the batches and the cuts of the test sentences; arms
 that share what each of them depends on share the draw, so that losses are compared on paired runs. The network has
-about 10^5 weights and runs on the CPU in one thread whatever the device is: the bits are the same everywhere.
+about 10^5 weights and runs on the CPU in one thread whatever the device is, so that a replicate has the same bits on
+processors whose kernels round alike. On others a training drifts apart step by step and ends as another draw: its
+accuracy may differ by several points, and only means over seeds are comparable.
 """
 
 from __future__ import annotations

@@ -51,6 +51,32 @@ def test_templates_that_all_tasks_share_break_the_count_of_neurons():
     assert " or " in found["failure_ambiguous"].item()
 
 
+def test_tables_in_the_head_leave_the_experts_small():
+    found = task_construction.run(cell(size="5x3x20", router="tables"), [0, 1])
+    for count in ("misrouted", "low_mass", "failing", "inseparable"):
+        assert not found[count].any()
+    assert (found["dimension_ratio"] <= 1).all()
+    assert (found["complexity_ratio"] < 0.5).all()
+    assert (found["heads"] == 2).all()
+    assert np.isnan(found["rank"]).all()
+
+
+def test_where_the_object_tells_the_task_some_prefix_fails():
+    for settings in ({"router": "argmax"}, {"router": "none", "theorem": "dense"}):
+        found = task_construction.run(cell(size="object-tells", **settings), [0])
+        assert found["low_mass"].item() > 0
+        assert found["low_mass_told"].item() == 0
+        assert '"A" is ' in found["failure"].item()
+
+
+def test_valid_sets_that_are_no_arcs_are_named():
+    found = task_construction.run(cell(size="5x3x20", repairs="none"), [0])
+    assert found["not_arcs"].item() == 1
+    assert "may each go on with" in found["not_arcs_at"].item()
+    example = task_construction.run(cell(size="example"), [0])
+    assert (example["not_arcs"].item(), example["not_arcs_at"].item()) == (0, "")
+
+
 def test_replicates_do_not_depend_on_the_block():
     together = task_construction.run(cell(size="5x3x20", max_prefixes=300), [0, 1, 2])
     alone = task_construction.run(cell(size="5x3x20", max_prefixes=300), [2])
@@ -69,7 +95,10 @@ def test_arms_share_the_dataset():
     ("settings", "message"),
     [
         ({"size": "10x5"}, "tasks x templates x pairs"),
-        ({"theorem": "dense", "router": "argmax"}, "goes with theorem 'moe'"),
+        ({"theorem": "dense", "router": "argmax"}, "go with theorem 'moe'"),
+        ({"theorem": "dense", "router": "tables"}, "go with theorem 'moe'"),
+        ({"router": "tables", "precision": "float32"}, "router 'tables' goes with repairs 'all'"),
+        ({"router": "tables", "repairs": "all but heads"}, "router 'tables' goes with repairs 'all'"),
         ({"theorem": "moe", "router": "none"}, "with theorem 'dense'"),
         ({"theorem": "dense", "router": "none", "repairs": "none"}, "repairs 'all'"),
         ({"repairs": "all but spelling"}, "joint_isolation"),

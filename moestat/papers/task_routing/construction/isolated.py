@@ -82,6 +82,12 @@ class Isolated:
 
     def activations(self, tokens: np.ndarray, length: np.ndarray) -> np.ndarray:
         """Return the hidden layer (B, M) at the last position of prefixes (B, S), padded with -1."""
+        z1, weight = self.seen(tokens, length)
+        a2 = np.einsum("bs,bsv->bv", weight, self.values[np.where(tokens >= 0, tokens, 0)])
+        return np.maximum(z1 @ self.faces.T - self.offsets + a2 @ self.codes.T + self.bias, 0.0)
+
+    def seen(self, tokens: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return block 1 (B, 2 c) at the last position, and the attention (B, S) of the subject's head there."""
         words = len(self.knowledge.words)
         classes = np.where(tokens >= 0, np.minimum(tokens, words), 0)
         z1 = block_one(classes, length, self.embedding, self.positions, self.queries, self.keys, (), True)
@@ -91,8 +97,7 @@ class Isolated:
         scores = np.where(seen, scores * length[:, None], -np.inf)
         weight = np.exp(scores - scores.max(axis=1, keepdims=True))
         weight /= weight.sum(axis=1, keepdims=True)
-        a2 = np.einsum("bs,bsv->bv", weight, self.values[np.where(seen, tokens, 0)])
-        return np.maximum(z1 @ self.faces.T - self.offsets + a2 @ self.codes.T + self.bias, 0.0)
+        return z1, weight
 
     def level(self, row: np.ndarray, value: np.ndarray, count: int) -> np.ndarray:
         """Return y (count,) after ``count`` prefixes.
@@ -109,10 +114,10 @@ class Isolated:
         return memoriser.parabola_scale(n, self.epsilon) * (level[:, None] * basis[:, 0] + basis[:, 1])
 
 
-def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 0.01) -> Isolated:
+def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 0.01, reserved: int = 0) -> Isolated:
     """Construct the weights; generic queries and keys are drawn again where some pattern is no vertex.
 
-    The last half of the draws may use more than 2 L|T| coordinates.
+    The last half of the draws may use more than 2 L|T| coordinates; the others leave ``reserved`` of these free.
 
     Raises
     ------
@@ -121,7 +126,7 @@ def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 
     """
     words, length = len(knowledge.words), knowledge.max_length
     values, codes, bias = memory(knowledge)
-    room = 2 * length * len(knowledge.templates) - 2 - 2 * values.shape[1] - 2
+    room = 2 * length * len(knowledge.templates) - 2 - 2 * values.shape[1] - 2 - reserved
     for draws in range(1, DRAWS + 1):
         size = max(room // 2, 1) if 2 * draws <= DRAWS else words + length
         embedding, positions = one_hot_embedding(words, length, size, rng)

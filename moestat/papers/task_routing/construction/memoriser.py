@@ -106,6 +106,16 @@ def plane(n: int) -> np.ndarray:
     return np.stack((np.cos(angle), np.sin(angle)), axis=-1)
 
 
+def wrong_peaks(n: int) -> int:
+    """Count the tokens whose own coordinate is not the only largest one of their vector in :func:`plane`."""
+    points = plane(n)
+    wrong = 0
+    for token, point in enumerate(points):
+        logits = points @ point
+        wrong += int(np.argmax(logits) != token or np.sum(logits == logits[token]) != 1)
+    return wrong
+
+
 def scale(n: int, epsilon: float) -> float:
     """Return a factor of the logits that leaves all but ``epsilon`` of the softmax on the largest one.
 

@@ -1,0 +1,96 @@
+"""Theorem 4.2 with the tables in the attention: experts of one neuron for each pattern of their task.
+
+The printed expert of a task holds its table, with a neuron for each pair. As in the dense model of
+:mod:`moestat.papers.task_routing.construction.isolated`, the values of the subject's head may hold the tables instead,
+and the theorem counts neurons of experts alone. The expert of a task is then its circuit in that model, one neuron for
+each of the task's patterns, however large its table is; experts that share neurons have copies of them. The router is
+the one of :mod:`moestat.papers.task_routing.construction.build`: a linear map of what the content head says, whose
+largest entry is right, and a large weight on the membership of the subject, which the subject's head passes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from moestat.papers.task_routing.construction import router as router_fit
+from moestat.papers.task_routing.construction.build import DRAWS, membership
+from moestat.papers.task_routing.construction.conditions import conditions
+from moestat.papers.task_routing.construction.forward import pattern_vectors
+from moestat.papers.task_routing.construction.isolated import Isolated, isolate
+from moestat.papers.task_routing.construction.isolated_check import circuits
+from moestat.papers.task_routing.knowledge import Knowledge
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The weights: heads, neurons and read-out of ``model``, dealt out to experts behind a router."""
+
+    model: Isolated
+    experts: np.ndarray
+    """(K, M) whether the expert has the neuron."""
+    router_template: np.ndarray
+    """(2 c, K) router on block 1."""
+    router_member: float
+    """Router weight of the subject's membership."""
+    member: np.ndarray
+    """(n, K) whether the token is a subject of the task; ones for words."""
+    separable: bool
+    """Whether the router's argmax is right under every condition that the prefixes make."""
+    draws: int
+    """Draws of queries and keys."""
+
+    @property
+    def coordinates(self) -> int:
+        """Coordinates in use: those of the dense model, and the membership of a token and of the subject."""
+        return self.model.coordinates + members(self.model.knowledge)
+
+    def route(self, tokens: np.ndarray, length: np.ndarray) -> np.ndarray:
+        """Return the chosen expert (B,) at the last position of prefixes (B, S), padded with -1."""
+        z1, weight = self.model.seen(tokens, length)
+        subject = np.einsum("bs,bsk->bk", weight, self.member[np.where(tokens >= 0, tokens, 0)])
+        return np.argmax(z1 @ self.router_template + self.router_member * subject, axis=1)
+
+    def activations(self, tokens: np.ndarray, length: np.ndarray, expert: np.ndarray) -> np.ndarray:
+        """Return the hidden layer (B, M) of the experts (B,): the neurons that an expert has not are silent."""
+        return np.where(self.experts[expert], self.model.activations(tokens, length), 0.0)
+
+
+def members(knowledge: Knowledge) -> int:
+    """Return the coordinates of the memberships, of a token and of the subject; none where there is a single task."""
+    tasks = len(knowledge.tasks)
+    return 2 * tasks if tasks > 1 else 0
+
+
+def build_tables(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 0.01) -> Tables:
+    """Construct the weights; generic queries and keys are drawn again where no router exists for them.
+
+    Raises
+    ------
+    NoFaceError
+        If no draw makes every neuron possible.
+    """
+    member = membership(knowledge)
+    asked = conditions(knowledge.prefixes, member, len(knowledge.words))
+    draws = 0
+    while True:
+        model = isolate(knowledge, rng, epsilon=epsilon, reserved=members(knowledge))
+        draws += model.draws
+        vectors = pattern_vectors(
+            knowledge, model.embedding, model.positions, model.queries, model.keys, (), apart=True
+        )
+        fit = router_fit.argmax(vectors, len(knowledge.tasks), asked)
+        if fit.separable or draws >= DRAWS:
+            break
+    scores = vectors @ fit.weights
+    return Tables(
+        model=model,
+        experts=circuits(model),
+        router_template=fit.weights,
+        # above any difference of two scores of a pattern: tasks without the subject do not compete
+        router_member=1.0 + float(np.max(scores.max(axis=1) - scores.min(axis=1))),
+        member=member,
+        separable=fit.separable,
+        draws=draws,
+    )
