@@ -8,25 +8,20 @@ silencing that one costs their objects and silencing another does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from moestat.experiment import Cell, require_torch
-from moestat.papers.task_routing import task_training
 from moestat.papers.task_routing.task_training import Settings as Settings
+from moestat.papers.task_routing.task_training import read_data as read_data
 from moestat.status import Status
 from moestat.threads import one_thread
 
 SILENT = ("none", "own", "other", "all")
 """Which experts are silent: none, the one that a task uses most, each of the others in turn, all."""
-
-
-def read_data(settings: Mapping[str, Any]) -> None:
-    """Read the user's data once, before the first replicate."""
-    task_training.read_data(settings)
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
@@ -119,13 +114,14 @@ def silenced(model: Any, tokens: np.ndarray, task: np.ndarray, words: int) -> di
     rows = np.arange(tokens.shape[0])
     last = torch.from_numpy(rows * (tokens.shape[1] - 1) + place - 1)
     inputs = torch.from_numpy(np.maximum(tokens[:, :-1], 0))
+    # top-1: with its expert silent, a position has what the attention and the embedding say alone
+    zero = {name: torch.zeros_like(getattr(model, name)) for name in ("second", "second_bias")}
     with torch.no_grad():
-        whole = model(inputs, last)
+        whole, silent = model(inputs, last), torch.func.functional_call(model, zero, (inputs, last))
         expert = whole.expert.numpy()
-        z = _without_experts(model, inputs, last)
-        named = model.logits(whole).argmax(dim=-1).numpy() == tokens[rows, place]
-        # top-1: with its expert silent, a position has what the attention and the embedding say alone
-        alone = torch.addmm(model.out_bias, z, model.out.t()).argmax(dim=-1).numpy() == tokens[rows, place]
+        named, alone = (
+            model.logits(routed).argmax(dim=-1).numpy() == tokens[rows, place] for routed in (whole, silent)
+        )
     kinds = np.unique(task)
     recall, share = np.zeros((kinds.size, len(SILENT))), np.zeros(kinds.size)
     for i, k in enumerate(kinds):
@@ -138,14 +134,3 @@ def silenced(model: Any, tokens: np.ndarray, task: np.ndarray, words: int) -> di
         share[i] = used[own] / mine.sum()
     means = recall.mean(axis=0)
     return {"recall": means, "own_loss": float(means[2] - means[1]), "own_share": float(share.mean())}
-
-
-def _without_experts(model: Any, tokens: Any, rows: Any) -> Any:
-    """Return what the output layer reads (rows, width) where every expert's output is zero."""
-    second, bias = model.second.detach().clone(), model.second_bias.detach().clone()
-    model.second.zero_()
-    model.second_bias.zero_()
-    z = model(tokens, rows).output
-    model.second.copy_(second)
-    model.second_bias.copy_(bias)
-    return z
