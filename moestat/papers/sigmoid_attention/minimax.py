@@ -73,7 +73,7 @@ def le_cam(loss: np.ndarray, distance: np.ndarray, n: np.ndarray, noise_variance
     .. math:: \max_m \tfrac{1}{4 K} L_{2r}(G_m, G^*) \exp\big(-n \|f_{G_m} - f_{G^*}\|^2 / (2 v)\big),
 
     K = 2^(r - 1) being the constant of ||u + v||^r <= K (||u||^r + ||v||^r). Like the paper it takes for granted that
-    the loss has a triangle inequality with this constant; see :func:`lone_atom`.
+    the loss has a triangle inequality with this constant; see :mod:`moestat.papers.sigmoid_attention.weak_triangle`.
 
     Parameters
     ----------
@@ -88,13 +88,3 @@ def le_cam(loss: np.ndarray, distance: np.ndarray, n: np.ndarray, noise_variance
     """
     exponent = -n[:, None] * distance[None, :] ** 2 / (2.0 * noise_variance)
     return np.asarray(np.max(loss * np.exp(exponent), axis=1) / (4.0 * 2.0 ** (r - 1.0)))
-
-
-def lone_atom(truth: np.ndarray) -> np.ndarray:
-    """Return the measure (1, P) that holds the first true atom alone.
-
-    It shares that atom with every G_m of :func:`sequence`. Empty cells cost nothing (the convention below eq. (9)), so
-    its loss is 0 to G* and to G_m, whatever their loss to each other: the triangle inequality that Le Cam's lemma is
-    used with does not hold.
-    """
-    return truth[:1]

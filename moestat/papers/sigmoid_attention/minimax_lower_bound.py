@@ -18,7 +18,7 @@ from moestat.losses.voronoi import L2r
 from moestat.models.experts import Expert
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
-from moestat.papers.sigmoid_attention import minimax
+from moestat.papers.sigmoid_attention import minimax, weak_triangle
 
 FLOOR = 1e-14
 """Distances of functions below this count as this: they are rounding, which every processor does in its own way."""
@@ -66,7 +66,9 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     xarray.Dataset
         Per replicate and ``m``: ``L2r``, ``distance`` (root mean squared difference of the functions, at least 1e-14)
         and ``lemma``, distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m.
-        Per replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m.
+        Per replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m, where empty cells
+        cost nothing; and ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of
+        the losses of a measure to G* and G_m, over that of G_m to G* (:mod:`~.weak_triangle`).
     """
     s = Settings.model_validate(dict(cell.settings))
     model = Model("sigmoid", "full", s.expert, s.d, s.power)
@@ -95,7 +97,15 @@ def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[st
 
     measures, loss, distance = follow(M)
     _, fine_loss, fine_distance = follow(FINE)
-    lone = minimax.lone_atom(truth)
+    lone = weak_triangle.lone_atom(truth)
+    ratio = weak_triangle.smallest_ratio(truth, measures, model, s.r)
     losses = [float(L2r(lone, other, model, s.r)) for other in (truth, *measures)]
     le_cam = minimax.le_cam(fine_loss, fine_distance, N, s.noise_variance, s.r)
-    return {"L2r": loss, "distance": distance, "lemma": distance / loss, "le_cam": le_cam, "lone": np.max(losses)}
+    return {
+        "L2r": loss,
+        "distance": distance,
+        "lemma": distance / loss,
+        "le_cam": le_cam,
+        "lone": np.max(losses),
+        "weak_triangle": np.array(2.0 ** (s.r - 1.0) * ratio),
+    }

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from moestat.claims.rules import simultaneous, smallest
+from moestat.claims.rules import simultaneous
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Estimate
 from moestat.rates.estimate import mean_interval, replicate_slopes
@@ -152,8 +152,3 @@ def _place(claim: Claim, interval: tuple[float, ...]) -> str:
     if low <= interval[0] and interval[1] <= high:
         return "inside"
     return "outside" if interval[1] < low or interval[0] > high else "across"
-
-
-def smallest_lone(ds: xr.Dataset, claim: Claim) -> Estimate:
-    """Return the smallest ``lone`` of all arms: 0 refutes the triangle inequality."""
-    return smallest(ds, claim.model_copy(update={"variable": "lone"}))

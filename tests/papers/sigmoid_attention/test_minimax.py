@@ -49,14 +49,6 @@ def test_le_cam_is_the_two_point_bound():
     np.testing.assert_allclose(bound, expected)
 
 
-def test_one_atom_has_no_loss_to_either_of_two_different_measures():
-    m, truth = setting("polynomial", 2)
-    other = minimax.sequence(m, truth, T, "corrected")[1]
-    lone = minimax.lone_atom(truth)
-    assert float(L2r(lone, truth, m, 1.0)) == 0 and float(L2r(lone, other, m, 1.0)) == 0
-    assert float(L2r(other, truth, m, 1.0)) > 0.01
-
-
 def test_truths_without_a_constant_gate_are_refused():
     m, truth = setting("relu")
     truth[-1, 1] = 0.1
