@@ -331,3 +331,9 @@ def test_the_table_of_one_expert_takes_its_name_alone():
 
     alone, listed = (table(e, scores=["full"], d=1, atoms=1) for e in ("linear", ["linear"]))
     assert alone.equals(listed)
+
+
+def test_without_order_zero_the_family_is_the_printed_one_and_euler_s_identity_is_not_its_only_harm():
+    relu, printed = (identify("relu", d=1, atoms=1, order_zero=zero) for zero in (True, False))
+    assert relu.strong.structure.functions == printed.strong.structure.functions + 1
+    assert relu.verdict == printed.verdict == "weak"

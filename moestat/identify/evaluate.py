@@ -10,7 +10,7 @@ from scipy.stats import qmc
 
 from moestat import streams
 from moestat.identify.derivatives import ROUNDING, Jet, Parametric, assemble
-from moestat.identify.families import Atom, Label, family, gate_monomials, gate_names
+from moestat.identify.families import STRONG, Atom, Label, family, gate_monomials, gate_names
 from moestat.identify.positivity import distance_to_harm
 from moestat.identify.relations import Decomposition, Relation, decompose, write
 from moestat.identify.result import Family
@@ -73,7 +73,7 @@ class Evaluator:
         if self.model.two_layer:
             others["every phi(a'x + beta)"] = self._substitute(kind, atoms, x, rng, True)
         relations = tuple(_relation(v, columns, labels, quantities, others) for v in null)
-        if kind != "strong":
+        if kind not in STRONG:
             return Family(structure, relations, np.nan, np.nan)
         parameters = (*gate_names(self.d, self.score), *self.model.names)
         lengths = np.sqrt(np.mean(columns**2, axis=0))

@@ -5,6 +5,7 @@ With :math:`F(x; A, b, c, \eta) = \sigma(x'Ax + b'x + c) E(x, \eta)`, A upper tr
 * ``first``: the first derivatives of F at the atoms (Definitions 2 and 4);
 * ``strong``: besides, the derivatives of order 0 to 2 in (A, b, eta) at (0, 0, c_i, eta_i), products of
   a derivative of the gate and one of the expert (Definitions 1 and 3);
+* ``printed``: the same without order 0, as the definitions have it with [2] = {1, 2};
 * ``second``: all derivatives of F of order 1 and 2 at the atoms, in which partial differential equations such as
   (8) of the paper are read.
 
@@ -19,6 +20,9 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from moestat.identify.derivatives import Jet
+
+STRONG = {"strong": (0, 1, 2), "printed": (1, 2)}
+"""Orders of the derivatives at (A, b) = 0: as the proof of Theorem 1 needs them, and as Definition 1 lists them."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def family(
 
     Parameters
     ----------
-    kind : {"first", "strong", "second"}
+    kind : {"first", "strong", "printed", "second"}
     atoms : list of Atom
     jets : list of Jet
         Derivatives of the expert at the atoms' eta and at the points.
@@ -96,9 +100,9 @@ def family(
         at_atom = gate_derivatives(monomials @ atom.gate + atom.c)
         orders: tuple[int, ...] = (1, 2) if kind == "second" else (1,)
         parts = [(at_atom, with_c, gate_c, orders, False)]
-        if kind == "strong":
+        if kind in STRONG:
             at_zero = gate_derivatives(np.full(len(x), atom.c))
-            parts = [(at_zero, monomials, gate, (0, 1, 2), True), *parts]
+            parts = [(at_zero, monomials, gate, STRONG[kind], True), *parts]
         for sigma, features, gate_part, degrees, zero in parts:
             own = (*gate_part, *names)
             for order in degrees:

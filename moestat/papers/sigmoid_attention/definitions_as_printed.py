@@ -40,7 +40,7 @@ POINTS = 1024
 RANGE = 3.0
 """Half the side of the cube that the points fill: the numbers are better conditioned than on the small one."""
 
-DEFINITIONS = {1: ("strong", "full"), 2: ("first", "full"), 3: ("strong", "partial"), 4: ("first", "partial")}
+DEFINITIONS = {1: ("printed", "full"), 2: ("first", "full"), 3: ("printed", "partial"), 4: ("first", "partial")}
 """The family and the score of each definition."""
 
 
@@ -94,7 +94,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     xarray.Dataset
         Per replicate, for k = 1 to 4: ``one_k``, how many functions of Definition k are too many for independence at
         one generic atom; ``opposite_k``, the same at two atoms with opposite gates and the same expert; ``printed_k``,
-        the larger of the two: 0 if the expert may satisfy Definition k to the letter.
+        the larger of the two: 0 if the expert may satisfy Definition k to the letter. For k = 2 and 4 ``three_k``, the
+        same at three generic atoms.
     """
     s = Settings.model_validate(dict(cell.settings))
     rows = []
@@ -102,18 +103,23 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         rng = cell.generator(replicate, "parameters", d=s.d)
         x = rng.uniform(-RANGE, RANGE, (POINTS, s.d))
         eta = _eta(s.d, rng)
-        gates = {
-            score: np.asarray(0.5 * rng.standard_normal(gate_monomials(x[:1], score).shape[1]))
-            for score in ("full", "partial")
-        }
+        gates = {score: _gate(score, x, rng) for score in ("full", "partial")}
         c = float(rng.uniform(0.3, 1.0))
         row: dict[str, float] = {}
         for number, (kind, score) in DEFINITIONS.items():
             pair = [Atom(gates[score], c, eta), Atom(-gates[score], -c, eta)]
-            one, opposite = (_too_many(s, kind, score, pair[:m], x, rng) for m in (1, 2))
+            one, opposite = (_too_many(s, kind, score, pair[:m], [_jet(s, x, eta, rng)] * m, x) for m in (1, 2))
             row |= {f"one_{number}": one, f"opposite_{number}": opposite, f"printed_{number}": max(one, opposite)}
+        for number in (2, 4):
+            kind, score = DEFINITIONS[number]
+            atoms = [Atom(_gate(score, x, rng), float(rng.uniform(-1.0, 1.0)), _eta(s.d, rng)) for _ in range(3)]
+            row[f"three_{number}"] = _too_many(s, kind, score, atoms, [_jet(s, x, a.eta, rng) for a in atoms], x)
         rows.append(row)
     return assemble(replicates, rows, finished="The dependencies were counted.", iterations=POINTS)
+
+
+def _gate(score: str, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.asarray(0.5 * rng.standard_normal(gate_monomials(x[:1], score).shape[1]))
 
 
 def _eta(d: int, rng: np.random.Generator) -> np.ndarray:
@@ -122,12 +128,8 @@ def _eta(d: int, rng: np.random.Generator) -> np.ndarray:
     return eta
 
 
-def _too_many(s: Settings, kind: str, score: str, atoms: list[Atom], x: np.ndarray, rng: np.random.Generator) -> float:
+def _too_many(s: Settings, kind: str, score: str, atoms: list[Atom], jets: list[Jet], x: np.ndarray) -> float:
     """Count the functions of a family that depend on the others."""
-    jet = _jet(s, x, atoms[0].eta, rng)
-    columns, labels = family(kind, atoms, [jet] * len(atoms), x, score, (*(f"a{k}" for k in range(s.d)), "beta"))
-    # as printed the orders are 1 and 2; order 0 would make the definitions harder still
-    keep = [k for k, label in enumerate(labels) if label.derivative]
-    order = np.array([len(labels[k].derivative) for k in keep])
-    structure = decompose(columns[:, keep], order, TOLERANCE)
+    columns, labels = family(kind, atoms, jets, x, score, (*(f"a{k}" for k in range(s.d)), "beta"))
+    structure = decompose(columns, np.array([len(label.derivative) for label in labels]), TOLERANCE)
     return float(structure.functions - structure.rank)

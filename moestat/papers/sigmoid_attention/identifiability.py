@@ -61,7 +61,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     -------
     xarray.Dataset
         Per replicate ``verdict``: 2 strong, 1 weak, 0 neither (partial- with the partially quadratic score), and
-        ``short_of_strong``, 2 less that; ``short_but_for_gate``: 0 if the expert would be strong without the relations
+        ``short_of_strong``, 2 less that; ``order_zero``: how far the verdict is from that of the orders 1 and 2 alone,
+        as Definition 1 lists them; ``short_but_for_gate``: 0 if the expert would be strong without the relations
         that every expert has, else 1; ``functions`` and ``rank`` of the strong family, ``gap`` between its singular
         values; ``rate``, the exponent that the theorems give over-specified parameters in the sparse regime (0 for
         none); ``fails``, the number of special, distinct parameters at which the first derivatives are dependent, and
@@ -84,6 +85,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
 def _check(s: Settings, seed: int) -> dict[str, object]:
     options = {"score": s.score, "power": s.power, "outer_scale": s.outer_scale, "seed": seed}
     general = identify(s.expert, d=s.d, atoms=s.atoms, **options)  # type: ignore[arg-type]
+    printed = identify(s.expert, d=s.d, atoms=s.atoms, order_zero=False, **options)  # type: ignore[arg-type]
     line = identify(s.expert, d=1, atoms=1, **options)  # type: ignore[arg-type]
     code = CODES[general.verdict]
     values = np.full(VALUES, np.nan)
@@ -94,6 +96,7 @@ def _check(s: Settings, seed: int) -> dict[str, object]:
     return {
         "verdict": code,
         "short_of_strong": 2.0 - code,
+        "order_zero": abs(code - CODES[printed.verdict]),
         "short_but_for_gate": 0.0 if general.verdict == "strong" or general.strong_but_for_gate else 1.0,
         "functions": float(general.strong.structure.functions),
         "rank": float(general.strong.structure.rank),
