@@ -44,6 +44,7 @@ class Row(SettingsModel):
         "'eta_vanished' and 'eta_others': of experts that vanish there, and of the others",
     )
     order: Literal["eps^-2", "eps^-4", "exp(eps^(-1/tau))"] = Field(description="samples for an error eps, as printed")
+    window: tuple[float, float] | None = Field(None, description="sizes n that count for the rate, both ends included")
 
 
 def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
@@ -176,5 +177,7 @@ def series(source: Source, row: Row, *, converged_only: bool = False) -> xr.Data
         raise InputError(f"the arm {row.source_arm!r} of {source.path} has no values; finish its run: {again}")
     inside = computed.any("replicate")
     counted = part["status"] == int(Status.CONVERGED) if converged_only else computed
+    if row.window:
+        inside &= (part["n"] >= row.window[0]) & (part["n"] <= row.window[1])
     losses = part[row.loss].where(counted).isel(n=np.flatnonzero(inside.values)).transpose("n", "replicate")
     return losses.astype(np.float64).reset_coords(drop=True)
