@@ -93,10 +93,11 @@ def test_forward_is_the_textbook_transformer(knowledge):
 def test_an_expert_says_nothing_for_another_task():
     built = build_tables(DATASETS["two-tasks"], np.random.default_rng(0))
     prefixes = DATASETS["two-tasks"].prefixes
-    right = built.route(prefixes.tokens, prefixes.length)
+    seen = (prefixes.tokens, *built.model.seen(prefixes.tokens, prefixes.length))
+    right = built.route(*seen)
     late = prefixes.length > 1  # "is" or "was" has been said: no neuron of the other task is for it
-    assert built.activations(prefixes.tokens, prefixes.length, right).any(axis=1).all()
-    assert not built.activations(prefixes.tokens, prefixes.length, 1 - right)[late].any()
+    assert built.hidden(*seen, right).any(axis=1).all()
+    assert not built.hidden(*seen, 1 - right)[late].any()
 
 
 def test_the_size_of_an_expert_does_not_follow_the_table():

@@ -9,10 +9,8 @@ import numpy as np
 from moestat.papers.task_routing.construction.conditions import is_determined
 from moestat.papers.task_routing.construction.forward import forward, logits, plane_point
 from moestat.papers.task_routing.construction.model import Construction
+from moestat.papers.task_routing.construction.prefixes import at_most, chunks, softmax, valid_mass
 from moestat.papers.task_routing.knowledge import Knowledge, Prefixes
-
-ROWS = 512
-"""Prefixes per chunk; bounds the memory, the numbers do not depend on it."""
 
 TOLERANCE = 1e-12
 """Total variation distance up to which two models say the same; probabilities of float64 are known to about 1e-16."""
@@ -84,24 +82,16 @@ def check(construction: Construction, rng: np.random.Generator, *, most: int = 5
     others to zero.
     """
     knowledge = construction.knowledge
-    prefixes = knowledge.prefixes
-    if len(prefixes) > most:
-        prefixes = prefixes.take(np.sort(rng.choice(len(prefixes), most, replace=False)))
+    prefixes = at_most(knowledge.prefixes, most, rng)
     total = len(prefixes)
     mass, said = np.empty(total), np.empty(total, dtype=np.int64)
     expert, active = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.int64)
     distance = np.zeros(total)
-    for start in range(0, total, ROWS):
-        rows = np.arange(start, min(start + ROWS, total))
-        part = prefixes.take(rows)
+    for rows, part in chunks(prefixes):
         out = forward(construction, part.tokens, part.length)
-        peak = np.argmax(out.logits, axis=1)
         weight = softmax(out.logits)
-        counts = np.diff(part.valid_start)
-        owner = np.repeat(np.arange(len(part)), counts)
-        valid = np.bincount(owner, weight[owner, part.valid_token], minlength=len(part))
-        mass[rows] = valid
-        said[rows], expert[rows], active[rows] = peak, out.expert, out.active.sum(axis=1)
+        mass[rows], said[rows] = valid_mass(part, weight), np.argmax(out.logits, axis=1)
+        expert[rows], active[rows] = out.expert, out.active.sum(axis=1)
         if construction.theorem == "dense":
             whole = plane_point(out.outputs, out.residual)
             for k in range(out.outputs.shape[1]):
@@ -115,9 +105,3 @@ def check(construction: Construction, rng: np.random.Generator, *, most: int = 5
                 distance[rows[other]] = np.maximum(distance[rows[other]], gap)
     known = is_determined(prefixes, construction.entity_member, len(knowledge.words))
     return Check(prefixes, mass, expert, said, active, distance > TOLERANCE, distance, known, construction.epsilon)
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """Return the probabilities (B, n) of logits (B, n)."""
-    weight = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return weight / weight.sum(axis=1, keepdims=True)

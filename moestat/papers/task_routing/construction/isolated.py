@@ -82,7 +82,10 @@ class Isolated:
 
     def activations(self, tokens: np.ndarray, length: np.ndarray) -> np.ndarray:
         """Return the hidden layer (B, M) at the last position of prefixes (B, S), padded with -1."""
-        z1, weight = self.seen(tokens, length)
+        return self.hidden(tokens, *self.seen(tokens, length))
+
+    def hidden(self, tokens: np.ndarray, z1: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the hidden layer (B, M) from what the heads see of prefixes (B, S), see :meth:`seen`."""
         a2 = np.einsum("bs,bsv->bv", weight, self.values[np.where(tokens >= 0, tokens, 0)])
         return np.maximum(z1 @ self.faces.T - self.offsets + a2 @ self.codes.T + self.bias, 0.0)
 

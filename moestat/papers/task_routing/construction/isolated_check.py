@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from moestat.papers.task_routing.construction.build import membership
-from moestat.papers.task_routing.construction.check import ROWS, TOLERANCE, Check, softmax
+from moestat.papers.task_routing.construction.check import TOLERANCE, Check
 from moestat.papers.task_routing.construction.conditions import is_determined
 from moestat.papers.task_routing.construction.isolated import Isolated
+from moestat.papers.task_routing.construction.prefixes import at_most, chunks, softmax, valid_mass
 
 
 def circuits(built: Isolated) -> np.ndarray:
     """Return (K, N): the neurons that some prefix of the task makes active."""
     prefixes = built.knowledge.prefixes
     active = np.zeros((prefixes.compatible.shape[1], built.bias.shape[0]), dtype=bool)
-    for start in range(0, len(prefixes), ROWS):
-        rows = slice(start, start + ROWS)
-        row, neuron = np.nonzero(built.activations(prefixes.tokens[rows], prefixes.length[rows]))
-        which, task = np.nonzero(prefixes.compatible[rows][row])
+    for _, part in chunks(prefixes):
+        row, neuron = np.nonzero(built.activations(part.tokens, part.length))
+        which, task = np.nonzero(part.compatible[row])
         active[task, neuron[which]] = True
     return active
 
@@ -27,24 +27,19 @@ def check_isolated(built: Isolated, circuit: np.ndarray, rng: np.random.Generato
 
     A circuit keeps its own neurons and sets all others to zero. ``active`` counts neurons, not tasks.
     """
-    prefixes = built.knowledge.prefixes
-    if len(prefixes) > most:
-        prefixes = prefixes.take(np.sort(rng.choice(len(prefixes), most, replace=False)))
+    prefixes = at_most(built.knowledge.prefixes, most, rng)
     total = len(prefixes)
     mass, distance = np.empty(total), np.zeros(total)
     said, active = np.empty((2, total), dtype=np.int64)
-    for start in range(0, total, ROWS):
-        rows = np.arange(start, min(start + ROWS, total))
-        part = prefixes.take(rows)
+    for rows, part in chunks(prefixes):
         hidden = built.activations(part.tokens, part.length)
         row, neuron = np.nonzero(hidden)
         value = hidden[row, neuron]
         whole = built.level(row, value, len(part))
         logits = built.logits(whole)
         weight = softmax(logits)
-        owner = np.repeat(np.arange(len(part)), np.diff(part.valid_start))
-        mass[rows] = np.bincount(owner, weight[owner, part.valid_token], minlength=len(part))
-        said[rows], active[rows] = np.argmax(logits, axis=1), np.bincount(row, minlength=len(part))
+        mass[rows], said[rows] = valid_mass(part, weight), np.argmax(logits, axis=1)
+        active[rows] = np.bincount(row, minlength=len(part))
         for k in range(circuit.shape[0]):
             kept = circuit[k, neuron]
             alone = built.level(row[kept], value[kept], len(part))

@@ -46,15 +46,14 @@ class Tables:
         """Coordinates in use: those of the dense model, and the membership of a token and of the subject."""
         return self.model.coordinates + members(self.model.knowledge)
 
-    def route(self, tokens: np.ndarray, length: np.ndarray) -> np.ndarray:
-        """Return the chosen expert (B,) at the last position of prefixes (B, S), padded with -1."""
-        z1, weight = self.model.seen(tokens, length)
+    def route(self, tokens: np.ndarray, z1: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the chosen expert (B,) from what the heads see of prefixes (B, S), see :meth:`Isolated.seen`."""
         subject = np.einsum("bs,bsk->bk", weight, self.member[np.where(tokens >= 0, tokens, 0)])
         return np.argmax(z1 @ self.router_template + self.router_member * subject, axis=1)
 
-    def activations(self, tokens: np.ndarray, length: np.ndarray, expert: np.ndarray) -> np.ndarray:
+    def hidden(self, tokens: np.ndarray, z1: np.ndarray, weight: np.ndarray, expert: np.ndarray) -> np.ndarray:
         """Return the hidden layer (B, M) of the experts (B,): the neurons that an expert has not are silent."""
-        return np.where(self.experts[expert], self.model.activations(tokens, length), 0.0)
+        return np.where(self.experts[expert], self.model.hidden(tokens, z1, weight), 0.0)
 
 
 def members(knowledge: Knowledge) -> int:
