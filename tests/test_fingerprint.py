@@ -295,7 +295,7 @@ def test_what_counts_for_experiments_of_ours(tmp_path):
     cases = {
         f"mot_images|papers/task_routing/task_transformer.py|{line}|{line}~        more = 3": True,
         f"task_training|papers/task_routing/task_transformer.py|{line}|{line}~        more = 3": False,
-        "minimax_lower_bound|papers/sigmoid_attention/rules.py|smallest|least": True,
+        "minimax_lower_bound|papers/sigmoid_attention/rules.py|simultaneous|at_once": True,
         "minimax_lower_bound|claims/rules.py|largest|greatest": True,
         "minimax_lower_bound|papers/sigmoid_attention/minimax.py|return |return 2 * ": False,
         "minimax_lower_bound|streams.py|return |return None and ": False,

@@ -1,0 +1,155 @@
+r"""Four steps of the proofs of Theorems 4.1 and 4.2 of "compete-smoe", as they are printed and repaired.
+
+Nothing is fitted. At an input x with K winners, whose means g_i have both signs, :math:`p = \sum_i w_i f_i` with the
+gate :math:`w = \mathrm{softmax}(|g|)` and normal densities :math:`f_i`.
+
+- App. B.2, step 3: the functions :math:`f_i, \partial f_i / \partial g, \partial^2 f_i / \partial g^2` and p are said
+  to be linearly independent in y. p is a combination of the f_i; *repaired*: without p.
+- App. B.2: :math:`h \geq V` with :math:`h^2 = \frac12 \int (\sqrt{f_1} - \sqrt{f_2})^2`. *Repaired*:
+  :math:`\sqrt2\, h \geq V`.
+- App. B.1.1: the entropy integral, from :math:`\delta^2 / 2^{13}` to :math:`\delta`, is printed with log(1/t) and
+  bounded by :math:`\Psi = \delta \sqrt{\log(1/\delta)}`. *Repaired*: with the root of log(1/t).
+- App. B.1.2 (b): brackets :math:`L = \max\{p - \eta, 0\}`, :math:`U = \max\{p + \eta, B\}` are said to be no wider than
+  min{2 eta, B}, B being an envelope of all densities. *Repaired*: :math:`U = \min\{p + \eta, B\}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from pydantic import Field
+from scipy import special, stats
+
+from moestat.experiment import Cell, SettingsModel, assemble
+
+SHIFT = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
+"""Distances of two normal densities, in standard deviations."""
+
+LOG_INVERSE = 2.0 ** np.arange(10)
+"""log(1 / delta) of the entropy integral: delta from e^-1 to e^-512."""
+
+ETA = 10.0 ** -np.arange(1, 5)
+"""Half-widths of the brackets."""
+
+LARGEST_MEAN, VARIANCES = 2.0, (0.25, 1.0)
+"""m_1, and m_2 and m_3, of the envelope B."""
+
+DEPENDENT = 1e-10
+"""Singular values below this share of the largest count as 0."""
+
+
+class Settings(SettingsModel):
+    """Settings of a cell."""
+
+    version: Literal["printed", "repaired"] = Field("printed", description="the steps as printed, or repaired")
+    winners: int = Field(2, ge=1, le=4, description="K, winners at the input")
+    points: int = Field(2001, ge=200, description="points y on which densities are compared")
+
+
+def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+    """Try the four steps on drawn means and variances.
+
+    Returns
+    -------
+    xarray.Dataset
+        Per replicate ``deficit``, the size of the family of step 3 less its rank; ``residual``, of p on the rest of the
+        family by least squares, relative to p; ``integral_growth``, the exponent of ``integral_ratio`` in
+        log(1 / delta) over the last doubling; ``excess``, the largest width of a bracket over min{2 eta, B};
+        ``outside``, how far a density leaves the bracket around one that is eta away, over eta. Over ``shift``:
+        ``variation_ratio``, V over h (printed) or over sqrt(2) h (repaired), of two normals. Over ``log_inverse``:
+        ``integral_ratio``, the entropy integral over Psi. Over ``eta``: ``width``, the integral of U - L over y.
+    """
+    s = Settings.model_validate(dict(cell.settings))
+    y = np.linspace(-10.0, 10.0, s.points)
+    integral = entropy_integral(LOG_INVERSE, s.version) / np.sqrt(LOG_INVERSE)
+    rows = []
+    for replicate in replicates:
+        rng = cell.generator(replicate, "winners", winners=s.winners)
+        means = np.linspace(-2.0, 2.0, s.winners + 1)[:-1] + rng.uniform(0.1, 0.9, s.winners) * 4.0 / (s.winners + 1)
+        variances = rng.uniform(*VARIANCES, s.winners)
+        other = means + rng.uniform(-0.01, 0.01, s.winners)
+        p, near = density(means, variances, y), density(other, variances, y)
+        eta = float(np.max(np.abs(p - near)))
+        bounds = [bracket(p, half, y, s.version) for half in ETA]
+        lower, upper = bracket(p, eta, y, s.version)
+        rows.append(
+            {
+                "deficit": deficit(means, variances, y, s.version),
+                "residual": residual(means, variances, y),
+                "variation_ratio": variation_ratio(SHIFT) / (1.0 if s.version == "printed" else np.sqrt(2.0)),
+                "integral_ratio": integral,
+                "integral_growth": np.log2(integral[-1] / integral[-2]),
+                "excess": max(
+                    float(np.max((u - low) / np.minimum(2.0 * half, envelope(y))))
+                    for (low, u), half in zip(bounds, ETA, strict=True)
+                ),
+                "width": np.array([np.sum(u - low) * (y[1] - y[0]) for low, u in bounds]),
+                "outside": float(np.max(np.maximum(np.maximum(lower - near, near - upper), 0.0))) / eta,
+            }
+        )
+    dims = {"variation_ratio": ("shift",), "integral_ratio": ("log_inverse",), "width": ("eta",)}
+    coords = {"shift": SHIFT, "log_inverse": LOG_INVERSE, "eta": ETA}
+    return assemble(replicates, rows, dims=dims, coords=coords, finished="The steps were tried.", iterations=s.points)
+
+
+def density(means: np.ndarray, variances: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return p(y | x) of the winners."""
+    return np.asarray(special.softmax(np.abs(means)) @ _normal(means, variances, y))
+
+
+def family(means: np.ndarray, variances: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return f_i and its first two derivatives in the mean at y, (3 K, N), in units of the standard deviation."""
+    z = (y - means[:, None]) / np.sqrt(variances)[:, None]
+    f = _normal(means, variances, y)
+    return np.concatenate([f, z * f, (z * z - 1.0) * f])
+
+
+def deficit(means: np.ndarray, variances: np.ndarray, y: np.ndarray, version: str) -> float:
+    """Return how many functions of the family of step 3 are combinations of the others."""
+    rows = family(means, variances, y)
+    if version == "printed":
+        rows = np.vstack([rows, density(means, variances, y)])
+    sizes = np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True), compute_uv=False)
+    return float(np.sum(sizes < DEPENDENT * sizes[0]))
+
+
+def residual(means: np.ndarray, variances: np.ndarray, y: np.ndarray) -> float:
+    """Return what is left of p, relative to it, when it is explained by the f_i and their derivatives."""
+    rows, p = family(means, variances, y), density(means, variances, y)
+    found = np.linalg.lstsq(rows.T, p, rcond=None)[0]
+    return float(np.linalg.norm(p - found @ rows) / np.linalg.norm(p))
+
+
+def variation_ratio(shift: np.ndarray) -> np.ndarray:
+    """Return V / h of two normal densities of variance 1 with means that are ``shift`` apart."""
+    variation = special.erf(shift / np.sqrt(8.0))
+    return np.asarray(variation / np.sqrt(-np.expm1(-(shift**2) / 8.0)))
+
+
+def entropy_integral(log_inverse: np.ndarray, version: str) -> np.ndarray:
+    r"""Return :math:`\int_{\delta^2 / 2^{13}}^\delta H(t)\, dt / \delta` with H = log(1/t), or its root (repaired)."""
+    start, end = log_inverse, 2.0 * log_inverse + 13.0 * np.log(2.0)  # of log(1/t)
+    if version == "printed":
+        return np.asarray(start + 1.0 - np.exp(start - end) * (end + 1.0))
+    inside = special.gammaincc(1.5, start) - special.gammaincc(1.5, end)
+    return np.asarray(special.gamma(1.5) * inside * np.exp(start))
+
+
+def envelope(y: np.ndarray) -> np.ndarray:
+    """Return B(y), which no density of an expert exceeds."""
+    smallest, largest = VARIANCES
+    tail = np.where(np.abs(y) >= 2.0 * LARGEST_MEAN, np.exp(-(y**2) / (8.0 * largest**2)), 1.0)
+    return np.asarray(tail / (np.sqrt(2.0 * np.pi) * smallest))
+
+
+def bracket(centre: np.ndarray, eta: float, y: np.ndarray, version: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return L and U around a density."""
+    upper = np.maximum if version == "printed" else np.minimum
+    return np.maximum(centre - eta, 0.0), np.asarray(upper(centre + eta, envelope(y)))
+
+
+def _normal(means: np.ndarray, variances: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.asarray(stats.norm.pdf(y, means[:, None], np.sqrt(variances)[:, None]))
