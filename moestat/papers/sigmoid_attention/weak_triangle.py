@@ -40,7 +40,7 @@ def L2r(fitted: np.ndarray, truth: np.ndarray, over: np.ndarray, model: Model, r
     return np.asarray(np.sum(total, axis=-1))
 
 
-def between(truth: np.ndarray, measure: np.ndarray, model: Model) -> Iterator[np.ndarray]:
+def between(truth: np.ndarray, measure: np.ndarray) -> Iterator[np.ndarray]:
     """Yield measures (B, n, P) made of the last true atom (or none) on its way to the last two of G_m, and of others.
 
     One atom of the weight of both or of half of it, or two of half of it; with all, the first or none of the atoms
@@ -69,7 +69,7 @@ def smallest_ratio(truth: np.ndarray, measures: np.ndarray, model: Model, r: flo
     least = np.inf
     for measure in measures:
         whole = L2r(measure, truth, own, model, r)
-        for tried in between(truth, measure, model):
+        for tried in between(truth, measure):
             sums = L2r(tried, truth, own, model, r) + L2r(tried, measure, parts, model, r)
             least = min(least, float(np.min(sums) / whole))
     return least

@@ -48,7 +48,7 @@ def test_where_empty_cells_cost_nothing_one_atom_has_no_loss_to_either_of_two_di
 def test_the_loss_with_labels_is_that_of_loops(r):
     m, truth, measures = setting()
     over = np.array([False, True, True])
-    for tried in weak_triangle.between(truth, measures[1], m):
+    for tried in weak_triangle.between(truth, measures[1]):
         expected = [by_loops(atoms, truth, over, m, r) for atoms in tried[:7]]
         np.testing.assert_allclose(weak_triangle.L2r(tried[:7], truth, over, m, r), expected, rtol=1e-12)
 
@@ -69,4 +69,4 @@ def test_no_measure_between_breaks_the_inequality_and_half_of_the_way_attains_it
 
 def test_measures_of_all_sizes_are_tried():
     m, truth, measures = setting()
-    assert {tried.shape[1] for tried in weak_triangle.between(truth, measures[0], m)} == {1, 2, 3, 4}
+    assert {tried.shape[1] for tried in weak_triangle.between(truth, measures[0])} == {1, 2, 3, 4}
