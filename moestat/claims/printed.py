@@ -1,0 +1,145 @@
+"""Rules of claims on printed tables (:mod:`moestat.printed`): what a sentence says of the numbers beside it.
+
+Each function serves a claim of kind ``function``. ``claim.variable`` is ``printed``; a *choice* is a mapping from axes
+(``arm``, ``row``, ``column``) to a label or a list of labels. Two choices are compared wherever both have a number: an
+axis that is one label on one side meets every label of the other, and lists meet label by label. Where a row and a
+column of numbers are set against each other, :func:`t_test`, each choice is taken as one sample.
+
+Nothing here has a Monte Carlo error. A printed number stands for all that round to it, which :func:`ratio` alone
+accounts for: elsewhere the printed digits are what the sentence was read off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+from moestat.claims.selection import NoAnswerError, listed, variable
+from moestat.rates import Cases, Estimate
+from moestat.study.spec import Claim
+
+Choice = Mapping[str, str | Sequence[str]]
+
+DIGITS = 9
+"""Differences are rounded to this many decimals: 38.3 - 35.3 is 3."""
+
+
+def lead(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice) -> Estimate:
+    """Return the smallest of ``higher`` less ``lower``, and say where it is; each pair of numbers is a case."""
+    pairs = _leads(ds, claim, lower, higher)
+    values = pairs.values
+    place = np.unravel_index(int(np.nanargmin(values)), values.shape)
+    at = ", ".join(f"{axis} {pairs[axis].values[k]}" for axis, k in zip(pairs.dims, place, strict=True))
+    known = values[np.isfinite(values)]
+    low, high = claim.region
+    inside = int(((known >= low) & (known <= high)).sum())
+    note = f"smallest of {known.size} differences" + (f", at {at}" if at else "")
+    value = float(values[place])
+    cases = Cases(known.size, inside) if claim.at_least is not None else None
+    return Estimate(value, value, value, note, subject="The smallest lead", exact=True, cases=cases)
+
+
+def share(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice) -> Estimate:
+    """Return the share of pairs in which ``higher`` is above ``lower``; equal numbers are not."""
+    values = _leads(ds, claim, lower, higher).values
+    known = values[np.isfinite(values)]
+    above = int((known > 0).sum())
+    value = above / known.size
+    return Estimate(value, value, value, f"{above} of {known.size} pairs", subject="The share", exact=True)
+
+
+def gain(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice) -> Estimate:
+    """Return the mean of ``higher`` less ``lower`` over their pairs, without an interval: it is that of the table."""
+    values = _leads(ds, claim, lower, higher).values
+    known = values[np.isfinite(values)]
+    value = round(float(known.mean()), DIGITS)
+    return Estimate(value, value, value, f"mean of {known.size} differences", subject="The mean lead", exact=True)
+
+
+def average(ds: xr.Dataset, claim: Claim, *, of: Choice) -> Estimate:
+    """Return the mean of a choice."""
+    numbers = _numbers(ds, claim, of)
+    value = round(float(numbers.mean()), DIGITS)
+    return Estimate(value, value, value, f"mean of {numbers.size} numbers", subject="The mean", exact=True)
+
+
+def deviation(ds: xr.Dataset, claim: Claim, *, of: Choice) -> Estimate:
+    """Return the standard deviation of a choice, with one degree of freedom less than it has numbers."""
+    numbers = _numbers(ds, claim, of)
+    if numbers.size < 2:
+        raise NoAnswerError("One number has no standard deviation.")
+    value = float(numbers.std(ddof=1))
+    note = f"of {numbers.size} numbers"
+    return Estimate(value, value, value, note, subject="The standard deviation", exact=True)
+
+
+def spread(ds: xr.Dataset, claim: Claim, *, of: Choice) -> Estimate:
+    """Return the largest of a choice less the smallest."""
+    numbers = _numbers(ds, claim, of)
+    value = round(float(np.ptp(numbers)), DIGITS)
+    note = f"{numbers.min():g} to {numbers.max():g}, {numbers.size} numbers"
+    return Estimate(value, value, value, note, subject="The spread", exact=True)
+
+
+def ratio(ds: xr.Dataset, claim: Claim, *, of: Choice, to: Choice, unit: float) -> Estimate:
+    """Return the quotient of two printed numbers, with all that it can be.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+    claim : Claim
+    of, to : mapping
+        Each must choose one number.
+    unit : float
+        The last printed place, 0.01 for 0.13: the number itself is up to half of it away.
+    """
+    numbers = [_numbers(ds, claim, choice) for choice in (of, to)]
+    if any(n.size != 1 for n in numbers):
+        raise NoAnswerError("A ratio is of one number to one other.")
+    above, below = (float(n[0]) for n in numbers)
+    half = unit / 2.0
+    note = f"{above:g} / {below:g}, each rounded to {unit:g}"
+    return Estimate(above / below, (above - half) / (below + half), (above + half) / (below - half), note)
+
+
+def t_test(ds: xr.Dataset, claim: Claim, *, first: Choice, second: Choice, paired: bool = False) -> Estimate:
+    """Return the p-value of Student's two-sided test of two choices (equal variances), or of the paired test."""
+    one, two = (_numbers(ds, claim, choice) for choice in (first, second))
+    found = stats.ttest_rel(one, two) if paired else stats.ttest_ind(one, two)
+    value = float(found.pvalue)
+    note = f"t = {found.statistic:.3f}, {one.size} and {two.size} numbers"
+    return Estimate(value, value, value, note, subject="The p-value", exact=True)
+
+
+def _chosen(ds: xr.Dataset, claim: Claim, choice: Choice) -> xr.DataArray:
+    array = variable(ds, claim.variable, claim.at)
+    array = array.isel(replicate=0, drop=True) if "replicate" in array.dims else array
+    for axis, labels in choice.items():
+        if axis not in array.dims:
+            raise NoAnswerError(f"The variable {claim.variable!r} has no axis {axis!r}, only {listed(array.dims)}.")
+        wanted = [labels] if isinstance(labels, str) else list(labels)
+        there = array[axis].values.tolist()
+        missing = [label for label in wanted if label not in there]
+        if missing:
+            raise NoAnswerError(f"{axis} = {missing[0]!r} is not in this table, which has {listed(there)}.")
+        array = array.isel({axis: [there.index(label) for label in wanted]})
+        array = array.isel({axis: 0}, drop=True) if isinstance(labels, str) else array
+    return array
+
+
+def _numbers(ds: xr.Dataset, claim: Claim, choice: Choice) -> np.ndarray:
+    values = _chosen(ds, claim, choice).values.ravel()
+    known = values[np.isfinite(values)]
+    if not known.size:
+        raise NoAnswerError("There is no number where it is looked for.")
+    return np.asarray(known)
+
+
+def _leads(ds: xr.Dataset, claim: Claim, lower: Choice, higher: Choice) -> xr.DataArray:
+    difference = _chosen(ds, claim, higher) - _chosen(ds, claim, lower)
+    if not np.isfinite(difference.values).any():
+        raise NoAnswerError("The two choices have no place in common.")
+    return difference.round(DIGITS)
