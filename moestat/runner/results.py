@@ -19,6 +19,8 @@ BINARY = "binary"
 """Attribute of the values that were truth values before they became 0 and 1."""
 RANGE = "valid_range"
 """Attribute [low, high] of values that cannot lie elsewhere (shares, say), as in the CF conventions of netCDF."""
+AXES = "standing_axes"
+"""Attribute of a variable whose axes are kept in another order, for the sake of compression: their names in order."""
 LISTS = ("accepted_stale", "notes", "problem", "set")
 
 
@@ -82,11 +84,20 @@ def read(path: Path, *, made_by: str = "") -> xr.Dataset:
         raise InputError(f"there is no {path}" + (f"; run the study with: {made_by}" if made_by else ""))
     try:
         with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as dataset:
-            return dataset.load()
+            return in_order(dataset.load())
     except (OSError, ValueError, KeyError) as error:
         raise UserError(
             f"{path} cannot be read as netCDF: {error}; make it again with the subcommand collect"
         ) from None
+
+
+def in_order(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the dataset with the axes of every variable as they stood before it was packed."""
+    kept = {name: variable for name, variable in dataset.data_vars.items() if AXES in variable.attrs}
+    again = {name: variable.transpose(*variable.attrs[AXES].split()) for name, variable in kept.items()}
+    for variable in again.values():
+        variable.attrs = {key: value for key, value in variable.attrs.items() if key != AXES}
+    return dataset.assign(again) if again else dataset
 
 
 def within_range(array: xr.DataArray, low: Any, high: Any) -> tuple[Any, Any]:
