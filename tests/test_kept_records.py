@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import xarray as xr
 
 from moestat.claims import verdicts
-from moestat.report import ledger, shipping
-from moestat.runner import manifest, records, verify
+from moestat.report import ledger, rate_panel, shipping
+from moestat.runner import manifest, records, results, verify
 from moestat.runner.request import Request
 from moestat.study import load, seal
 
@@ -38,6 +39,16 @@ def test_the_records_are_whole_and_judged_by_the_rules_of_today():
             if claim.id not in rows or ledger._outdated(study, known, claim, run, rows[claim.id]):
                 problems.append(f"{claim.id}: judge it again: moestat ship {study} --preset {preset}")
     assert not problems, "\n".join(problems)
+
+
+def test_records_know_what_their_figures_divide_by():
+    """A second axis has samples per parameter, and most records leave the parameters out."""
+    problems = []
+    for study, preset in KEPT:
+        if variables := {figure.per for figure in load.read(study).study.figures if figure.per}:
+            with xr.open_dataset(records.path(OUT, study, preset) / results.NAME, engine="h5netcdf") as ds:
+                problems += [(study, preset, name) for name in variables if rate_panel.numbers_of(ds, name) is None]
+    assert not problems
 
 
 def _verified(study, preset, replicates=1):

@@ -113,7 +113,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     named = study_file.name if Path(study).is_absolute() else study
     plain = Request(study=named, preset=preset, replicates=kept.get("request", {}).get("replicates"))
     small = small.assign({name: _portable_texts(small[name], out) for name in small.data_vars})
-    small.attrs = dataset.attrs | {
+    small.attrs = small.attrs | {
         "command": plain.command(),
         "notes": "\n".join(notes),
         "left_out": ", ".join(left_out),

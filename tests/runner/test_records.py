@@ -13,7 +13,7 @@ import xarray as xr
 from machine import inside, write_study
 
 import moestat
-from moestat.report import shipping
+from moestat.report import rate_panel, shipping
 from moestat.runner import origin, records
 from moestat.runner import results as stored
 from moestat.study import load
@@ -56,6 +56,23 @@ def test_a_record_holds_every_number_but_what_nothing_shows(shipped):
         assert before[name].attrs.keys() == after[name].attrs.keys()
     assert after["message"].values.tolist() == before["message"].values.tolist()
     assert "left out of this record: centre" in after.attrs["notes"]
+
+
+def test_a_record_says_how_many_numbers_it_left_out_where_a_figure_divides_by_them(tmp_path, monkeypatch):
+    more = '[[figures]]\nkind = "rates"\nper = "centre"\n'
+    study = write_study(tmp_path, **SMALL, more=more)
+    assert inside(study, "--out", tmp_path / "run", "--jobs", 1, "--quiet", "--no-report")[0] == 0
+    whole = moestat.load(tmp_path / "run" / "study" / "quick")
+    monkeypatch.setattr(shipping, "BULKY", 5_000)
+    out = tmp_path / "run"
+    for _ in range(2):  # the second time it is judged again
+        code, said, err = inside("ship", study, "--out", out, "--to", tmp_path / "kept", "--replace")
+        assert code == 0 and "without centre" in said, err
+        out = tmp_path / "kept"
+        kept = moestat.load(study, out=out)
+        assert "centre" not in kept and rate_panel.numbers_of(kept, "centre") == rate_panel.numbers_of(whole, "centre")
+    code, said, _ = inside("report", study, "--out", out)
+    assert code == 0 and "could not be drawn" not in said
 
 
 def test_two_drawings_of_one_figure_show_the_same(tmp_path, monkeypatch):
