@@ -23,6 +23,7 @@ from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
 from moestat.report.typography import axis_label
 from moestat.sentences import listed, nearest
+from moestat.study.patterns import fits
 from moestat.study.spec import Arm, Figure, Panel, Rate, Study
 
 OF_RATE = ("window", "printed", "reference", "start")
@@ -89,7 +90,9 @@ def panels_of(ds: xr.Dataset, study: Study, figure: Figure) -> list[Panel]:
 
 
 def shown(evidence: Evidence, figure: Figure) -> bool:
-    """Return whether the preset runs an arm and a point of a figure; where it leaves all out nothing is to be drawn."""
+    """Return whether a figure is of the preset, which runs an arm and a point of it; else nothing is to be drawn."""
+    if not fits(evidence.preset, figure.presets):
+        return False
     return figure.kind == "function" or not figure.panels or bool(panels_of(evidence.ds, evidence.study, figure))
 
 

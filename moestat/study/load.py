@@ -263,6 +263,7 @@ def _cross_checks(study: Study) -> list[str]:
     for index, finding in enumerate(study.findings):
         matches(f"findings[{index}].when", list(finding.when), [claim.id for claim in study.claims], "claim")
     for index, figure in enumerate(study.figures):
+        matches(f"figures[{index}].presets ('{figure.name}')", figure.presets, presets, "preset")
         for place, panel in enumerate(figure.panels):
             matches(f"figures[{index}].panels[{place}].arms ('{figure.name}')", panel.arms, arms, "arm")
     for table, grid in [("grid", study.grid)] + [(f"presets.{k}.grid", p.grid) for k, p in study.presets.items()]:

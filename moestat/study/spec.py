@@ -225,6 +225,7 @@ class Figure(Strict):
     function: str = Field("", description="'package.module:callable' for kind 'function'")
     options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
     caption: str = Field("", description="under the figure")
+    presets: list[str] = Field(["*"], description="presets whose runs it shows")
 
     @model_validator(mode="after")
     def _reference_of_rates(self) -> Figure:

@@ -415,6 +415,12 @@ def test_a_figure_of_arms_that_were_not_run_is_left_out(ds):
     assert figures.shown(evidence, there) and not figures.shown(evidence, gone)
 
 
+def test_a_figure_of_another_preset_is_left_out(ds):
+    evidence = Evidence(ds, study_of(ds, claims=[], figures=[], rates=[]), "quick")
+    own, other = (figure({"variable": "L3"}).model_copy(update={"presets": [name]}) for name in ("q*", "paper"))
+    assert figures.shown(evidence, own) and not figures.shown(evidence, other)
+
+
 def own_figure(ds, made, **options):
     canvas = style.new_figure(3, 2)
     canvas.subplots().plot([0, options["to"]], color=style.COLOURS[0])
