@@ -13,6 +13,10 @@ so that the ratio goes like t^(2 - r): to 0 for r < 2, to a constant for r = 2, 
 *Corrected*: eta_1 = (1 + t) eta*, eta_2 = (1 - u) eta*, with u chosen such that (1 + t)^p + (1 - u)^p = 2. By
 homogeneity f does not move at all, for every p, every r and every a* (the proof takes a* = 0 "without loss of
 generality"), and as well for ReLU experts.
+
+*Split* (:func:`splits`): the same in the dense regime, with either gate. Two atoms with the gate of the last true one
+have its expert in the shares 1/4 + t and 3/4 - t: all of these measures, with one atom more than the truth, have one
+function.
 """
 
 from __future__ import annotations
@@ -64,6 +68,40 @@ def sequence(model: Model, truth: np.ndarray, t: np.ndarray, version: Version) -
         if np.any(rest < 0):
             raise ValueError(f"t is {float(np.max(t))}; (1 + t)^{model.power} must be at most 2")
         pair[..., model.eta] *= np.stack([1.0 + t, rest ** (1.0 / model.power)], axis=1)[..., None]
+    return np.concatenate([np.repeat(truth[None, :-1], len(t), axis=0), pair], axis=1)
+
+
+def splits(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Return measures of one function, the last atom's expert split in the shares 1/4 + t and 3/4 - t.
+
+    With the sigmoid gate both atoms keep its weight, and the experts are the shares of its expert; with the softmax
+    each has half the weight, and the experts are twice the shares.
+
+    Parameters
+    ----------
+    model : Model
+        Any gate, homogeneous expert.
+    truth : array (N*, P)
+    t : array (T,)
+        In [0, 3/4]; 0 for the measure that the others are compared with.
+
+    Returns
+    -------
+    array (T, N* + 1, P)
+
+    Raises
+    ------
+    ValueError
+        If the expert is not homogeneous.
+    """
+    if model.expert not in HOMOGENEOUS:
+        raise ValueError(f"a split needs a homogeneous expert; it is {model.expert!r}")
+    pair = np.repeat(np.repeat(truth[None, -1:], len(t), axis=0), 2, axis=1)
+    shares = np.stack([0.25 + t, 0.75 - t], axis=1)
+    if model.gate == "softmax":
+        pair[..., 0] -= np.log(2.0)
+        shares = 2.0 * shares
+    pair[..., model.eta] *= shares[..., None] ** (1.0 / model.power)
     return np.concatenate([np.repeat(truth[None, :-1], len(t), axis=0), pair], axis=1)
 
 

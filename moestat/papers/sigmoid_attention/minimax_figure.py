@@ -31,7 +31,7 @@ def sequences(ds: xr.Dataset, figure: Figure) -> Canvas:
     for column, r in enumerate(exponents):
         for row, (name, axis) in zip(grid, (("lemma", "m"), ("le_cam", "size")), strict=True):
             axes = row[column]
-            for k, arm in enumerate(ds["arm"].values):
+            for k, arm in enumerate(a for a in ds["arm"].values if not str(a).startswith("split")):
                 values = ds[name].sel(arm=arm, r=r).median("replicate")
                 if name == "lemma" and float(ds["distance"].sel(arm=arm, r=r).max()) < EXACT:
                     values = 0.0 * values + FLOOR

@@ -1,7 +1,7 @@
 """The sequences of Lemma 2 of "sigmoid-attention": loss and distance of functions along them, and Le Cam's bound.
 
-A replicate is a truth drawn as in App. E.1 with one atom of constant gate. Nothing is fitted; see
-:mod:`moestat.papers.sigmoid_attention.minimax` for the sequences.
+A replicate is a truth drawn as in App. E.1 with one atom of constant gate, or in its dense regime for the splits beside
+Table 1. Nothing is fitted; see :mod:`moestat.papers.sigmoid_attention.minimax` for the sequences.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 import xarray as xr
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from moestat.experiment import Cell, SettingsModel, assemble
-from moestat.losses.voronoi import L2r
+from moestat.losses.voronoi import L3, L2r
 from moestat.models.experts import Expert
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
@@ -27,8 +27,10 @@ FLOOR = 1e-14
 class Settings(SettingsModel):
     """Settings of a cell."""
 
-    sequence: Literal["printed", "corrected"] = "printed"
-    """The two measures as the paper prints them, or with the power that its proof needs."""
+    sequence: Literal["printed", "corrected", "split"] = "printed"
+    """The two measures as the paper prints them, with the power that its proof needs, or split in the dense regime."""
+    gate: Literal["sigmoid", "softmax"] = "sigmoid"
+    """The gate; the softmax for splits alone."""
     expert: Expert = "polynomial"
     """Activation of the expert."""
     power: int = Field(1, ge=1, description="degree of a polynomial expert")
@@ -38,6 +40,12 @@ class Settings(SettingsModel):
     n_true: int = Field(3, ge=2, description="true experts")
     noise_variance: float = Field(0.01, gt=0, description="of the responses")
     points_log2: int = Field(11, ge=8, description="log2 of the number of points, uniform on the cube")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Settings:
+        if self.gate == "softmax" and self.sequence != "split":
+            raise ValueError(f"sequence {self.sequence!r} is of sigmoid gates; the softmax has 'split' alone")
+        return self
 
 
 M = 2.0 ** np.arange(3, 13)
@@ -68,12 +76,14 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         and ``lemma``, distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m.
         Per replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m, where empty cells
         cost nothing; and ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of
-        the losses of a measure to G* and G_m, over that of G_m to G* (:mod:`~.weak_triangle`).
+        the losses of a measure to G* and G_m, over that of G_m to G* (:mod:`~.weak_triangle`). Splits have instead of
+        the losses to G* ``between``, per ``m`` the L3 from G_m to the measure with t = 0, for which ``le_cam`` is then.
     """
     s = Settings.model_validate(dict(cell.settings))
-    model = Model("sigmoid", "full", s.expert, s.d, s.power)
-    rows = [_replicate(s, model, cell, replicate) for replicate in replicates]
-    dims = {"L2r": ("m",), "distance": ("m",), "lemma": ("m",), "le_cam": ("size",)}
+    model = Model(s.gate, "full", s.expert, s.d, s.power)
+    one = _split if s.sequence == "split" else _replicate
+    rows = [one(s, model, cell, replicate) for replicate in replicates]
+    dims = {"L2r": ("m",), "distance": ("m",), "lemma": ("m",), "between": ("m",), "le_cam": ("size",)}
     coords = {"m": M, "size": N}
     return assemble(
         replicates, rows, dims=dims, coords=coords, finished="The sequence was followed.", iterations=len(M)
@@ -91,7 +101,8 @@ def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[st
     target = model.predict(truth, x)
 
     def follow(m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        measures = minimax.sequence(model, truth, 1.0 / m, s.sequence)
+        version: minimax.Version = "corrected" if s.sequence == "corrected" else "printed"
+        measures = minimax.sequence(model, truth, 1.0 / m, version)
         change = np.sqrt(np.mean((model.predict(measures, x) - target) ** 2, axis=1))
         return measures, L2r(measures, truth, model, s.r), np.maximum(change, FLOOR)
 
@@ -105,7 +116,33 @@ def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[st
         "L2r": loss,
         "distance": distance,
         "lemma": distance / loss,
+        "between": np.full(len(M), np.nan),
         "le_cam": le_cam,
         "lone": np.max(losses),
         "weak_triangle": np.array(2.0 ** (s.r - 1.0) * ratio),
+    }
+
+
+def _split(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[str, np.ndarray]:
+    rng = cell.generator(replicate, "dense truth", d=s.d, n_true=s.n_true)
+    truth = ground_truth(model, s.n_true, "dense", rng)
+    x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
+    target = model.predict(truth, x)
+    reference = minimax.splits(model, truth, np.zeros(1))[0]
+
+    def follow(m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        measures = minimax.splits(model, truth, 1.0 / m)
+        change = np.sqrt(np.mean((model.predict(measures, x) - target) ** 2, axis=1))
+        return L3(measures, reference, model), np.maximum(change, FLOOR)
+
+    between, distance = follow(M)
+    nothing = np.full(len(M), np.nan)
+    return {
+        "L2r": nothing,
+        "distance": distance,
+        "lemma": nothing,
+        "between": between,
+        "le_cam": minimax.le_cam(*follow(FINE), N, s.noise_variance, 1.0),
+        "lone": np.array(np.nan),
+        "weak_triangle": np.array(np.nan),
     }

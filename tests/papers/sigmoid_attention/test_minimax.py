@@ -60,3 +60,35 @@ def test_truths_without_a_constant_gate_are_refused():
     square, truth = setting("polynomial", 2)
     with pytest.raises(ValueError, match="at most 2"):
         minimax.sequence(square, truth, np.ones(1), "corrected")
+
+
+@pytest.mark.parametrize("gate", ["sigmoid", "softmax"])
+@pytest.mark.parametrize("power", [1, 2])
+def test_splits_have_one_function_by_a_loop_over_atoms(gate, power):
+    m = Model(gate, "full", "polynomial", 2, power)
+    truth = ground_truth(m, 3, "dense", RNG)
+
+    def function(atoms):
+        out = []
+        for x in X[:50]:
+            scores = np.array(
+                [
+                    c + b1 * x[0] + b2 * x[1] + a11 * x[0] ** 2 + a22 * x[1] ** 2 + np.sqrt(2) * a12 * x[0] * x[1]
+                    for c, b1, b2, a11, a22, a12 in atoms[:, :6]
+                ]
+            )
+            weights = 1 / (1 + np.exp(-scores)) if gate == "sigmoid" else np.exp(scores) / np.exp(scores).sum()
+            out.append(sum(w * (eta[:2] @ x + eta[2]) ** power for w, eta in zip(weights, atoms[:, 6:], strict=True)))
+        return np.array(out)
+
+    measures = minimax.splits(m, truth, np.array([0.0, 0.1]))
+    np.testing.assert_allclose(m.predict(truth, X[:50]), function(truth), atol=1e-12)
+    for measure in measures:
+        np.testing.assert_allclose(function(measure), function(truth), atol=1e-12)
+    assert np.linalg.norm(measures[1] - measures[0]) > 0.01
+
+
+def test_a_split_needs_a_homogeneous_expert():
+    m, truth = setting("gelu")
+    with pytest.raises(ValueError, match="homogeneous"):
+        minimax.splits(m, truth, T)

@@ -35,3 +35,17 @@ def test_numbers_do_not_depend_on_the_block_of_replicates():
     together, alone = run(range(3), power=3), run([2], power=3)
     for name in together.data_vars:
         np.testing.assert_array_equal(together[name].sel(replicate=[2]), alone[name])
+
+
+@pytest.mark.parametrize("gate", ["sigmoid", "softmax"])
+def test_splits_are_apart_and_alike(gate):
+    ds = run(range(2), sequence="split", gate=gate)
+    assert ds.distance.max() < 1e-12 and ds.between.min() > 0
+    assert slope(ds.between, "m") == pytest.approx(-1, abs=1e-6)
+    np.testing.assert_allclose(ds.le_cam, ds.le_cam[:, :1] * np.ones(ds.sizes["size"]), rtol=1e-9)
+    assert np.isnan(ds.L2r).all() and np.isnan(ds.lone).all()
+
+
+def test_the_softmax_has_splits_alone():
+    with pytest.raises(ValueError, match="has 'split' alone"):
+        Settings(gate="softmax")
