@@ -7,7 +7,7 @@ fixes the other axes of the grid. Slopes are per replicate, as everywhere; a rep
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import xarray as xr
@@ -117,15 +117,27 @@ def measured_slope(ds: xr.Dataset, claim: Claim) -> Estimate:
 
 def slope_lead(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate the difference of two rows' slopes, paired by the replicates of their sources."""
+    return _lead(ds, claim, "slopes", _reasons)
+
+
+def level_lead(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Estimate the log ratio of two rows' errors at the largest size, paired by the replicates of their sources.
+
+    What stands in the way of a rate does not stand in that of a level.
+    """
+    return _lead(ds, claim, "lasts", lambda claim, _, *intervals: _unsettled(claim, *intervals))
+
+
+def _lead(ds: xr.Dataset, claim: Claim, name: str, reasons: Callable[..., tuple[str, ...]]) -> Estimate:
     rows = [_row(ds, arm) for arm in (claim.arm, claim.versus)]
-    every, settled = (rows[0][name].values - rows[1][name].values for name in ("slopes", "slopes_converged"))
+    every, settled = (rows[0][of].values - rows[1][of].values for of in (name, f"{name}_converged"))
     complete = every[np.isfinite(every)]
     _refuse_few(complete.size)
     mean, _, low, high = (float(v) for v in mean_interval(complete, claim.level))
     left = settled[np.isfinite(settled)]
     rest = tuple(float(v) for v in mean_interval(left, claim.level)[2:]) if left.size > 1 else (np.nan, np.nan)
-    reasons = _reasons(claim, rows, (low, high), rest)
-    return Estimate(mean, low, high, f"{complete.size} paired replicates", reasons, replicates=complete.size)
+    why = reasons(claim, rows, (low, high), rest)
+    return Estimate(mean, low, high, f"{complete.size} paired replicates", why, replicates=complete.size)
 
 
 def _row(ds: xr.Dataset, arm: str) -> xr.Dataset:
@@ -139,9 +151,13 @@ def _reasons(
 ) -> tuple[str, ...]:
     """Say why an interval is not to be trusted: the reasons of its rows, and replicates that did not converge."""
     reasons = [text for row in rows if (text := str(row["reasons"].values))]
-    if _place(claim, settled) != _place(claim, every):
-        reasons.append("The verdict hangs on replicates of the source that did not converge.")
-    return tuple(dict.fromkeys(reasons))
+    return tuple(dict.fromkeys([*reasons, *_unsettled(claim, every, settled)]))
+
+
+def _unsettled(claim: Claim, every: tuple[float, ...], settled: tuple[float, ...]) -> tuple[str, ...]:
+    if _place(claim, settled) == _place(claim, every):
+        return ()
+    return ("The verdict hangs on replicates of the source that did not converge.",)
 
 
 def _place(claim: Claim, interval: tuple[float, ...]) -> str:

@@ -65,7 +65,8 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
         where the error does not fall), ``predicted_slope``, ``error_first``, ``error_last`` (geometric means),
         ``source_replicates``, and the interval without replicates that did not converge, ``converged_low`` and
         ``converged_high`` (NaN where too few are left); by ``arm`` and ``member``, a replicate of the source,
-        ``slopes`` and ``slopes_converged`` (NaN in incomplete replicates); as text ``order``, ``reasons`` (why the rate
+        ``slopes`` and ``slopes_converged`` (NaN in incomplete replicates), ``lasts``, ``lasts_converged`` (log of the
+        error at the largest size); as text ``order``, ``reasons`` (why the rate
         is not to be trusted), ``source_file``, ``source_sha256`` and ``source_date``.
 
     Raises
@@ -74,11 +75,11 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
         If a study that is read is none of the sources, or lacks the arm or the loss; the message says what to run.
     """
     rows = [_row(sources, Row.model_validate(arm.settings)) for arm in arms]
-    columns = {name: [row[name] for row in rows] for name in rows[0] if name not in SLOPES}
+    columns = {name: [row[name] for row in rows] for name in rows[0] if name not in OF_MEMBERS}
     texts = {name for name, values in columns.items() if isinstance(values[0], str)}
     arrays = {name: np.array(values, dtype=object if name in texts else None) for name, values in columns.items()}
     ds = xr.Dataset({name: ("arm", array) for name, array in arrays.items()})
-    for name in SLOPES:
+    for name in OF_MEMBERS:
         ds[name] = (("arm", "member"), _padded([row[name] for row in rows]))
     return ds
 
@@ -115,6 +116,8 @@ def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
         "source_replicates": fit.complete,
         "slopes": own_slopes(losses),
         "slopes_converged": own_slopes(settled),
+        "lasts": last_logs(losses),
+        "lasts_converged": last_logs(settled),
         "order": row.order,
         "reasons": " ".join(fit.reasons),
         "source_file": source.path.as_posix(),
@@ -123,7 +126,7 @@ def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
     }
 
 
-SLOPES = ("slopes", "slopes_converged")
+OF_MEMBERS = ("slopes", "slopes_converged", "lasts", "lasts_converged")
 
 
 def own_slopes(losses: xr.DataArray) -> np.ndarray:
@@ -132,6 +135,13 @@ def own_slopes(losses: xr.DataArray) -> np.ndarray:
     logs = np.log(ordered.where(ordered > 0).values)
     slopes: np.ndarray = replicate_slopes(np.log(ordered["n"].values.astype(np.float64)), logs)
     return slopes
+
+
+def last_logs(losses: xr.DataArray) -> np.ndarray:
+    """Return the log of the error of every replicate at the largest size, NaN where it is missing or not positive."""
+    last = losses.sortby("n").isel(n=-1)
+    logs: np.ndarray = np.log(last.where(last > 0).values)
+    return logs
 
 
 def _with_experts(source: Source, row: Row) -> Source:

@@ -342,6 +342,25 @@ def test_two_rows_are_compared_by_the_data_sets_of_their_source():
     assert "did not converge" in rules.slope_lead(unsettled, claim).reasons[0]
 
 
+def test_levels_of_two_rows_are_compared_whatever_their_rates_are():
+    logs = np.array([[0.1, 0.3, np.nan, -0.2], [0.6, 0.9, 1.0, 0.2]])
+    texts = ("arm", "replicate"), np.array([["no rate"], [""]], dtype=object)
+    ds = xr.Dataset(
+        {"lasts": (("arm", "member"), logs), "lasts_converged": (("arm", "member"), logs), "reasons": texts},
+        coords={"arm": ["low", "high"], "replicate": [0]},
+    )
+    claim = Claim(**{**CLAIM, "arm": "low", "versus": "high", "at_most": 0.0}, function="moestat:x")
+    found = rules.level_lead(ds, claim)
+    assert found.value == pytest.approx(-0.5) and found.replicates == 3 and found.reasons == ()
+    unsettled = ds.assign(lasts_converged=ds["lasts"] * np.nan)
+    assert "did not converge" in rules.level_lead(unsettled, claim).reasons[0]
+
+
+def test_the_last_errors_are_those_of_the_largest_size():
+    losses = xr.DataArray([[1.0, 2.0, 3.0], [0.5, 0.0, np.nan]], dims=("n", "replicate"), coords={"n": [10, 100]})
+    np.testing.assert_allclose(sample_complexity.last_logs(losses[::-1]), [np.log(0.5), np.nan, np.nan])
+
+
 # --- readings of a protocol -------------------------------------------------------------------------------------------
 def readings(*slopes: float) -> xr.Dataset:
     """Return losses of one arm whose slopes at the start rules a, b, ... are these, up to 0.01 over six replicates."""
