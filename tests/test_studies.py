@@ -29,6 +29,7 @@ LANGUAGE = {"blocks": 1, "width": 8, "length": 8, "batch": 2, "steps": 4, "every
 TINY = {
     "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "batch": 64, "tokens": 512, "rounds": 1},
     "brackets": {"points_log2": 6, "functions": 5},
+    "compete_collapse": LANGUAGE | {"test": 64},
     "compete_finetune": LANGUAGE | {"test": 64, "reviews": 20, "tune_steps": 10, "tune_batch": 4},
     "compete_lm": LANGUAGE | {"test": 64},
     "competition_bound": {"pool_log2": 10, "evaluation_points": 16},
@@ -45,6 +46,7 @@ TINY = {
     "mot_gradients": {"repeats": 1, "judged": 1, "rate": 1.0},
     "mot_images": NETWORK | {"train": 60, "test": 40},
     "mot_initialisation": {"draws": 10},
+    "mot_landscape": {"samples": 24, "dimension": 8, "neurons": 4, "specialise_steps": 20, "attention_steps": 5},
     "mot_text": NETWORK | {"train": 40, "test": 40, "length": 8},
     "non_identifiability": {"points_log2": 8},
     "proof_steps": {"dimension": 12, "n": 60, "neurons": 2, "expert_rate": 0.05, "looks": 2, "probe": 20},
