@@ -36,6 +36,12 @@ A study that only reads the results of others has no experiment but a reader,
 ``read(sources, arms) -> xarray.Dataset``
     which gets a mapping from study to :class:`Source` and the arms of the study file, and returns a dataset with the
     dimension ``arm`` in their order.
+
+It may stand beside
+
+``condensed(source, arms) -> xarray.Dataset``
+    which adds to the results of a source what the reader makes of their bulky variables, each with the attribute
+    ``derived``, so that a record of the source can do without them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Nothing is rounded. What is left out are bulky variables (fitted parameters, tables of every pair of an expert and a
 cluster) that no claim, table or figure shows: the reports with and without them are compared, tables byte for byte and
-figures to a thousandth of a point.
+figures to a thousandth of a point. If another study reads such a variable, what it makes of it is kept in its place, or
+the variable itself.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from moestat import fingerprint
 from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
 from moestat.errors import InputError, UserError
+from moestat.experiment import Source
 from moestat.report import csv_text, defaults, ledger, tables
 from moestat.report.rate_panel import NUMBERS, numbers_of
 from moestat.report.write import write_outputs
-from moestat.runner import begin, belongs, labels, manifest, needs, records, results
+from moestat.runner import begin, belongs, experiments, labels, manifest, needs, plan, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
 from moestat.runner.shard import Variable
@@ -103,7 +105,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     before = seal.read(root)
     with tempfile.TemporaryDirectory(prefix="moestat-") as name:
         show = functools.partial(_shown, study_file.study, preset, root, Path(name))
-        small = _smaller(dataset, study_file, preset, show)
+        small = _smaller(*_condensed(dataset, study_file, request, root), study_file.study, show)
     gone = [str(name) for name in dataset.variables if name not in small.variables]
     left_out = [name for name in str(dataset.attrs.get("left_out", "")).split(", ") if name] + gone
     kept_notes = [line for line in results.provenance(dataset)["notes"] if not line.startswith(LEFT_OUT)]
@@ -184,19 +186,30 @@ def _without_chance(drawing: str) -> str:
     return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.3f}", named)  # thousandths of a point
 
 
-def _smaller(
-    dataset: xr.Dataset, study_file: StudyFile, preset: str, show: Callable[[xr.Dataset], object]
-) -> xr.Dataset:
-    """Return the dataset without what is bulky and not shown; who reads this preset may read any of it."""
+def _condensed(
+    dataset: xr.Dataset, study_file: StudyFile, request: Request, root: Path
+) -> tuple[xr.Dataset, list[str]]:
+    """Return the dataset with what its readers make of it, and the names of bulky variables that none of them reads."""
     bulky = [
         str(name)
         for name, array in dataset.data_vars.items()
         if array.ndim > dataset["status"].ndim and array.nbytes > BULKY
     ]
-    if not bulky or needs.is_read(study_file.name, preset):
+    for reader, preset in needs.readers(study_file.name, request.preset) if bulky else []:
+        condense = experiments.condenser(reader)
+        if condense is None:  # it may read any of them
+            return dataset, []
+        source = Source(root / results.NAME, "", dataset, request.command())
+        dataset = condense(source, plan.make(reader, preset).arms)
+    return dataset, bulky
+
+
+def _smaller(dataset: xr.Dataset, bulky: list[str], study: Study, show: Callable[[xr.Dataset], object]) -> xr.Dataset:
+    """Return the dataset without those of some bulky variables that nothing shows."""
+    if not bulky:
         return dataset
     shown = show(dataset)
-    counted = {figure.per for figure in study_file.study.figures}
+    counted = {figure.per for figure in study.figures}
 
     def without(names: tuple[str, ...]) -> xr.Dataset:
         numbers = {NUMBERS.format(name): json.dumps(numbers_of(dataset, name)) for name in names if name in counted}

@@ -138,6 +138,12 @@ def reader(study_file: StudyFile) -> Callable[[Mapping[str, Source], Sequence[Ar
     return function
 
 
+def condenser(study_file: StudyFile) -> Callable[[Source, Sequence[Arm]], xr.Dataset] | None:
+    """Return the function ``condensed`` of the module that a study's reader is from; see :mod:`moestat.experiment`."""
+    module = sys.modules[reader(study_file).__module__]
+    return getattr(module, "condensed", None)
+
+
 def place(error: BaseException) -> str:
     """Return where an exception was raised, as `` (file.py line 12)``, or an empty text."""
     trace = error.__traceback__

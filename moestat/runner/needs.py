@@ -28,16 +28,17 @@ def requests(study_file: StudyFile, request: Request) -> list[Request]:
     return requested
 
 
-def is_read(name: str, preset: str) -> bool:
-    """Return whether one of the known studies, at some preset of its own, reads what a study has at a preset."""
+def readers(name: str, preset: str) -> list[tuple[StudyFile, str]]:
+    """Return the known studies, each with a preset of its own, that read what a study has at a preset."""
     known = (load.read(path) for path in load.known_studies().values())
-    return any(
-        (needed.study, needed.preset) == (name, preset)
+    return [
+        (reader, own)
         for reader in known
         if name in reader.study.needs
         for own in reader.study.presets
         for needed in requests(reader, Request(study=reader.name, preset=own))
-    )
+        if (needed.study, needed.preset) == (name, preset)
+    ]
 
 
 def refuse_missing(study_file: StudyFile, request: Request) -> None:

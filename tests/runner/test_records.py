@@ -14,7 +14,7 @@ from machine import inside, write_study
 
 import moestat
 from moestat.report import rate_panel, shipping
-from moestat.runner import origin, records
+from moestat.runner import needs, origin, records
 from moestat.runner import results as stored
 from moestat.study import load
 
@@ -286,14 +286,73 @@ def test_what_a_report_shows_is_never_left_out():
     whole = xr.Dataset(dict.fromkeys("abcd", (("arm", "replicate", "own"), row))).assign(
         status=("replicate", np.zeros(1000))
     )
-    study_file = load.read("router_smoothness")
-    small = shipping._smaller(whole, study_file, "quick", lambda ds: "a" in ds)
+    study = load.read("router_smoothness").study
+    small = shipping._smaller(whole, list("abcd"), study, lambda ds: "a" in ds)
     assert set(small) == {"a", "status"}
-    either = shipping._smaller(whole, study_file, "quick", lambda ds: "a" in ds or "b" in ds)
+    either = shipping._smaller(whole, list("abcd"), study, lambda ds: "a" in ds or "b" in ds)
     assert either is whole, "each is idle, but not both"
-    read = load.read("sigmoid_regimes")  # by sample_complexity, which has a preset table and none called figure2
-    assert shipping._smaller(whole, read, "table", lambda ds: 0) is whole, "another study reads it"
-    assert set(shipping._smaller(whole, read, "figure2", lambda ds: 0)) == {"status"}
+
+
+def test_the_readers_of_a_preset_are_those_of_the_studies_that_ask_for_it():
+    table = {(file.study.title, own) for file, own in needs.readers("sigmoid_regimes", "table")}
+    assert {own for _, own in table} == {"table"} and len(table) == 1
+    assert needs.readers("sigmoid_regimes", "figure2") == []
+    quick = {own for _, own in needs.readers("partial_quadratic", "quick")}
+    assert quick == {"quick", "gates"}, "a preset that the needed study does not have means its quick one"
+
+
+CONDENSED = """\
+import numpy as np, xarray as xr
+
+def size(ds):
+    return ds["size"] if "size" in ds else abs(ds["centre"]).mean("expert")
+
+def table(sources, arms):
+    values = [[float(size(sources["study"].dataset).mean())] for _ in arms]
+    return xr.Dataset({"x": (("arm", "replicate"), np.array(values))})
+
+def condensed(source, arms):
+    assert [arm.name for arm in arms] == ["a"] and source.path.name == "results.nc"
+    return source.dataset.assign(size=size(source.dataset).assign_attrs(derived=1))
+"""
+
+
+def test_a_record_keeps_what_its_reader_makes_of_bulky_variables_in_their_place(tmp_path, monkeypatch):
+    study = write_study(tmp_path, **SMALL)
+    (tmp_path / "condensing_reader.py").write_text(CONDENSED)
+    reader = tmp_path / "summary.toml"
+    reader.write_text(READS.replace("reader_of_records", "condensing_reader"))
+    monkeypatch.setattr(shipping, "BULKY", 5_000)
+    asked = []
+    monkeypatch.setattr(needs, "readers", lambda *of: asked.append(of) or [(load.read(str(reader)), "quick")])
+    out = tmp_path / "run"
+    assert inside(study, "--out", out, "--jobs", 1, "--quiet", "--no-report")[0] == 0
+    assert inside(reader, "--out", out, "--quiet", "--no-report")[0] == 0
+    whole, found = moestat.load(study, out=out), moestat.load(reader, out=out)["x"].item()
+    for place in (out, tmp_path / "kept"):  # the second time the record is judged again
+        code, said, err = inside("ship", study, "--out", place, "--to", tmp_path / "kept")
+        assert code == 0 and "without centre" in said, err
+        kept = moestat.load(study, out=tmp_path / "kept")
+        assert "centre" not in kept and "centre" in whole
+        np.testing.assert_array_equal(kept["size"], abs(whole["centre"]).mean("expert"))
+    assert asked[0] == ("study", "quick")
+    assert inside(reader, "--out", tmp_path / "kept", "--quiet", "--no-report")[0] == 0
+    assert moestat.load(reader, out=tmp_path / "kept")["x"].item() == found
+    code, said, err = inside("verify", study, "--out", tmp_path / "kept", "--replicates", 2)
+    assert code == 0 and "bit for bit" in said, said + err
+
+
+def test_a_record_keeps_all_that_a_reader_may_want_that_says_nothing_of_it(tmp_path, monkeypatch):
+    study = write_study(tmp_path, **SMALL)
+    (tmp_path / "reader_of_records.py").write_text(READER)
+    reader = tmp_path / "summary.toml"
+    reader.write_text(READS)
+    monkeypatch.setattr(shipping, "BULKY", 5_000)
+    monkeypatch.setattr(needs, "readers", lambda *of: [(load.read(str(reader)), "quick")])
+    assert inside(study, "--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")[0] == 0
+    code, said, err = inside("ship", study, "--out", tmp_path, "--to", tmp_path / "kept")
+    assert code == 0 and "without" not in said, err
+    assert "centre" in moestat.load(study, out=tmp_path / "kept")
 
 
 def test_drawings_are_compared_to_a_thousandth_of_a_point():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -24,7 +25,8 @@ def expert_errors(source: Source, arm: str) -> xr.Dataset:
     Parameters
     ----------
     source : Source
-        Results of the experiment ``regression``, with the fitted parameters ``theta`` and the settings of the arms.
+        Results of the experiment ``regression``, with the settings of the arms and the fitted parameters ``theta``, or
+        with the errors of their experts in the place of these.
     arm : str
         Its fitted model must contain the truth.
 
@@ -34,6 +36,8 @@ def expert_errors(source: Source, arm: str) -> xr.Dataset:
         If the results have no parameters or settings, or the fitted model does not contain the truth.
     """
     ds = source.dataset
+    if arm in _stored(ds):
+        return xr.Dataset({name: _of_fits(ds[STORED.format(name)].sel(arm=arm)) for name in PARTS})
     known = json.loads(ds.attrs.get("settings", "{}"))
     if "theta" not in ds.data_vars or arm not in known:
         raise InputError(
@@ -71,5 +75,48 @@ def expert_errors(source: Source, arm: str) -> xr.Dataset:
     return xr.Dataset({name: (("n", "replicate"), errors[name]) for name in PARTS}, coords=coords)
 
 
-KEPT = ("n", "replicate", "atom", "coordinate")
+def with_errors(source: Source, arms: Sequence[str]) -> xr.Dataset:
+    """Return results with the errors of the experts of some arms as variables, each (arm, n, replicate).
+
+    Where the parameters are gone, so that they cannot be computed, the errors that are there stay.
+    """
+    ds = source.dataset
+    if "theta" not in ds or not arms:
+        return ds
+    found = {arm: expert_errors(source, arm) for arm in dict.fromkeys([*_stored(ds), *arms])}
+    return ds.assign(
+        {
+            STORED.format(name): xr.concat([errors[name] for errors in found.values()], "arm")
+            .assign_coords(arm=list(found))
+            .reindex(arm=ds["arm"].values)
+            .assign_attrs(derived=1, long_name=LABELS[name])
+            for name in PARTS
+        }
+    )
+
+
+def _stored(ds: xr.Dataset) -> list[str]:
+    """Return the arms whose errors are there."""
+    if STORED.format(PARTS[0]) not in ds:
+        return []
+    errors = ds[STORED.format(PARTS[0])]
+    return [str(arm) for arm in errors["arm"].values if errors.sel(arm=arm).notnull().any()]
+
+
+def _of_fits(errors: xr.DataArray) -> xr.DataArray:
+    """Return the errors of one arm as (n, replicate), and nothing else."""
+    plain = errors.drop_vars([name for name in errors.coords if name not in FITS])
+    return plain.transpose(*FITS).drop_attrs()
+
+
+FITS = ("n", "replicate")
+KEPT = (*FITS, "atom", "coordinate")
 """The dimensions of the fitted parameters of one arm."""
+STORED = "expert_{}"
+"""The name that a part of the error has among the results of a study."""
+LABELS = {
+    "output": "error of the experts' outputs to the nearest representation",
+    "eta": "error of the experts' parameters to the nearest representation",
+    "eta_vanished": "the same, of experts that vanish there",
+    "eta_others": "the same, of the others",
+}

@@ -17,7 +17,7 @@ from pydantic import Field
 from moestat import rates
 from moestat.errors import InputError
 from moestat.experiment import SettingsModel, Source
-from moestat.papers.sigmoid_attention.expert_block import expert_errors
+from moestat.papers.sigmoid_attention.expert_block import expert_errors, with_errors
 from moestat.rates.estimate import replicate_slopes
 from moestat.sentences import listed
 from moestat.status import Status
@@ -82,6 +82,22 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
     for name in OF_MEMBERS:
         ds[name] = (("arm", "member"), _padded([row[name] for row in rows]))
     return ds
+
+
+def condensed(source: Source, arms: Sequence[Arm]) -> xr.Dataset:
+    """Return the results of a source with the errors that :func:`table` would compute from its fitted parameters.
+
+    Parameters
+    ----------
+    source : Source
+    arms : sequence of Arm
+        The rows; those of other studies, and of arms that the source does not have, say nothing.
+    """
+    rows = [Row.model_validate(arm.settings) for arm in arms]
+    ds = source.dataset
+    known = [str(arm) for arm in ds["arm"].values]
+    wanted = {row.source_arm for row in rows if row.study == ds.attrs["study"] and row.loss in EXPERTS}
+    return with_errors(source, [arm for arm in known if arm in wanted])
 
 
 def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
