@@ -48,6 +48,7 @@ KEPT = (
     *("accepted_stale", "tally", "updated"),
 )
 """What the manifest of a record takes from that of the run; nothing of it names a folder of the machine."""
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 LEFT_OUT = "left out of this record:"
 ORIGIN = (
     "cpu",
@@ -181,9 +182,23 @@ def _shown(study: Study, preset: str, root: Path, folder: Path, dataset: xr.Data
 
 
 def _without_chance(drawing: str) -> str:
-    """Return an SVG without what moves from one drawing to the next: addresses in names, the last digits of layout."""
-    named = re.sub(r"\bp[0-9a-f]{10}\b", "p", drawing)  # a clip path, by a hash of its address
-    return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.3f}", named)  # thousandths of a point
+    """Return an SVG without names that hold an address, which is another one at each drawing: those of clip paths."""
+    return re.sub(r"\bp[0-9a-f]{10}\b", "p", drawing)
+
+
+def _alike(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Return whether two reports show the same: texts to the letter, drawings to a thousandth of a point."""
+    return one.keys() == other.keys() and all(
+        text == other[name] or name.endswith(".svg") and _same_drawing(text, other[name]) for name, text in one.items()
+    )
+
+
+def _same_drawing(one: str, other: str) -> bool:
+    """Return whether two SVG differ by no more than the last digits of a layout, which move by chance."""
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+        return False
+    places = [np.array(NUMBER.findall(text), dtype=np.float64) for text in (one, other)]
+    return bool(np.all(np.abs(places[0] - places[1]) <= 1e-3))
 
 
 def _condensed(
@@ -204,7 +219,9 @@ def _condensed(
     return dataset, bulky
 
 
-def _smaller(dataset: xr.Dataset, bulky: list[str], study: Study, show: Callable[[xr.Dataset], object]) -> xr.Dataset:
+def _smaller(
+    dataset: xr.Dataset, bulky: list[str], study: Study, show: Callable[[xr.Dataset], Mapping[str, str]]
+) -> xr.Dataset:
     """Return the dataset without those of some bulky variables that nothing shows."""
     if not bulky:
         return dataset
@@ -217,7 +234,7 @@ def _smaller(dataset: xr.Dataset, bulky: list[str], study: Study, show: Callable
 
     @functools.cache  # a report takes seconds to draw
     def spare(names: tuple[str, ...]) -> bool:
-        return not names or show(without(names)) == shown
+        return not names or _alike(show(without(names)), shown)
 
     idle = _idle(tuple(bulky), spare)
     return without(idle) if spare(idle) else dataset
