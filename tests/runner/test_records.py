@@ -16,7 +16,7 @@ import moestat
 from moestat.report import rate_panel, shipping
 from moestat.runner import needs, origin, records
 from moestat.runner import results as stored
-from moestat.study import load
+from moestat.study import load, seal
 
 SMALL = {"grid": "n = [10, 40]", "settings": "experts = 40", "replicates": 6}
 
@@ -98,6 +98,12 @@ def test_a_record_names_no_place_of_the_machine(shipped):
         assert str(folder).encode() not in content and str(Path.home()).encode() + b"/" not in content, path.name
     kept = json.loads((place / "manifest.json").read_text())
     assert kept["origins"][0]["cpu"] and "host" not in kept["origins"][0] and "executable" not in kept
+
+
+def test_the_rules_are_those_of_the_run_in_fewer_bytes(shipped):
+    run, kept = shipped[1] / "run" / "study" / "quick", own(shipped[1] / "kept")
+    assert seal.read(kept) == seal.read(run) and seal.read(kept).digest == seal.read(run).digest
+    assert (kept / seal.NAME).stat().st_size < (run / seal.NAME).stat().st_size
 
 
 def test_the_digests_are_those_of_sha256sum(shipped):
