@@ -49,6 +49,7 @@ KEPT = (
 )
 """What the manifest of a record takes from that of the run; nothing of it names a folder of the machine."""
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+"""A number in a drawing."""
 LEFT_OUT = "left out of this record:"
 ORIGIN = (
     "cpu",
