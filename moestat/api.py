@@ -105,7 +105,8 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     Parameters
     ----------
     study : str or Path
-        Name of a study, path of a study file, of a ``results.nc``, or of the folder that holds one.
+        Name of a study, path of a study file, of a ``results.nc``, or of the folder that holds one. Results that are
+        named by their own path are read as they are, whatever the study file now says.
     preset : str
         Size of the study, where ``study`` is a name or a study file.
     out : path
@@ -116,7 +117,8 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     moestat.errors.InputError
         If there is no such result.
     moestat.errors.StaleError
-        If the record was changed, or is one of another study of that name.
+        If the results that a study names are of another experiment, seed, settings, grid or arms than its file now
+        asks for, or were changed after they were written. Whether the code has changed since, :func:`run` tells.
     """
     from moestat.runner import belongs, labels, records, results
     from moestat.runner.request import Request
@@ -133,8 +135,7 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
         studies.need_preset(studies.read(file), preset)
     request = Request(study=str(study), preset=preset, out=root)
     dataset = results.read(folder / results.NAME, made_by=request.command())
-    if records.is_record(folder):
-        belongs.refuse_foreign(dataset, studies.read(file), request, folder)
+    belongs.refuse_foreign(dataset, studies.read(file), request, folder)
     return labels.described(dataset)
 
 

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from moestat import cli_all, cli_claims, cli_complete, cli_develop, cli_options, cli_results, cli_verbs
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
+from moestat.sentences import counted
 from moestat.threads import VARIABLES
 
 COMMANDS = (*cli_options.COMMANDS, *cli_verbs.ABOUT)
@@ -61,7 +62,10 @@ def _dispatch(words: list[str]) -> int:
     arguments = parser(command).parse_args(words)
     try:
         return _act(command, arguments, words)
-    except SystemExit as error:  # of a user's own code, an own rule of a claim say; no results, so no success
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # rich makes this of it
+            raise error.__context__ from None
+        # of a user's own code, an own rule of a claim say; no results, so no success
         raise UserError(f"code that this study names called sys.exit({error}), which ended the run") from error
 
 
@@ -177,11 +181,25 @@ def _dry_run(request: Any) -> int:
     print(f"{len(plan.arms)} arms: {', '.join(arm.name for arm in plan.arms)}")
     print(f"{len(plan.by_digest)} cells x {plan.replicates} replicates in blocks of {plan.block}")
     if plan.preset.expected:
-        print(f"expected: {plan.preset.expected}")
+        print(f"expected{_of_preset(plan)}: {plan.preset.expected}")
     for text in cautions(plan):
         print(f"caution: {text}")
     print(f"results would go to {folder_of(request, plan.study_file.name)}; nothing was written")
     return 0
+
+
+def _of_preset(plan: Any) -> str:
+    """Return what the time of a preset is stated for, where other work was asked for; it is nobody's guess there."""
+    from moestat.runner import plan as plans
+
+    try:
+        plain = plans.make(plan.study_file, plan.preset_name, plans.Overrides(seed=plan.seed))
+    except InputError:  # without what was set there is no plan
+        return " for the preset as it stands"
+    if (plan.replicates, set(plan.by_digest)) == (plain.replicates, set(plain.by_digest)):
+        return ""
+    cells, replicates = counted(len(plain.by_digest), "cell"), counted(plain.replicates, "replicate")
+    return f" for the preset as it stands ({cells} x {replicates})"
 
 
 def _sensitivity(request: Any) -> int:

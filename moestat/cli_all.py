@@ -71,7 +71,7 @@ def run_all(arguments: argparse.Namespace, known: Mapping[str, Path], dry_run: C
 def _reported(entry: Entry, path: Path) -> bool:
     """Whether nothing is left of a study, and its report is of these results and of today's rules."""
     from moestat.report import ledger
-    from moestat.runner import begin, manifest, results
+    from moestat.runner import begin, manifest_file, results
     from moestat.study import load
 
     request = entry.request
@@ -83,7 +83,7 @@ def _reported(entry: Entry, path: Path) -> bool:
             return False
     except OSError:
         return False
-    tally = manifest.read(root).get("tally")
+    tally = manifest_file.read(root).get("tally")
     complete = isinstance(tally, Mapping) and tally.get("missing") == 0
     return complete and ledger.is_current(load.read(path), request.preset, root)
 

@@ -21,6 +21,15 @@ missing. The numbers depend on the study file alone, not on the number of
 processes, the order of the work or the size of its blocks.
 """
 
+ABOUT_OF = {
+    "run": ABOUT,
+    "status": "Say what is done, missing, failed and stale, and print the command that completes the study.",
+    "collect": "Gather the shards into results.nc, and report; for a study that was computed in parts.",
+    "report": "Make tables, figures and report.html again from results.nc; nothing is computed.",
+    "replay": "Compute one replicate again from its identity alone and compare it with the stored one.",
+    "claim": "Print one claim: statement, source, rule, interval, verdict, run, and the command that decides it.",
+}
+
 EXAMPLES = """\
 examples ('moestat' is 'python -m moestat.study'):
   moestat --list                            the studies, with their titles
@@ -92,34 +101,52 @@ def called() -> str:
 
 def parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of a subcommand."""
-    about = {
-        "run": ABOUT,
-        "status": "Say what is done, missing, failed and stale, and print the command that completes the study.",
-        "collect": "Gather the shards into results.nc, and report; for a study that was computed in parts.",
-        "report": "Make tables, figures and report.html again from results.nc; nothing is computed.",
-        "replay": "Compute one replicate again from its identity alone and compare it with the stored one.",
-        "claim": "Print one claim: statement, source, rule, interval, verdict, run, and the command that decides it.",
-    }[command]
-    parser = Parser(
+    made = Parser(
         prog=called() + ("" if command == "run" else f" {command}"),
-        description=about,
+        description=ABOUT_OF[command],
         epilog=EXAMPLES if command == "run" else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     if command == "claim":
-        parser.add_argument(
+        made.add_argument(
             "claim", metavar="ID", help="the claim; STUDY:ID or FILE.toml:ID where two studies have one of that name"
         )
-        add_out(parser)
-        return parser
+        add_out(made)
+        return made
     optional = "?" if command == "run" else None
-    parser.add_argument("study", nargs=optional, metavar="STUDY", help="name of a study, or path of a study file")
+    made.add_argument("study", nargs=optional, metavar="STUDY", help="name of a study, or path of a study file")
     if command == "replay":
-        parser.add_argument(
+        made.add_argument(
             "place", nargs="+", metavar="PLACE", help="arm, one value for each axis (1000 or n=1000), replicate"
         )
-    what = parser.add_argument_group("what is computed")
+    _add_what(made.add_argument_group("what is computed"))
+    where = made.add_argument_group("where")
+    add_out(where)
+    if command in ("run", "replay"):
+        where.add_argument(
+            "--device", choices=("auto", "cpu", "cuda"), default="auto", help="what computes (default: auto)"
+        )
+    if command == "run":
+        made.add_argument("--version", action=_Version, nargs=0, help="say which version, and which code computes")
+        _add_processes(where)
+    old = made.add_argument_group("results that are there already")
+    if command == "run":
+        _add_old(old)
+        _add_instead(made.add_argument_group("instead of running one study"))
+    if command != "replay":
+        made.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
+        made.add_argument("--quiet", action="store_true", help="print no progress")
+    old.add_argument(
+        "--accept-stale",
+        action="store_true",
+        help="use results of other settings or code as they are; the report says so",
+    )
+    return made
+
+
+def _add_what(what: argparse._ArgumentGroup) -> None:
+    """Add the options that change what is computed."""
     what.add_argument(
         "--preset", default="quick", metavar="NAME", help="size of the study: quick, paper, ... (default: quick)"
     )
@@ -138,100 +165,88 @@ def parser(command: str) -> argparse.ArgumentParser:
     what.add_argument(
         "--block", type=cli_values.count(1), metavar="B", help="replicates per shard; the numbers do not depend on it"
     )
-    where = parser.add_argument_group("where")
-    add_out(where)
-    if command in ("run", "replay"):
-        where.add_argument(
-            "--device", choices=("auto", "cpu", "cuda"), default="auto", help="what computes (default: auto)"
-        )
-    if command == "run":
-        parser.add_argument("--version", action=_Version, nargs=0, help="say which version, and which code computes")
-    old: argparse._ArgumentGroup = parser.add_argument_group("results that are there already")
-    if command == "run":
-        where.add_argument(
-            "--jobs", type=cli_values.count(1), metavar="J", help="processes (default: one per processor, or GPU)"
-        )
-        where.add_argument(
-            "--backend", choices=("loky", "dask"), default="loky", help="loky: this machine; dask: a cluster"
-        )
-        where.add_argument(
-            "--scheduler", default="", metavar="ADDRESS", help="address of the dask scheduler, tcp://host:port"
-        )
-        where.add_argument(
-            "--timeout",
-            type=cli_values.seconds,
-            metavar="SECONDS",
-            help="what a replicate may take; then it is ended: TIMED_OUT",
-        )
-        where.add_argument(
-            "--part", type=cli_values.part, metavar="I/K", help="compute the I-th of K parts; then use: collect"
-        )
-        old.add_argument("--fresh", action="store_true", help="set every shard aside and compute everything again")
-        old.add_argument(
-            "--replace-stale", action="store_true", help="set aside what is out of date and compute it again"
-        )
-        old.add_argument(
-            "--retry-failed",
-            action="store_true",
-            help="compute again, on the same data, what raised, died or timed out",
-        )
-        more = parser.add_argument_group("instead of running one study")
-        more.add_argument(
-            "--dry-run", action="store_true", help="check the study file and print the plan; write nothing"
-        )
-        more.add_argument(
-            "--show", action="store_true", help="print the study file with its templates expanded; compute nothing"
-        )
-        more.add_argument(
-            "--sensitivity",
-            action="store_true",
-            help="of a study that was run: which verdicts turn on the last digit, or on what computes",
-        )
-        more.add_argument(
-            "--debug",
-            action="store_true",
-            help="one replicate of every cell in this process, nothing stored; the first failure stops, with traceback",
-        )
-        more.add_argument("--pdb", action="store_true", help="as --debug, and open the debugger at the failure")
-        more.add_argument(
-            "--watch",
-            action="store_true",
-            help="run, and again after each change of the study file or of Python files beside it (--replace-stale)",
-        )
-        more.add_argument("--list", action="store_true", help="list the known studies with their titles")
-        more.add_argument("--all", action="store_true", help="run every known study in turn, the shortest rest first")
-        more.add_argument(
-            "--claims",
-            action="store_true",
-            help="every claim with its verdict or 'not run'; STUDY may then be a paper or the id of a claim, too",
-        )
-        more.add_argument(
-            "--paper", metavar="PAPER", help="with --list, --all, --claims, --report: the studies of one paper"
-        )
-        more.add_argument(
-            "--report",
-            action="store_true",
-            help="with --paper: the replication report, one page that goes through the paper item by item "
-            "(outputs/PAPER.html, or --write FILE.html)",
-        )
-        more.add_argument(
-            "--write",
-            type=cli_values.file,
-            action="append",
-            default=[],
-            metavar="FILE",
-            help="with --claims: write them as a page (FILE.md, or FILE.html with search and filters) or as data "
-            "(FILE.csv), and with --report the page (FILE.html); may be given again",
-        )
-    if command != "replay":
-        parser.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
-        parser.add_argument("--quiet", action="store_true", help="print no progress")
-    old.add_argument(
-        "--accept-stale",
-        action="store_true",
-        help="use results of other settings or code as they are; the report says so",
+
+
+def _add_processes(where: argparse._ArgumentGroup) -> None:
+    """Add the options of a run that say which processes compute, for how long, and which part."""
+    where.add_argument(
+        "--jobs", type=cli_values.count(1), metavar="J", help="processes (default: one per processor, or GPU)"
     )
-    return parser
+    where.add_argument(
+        "--backend", choices=("loky", "dask"), default="loky", help="loky: this machine; dask: a cluster"
+    )
+    where.add_argument(
+        "--scheduler", default="", metavar="ADDRESS", help="address of the dask scheduler, tcp://host:port"
+    )
+    where.add_argument(
+        "--timeout",
+        type=cli_values.seconds,
+        metavar="SECONDS",
+        help="what a replicate may take; then it is ended: TIMED_OUT",
+    )
+    where.add_argument(
+        "--part", type=cli_values.part, metavar="I/K", help="compute the I-th of K parts; then use: collect"
+    )
+
+
+def _add_old(old: argparse._ArgumentGroup) -> None:
+    """Add the options of a run that say what becomes of results that are there."""
+    old.add_argument("--fresh", action="store_true", help="set every shard aside and compute everything again")
+    old.add_argument("--replace-stale", action="store_true", help="set aside what is out of date and compute it again")
+    old.add_argument(
+        "--retry-failed",
+        action="store_true",
+        help="compute again, on the same data, what raised, died or timed out",
+    )
+
+
+def _add_instead(more: argparse._ArgumentGroup) -> None:
+    """Add the options that do something else than to run a study."""
+    more.add_argument("--dry-run", action="store_true", help="check the study file and print the plan; write nothing")
+    more.add_argument(
+        "--show", action="store_true", help="print the study file with its templates expanded; compute nothing"
+    )
+    more.add_argument(
+        "--sensitivity",
+        action="store_true",
+        help="of a study that was run: which verdicts turn on the last digit, or on what computes",
+    )
+    more.add_argument(
+        "--debug",
+        action="store_true",
+        help="one replicate of every cell in this process, nothing stored; the first failure stops, with traceback",
+    )
+    more.add_argument("--pdb", action="store_true", help="as --debug, and open the debugger at the failure")
+    more.add_argument(
+        "--watch",
+        action="store_true",
+        help="run, and again after each change of the study file or of Python files beside it (--replace-stale)",
+    )
+    more.add_argument("--list", action="store_true", help="list the known studies with their titles")
+    more.add_argument("--all", action="store_true", help="run every known study in turn, the shortest rest first")
+    more.add_argument(
+        "--claims",
+        action="store_true",
+        help="every claim with its verdict or 'not run'; STUDY may then be a paper or the id of a claim, too",
+    )
+    more.add_argument(
+        "--paper", metavar="PAPER", help="with --list, --all, --claims, --report: the studies of one paper"
+    )
+    more.add_argument(
+        "--report",
+        action="store_true",
+        help="with --paper: the replication report, one page that goes through the paper item by item "
+        "(outputs/PAPER.html, or --write FILE.html)",
+    )
+    more.add_argument(
+        "--write",
+        type=cli_values.file,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="with --claims: write them as a page (FILE.md, or FILE.html with search and filters) or as data "
+        "(FILE.csv), and with --report the page (FILE.html); may be given again",
+    )
 
 
 def add_out(where: Any) -> None:

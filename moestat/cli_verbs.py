@@ -86,12 +86,20 @@ def _add_records(parser: argparse.ArgumentParser, command: str) -> None:
 
 def _add_slurm(parser: argparse.ArgumentParser) -> None:
     cli_options.add_study(parser)
-    parser.add_argument("--replicates", type=int, metavar="R", help="replicates per cell, instead of the preset's")
+    parser.add_argument(
+        "--replicates", type=cli_values.count(1), metavar="R", help="replicates per cell, instead of the preset's"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as of the run")
-    parser.add_argument("--block", type=int, metavar="B", help="replicates per shard; more blocks, more parts")
+    parser.add_argument(
+        "--block", type=cli_values.count(1), metavar="B", help="replicates per shard; more blocks, more parts"
+    )
     cli_options.add_out(parser)
-    parser.add_argument("--parts", type=int, default=20, metavar="K", help="jobs of the array (default: 20)")
-    parser.add_argument("--jobs", type=int, default=4, metavar="J", help="processors of each (default: 4)")
+    parser.add_argument(
+        "--parts", type=cli_values.count(1), default=20, metavar="K", help="jobs of the array (default: 20)"
+    )
+    parser.add_argument(
+        "--jobs", type=cli_values.count(1), default=4, metavar="J", help="processors of each (default: 4)"
+    )
     parser.add_argument("--time", default="02:00:00", metavar="T", help="limit of each (default: 02:00:00)")
     parser.add_argument("--memory", default="2G", metavar="M", help="per processor (default: 2G)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the script there instead of printing it")

@@ -33,6 +33,11 @@ def test_aic_gain_is_the_difference_of_two_gaussian_aics():
 def test_the_last_slope_looks_at_the_last_decade():
     bent = np.where(T < 1000, T**-0.2, 1000**-0.2 * (T / 1000) ** -1.5)
     assert decay(T, bent).last_slope == pytest.approx(-1.5, abs=1e-6)
+    # the whole of it: a line through the bend, over all that is within a factor of ten of the end
+    later = np.where(T < 5000, T**-0.2, 5000**-0.2 * (T / 5000) ** -1.5)
+    last = T >= 1000
+    expected = np.polyfit(np.log(T[last]), np.log(later[last]), 1)[0]
+    assert decay(T, later).last_slope == pytest.approx(expected) and -1.4 < expected < -0.3
 
 
 def test_a_series_with_a_hole_has_no_law():

@@ -9,7 +9,7 @@ import xarray as xr
 
 from moestat.claims import verdicts
 from moestat.report import ledger, rate_panel, shipping
-from moestat.runner import manifest, records, results, verify
+from moestat.runner import manifest_file, records, results, verify
 from moestat.runner.request import Request
 from moestat.study import load, seal
 
@@ -30,7 +30,7 @@ def test_the_records_are_whole_and_judged_by_the_rules_of_today():
     for study, preset in KEPT:
         folder = records.path(OUT, study, preset)
         records.check(folder)
-        kept, known = manifest.read(folder), load.read(study).study
+        kept, known = manifest_file.read(folder), load.read(study).study
         if kept["problem"] != [f"{key}={text}" for key, text in seal.problem(known, preset).items()]:
             problems.append(f"{folder} is of another problem than the study file; run it again, and ship --replace")
         run = ledger.Run(study, preset, folder, ledger.read_claims(folder / "claims.csv"), kept)
@@ -68,7 +68,7 @@ def test_a_replicate_of_a_cheap_record_comes_out_again(study):
 def test_a_replicate_of_every_record_comes_out_again(study, preset):
     if load.read(study).study.reads:
         pytest.skip("it computes nothing itself: it reads the results of another study")
-    kept = manifest.read(records.path(OUT, study, preset))
+    kept = manifest_file.read(records.path(OUT, study, preset))
     took = sum(kept["cells"].values()) / max(kept["tally"]["replicates"], 1)
     if took > LONG:
         pytest.skip(f"a replicate takes {took:.0f} s; python -m moestat.study verify {study} --preset {preset}")

@@ -61,6 +61,9 @@ def test_matches_textbook_formulas_and_statsmodels():
     x = np.log(N) - np.average(np.log(N), weights=weights)
     assert result.wls.value == pytest.approx(np.sum(weights * x * np.log(values.mean(1))) / np.sum(weights * x**2))
     assert result.wls.se == pytest.approx(np.sum(weights * x**2) ** -0.5)
+    # the weights are from ten replicates, so the quantile is that of t with 9 degrees of freedom
+    interval = stats.t.interval(0.95, 9, result.wls.value, result.wls.se)
+    assert (result.wls.low, result.wls.high) == pytest.approx(interval)
 
 
 def test_order_of_sizes_and_replicates_and_the_scale_do_not_matter():
@@ -284,6 +287,13 @@ def test_probability_of_the_right_law(sd, expected):
     noise /= noise.std(1, ddof=1, keepdims=True)
     result = rates.compare_laws(np.exp(-0.5 * x[:, None] + sd * noise), over=N)
     assert result.probability_correct == pytest.approx(expected, abs=0.03)
+
+
+def test_a_p_value_that_does_not_exist_rejects_nothing():
+    """One replicate says nothing of the spread, however far it is from either law."""
+    result = rates.compare_laws(losses(np.random.default_rng(21), sd=1.0, replicates=1), over=N, draws=10)
+    assert np.isnan(result.p_power) and np.isnan(result.p_log)
+    assert result.compatible == ("power", "log") and "compatible with a power law" in result.sentence
 
 
 def test_laws_on_unusable_input():

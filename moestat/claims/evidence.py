@@ -29,8 +29,9 @@ DRAWS = 2000
 """Bootstrap draws of the rate table."""
 AGAIN = 2
 """Independent starts from which the best point of a global search must have been reached: then it has settled."""
-SEARCHES = ("search_found", "rounds_there")
-"""What counts them: of least squares, by starts, and of likelihoods, by rounds that begin anew."""
+SEARCHES = {"search_found": 0, "rounds_there": 0, "found_again": 1}
+"""What counts them, and how many it leaves out: of least squares, by starts; of likelihoods, by rounds that begin anew,
+or by the starts other than the one that led to the best point."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ def difference(first: FittedSeries, second: FittedSeries) -> rates.Difference:
             for side, a, b in ((first, one, other), (second, other, one))
         )
     return rates.difference(one, other, over=first.over, window=first.window, level=first.fit.level)
+
+
+def counted(ds: xr.Dataset) -> str:
+    """Return the variable that counts how often a search reached its best point; an empty text without one."""
+    return next((name for name in SEARCHES if name in ds), "")
 
 
 def _alike(one: xr.DataArray, other: xr.DataArray, over: str) -> bool:
@@ -241,11 +247,10 @@ class Evidence:
 
     def found_again(self, over: str, arm: str, at: Mapping[str, Any] | None = None) -> xr.DataArray | None:
         """Return from how many independent starts a global search reached its best point, or None without one."""
-        for name in SEARCHES:
-            if name in self.ds:
-                array = self.samples(name, arm, at)
-                return array if over in array.dims and np.isfinite(array).any() else None
-        return None
+        if not (name := counted(self.ds)):
+            return None
+        array = self.samples(name, arm, at) + SEARCHES[name]
+        return array if over in array.dims and np.isfinite(array).any() else None
 
     def unsettled(self, over: str, arm: str, at: Mapping[str, Any] | None = None) -> str:
         """Name the sizes at which a global search did not reach its best point a second time, in a sentence."""

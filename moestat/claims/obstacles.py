@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
+
+import xarray as xr
 
 from moestat.claims.counts import Counts
 from moestat.claims.estimates import window_of
-from moestat.claims.evidence import AGAIN, Evidence
+from moestat.claims.evidence import AGAIN, Evidence, Window
 from moestat.rates import Estimate
 from moestat.study.spec import Claim
 
@@ -17,8 +20,11 @@ TOO_FEW = "replicates are too few; a verdict needs at least"
 """What ``why`` says of fewer."""
 SETTLED = 0.95
 """Share of the data sets in which a search must have settled, for a verdict on the point that it looks for."""
-FUNCTIONS = ("hellinger", "rmse")
-"""Errors of a density or function: their bounds hold for every fit that is as good as the truth, found again or not."""
+FUNCTIONS = ("hellinger", "hellinger_squared", "root_hellinger_squared", "rmse")
+"""Errors of a density or function: a bound from above holds for every fit that is as good as the truth, found again or
+not. A bound from below, or a comparison, is about the best point."""
+UNITS = ("_to_bound", "_to_fisher")
+"""Endings of losses in units of a bound or line."""
 
 
 def places(claim: Claim) -> list[tuple[str, dict[str, Any]]]:
@@ -55,18 +61,33 @@ def of_search(evidence: Evidence, claim: Claim) -> list[str]:
     So are the ends of the band of near-minimisers (variables of the endings ``_low`` and ``_high``): a search that does
     not come back to its best point has not seen all others either, and the worst of those seen bounds nothing.
     """
-    if claim.variable in FUNCTIONS or not claim.kind.startswith("slope"):
+    if not claim.kind.startswith("slope") or (claim.kind == "slope" and _bounds_a_function(claim)):
         return []
-    low, high = window_of(evidence, claim) or (-math.inf, math.inf)
+    window = window_of(evidence, claim)
+    found = (evidence.found_again(claim.over, arm, at) for arm, at in places(claim))
+    return of_points([within(again, claim.over, window) for again in found if again is not None])
+
+
+def of_points(found: Iterable[xr.DataArray]) -> list[str]:
+    """Say where best points were reached too seldom: from how many starts each was, NaN where nothing was searched."""
     settled = searched = 0
-    for arm, at in places(claim):
-        if (again := evidence.found_again(claim.over, arm, at)) is not None:
-            again = again.where((again[claim.over] >= low) & (again[claim.over] <= high))
-            settled += int((again >= AGAIN).sum())
-            searched += int(again.notnull().sum())
+    for again in found:
+        settled += int((again >= AGAIN).sum())
+        searched += int(again.notnull().sum())
     if settled >= SETTLED * searched:
         return []
     return [
         f"The search reached its best point from two independent starts in {settled} of {searched} data sets; in the "
         "others a better one may be left."
     ]
+
+
+def within(found: xr.DataArray, over: str, window: Window) -> xr.DataArray:
+    """Return it with NaN outside of the window of a fit."""
+    low, high = window or (-math.inf, math.inf)
+    return found.where((found[over] >= low) & (found[over] <= high))
+
+
+def _bounds_a_function(claim: Claim) -> bool:
+    name = next((claim.variable.removesuffix(unit) for unit in UNITS if claim.variable.endswith(unit)), claim.variable)
+    return claim.at_most is not None and name in FUNCTIONS

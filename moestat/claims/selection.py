@@ -93,15 +93,23 @@ def with_values(ds: xr.Dataset, *, converged_only: bool = False) -> xr.DataArray
 
 
 def usable(ds: xr.Dataset, *, converged_only: bool = False) -> xr.Dataset:
-    """Return the results with NaN in every number of a replicate that has no values (or did not converge)."""
+    """Return the results with NaN in every number of a replicate that has no values (or did not converge).
+
+    Whole numbers and truth values become floats for it, as they do beside cells that were not computed. ``status`` and
+    texts stay as they are.
+    """
     mask = with_values(ds, converged_only=converged_only)
     if bool(mask.all()):
         return ds
-    masked = {
-        name: array.where(mask)
-        for name, array in ds.data_vars.items()
-        if array.dtype.kind == "f" and set(mask.dims) <= set(array.dims)
-    }
+    masked = {}
+    for name, array in ds.data_vars.items():
+        if name == "status" or not set(mask.dims) <= set(array.dims):
+            continue
+        try:
+            numbers = array if array.dtype.kind in "fc" else as_float(array)
+        except NoAnswerError:  # text
+            continue
+        masked[name] = numbers.where(mask)
     return ds.assign(masked)
 
 

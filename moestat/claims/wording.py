@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Literal
 
 from moestat.rates import Cases
@@ -15,14 +16,40 @@ VERDICTS: tuple[Word, ...] = ("supported", "no counterexample", "not supported",
 AT_SCALE: dict[Scale, str] = {"paper": "", "reduced": " at reduced scale", "stand-in": " on a stand-in"}
 
 
-def tally(words: Iterable[str]) -> dict[str, int]:
-    """Count verdicts; those about every case are listed only where there are some.
+def tally(words: Iterable[str], scales: Iterable[str] = ()) -> dict[str, int]:
+    """Count verdicts as they are worded at their scales, those of one scale and word together.
 
+    Parameters
+    ----------
+    words : iterable of str
+        Verdicts; what is none (*not run*) is not counted.
+    scales : iterable of str, optional
+        The scale of each; if absent, the paper's.
+
+    Returns
+    -------
+    dict
+        A wording without its numbers of cases -> how many there are. What there is none of is listed too, but of
+        verdicts about every case.
+
+    Examples
+    --------
     >>> tally(["supported", "refuted", "supported"])
     {'supported': 2, 'not supported': 0, 'refuted': 1, 'inconclusive': 0}
+    >>> tally(["supported", "not supported", "supported"], ["reduced"] * 3)
+    {'supported at reduced scale': 2, 'not shown at reduced scale': 1, 'inconclusive': 0}
     """
-    counts = Counter(words)
-    return {word: counts[word] for word in VERDICTS if counts[word] or word not in ("no counterexample", "refuted")}
+    counts = Counter((word, scale) for word, scale in zip_longest(words, scales, fillvalue="paper") if word in VERDICTS)
+    occurring: list[Scale] = [scale for scale in AT_SCALE if any(scale == other for _, other in counts)]
+    table: dict[str, int] = {}
+    for word in VERDICTS:
+        found = [scale for scale in occurring if counts[word, scale]]
+        if not found and word not in ("no counterexample", "refuted"):
+            found = occurring if len(occurring) == 1 else ["paper"]
+        for scale in found:
+            shown = wording(word, scale)
+            table[shown] = table.get(shown, 0) + counts[word, scale]
+    return table
 
 
 def broad(verdict: str) -> str:

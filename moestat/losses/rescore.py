@@ -46,7 +46,7 @@ def rescore(
         are missing or failed are NaN. Other layouts: :func:`from_blocks`.
     truth : array (N*, P)
         For a regression model also (K, N*, P), a list of measures: the losses are infima over it, and there are no
-        blocks.
+        blocks. Numbers of any type are made float64, here and in ``parameters``.
     n : sequence of S numbers
         The sample sizes.
     model : SoftmaxGaussian, Competition or moestat.models.regression.Model
@@ -93,6 +93,8 @@ def rescore(
         )
     if sizes.shape != fitted.shape[:1]:
         raise ValueError(f"n has shape {sizes.shape}; parameters holds fits at {fitted.shape[0]} sizes")
+    if not np.isfinite(target).all():
+        raise ValueError("truth holds numbers that are not finite")
     losses = score(fitted, target, model, x=x, gauge=gauge)
     return xr.Dataset(
         {name: (("n", "replicate"), values) for name, values in losses.items()},

@@ -12,7 +12,8 @@ the gauge of least squares in which a truth whose atom is split, c to c - log 2 
 blocks are those of the gauge with the least :func:`L3`.
 
 Everywhere ``fitted`` is an array (..., N, P), and ``truth`` an array (N*, P), or (K, N*, P) for a list of K
-pseudo-truths: the loss is then the infimum over the list.
+pseudo-truths: the loss is then the infimum over the list. Both hold finite float64 numbers, which is not checked
+(:mod:`moestat.losses`).
 
 Source: "sigmoid-attention", equations (9), (11), (12), (52) to (54) and section 4.1.1.
 """

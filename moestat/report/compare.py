@@ -15,7 +15,7 @@ from moestat import fingerprint
 from moestat.errors import InputError
 from moestat.report import all_settings, csv_text
 from moestat.rounding import estimate, number
-from moestat.runner import manifest, own_labels, results
+from moestat.runner import manifest_file, own_labels, results
 from moestat.sentences import listed, show
 
 MOST = 12
@@ -49,7 +49,7 @@ def read(path: Path) -> Run:
     folder = path.parent if path.name == results.NAME else path
     if not (folder / results.NAME).is_file():
         raise InputError(f"there is no {folder / results.NAME}; name the folder <outputs>/<study>/<preset> of a run")
-    return Run(folder, results.read(folder / results.NAME), manifest.read(folder))
+    return Run(folder, results.read(folder / results.NAME), manifest_file.read(folder))
 
 
 def differences(a: Run, b: Run) -> dict[str, list[str]]:

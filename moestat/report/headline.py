@@ -60,10 +60,11 @@ def headline(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentences(table: pd.DataFrame) -> list[str]:
-    """Say the headline, one sentence per paper, bearing and scale."""
+    """Say the headline, one sentence per paper, bearing and scale; in words as they stand beside a verdict."""
     lines = []
     for row in headline(table).to_dict("records"):
-        counts = ", ".join(f"{row[word]} {word}" for word in WORDS if row[word])
+        words = {word: word for word in WORDS} | ({} if row["scale"] == "paper" else {"not supported": "not shown"})
+        counts = ", ".join(f"{row[word]} {shown}" for word, shown in words.items() if row[word])
         number = counted(row["statements"], "statement")
         lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {number}: {counts}")
     return lines

@@ -64,7 +64,7 @@ def report(
 ) -> str:
     """Return the page of a study at a preset."""
     ds, study, preset = evidence.ds, evidence.study, evidence.preset
-    word_counts = list(tally(v.verdict for v in verdicts).items())
+    word_counts = list(tally((v.verdict for v in verdicts), (v.scale for v in verdicts)).items())
     shown_rates = views.rates_by_loss(tables.rates)
     heads = {column for view in shown_rates for column in view.columns}
     content = {
@@ -117,9 +117,9 @@ def index(out_root: Path) -> str:
     rows, links = [], {}
     runs = ledger.runs(out_root)
     for run in runs:
-        tally = run.manifest.get("tally")
-        tally = tally if isinstance(tally, Mapping) else {}
-        counts = [str(tally[key]) if key in tally else "" for key in ("replicates", "failed")]
+        ended = run.manifest.get("tally")
+        ended = ended if isinstance(ended, Mapping) else {}
+        counts = [str(ended[key]) if key in ended else "" for key in ("replicates", "failed")]
         verdicts = [str(n) if run.claims is not None else "" for n in run.verdicts().values()]
         row = (run.preset, str(run.manifest.get("title", "")), *verdicts, *counts, run.date, run.version)
         rows.append(row)
@@ -127,8 +127,10 @@ def index(out_root: Path) -> str:
             links[row] = f"{run.study}/{run.preset}/report.html"
     columns = ("preset", "title", *VERDICTS, "runs", "not converged", "date", "version")
     groups = [run.study for run in runs]
-    shown = views.View("Studies and presets", columns, rows, groups, numeric=frozenset(columns[2:]))
-    totals = {word: sum(run.verdicts()[word] for run in runs) for word in VERDICTS}
+    note = "Verdicts of a run at reduced scale, or on a stand-in, are about that run; not supported is then: not shown."
+    shown = views.View("Studies and presets", columns, rows, groups, [note], numeric=frozenset(columns[2:]))
+    judgements = [row for run in runs for row in run.claims or []]
+    totals = tally((row["verdict"] for row in judgements), (row["scale"] for row in judgements))
     summary = f"{len(set(groups))} studies, {len(runs)} presets; verdicts: " + ", ".join(
         f"{n} {word}" for word, n in totals.items()
     )
@@ -161,8 +163,13 @@ def _answer(tally: Sequence[tuple[str, int]]) -> str:
     total = sum(n for _, n in tally)
     if not total:
         return "The study states no claim for this preset."
-    parts = ", ".join(f"{n} {'is' if n == 1 else 'are'} {word}" for word, n in tally)
+    parts = ", ".join(f"{n} {_verb(word, n)} {word}" for word, n in tally)
     return f"Of {counted(total, 'claim')}, {parts}."
+
+
+def _verb(wording: str, number: int) -> str:
+    one, more = ("has", "have") if wording.startswith("no counterexample") else ("is", "are")
+    return one if number == 1 else more
 
 
 def _warnings(evidence: Evidence, provenance: Mapping[str, Any]) -> list[str]:

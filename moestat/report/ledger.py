@@ -290,7 +290,7 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
     columns = ("claim", "says", "predicted", "estimate", "verdict")
     if not brief:
         columns = ("claim", "source", "says", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
-    counts = tally(table["verdict"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
+    counts = tally(table["verdict"], table["scale"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
     summary = ", ".join(f"{count} {word}" for word, count in counts.items())
     return views.View(f"{len(table)} claims: {summary}", columns, rows, groups)
 
@@ -302,7 +302,10 @@ class _Terminal:
     table: pd.DataFrame
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield render.rich(view(self.table, brief=True, statements=options.max_width >= 110))
+        shown = view(self.table, brief=True, statements=options.max_width >= 110)
+        if options.max_width < 80:  # as in the table of one run
+            shown = shown.of_columns([i for i, column in enumerate(shown.columns) if column != "predicted"])
+        yield render.rich(shown)
 
 
 def rich(table: pd.DataFrame) -> RenderableType:

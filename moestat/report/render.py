@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +20,11 @@ from moestat.report import typography
 from moestat.report.views import View
 
 NAME = 36
-"""Cells that a name is not broken within; the longest id of a claim has 35."""
+"""Cells that a name is not broken within where there is room; the longest id of a claim has 35."""
+SHORT = 16
+"""Cells that a name keeps where there is none: it is broken behind its hyphens, before a word or a number is."""
+WORD = 12
+"""Cells that a word is not broken within, an end of an interval say; a verdict may be longer."""
 GAP = 2
 """Blanks between the columns of a terminal."""
 VERDICT_STYLES = {
@@ -52,7 +57,8 @@ class _Terminal:
         for view in _parts(self.view, options.max_width):
             widths = _widths(view, options.max_width)
             yield _columns(view, widths, [], header=True)
-            yield Text("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (sum(widths) + GAP * (len(widths) - 1)))
+            length = min(sum(widths) + GAP * (len(widths) - 1), options.max_width)
+            yield Text("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * length)
             for heading, rows in _grouped(view):
                 if heading:
                     yield Text(heading, style="bold italic")
@@ -67,14 +73,20 @@ def rich(view: View) -> RenderableType:
 
 
 def _widths(view: View, available: int) -> list[int]:
-    """Return widths of columns that fit: the widest column of words gives way, down to what it needs."""
+    """Return widths of columns that fit: the widest column of words gives way, down to what it needs, then the names.
+
+    Where that is not enough, words are broken too, those of the widest column first; numbers are not.
+    """
     cells = [[column, *(row[i] for row in view.rows)] for i, column in enumerate(view.columns)]
     widths = [max(cell_len(line) for cell in own for line in cell.split("\n")) for own in cells]
     least = [_least(view, i, width) for i, width in enumerate(widths)]
     room = available - GAP * (len(widths) - 1)
-    while sum(widths) > room and widths != least:
-        widest = max((i for i in range(len(widths)) if widths[i] > least[i]), key=lambda i: widths[i])
-        widths[widest] -= 1
+    short = [min(width, SHORT) if i == 0 else width for i, width in enumerate(least)]
+    whole = [width if column in view.numeric else 4 for column, width in zip(view.columns, least, strict=True)]
+    for floor in (least, short, whole):
+        while sum(widths) > room and any(width > end for width, end in zip(widths, floor, strict=True)):
+            widest = max((i for i in range(len(widths)) if widths[i] > floor[i]), key=lambda i: widths[i])
+            widths[widest] -= 1
     return widths
 
 
@@ -110,7 +122,10 @@ def _least(view: View, at: int, width: int) -> int:
             return width
         words = [*column.split(), *(piece for cell in cells for piece in cell.replace(" (", "\n(").split("\n"))]
         return min(width, max(map(cell_len, words)))  # an error in brackets may stand below its number
-    return min(width, NAME if at == 0 else 14 if column == "verdict" else 9)
+    if at == 0:
+        return min(width, NAME)
+    longest = max(cell_len(word) for row in [view.columns, *view.rows] for word in [*row[at].split(), ""])
+    return min(width, max(14, longest) if column == "verdict" else max(9, min(longest, WORD)))
 
 
 def _columns(view: View, widths: Sequence[int], rows: Sequence[Sequence[str]], *, header: bool = False) -> Table:
@@ -121,10 +136,22 @@ def _columns(view: View, widths: Sequence[int], rows: Sequence[Sequence[str]], *
     for row in rows:
         cells = [
             Text(cell, style=VERDICT_STYLES.get(verdict_of(cell), "") if column == "verdict" else "")
-            for column, cell in zip(view.columns, row, strict=True)
+            for column, cell in zip(view.columns, [_folded(row[0], widths[0]), *row[1:]], strict=True)
         ]
         table.add_row(*cells)
     return table
+
+
+def _folded(name: str, width: int) -> str:
+    """Break a name that is too long for its column behind its hyphens; a sentence is broken at its blanks anyway."""
+    if " " in name or cell_len(name) <= width:
+        return name
+    lines = [""]
+    for piece in re.split(r"(?<=[-_/])", name):
+        if lines[-1] and cell_len(lines[-1] + piece) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
 
 
 def html(view: View, *, links: Mapping[tuple[str, ...], str] | None = None) -> Markup:

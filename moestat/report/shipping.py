@@ -29,7 +29,7 @@ from moestat.experiment import Source
 from moestat.report import csv_text, defaults, ledger, tables
 from moestat.report.rate_panel import NUMBERS, numbers_of
 from moestat.report.write import write_outputs
-from moestat.runner import begin, belongs, experiments, labels, manifest, needs, plan, records, results
+from moestat.runner import begin, belongs, experiments, labels, manifest_file, needs, plan, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
 from moestat.runner.shard import Variable
@@ -101,7 +101,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     root = records.results_folder(out, study_file.name, preset)
     dataset = labels.described(results.read(root / results.NAME, made_by=request.command()))
     belongs.refuse_foreign(dataset, study_file, request, root)
-    kept = manifest.read(root)
+    kept = manifest_file.read(root)
     _refuse_unfit(dataset, kept, root)
     said = []
     before = seal.read(root)
@@ -128,7 +128,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     content[seal.NAME] = _compact((root / seal.NAME).read_bytes()) if before is not None else b"{}\n"
     problem = results.provenance(dataset)["problem"]
     described = _manifest(kept, plain, notes, left_out, problem, content[results.NAME])
-    content[manifest.NAME] = (json.dumps(described, indent=1) + "\n").encode()
+    content[manifest_file.NAME] = (json.dumps(described, indent=1) + "\n").encode()
     folder = records.path(to, study_file.name, preset)
     said += _compare(folder, small, replace)
     said += _stale(study_file, request, kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,9 @@ DIAGNOSTICS = {
 
 RATE_HEAD = ("arm", "label", "loss", "over", "slope", "ci_low", "ci_high", "trusted", "why")
 METHODS = ("ols", "wls", "last_half", "curvature")
+
+_LOST = re.compile(r"(\d+) (not finite \(missing or failed\))")
+"""How :mod:`moestat.rates` counts the values that are none: it knows losses alone, and not how runs ended."""
 
 
 def rates(evidence: Evidence) -> pd.DataFrame:
@@ -73,7 +77,7 @@ def parameters(evidence: Evidence) -> pd.DataFrame:
         for arm in chosen(evidence.ds, entry.arms):
             if not _has_atoms(evidence, entry.loss, arm):
                 continue
-            rows += [head | row for row in _rate_rows(evidence, entry, arm)]
+            rows += [head | row for row in _rate_rows(evidence, entry, arm, atoms=entry.atoms)]
     table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["block", "role", "atoms", *RATE_HEAD])
     table.attrs["axes"] = [c for c in table.columns if c in set(map(str, evidence.ds.dims)) - {"arm"}]
     return table
@@ -95,7 +99,7 @@ def label(ds: xr.Dataset, arm: str) -> str:
     return str(ds["arm_label"].values[list(map(str, ds["arm"].values)).index(arm)]) or arm
 
 
-def _rate_rows(evidence: Evidence, rate: Rate, arm: str) -> list[dict[str, Any]]:
+def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") -> list[dict[str, Any]]:
     facts = hub.facts_of(evidence.study, evidence.preset, rate, arm)
     head = {"arm": arm, "label": label(evidence.ds, arm), "loss": rate.loss, "over": rate.over}
     try:
@@ -130,11 +134,25 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str) -> list[dict[str, Any]]
             sizes = fit.sizes if fit.sizes.size else np.array([np.nan])
             row |= {"first": sizes[0], "last": sizes[-1], "sizes": fit.sizes.size}
             row |= {"replicates": array.sizes.get("replicate", 0), "complete": fit.complete}
-            why, notes = list(fit.reasons), " ".join(fit.notes)
+            why = [_told_apart(reason, counts.missing + counts.failed, atoms) for reason in fit.reasons]
+            notes = " ".join(fit.notes)
         row["search"] = evidence.unsettled(rate.over, arm, point)
         row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
         rows.append(row | {"trusted": not why, "why": " ".join(why), "notes": notes})
     return rows
+
+
+def _told_apart(reason: str, lost: int, atoms: str) -> str:
+    """Tell values that are undefined in a run that has others from those of the ``lost`` runs, which have none."""
+
+    def several(found: re.Match[str]) -> str:
+        undefined = int(found[1]) - lost
+        kind = "undefined" if atoms == "all" else f"undefined, as the fit has no {atoms} atom"
+        return (
+            "; ".join([*([f"{lost} {found[2]}"] if lost else []), f"{undefined} {kind}"]) if undefined > 0 else found[0]
+        )
+
+    return _LOST.sub(several, reason)
 
 
 def _companions(

@@ -211,8 +211,8 @@ def says(row: Mapping[str, Any], *, brief: bool = False) -> str:
 
 
 def tally(table: pd.DataFrame) -> str:
-    """Return how many claims got which verdict: ``3 supported, 1 not supported, 0 inconclusive``."""
-    return ", ".join(f"{count} {word}" for word, count in verdicts.tally(table["verdict"]).items())
+    """Return how many claims got which verdict: ``3 supported, 1 not supported, 0 inconclusive``, with their scale."""
+    return ", ".join(f"{count} {word}" for word, count in verdicts.tally(table["verdict"], table["scale"]).items())
 
 
 def summaries(table: pd.DataFrame, *, without: Sequence[str] = ()) -> View:

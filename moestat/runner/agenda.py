@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from moestat.arrays import resolve_device
 from moestat.errors import InputError, UserError
-from moestat.runner import begin, manifest, overview, store
+from moestat.runner import begin, manifest_file, overview, store
 from moestat.runner.devices import default_jobs
 from moestat.runner.progress import Estimate
 from moestat.runner.request import Request
@@ -110,7 +110,7 @@ def ordered(entries: Iterable[Entry]) -> list[Entry]:
 
 def measured(request: Request) -> float | None:
     """Return the seconds that the replicates of a study took, over all its runs, on the processes of this request."""
-    cells = manifest.read(begin.folder_of(request, load.find(request.study).stem)).get("cells")
+    cells = manifest_file.read(begin.folder_of(request, load.find(request.study).stem)).get("cells")
     if not isinstance(cells, list) or not cells:
         return None
     took = [cell.get("seconds") for cell in cells if isinstance(cell, Mapping)]

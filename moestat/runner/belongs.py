@@ -1,15 +1,14 @@
-"""Whether results belong to a study file, and are as they were written."""
+"""Whether results belong to a study file. Whether they are as they were written: :func:`results.altered`."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 
 import xarray as xr
 
 from moestat.errors import StaleError
-from moestat.runner import manifest, results
+from moestat.runner import results
 from moestat.runner.request import Request
 from moestat.study import seal
 from moestat.study.load import StudyFile
@@ -24,7 +23,7 @@ WHAT = {
 
 
 def refuse_foreign(dataset: xr.Dataset, study_file: StudyFile, request: Request, root: Path) -> None:
-    """Refuse to report results under a study file that they are not results of, or that were edited.
+    """Refuse to read or report results under a study file that they are not results of.
 
     Raises
     ------
@@ -41,13 +40,6 @@ def refuse_foreign(dataset: xr.Dataset, study_file: StudyFile, request: Request,
         raise StaleError(
             f"{path} holds results of {', '.join(differing)} than {study_file.shown} now asks for; give these results "
             f"their own folder (--out), or compute again with: {plain.command()}{accept}"
-        )
-    kept = manifest.read(root)
-    wanted = kept.get("results_sha256")
-    if wanted and wanted != hashlib.sha256(path.read_bytes()).hexdigest():
-        raise StaleError(
-            f"{path} was changed after it was written (its SHA-256 is not that of the manifest); make it again with: "
-            f"{plain.command('collect')}"
         )
     sealed = seal.read(root)
     rules = str(dataset.attrs.get("rules", ""))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 
+from moestat import extras
 from moestat.errors import InputError
 from moestat.runner.plan import Plan
 from moestat.runner.stated_time import stated
 
 SHORT = 300.0
 """Seconds on this machine's cores below which ``auto`` leaves a study to them: a GPU wants large batches."""
+BY_NAME = 'pip install "moestat[cuda13]" or "moestat[cuda12]"'
+"""How :mod:`moestat.arrays` says that CuPy is installed."""
 
 
 def resolve_device(asked: str, plan: Plan) -> str:
@@ -28,7 +31,9 @@ def resolve_device(asked: str, plan: Plan) -> str:
     try:
         return resolve(asked)
     except (DeviceError, ValueError) as error:
-        raise InputError(f"--device: {error}") from None
+        # its sentence is of the code that results depend on, which does not know where moestat runs from
+        text = str(error).replace(BY_NAME, f"{extras.command('cuda13')} (or cuda12)")
+        raise InputError(f"--device: {text}") from None
 
 
 def _short(plan: Plan) -> bool:

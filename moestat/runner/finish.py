@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat import fingerprint
-from moestat.runner import kept, manifest, origin, store
+from moestat.runner import kept, manifest, manifest_file, origin, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.study import seal
@@ -59,7 +59,7 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
     dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}
     extra: dict[str, Any] = {"results_sha256": results.write(root, dataset)}
     extra |= {"state": "collected", "notes": result.notes, "tally": result.tally, "updated": provenance["date"]}
-    manifest.write(root, manifest.describe(root, request, plan, scan, code, extra))
+    manifest_file.write(root, manifest.describe(root, request, plan, scan, code, extra))
     result.dataset = dataset
     if request.report and report is not None:
         result.report = report(result, provenance)

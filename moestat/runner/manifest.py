@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import platform
 import sys
 from collections.abc import Iterable, Mapping
@@ -11,14 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from moestat import __version__, files
+from moestat import __version__
 from moestat.runner import origin
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.runner.store import Scan
 from moestat.study import seal
-
-NAME = "manifest.json"
 
 
 @functools.cache
@@ -79,17 +76,3 @@ def describe(
 def kernels(entries: Iterable[Any]) -> list[str]:
     """Return which codes computed the least-squares fits of some shards; see :mod:`moestat.fit.kernel`."""
     return sorted({str(entry.provenance["kernel"]) for entry in entries if entry.provenance.get("kernel")})
-
-
-def write(root: Path, content: Mapping[str, Any]) -> None:
-    """Put the manifest in place."""
-    files.write_json(root / NAME, dict(content))
-
-
-def read(root: Path) -> dict[str, Any]:
-    """Return the manifest of a folder, empty if there is none that can be read (it is only a cache)."""
-    try:
-        content = json.loads(files.read_text(root / NAME))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}

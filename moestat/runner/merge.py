@@ -9,7 +9,7 @@ from typing import Any
 
 from moestat import files, fingerprint
 from moestat.errors import InputError, UserError
-from moestat.runner import manifest, shard, store
+from moestat.runner import manifest_file, shard, store
 from moestat.runner.begin import folder_of, make_plan, version_of
 from moestat.runner.overview import recorded
 from moestat.runner.plan import Plan
@@ -87,7 +87,7 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[Request, str]:
 
 
 def _read(folder: Path) -> Part:
-    kept = manifest.read(folder)
+    kept = manifest_file.read(folder)
     if not kept:
         raise InputError(f"{folder} holds no manifest.json; name the folder <outputs>/<study>/<preset> of a run")
     name, file = str(kept.get("study", "")), Path(str(kept.get("file", "")))

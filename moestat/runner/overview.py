@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from moestat import files
-from moestat.runner import lock, manifest, store
+from moestat.errors import UserError
+from moestat.runner import lock, manifest_file, shard, store
 from moestat.runner.begin import folder_of, make_plan, version_of
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
@@ -23,7 +26,7 @@ def recorded(request: Request, study_name: str) -> Request:
 
 def recorded_in(request: Request, root: Path) -> Request:
     """Fill in what the manifest of a folder says that was asked for."""
-    kept = manifest.read(root).get("request", {})
+    kept = manifest_file.read(root).get("request", {})
     changes: dict[str, Any] = {}
     if not isinstance(kept, dict):
         return request
@@ -63,7 +66,7 @@ def overview(plan: Plan, scan: store.Scan) -> list[dict[str, Any]]:
                 "missing": plan.replicates - done,
                 "failed": len(failures),
                 "stale": len(stale),
-                "how": ", ".join(_counted(failures)),
+                "how": ", ".join(_counted(failures.values())),
             }
         )
     return rows
@@ -86,23 +89,47 @@ def by_arm(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return sums
 
 
-def _counted(failures: Mapping[int, int]) -> list[str]:
-    kinds = [outcome(status).name for status in failures.values()]
+def _counted(failures: Iterable[int]) -> list[str]:
+    kinds = [outcome(status).name for status in failures]
     return [f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)]
 
 
 def advice(request: Request, plan: Plan, root: Path, scan: store.Scan) -> str:
-    """Return what to do next, as a command."""
+    """Return what to do next, as commands: one a line, what failed for good before what else is to be done."""
     tally = scan.tally()
-    plain = replace(request, part=None)
+    plain = replace(request, part=None, retry_failed=False)
     if scan.stale:
         changes = "; ".join(list(store.reasons(scan))[:3])
         return f"Stale results ({changes}): compute them again with: {plain.command()} --replace-stale"
+    failed = _failed(plain, plan, scan)
     if tally["missing"]:
-        return f"Complete it with: {plain.command()}"
+        return f"{failed}Complete it with: {plain.command()}"
     if not (root / "results.nc").is_file():
-        return f"All replicates are there; collect them with: {plain.command('collect')}"
-    return f"Complete. Make the report again with: {plain.command('report')}"
+        return f"{failed}All replicates are there; collect them with: {plain.command('collect')}"
+    return f"{failed}Complete{', but for those' * bool(failed)}. Make the report again with: {plain.command('report')}"
+
+
+def _failed(plain: Request, plan: Plan, scan: store.Scan) -> str:
+    """Say how many replicates raised, died or timed out, why one of them did, and how they are tried again."""
+    lost = {
+        (digest, replicate): status
+        for digest in plan.by_digest
+        for replicate, status in sorted(scan.failures(digest).items())
+        if status in store.FAILED_FOR_GOOD
+    }
+    if not lost:
+        return ""
+    (digest, first), status = next(iter(lost.items()))
+    why, kinds = outcome(status).sentence, ", ".join(_counted(list(lost.values())))
+    entry = next(entry for entry in store.in_order(scan.usable[digest]) if first in entry.replicates)
+    with suppress(UserError, OSError, ValueError):  # set aside, or damaged, in the meantime
+        message = shard.read(entry.path)[1].get("message")
+        why = (str(message.values[entry.replicates.index(first)]) if message is not None else "") or why
+    return (
+        f"{len(lost)} of {plan.total} replicates ended with an error ({kinds}), such as: "
+        f"{plan.by_digest[digest][0].label}, replicate {first}: {shorten(why, 300)}\n"
+        f"Compute them again, on the same data, with: {replace(plain, retry_failed=True).command()}\n"
+    )
 
 
 def running(root: Path) -> list[str]:

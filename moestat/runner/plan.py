@@ -95,17 +95,18 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
     Raises
     ------
     InputError
-        If the preset does not exist or a cell's settings are not valid; the message names file, key and what is
-        allowed.
+        If the preset does not exist, a count is none, or a cell's settings are not valid; the message names file, key
+        and what is allowed.
     """
     overrides = overrides or Overrides()
+    _refuse_other_counts(overrides)
     study, where = study_file.study, study_file.shown
     need_preset(study_file, preset_name)
     preset = study.presets[preset_name]
     replicates = preset.replicates if overrides.replicates is None else overrides.replicates
-    if replicates > MOST_REPLICATES:
-        key = f"{where}: presets.{preset_name}.replicates" if overrides.replicates is None else "--replicates"
-        raise InputError(f"{key} is {show(replicates)}; allowed are 1 to {MOST_REPLICATES}")
+    if replicates > MOST_REPLICATES:  # the least is in the schema of the file
+        key = f"{where}: presets.{preset_name}.replicates"
+        raise InputError(f"{key} is {show(replicates)}; allowed are whole numbers from 1 to {MOST_REPLICATES}")
     axes = _axes(study_file, preset_name, preset, overrides)
     arms = tuple(arm for arm in study.arms if fits(arm.name, preset.arms))
     _refuse_settings_of_arms(where, arms, overrides)
@@ -147,6 +148,18 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
         replicates=replicates,
         block=block,
     )
+
+
+def _refuse_other_counts(overrides: Overrides) -> None:
+    """Refuse what is given in place of the file's own counts, and is no count; from Python it comes unread."""
+    counts = {
+        "--replicates": (overrides.replicates, 1, MOST_REPLICATES),
+        "--block": (overrides.block, 1, 2**63 - 1),
+        "--seed": (overrides.seed, 0, 2**63 - 1),
+    }
+    for option, (value, least, most) in counts.items():
+        if value is not None and (type(value) is not int or not least <= value <= most):
+            raise InputError(f"{option} is {show(value)}; allowed are whole numbers from {least} to {most}")
 
 
 def _refuse_settings_of_arms(where: str, arms: Sequence[Arm], overrides: Overrides) -> None:

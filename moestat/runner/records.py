@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,12 @@ import xarray as xr
 
 from moestat import files
 from moestat.errors import StaleError, UserError
-from moestat.runner import manifest, results
+from moestat.runner import manifest_file, results
 from moestat.study import seal
 
 FOLDER = "records"
 SUMS = "SHA256SUMS"
-FILES = (results.NAME, "claims.csv", "rates.csv", seal.NAME, manifest.NAME)
+FILES = (results.NAME, "claims.csv", "rates.csv", seal.NAME, manifest_file.NAME)
 MADE = "report"
 """Folder, beside the files of a record and not under version control, of the reports that are made from it."""
 
@@ -51,6 +51,15 @@ def every(out: Path) -> Iterator[tuple[str, str, Path]]:
 def is_record(folder: Path) -> bool:
     """Return whether a folder holds a record."""
     return (folder / SUMS).is_file()
+
+
+def with_results(out: Path, study: str, presets: Iterable[str]) -> list[str]:
+    """Return those of some presets that have results to read: of a run of one's own, or of a record."""
+    return [
+        preset
+        for preset in presets
+        if is_record(path(out, study, preset)) or (out / study / preset / results.NAME).is_file()
+    ]
 
 
 def results_folder(out: Path, study: str, preset: str) -> Path:
@@ -131,7 +140,7 @@ def packed(dataset: xr.Dataset) -> bytes:
     dataset = dataset.assign({name: _turned(variable) for name, variable in dataset.data_vars.items()})
     how: dict[str, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():
-        if variable.dtype.kind == "O" and variable.size * 16 > PACKED:
+        if variable.dtype.kind in "OU" and variable.size * 16 > PACKED:
             how[str(name)] = {"dtype": "S1", "zlib": True, "complevel": 9}  # netCDF does not pack texts of any length
         elif variable.dtype.kind in "fiub" and variable.nbytes > PACKED:
             # in one piece: a record is read whole, and the pieces of a padded variable are bookkeeping for nothing

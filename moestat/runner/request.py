@@ -6,13 +6,23 @@ import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any
+
+from moestat.errors import InputError
+from moestat.sentences import show
 
 
 @dataclass(frozen=True)
 class Request:
-    """A run of a study, or a look at one."""
+    """A run of a study, or a look at one.
+
+    Raises
+    ------
+    InputError
+        If ``jobs`` or ``timeout`` is none; what a study file has too (replicates, say) is looked at with its plan.
+    """
 
     study: str
     preset: str = "quick"
@@ -33,6 +43,16 @@ class Request:
     report: bool = True
     quiet: bool = False
     timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("replicates", "seed", "block", "jobs"):  # a NumPy integer is one, and JSON knows none
+            if isinstance(value := getattr(self, name), Integral) and not isinstance(value, bool):
+                object.__setattr__(self, name, int(value))
+        jobs, timeout = self.jobs, self.timeout
+        if jobs is not None and (type(jobs) is not int or jobs < 1):
+            raise InputError(f"--jobs is {show(jobs)}; allowed are whole numbers from 1")
+        if timeout is not None and not (isinstance(timeout, int | float) and 0.0 < timeout < 1e9):
+            raise InputError(f"--timeout is {show(timeout)}; allowed are seconds above 0")
 
     @property
     def part_name(self) -> str:

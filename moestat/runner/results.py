@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import xarray as xr
 
 from moestat import files
-from moestat.errors import InputError, UserError
+from moestat.errors import InputError, StaleError, UserError
+from moestat.runner import manifest_file
 
 NAME = "results.nc"
 NOT_COMPUTED = -1
@@ -22,6 +24,8 @@ RANGE = "valid_range"
 AXES = "standing_axes"
 """Attribute of a variable whose axes are kept in another order, for the sake of compression: their names in order."""
 LISTS = ("accepted_stale", "notes", "problem", "set")
+UNREADABLE = (OSError, ValueError, KeyError, RuntimeError)
+"""What is raised by a file that is no netCDF, or is damaged: one flipped bit can make h5py raise a RuntimeError."""
 
 
 def write(root: Path, dataset: xr.Dataset) -> str:
@@ -73,6 +77,8 @@ def read(path: Path, *, made_by: str = "") -> xr.Dataset:
     ------
     InputError
         If there is none.
+    StaleError
+        If it is not the file that the manifest beside it names: it is damaged, or was edited.
     UserError
         If it is not a dataset.
 
@@ -82,13 +88,31 @@ def read(path: Path, *, made_by: str = "") -> xr.Dataset:
     """
     if not path.is_file():
         raise InputError(f"there is no {path}" + (f"; run the study with: {made_by}" if made_by else ""))
+    if altered(path):
+        raise StaleError(
+            f"{path} was changed after it was written (its SHA-256 is not that of {manifest_file.NAME}); make it again "
+            "with the subcommand collect, or read a copy that lies elsewhere"
+        )
     try:
         with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as dataset:
             return in_order(dataset.load())
-    except (OSError, ValueError, KeyError) as error:
+    except UNREADABLE as error:
         raise UserError(
             f"{path} cannot be read as netCDF: {error}; make it again with the subcommand collect"
         ) from None
+
+
+def altered(path: Path) -> bool:
+    """Say whether a results file is another one than the manifest beside it names; without a manifest it is not.
+
+    It is asked before the file is opened: HDF5 may return other numbers from a damaged file, and may not return at all.
+    """
+    for wait in (0.0, 0.5):  # a run that is being collected puts the manifest in place after the file
+        time.sleep(wait)
+        wanted = manifest_file.read(path.parent).get("results_sha256")
+        if not wanted or wanted == hashlib.sha256(path.read_bytes()).hexdigest():
+            return False
+    return True
 
 
 def in_order(dataset: xr.Dataset) -> xr.Dataset:

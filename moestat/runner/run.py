@@ -17,7 +17,7 @@ from typing import Any
 from moestat import files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
 from moestat.fit import kernel
-from moestat.runner import begin, experiments, kept, lock, manifest, needs, origin, pool, store, worker
+from moestat.runner import begin, experiments, kept, lock, manifest, manifest_file, needs, origin, pool, store, worker
 from moestat.runner import plan as plans
 from moestat.runner.begin import cache_of, folder_of, make_plan, refuse_bad_data, refuse_without_libraries, version_of
 from moestat.runner.devices import resolve_device
@@ -293,7 +293,9 @@ class _Run:
 
     def _save_manifest(self, state: str) -> None:
         extra = {"state": state, "notes": self.notes, "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
-        manifest.write(self.root, manifest.describe(self.root, self.request, self.plan, self.scan, self.code, extra))
+        manifest_file.write(
+            self.root, manifest.describe(self.root, self.request, self.plan, self.scan, self.code, extra)
+        )
 
     def _resume(self) -> str:
         return f"What is done is kept; go on with: {self.request.command()}"

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -262,7 +263,10 @@ def accept_stale(result: Scan) -> None:
 
 
 def set_aside(root: Path, paths: Sequence[Path]) -> Path:
-    """Move shards to a new folder below ``set-aside/`` and return it; nothing is ever deleted."""
+    """Move shards to a new folder below ``set-aside/`` and return it; nothing is ever deleted.
+
+    What another process (of another part, say) moved before is left where that put it.
+    """
     number = 1
     while True:
         target = root / "set-aside" / f"{number:03d}"
@@ -274,7 +278,8 @@ def set_aside(root: Path, paths: Sequence[Path]) -> Path:
     for path in paths:
         place = target / path.parent.name
         place.mkdir(exist_ok=True)
-        os.replace(path, place / path.name)
+        with suppress(FileNotFoundError):
+            os.replace(path, place / path.name)
     files.sync_folder(target)
     return target
 
@@ -288,8 +293,6 @@ def _quarantine(root: Path, path: Path) -> Path:
     while target.exists():
         number += 1
         target = folder / f"{path.parent.name}-{path.name}.{number}"
-    try:
+    with suppress(FileNotFoundError):  # another process was faster
         os.replace(path, target)
-    except FileNotFoundError:  # another process was faster
-        return target
     return target

@@ -15,7 +15,7 @@ import numpy as np
 
 from moestat import fingerprint
 from moestat.errors import InputError
-from moestat.runner import begin, belongs, manifest, origin, recomputed, records, replay, results, store
+from moestat.runner import begin, belongs, manifest_file, origin, recomputed, records, replay, results, store
 from moestat.runner.cells import PlannedCell
 from moestat.runner.devices import resolve_device
 from moestat.runner.overview import recorded_in
@@ -90,7 +90,7 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
     records.check(folder)
     dataset = results.read(folder / results.NAME)
     belongs.refuse_foreign(dataset, study_file, request, folder)
-    kept = manifest.read(folder)
+    kept = manifest_file.read(folder)
     plan = begin.make_plan(recorded_in(request, folder))
     result, status = Verification(), dataset["status"]
     places = [

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from moestat import rounding
 from moestat.claims import verdicts
+from moestat.claims.selection import usable
 from moestat.claims.verdicts import Estimate
+from moestat.runner.results import BINARY
 from moestat.status import Status
 from moestat.study.spec import Study
 
@@ -314,14 +316,42 @@ def smallest(ds, claim):
     return Estimate(value, value, value, "smallest of all", exact=True)
 
 
-def test_a_function_sees_no_value_of_a_failed_replicate():
+@pytest.mark.parametrize("kind", [float, np.float32, int, np.uint8, bool, object])
+def test_a_function_sees_no_value_of_a_failed_replicate(kind):
     ds = dataset()
-    ds["L3"][0, 0, 0] = -5.0
+    values = np.ones(ds["L3"].shape, dtype=bool)
+    values[0, 0, 0] = False
+    ds["L3"] = (ds["L3"].dims, values.astype(kind))
     ds["status"][0, 0, 0] = int(Status.NOT_FINITE)
-    verdict = judged(ds, kind="function", function=f"{__name__}:smallest", at_least=0)
-    assert verdict.estimate > 0
+    verdict = judged(ds, kind="function", function=f"{__name__}:smallest", at_least=0.5)
+    assert verdict.estimate == 1
     ds["status"][0, 0, 0] = int(Status.LIMIT)
-    assert "without them it is" in judged(ds, kind="function", function=f"{__name__}:smallest", at_least=0).why
+    claim = {"kind": "function", "function": f"{__name__}:smallest", "at_least": 0.5}
+    assert "without them it is" in judged(ds, **claim).why
+
+
+@pytest.mark.parametrize("kind", [float, int, bool, object])
+def test_replicates_that_did_not_converge_decide_no_share(kind):
+    """All twelve hits of twenty are of replicates that did not converge; without them there is none."""
+    ds = dataset(sizes=[1000], replicates=20)
+    hit = np.zeros(ds["L3"].shape, dtype=bool)
+    hit[0, 0, :12] = True
+    ds["hit"] = (ds["L3"].dims, hit.astype(kind))
+    ds["status"][0, 0, :12] = int(Status.LIMIT)
+    claim = {"kind": "function", "function": "moestat.claims.rules:share", "variable": "hit", "arm": "arm0"}
+    verdict = judged(ds, **claim, at={"n": 1000}, at_least=0.3)
+    assert verdict.estimate == pytest.approx(0.6)
+    assert verdict.verdict == "inconclusive" and "without them it is" in verdict.why
+
+
+def test_what_is_no_number_stays_beside_failed_replicates():
+    ds = dataset()
+    ds["status"][0, 0, 0] = int(Status.RAISED)
+    seen = usable(ds)
+    assert seen["status"].identical(ds["status"]) and seen["message"].identical(ds["message"])
+    assert seen["fisher_L3"].identical(ds["fisher_L3"])  # of the cell, not of a replicate
+    assert np.isnan(seen["hit"][0, 0, 0]) and seen["hit"].attrs[BINARY] == 1
+    assert int(seen["hit"].isnull().sum()) == 1 and usable(dataset())["hit"].dtype == bool
 
 
 def test_an_arm_that_lives_on_a_part_of_the_grid_is_not_missing_elsewhere():
@@ -531,10 +561,37 @@ def test_a_rate_of_the_argmin_is_open_where_the_search_has_not_settled(kind):
     # outside of the window and at an arm without a search it is no obstacle
     window = [{"loss": "L3", "window": [3000, 1e6]}]
     assert judged(searched([0, 1, 1]), kind=kind, rates=window, **rule).verdict == "supported"
-    # rounds of a likelihood's search count likewise; a function's error is bounded for every fit as good as the truth
+    # rounds of a likelihood's search count likewise
     assert judged(searched([0, 1, 1], "rounds_there"), kind=kind, **rule).verdict == "inconclusive"
-    assert judged(searched([0, 1, 1]), kind=kind, **rule | {"variable": "rmse"}).verdict == "supported"
+    # a function's error is bounded for every fit as good as the truth, and no more than bounded
+    function = judged(searched([0, 1, 1]), kind=kind, **rule | {"variable": "rmse"}).verdict
+    assert function == ("supported" if kind == "slope" else "inconclusive")
     # the worst near-minimiser of those that were seen is no bound of the worst
     assert judged(searched([0, 1, 1]), kind=kind, **rule | {"variable": "L3_wide_high"}).verdict == "inconclusive"
     if kind == "slope":
         assert judged(searched([0, 1, 1]), kind=kind, **rule | {"arm": "arm1"}).verdict == "supported"
+
+
+def test_other_starts_that_came_to_the_best_point_count_beside_the_one_that_led_to_it():
+    rule = {"kind": "slope", "variable": "L3", "arm": "arm0", "at_most": -0.1}
+    assert judged(searched([0, 0], "found_again"), **rule).verdict == "supported"
+    told = judged(searched([0, 0, 0], "found_again"), **rule)
+    assert told.verdict == "inconclusive" and "in 47 of 50 data sets" in told.why
+    assert judged(searched([1, 1, 1], "found_again"), **rule).verdict == "supported"
+    # where rounds were counted, they are what tells
+    rounds = searched([1, 1, 1], "rounds_there")
+    again = np.where(np.isnan(rounds["rounds_there"]), np.nan, 3.0)
+    assert judged(rounds.assign(found_again=(rounds["L3"].dims, again)), **rule).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize("name", ["hellinger", "hellinger_to_bound", "root_hellinger_squared_to_fisher", "rmse"])
+def test_a_bound_from_above_of_a_density_needs_no_settled_search(name):
+    ds = searched([0, 0, 0], "found_again")
+    ds[name] = ds["L3"]
+    rule = {"kind": "slope", "variable": name, "arm": "arm0"}
+    assert judged(ds, **rule, at_most=-0.1).verdict == "supported"
+    assert judged(ds, **rule, at_least=-9.0).verdict == "inconclusive"
+    assert judged(ds, **rule, within=[-9.0, -0.1]).verdict == "inconclusive"
+    assert judged(ds.assign(D_to_bound=ds["L3"]), **rule | {"variable": "D_to_bound"}, at_most=-0.1).verdict == (
+        "inconclusive"
+    )

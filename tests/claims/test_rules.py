@@ -147,6 +147,8 @@ def test_several_comparisons_share_the_level():
     found = rules.lead(runs, claim(arm="b"), others=["a", "c"])
     tests = [stats.ttest_rel(values[1], values[i]).confidence_interval(1 - 0.05 / 2) for i in (0, 2)]
     assert (found.low, found.high) == pytest.approx((min(t.low for t in tests), min(t.high for t in tests)))
+    peak = rules.peak(dataset(values), claim(), value=EXPERTS[1])
+    assert (peak.low, peak.high) == pytest.approx((found.low, found.high))
     widest = rules.widest(dataset(values), claim(), over="experts", values=EXPERTS)
     pairs = [(0, 1), (0, 2), (1, 2)]
     tests = [stats.ttest_rel(values[i], values[j]).confidence_interval(1 - 0.05 / 3) for i, j in pairs]

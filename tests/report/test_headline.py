@@ -28,6 +28,7 @@ def test_variants_of_one_statement_count_once():
     assert (first["supported"], first["refuted"]) == (1, 1)
     assert (counts[list(headline.WORDS)].sum(axis=1) == counts["statements"]).all()
     assert headline.sentences(TABLE)[0] == "p, for, paper: 2 statements: 1 supported, 1 refuted"
+    assert "p, for, reduced: 1 statement: 1 not shown" in headline.sentences(TABLE)
 
 
 @pytest.mark.parametrize(

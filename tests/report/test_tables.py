@@ -135,6 +135,11 @@ def test_a_study_without_rates_or_claims(ds):
     assert not len(tables.summaries(Evidence(ds, study, "quick")))
     assert tuple(tables.claims(verdicts.judge(ds, study, "quick")).columns) == verdicts.COLUMNS
     assert views.tally(tables.claims([])) == "0 supported, 0 not supported, 0 inconclusive"
+    several = pd.DataFrame(
+        {"verdict": ["supported", "refuted", "supported", "refuted"], "scale": [*["stand-in"] * 2, *["paper"] * 2]}
+    )
+    told = "1 supported, 1 supported on a stand-in, 0 not supported, 1 refuted, 1 refuted on a stand-in, 0 inconclusive"
+    assert views.tally(several) == told
 
 
 def test_arms_with_one_label_are_called_by_their_names():
@@ -168,6 +173,25 @@ def test_parameter_rates_are_rates_with_block_role_and_kind_of_atom(ds):
     assert list(table["slope"]) == list(plain["slope"][[0, 1, 2, 3, 4, 6]])
     assert list(table["predicted"][:4].fillna(0)) == [-0.25, 0, -0.25, 0]
     assert list(table["trusted"]) == [True] * 3 + [False] + [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (0, "(values: 3 undefined, as the fit has no over-specified atom)"),
+        (1, "(values: 1 not finite (missing or failed); 3 undefined, as the fit has no over-specified atom)"),
+    ],
+)
+def test_an_error_of_atoms_that_a_fit_does_not_have_is_no_failure(ds, raised, told):
+    for replicate in range(3):
+        ds["L3"].loc[{"arm": "sigmoid-linear", "n": 1000, "replicate": replicate}] = np.nan
+    if raised:
+        ds["status"].loc[{"arm": "sigmoid-linear", "n": 1000, "replicate": 5}] = Status.RAISED
+    evidence = Evidence(ds, study_of(ds, parameters=BLOCKS), "quick")
+    row = tables.parameters(evidence).set_index(["block", "arm"]).loc[("A", "sigmoid-linear")]
+    assert not row["trusted"] and told in row["why"] and row["failed"] == raised and row["missing"] == 0
+    plain = tables.rates(evidence).set_index(["loss", "arm"]).loc[("L3", "sigmoid-linear")]
+    assert "3 undefined)" in plain["why"]
 
 
 def test_parameter_rates_are_shown_arm_by_arm_in_every_format(ds):

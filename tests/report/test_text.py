@@ -13,7 +13,7 @@ from rich.console import Console
 
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
-from moestat.report import render, tables, typography, views
+from moestat.report import ledger, render, tables, typography, views
 from moestat.report.latex_table import latex
 from moestat.report.write import MeansTable
 
@@ -145,6 +145,39 @@ def test_ids_are_not_broken_and_headings_run_over_the_whole_width(width):
     text = render.text(views.View("Claims", tuple(row), [tuple(row.values())] * 2, [heading] * 2), width)
     assert len(name) == 35 and text.count(name) == 2 and text.count(heading) == 1
     assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize(
+    ("width", "name"),
+    [
+        (60, ["theorem-1-argmin-", "sparse-gelu-near-m"]),
+        (80, ["theorem-1-argmin-sparse-gelu-", "near-m"]),
+        (120, ["A sentence of words. A sentence of", "words. A sentence of words."]),
+    ],
+)
+def test_in_the_ledger_a_name_gives_way_before_a_word_or_a_number(width, name):
+    row = {"paper": "p", "study": "s", "preset": "quick", "date": "2026-01-05", "version": "0.1.0", "group": "g"}
+    row |= {"origin": "implied", "bearing": "against", "scale": "reduced", "estimate": -0.1234, "predicted": "bounded"}
+    row |= {"ci_low": -0.17850, "ci_high": -0.07125, "verdict": "no counterexample"}
+    row |= {
+        "wording": "no counterexample in 748 of 748 at reduced scale",
+        "statement": " ".join(["A sentence of words."] * 3),
+    }
+    table = pd.DataFrame([row | {"claim": "theorem-1-argmin-sparse-gelu-near-m"}])
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(ledger.rich(table))
+    lines = [line.rstrip() for line in console.export_text().splitlines()]
+    rules = [line for line in lines if line.startswith("\N{BOX DRAWINGS LIGHT HORIZONTAL}")]
+    assert (
+        max(map(len, lines)) <= width and len(rules) == 1 and rules[0].strip("\N{BOX DRAWINGS LIGHT HORIZONTAL}") == ""
+    )
+    heads = ["claim", "says", *["predicted"] * (width >= 80), "estimate", "verdict"]
+    assert [line.split() for line in lines if line.startswith("claim ")] == [heads]
+    words = {word for line in lines for word in line.split()}
+    assert {"implied,", "against", "counterexample", "-0.123", "[-0.178,", "-0.071]", "reduced"} <= words
+    below = lines[lines.index("p: s (quick, 2026-01-05, moestat 0.1.0)") + 1 :]
+    assert [line[: len(part)] for line, part in zip(below, name, strict=False)] == name
+    assert all(line[len(part) : len(part) + 2].strip() == "" for line, part in zip(below, name, strict=False))
 
 
 def test_verdicts_are_words_with_signs_not_colours_alone(shown):

@@ -149,10 +149,11 @@ def test_the_terminal_shows_rates_claims_and_what_went_wrong(written):
         console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
         console.print(report.rates_table(), report.claims_table(), report.summary)
         text = console.export_text()
-        assert all(word in text for word in ("softmax-relu", "not supported", "inconclusive", "Fisher"))
+        assert all(word in text for word in ("softmax-relu", "not shown", "inconclusive", "Fisher"))
         assert "absent: There is no number to judge" in text
         assert "320 runs: 1 failed, 0 not converged, 1 missing." in text
-        assert "1 supported, 1 not supported, 1 inconclusive" in text
+        told = "Claims: 1 supported at reduced scale, 1 not shown at reduced scale, 1 inconclusive."
+        assert told in " ".join(text.split()) and "not supported" not in text
 
 
 def test_a_study_without_anything_to_show_still_has_a_report(tmp_path):
@@ -223,7 +224,7 @@ def test_the_page_says_everything(written, page):
     for part in (
         "A study of & for <tests>",
         "Does sigmoid converge faster than softmax?",
-        "Of 3 claims, 1 is supported, 1 is not supported, 1 is inconclusive.",
+        "Of 3 claims, 1 is supported at reduced scale, 1 is not shown at reduced scale, 1 is inconclusive.",
         "This run is not complete: 1 of 320 runs are missing.",
         "set aside a <damaged> shard",
         "n = 3728, replicate 3",
@@ -283,6 +284,7 @@ def test_the_index_lists_what_lies_there(written):
     outline = Outline(text)
     assert outline.links == ["example/quick/report.html"]
     assert study.title in outline.data and "1 studies, 1 presets" in outline.data
+    assert "verdicts: 1 supported at reduced scale, 1 not shown at reduced scale, 1 inconclusive" in outline.data
 
 
 # --- the ledger ------------------------------------------------------------------------------------------------------
@@ -298,7 +300,8 @@ def test_the_ledger_tells_what_was_run(written):
     assert set(mine["date"]) == {"2026-01-05"} and set(mine["version"]) == {"0.1.0"}
     assert set(mine["command"]) == {PROVENANCE["command"]}
     assert set(other["verdict"]) == {"not run"} and set(other["command"]) == {"python -m moestat.study other"}
-    assert "6 claims: 1 supported, 1 not supported, 1 inconclusive, 3 not run" in ledger.view(table).title
+    told = "1 supported at reduced scale, 1 not shown at reduced scale, 1 inconclusive, 3 not run"
+    assert f"6 claims: {told}" in ledger.view(table).title
     assert "not run" in str(ledger.html(table)) and "| Faster." in ledger.markdown(table)
     Outline(str(ledger.html(table)))
     for width in (80, 140):

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine import inside, write_study
 
+from moestat import extras
 from moestat.study import load
 
 BASE = {
@@ -361,7 +362,7 @@ def test_the_sentence_names_place_fault_and_remedy(folder, text, told):
         (("--replicates", "0"), "argument --replicates: it is '0'; allowed are whole numbers from 1"),
         (("--replicate", "3"), "unknown argument '--replicate'; did you mean '--replicates'?"),
         (("--device", "gpu"), "argument --device: invalid choice: 'gpu'"),
-        (("--replicates", "9999999999"), "--replicates is 9999999999; allowed are 1 to"),
+        (("--replicates", "9999999999"), "--replicates is 9999999999; allowed are whole numbers from 1 to"),
     ],
 )
 def test_a_wrong_option_is_named(folder, words, told):
@@ -400,5 +401,5 @@ def test_cuda_without_a_gpu_says_so_and_names_the_extra(tmp_path):
     except ImportError:
         pass
     code, _, err = inside(write_study(tmp_path), "--device", "cuda", "--out", tmp_path / "out")
-    assert code == 2 and "needs CuPy" in err and 'pip install "moestat[cuda13]"' in err
+    assert code == 2 and "needs CuPy" in err and f"{extras.command('cuda13')} (or cuda12)" in err
     assert not (tmp_path / "out").exists()

@@ -66,7 +66,8 @@ def test_the_report_can_be_made_again(toy, monkeypatch):
     code, out, err = inside("report", "toy")
     assert code == 0, err
     assert report.exists() and "mean-rate" in out
-    assert inside("report", "toy", "--preset", "tiny")[0] == 2, "it was never run"
+    code, _, err = inside("report", "toy", "--preset", "tiny")
+    assert code == 2 and "there are results of the presets quick; run the study with: " in err, "it was never run"
 
 
 def test_the_same_from_python(toy, tmp_path, monkeypatch):
@@ -89,6 +90,42 @@ def test_the_same_from_python(toy, tmp_path, monkeypatch):
     ):
         moestat.load("toy", out=tmp_path / "nowhere")
     assert "MOESTAT_CACHE" not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"replicates": 0}, "--replicates is 0; allowed are whole numbers from 1 to 4294967296"),
+        ({"replicates": -1}, "--replicates is -1; allowed are whole numbers from 1"),
+        ({"replicates": 2.5}, "--replicates is 2.5; allowed are whole numbers from 1"),
+        ({"seed": -1}, "--seed is -1; allowed are whole numbers from 0"),
+        ({"jobs": 0}, "--jobs is 0; allowed are whole numbers from 1"),
+        ({"jobs": True}, "--jobs is True; allowed are whole numbers from 1"),
+        ({"timeout": -1.0}, "--timeout is -1.0; allowed are seconds above 0"),
+    ],
+)
+def test_counts_from_python_are_counts(wrong, told, tmp_path):
+    with pytest.raises(InputError, match=f"^{re.escape(told)}"):
+        moestat.run(write_study(tmp_path), out=tmp_path, quiet=True, **wrong)
+    assert not (tmp_path / "study").exists()
+
+
+def test_a_count_from_python_may_be_of_numpy(tmp_path):
+    counts = {name: np.int64(2) for name in ("replicates", "seed")} | {"jobs": np.int32(1)}
+    ds = moestat.run(write_study(tmp_path), out=tmp_path, quiet=True, report=False, **counts)
+    assert ds.sizes["replicate"] == 2
+
+
+def test_a_reader_that_leaves_is_no_error_of_the_study(toy):
+    folder, _ = toy
+    words = command(folder / "studies/toy.toml", "--dry-run"), command("report", "toy")
+    for line in words:
+        with subprocess.Popen(
+            line, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            process.stdout.close()
+            assert process.stderr.read() == b"", line
+        assert process.returncode != 0
 
 
 def test_every_study_at_once_ends_with_one_table_of_claims(tmp_path, monkeypatch):

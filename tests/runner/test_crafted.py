@@ -10,9 +10,12 @@ import zipfile
 
 import numpy as np
 import pytest
+import xarray as xr
 from machine import command, environment, inside, results, shards, write_study
 
+import moestat
 from moestat import cache
+from moestat.errors import StaleError, UserError
 from moestat.runner import lock, shard
 
 
@@ -105,6 +108,30 @@ def test_what_is_no_file_is_set_aside_and_not_waited_for(computed, kind):
     assert code == 0 and (kind == "nothing" or "it is no regular file" in err)
     path.unlink(missing_ok=True)
     assert results(folder).identical(whole)
+
+
+@pytest.mark.parametrize("verb", ["run", "collect", "report", "load"])
+def test_results_with_flipped_bits_are_made_again_or_one_sentence(computed, verb):
+    study, folder, whole = computed
+    path = folder / "study/quick/results.nc"
+    path.write_bytes(path.read_bytes().replace(b"FHDB\0", b"FHDB\1"))  # the blocks in which HDF5 keeps what there is
+    with pytest.raises(RuntimeError):  # no OSError: only its metadata are damaged
+        xr.load_dataset(path, engine="h5netcdf")
+    words = (study, "--out", folder, "--no-report")
+    if verb in ("run", "collect"):
+        assert inside(*(["collect"] if verb == "collect" else []), *words)[0] == 0
+        assert results(folder).identical(whole)
+    elif verb == "report":
+        code, _, err = inside("report", *words)
+        assert code == 3 and "was changed after it was written" in err and len(err.splitlines()) == 1
+    else:
+        for where in (study, path):
+            with pytest.raises(StaleError, match="make it again with the subcommand collect"):
+                moestat.load(where, out=folder)
+        (path.parent / "manifest.json").unlink()  # nothing says any more what the file was
+        with pytest.raises(UserError, match="cannot be read as netCDF"):
+            moestat.load(path)
+    assert inside("collect", *words)[0] == 0
 
 
 @pytest.mark.parametrize(

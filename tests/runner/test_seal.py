@@ -7,7 +7,9 @@ import pytest
 import xarray as xr
 from machine import inside, write_study
 
+import moestat
 from moestat.claims import sealed
+from moestat.errors import StaleError
 from moestat.study import seal
 
 GRID = "n = [10, 20, 40, 80, 160]"
@@ -127,6 +129,9 @@ def test_results_of_another_study_are_refused(ran, old, new, told):
     assert "--accept-stale" not in err
     _, _, err = again(path, "report", "--accept-stale")
     assert "use them as they are with: python -m moestat.study collect" in err and err.count("--accept-stale") == 1
+    with pytest.raises(StaleError, match=f"{told} than .* now asks for"):
+        moestat.load(path, out=path.parent / "out")
+    assert moestat.load(folder).identical(moestat.load(folder / "results.nc"))  # by their own path, as they are
 
 
 def test_edited_results_and_edited_seals_are_found(ran):
@@ -142,7 +147,10 @@ def test_edited_results_and_edited_seals_are_found(ran):
     edited.to_netcdf(folder / "results.nc", engine="h5netcdf")
     code, _, err = again(path)
     assert code == 3 and "was changed after it was written" in err and "collect" in err
+    with pytest.raises(StaleError, match="was changed after it was written"):
+        moestat.load(path, out=path.parent / "out")
     assert again(path, "collect")[0] == 0 and again(path)[0] == 0
+    assert moestat.load(path, out=path.parent / "out")["error"].all()
 
 
 def test_the_ledger_does_not_show_the_verdict_of_a_rule_that_is_gone(ran, monkeypatch):

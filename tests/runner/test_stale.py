@@ -13,7 +13,7 @@ import xarray as xr
 from machine import HERE, environment, inside, logged, outside, results, shards, write_study
 
 from moestat import fingerprint
-from moestat.runner import shard
+from moestat.runner import shard, store
 
 
 def run(study, out, *words):
@@ -99,6 +99,14 @@ def test_accepted_stale_results_are_used_and_told(tmp_path, computed):
     assert (mixed["error"].sel(replicate=[6, 7]) > 1.0).all()
     attrs = xr.open_dataset(tmp_path / "study/quick/results.nc").attrs
     assert "setting shift 0.0 -> 1.0" in attrs["accepted_stale"]
+
+
+def test_what_another_part_has_set_aside_before_is_left_there(tmp_path, computed):
+    """Parts that start together with --replace-stale find the same stale shards."""
+    root, paths = tmp_path / "study/quick", shards(tmp_path)
+    first, second = store.set_aside(root, paths[:5]), store.set_aside(root, paths)
+    assert [len(list(folder.rglob("*.shard"))) for folder in (first, second)] == [5, len(paths) - 5]
+    assert not shards(tmp_path)
 
 
 def test_fresh_is_refused_for_one_part(tmp_path, computed):

@@ -161,6 +161,13 @@ def test_a_slurm_script_says_what_the_run_says(tmp_path):
     assert code == 2 and "--parts is 999" in err
 
 
+@pytest.mark.parametrize("option", ["--replicates", "--block", "--parts", "--jobs"])
+def test_the_counts_of_a_slurm_script_are_counts(option, tmp_path):
+    for number in (0, -1):
+        code, out, err = inside("slurm", write_study(tmp_path), option, number)
+        assert code == 2 and not out and f"{option}: it is '{number}'; allowed are whole numbers from 1" in err
+
+
 def test_the_shell_completes_studies_verbs_and_options(tmp_path):
     argcomplete = pytest.importorskip("argcomplete")
     program = "import os; os.dup2(1, 8); from moestat.cli import main; main()"
@@ -198,6 +205,19 @@ def test_a_dry_run_says_what_is_missing_and_nothing_is_written(tmp_path, monkeyp
     assert not (tmp_path / "new").exists() and os.listdir(tmp_path) == []
 
 
+def test_a_dry_run_states_the_time_of_a_preset_for_that_preset(tmp_path):
+    study = write_study(tmp_path, grid="n = [10, 40]")
+    study.write_text(study.read_text().replace("[presets.quick]\n", '[presets.quick]\nexpected = "a minute"\n'))
+
+    def told(*words):
+        return next(line for line in inside(study, "--dry-run", *words)[1].splitlines() if line.startswith("expected"))
+
+    assert told() == told("--seed", 3) == told("--block", 1) == told("--replicates", 6) == "expected: a minute"
+    changed = "expected for the preset as it stands (4 cells x 6 replicates): a minute"
+    for words in (("--replicates", 300), ("--set", "n=10,20"), ("--set", "shift=2.0"), ("--set", "shift=1,2,3")):
+        assert told(*words) == changed, words
+
+
 def test_status_sums_up_by_arm_and_lists_cells_that_are_not_complete(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     name = "an-arm-of-the-longest-name"
@@ -209,4 +229,14 @@ def test_status_sums_up_by_arm_and_lists_cells_that_are_not_complete(tmp_path, m
     assert rows[:2] == [["mean", "2", "12", "2", "0", "0"], ["median", "2", "12", "2", "0", "0"]]
     assert rows[2][1:] == ["2", "12", "2", "2", "0", "2", "RAISED"]
     assert sum(line.split()[:1] == ["mean"] for line in cells) == 2
-    assert name in out and max(map(len, out.splitlines()[:-1])) <= 80
+    assert name in out and max(map(len, out.splitlines()[:-3])) <= 80
+    told, again, rest = out.splitlines()[-3:]
+    assert told.startswith(
+        "2 of 42 replicates ended with an error (2 RAISED), such as: arm an-arm-of-the-longest-name, n ="
+    )
+    assert "replicate 1: ArithmeticError: replicate 1 cannot be computed" in told
+    assert again.startswith("Compute them again, on the same data, with: ") and again.endswith(" --retry-failed")
+    assert rest.startswith("Complete it with: ") and "--retry-failed" not in rest
+    complete = inside("status", study, "--out", tmp_path)[1].splitlines()[-3:]
+    assert complete[0].startswith("2 of 36 replicates ended with an error")
+    assert complete[1].endswith("--retry-failed") and complete[2].startswith("Complete, but for those. Make the report")

@@ -12,6 +12,9 @@ from scipy import optimize
 
 from moestat import rates
 from moestat.claims.estimates import proportion_interval
+from moestat.claims.evidence import SEARCHES, counted
+from moestat.claims.obstacles import FUNCTIONS, of_points, within
+from moestat.claims.rules import gap
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
 from moestat.rates.estimate import mean_interval
@@ -104,11 +107,12 @@ def sharp(
     """Estimate the slope of ``claim.variable`` in ``claim.arm``, which is sharp if it can be ``exponent``.
 
     An interval that lies in the region of the rule, but leaves the exponent out, does not decide: the slope is near the
-    exponent and is not it, at these sizes.
+    exponent and is not it, at these sizes. Nor does a search that has not settled: that a loss falls no faster
+    is said of the maximum, and not of every fit that is as good as the truth.
     """
     array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
     fit = rates.fit(array, over=claim.over, window=window or claim.window, level=claim.level, draws=0)
-    reasons = fit.reasons
+    reasons = fit.reasons + _unsettled(ds, claim, window)
     low, high = claim.region
     if low <= fit.low and fit.high <= high and not fit.low <= exponent <= fit.high:
         reasons += (f"The interval lies in the region but leaves {exponent:g} out.",)
@@ -117,11 +121,70 @@ def sharp(
     )
 
 
+def over_bound(ds: xr.Dataset, claim: Claim, *, window: tuple[float, float] | None = None) -> Estimate:
+    """Estimate the slope of ``claim.variable`` over sqrt(log n / n) in ``claim.arm``: at most 0 if that bounds it.
+
+    For losses of parameters that the results hold without the division; the search must have settled, as for others.
+    """
+    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
+    n = array[claim.over].astype(float)
+    scaled = array / np.sqrt(np.log(n) / n)
+    fit = rates.fit(scaled, over=claim.over, window=window or claim.window, level=claim.level, draws=0)
+    note = f"{fit.complete} complete replicates, {fit.sizes.size} sizes"
+    subject = f"The slope of {claim.variable} over sqrt(log n / n)"
+    reasons = fit.reasons + _unsettled(ds, claim, window)
+    return Estimate(fit.slope, fit.low, fit.high, note, reasons, subject=subject, replicates=fit.complete)
+
+
+def _unsettled(ds: xr.Dataset, claim: Claim, window: tuple[float, float] | None) -> tuple[str, ...]:
+    """Say where the search for the maximum has not settled, in the window of a fit."""
+    name = counted(ds)
+    if not name:
+        return ()
+    found = variable(ds, name, {"arm": claim.arm, **claim.at}) + SEARCHES[name]
+    return tuple(of_points([within(found, claim.over, window or claim.window)]))
+
+
+def average_gap(ds: xr.Dataset, claim: Claim, *, over: str, least: float) -> Estimate:
+    """Estimate the difference of two arms, averaged over the values of an axis that are at least ``least``."""
+    return gap(ds.isel({over: np.flatnonzero(ds[over].values >= least)}), claim, over=[over])
+
+
+def larger_gains(ds: xr.Dataset, claim: Claim, *, row: str, larger: Sequence[str], smaller: Sequence[str]) -> Estimate:
+    """Return the least by which a row of a printed table leads more in some columns than in others; pairs are cases.
+
+    A lead is that over the best of the other rows, as printed.
+    """
+    table = variable(ds, claim.variable, {"arm": claim.arm}).isel(replicate=0)
+    others = table.sel(row=table["row"] != row).max("row")
+    leads = table.sel(row=row, drop=True) - others
+    first, second = (leads.sel(column=list(names)).values for names in (larger, smaller))
+    gaps = np.round(first[:, None] - second, 9)
+    if not np.isfinite(gaps).all():
+        raise NoAnswerError(f"{claim.variable} has no number in some of these columns.")
+    text = [
+        ", ".join(f"{name} {lead:.3g}" for name, lead in zip(names, values, strict=True))
+        for names, values in ((larger, first), (smaller, second))
+    ]
+    inside = int(np.sum(gaps >= claim.region[0]))
+    value = float(gaps.min())
+    return Estimate(
+        value,
+        value,
+        value,
+        f"{text[0]} against {text[1]}",
+        subject="The smallest difference of two leads",
+        exact=True,
+        cases=Cases(gaps.size, inside),
+    )
+
+
 def tail_exponent(ds: xr.Dataset, claim: Claim, *, draws: int = 1000) -> Estimate:
     """Estimate c in P(loss > C sqrt(log n / n)) ~ n^-c, C being the loss's median at the smallest n in these units.
 
     One binomial regression with a logarithmic link over the sizes; at the smallest n half of the replicates exceed C by
-    its choice. Percentile interval over ``draws`` resamples of the replicates of every size, C and all.
+    its choice. Percentile interval over ``draws`` resamples of the replicates of every size, C and all. Of parameters
+    it decides nothing where the search has not settled, as a rate of theirs.
 
     Raises
     ------
@@ -140,7 +203,8 @@ def tail_exponent(ds: xr.Dataset, claim: Claim, *, draws: int = 1000) -> Estimat
     low, high = np.percentile(resampled, [tail, 100 - tail])
     shares = np.mean(scaled > np.median(scaled[0]), axis=1)
     note = "shares above C: " + ", ".join(f"{share:.3f} at n = {size:g}" for share, size in zip(shares, n, strict=True))
-    return Estimate(value, float(low), float(high), note)
+    reasons = () if claim.variable in FUNCTIONS else _unsettled(ds, claim, None)
+    return Estimate(value, float(low), float(high), note, reasons)
 
 
 def share_of_layers(ds: xr.Dataset, claim: Claim) -> Estimate:

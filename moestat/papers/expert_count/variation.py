@@ -1,24 +1,38 @@
-"""A claim about expert count: how much a metric varies along the number of experts.
+"""Claims about expert count: how much more a metric varies, along the number of experts or between runs.
 
-A function for claims of kind ``function``: ``f(ds, claim, **options) -> Estimate``.
+Functions for claims of kind ``function``: ``f(ds, claim, **options) -> Estimate``.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 
+from moestat.claims import rules
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Estimate, mean_interval
 from moestat.study.spec import Claim
 
 
-def along(ds: xr.Dataset, claim: Claim, *, over: str = "experts") -> Estimate:
+def spread(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:
+    """Estimate how much more the runs scatter, as :func:`moestat.claims.rules.spread` does, if it can be seen.
+
+    Parameters
+    ----------
+    visible : float
+        A smaller difference, either way, decides nothing: near the ceiling of a metric single test samples make it.
+    """
+    return _seen(rules.spread(ds, claim), visible)
+
+
+def along(ds: xr.Dataset, claim: Claim, *, over: str = "experts", visible: float = 0.0) -> Estimate:
     """Estimate how much more ``claim.variable`` varies along ``over`` in ``claim.arm`` than in ``claim.versus``.
 
     The standard deviation over the points of ``over`` within each replicate, its difference between the two arms paired
     by replicate, with a t-interval. Noise within runs is part of both. A replicate with a hole in either arm is left
-    out; the note has the number of the others.
+    out; the note has the number of the others. A difference below ``visible``, either way, decides nothing.
 
     Raises
     ------
@@ -38,4 +52,11 @@ def along(ds: xr.Dataset, claim: Claim, *, over: str = "experts") -> Estimate:
     whole = np.isfinite(ours) & np.isfinite(theirs)
     mean, _, low, high = mean_interval((ours - theirs)[whole], claim.level)
     note = f"standard deviations {np.mean(ours[whole]):.3g} and {np.mean(theirs[whole]):.3g}, {whole.sum()} replicates"
-    return Estimate(float(mean), float(low), float(high), note, replicates=int(whole.sum()))
+    return _seen(Estimate(float(mean), float(low), float(high), note, replicates=int(whole.sum())), visible)
+
+
+def _seen(answer: Estimate, visible: float) -> Estimate:
+    if not abs(answer.value) < visible:
+        return answer
+    reason = f"A difference below {visible:g} is too small to be seen: a few test samples make it."
+    return replace(answer, reasons=(*answer.reasons, reason))

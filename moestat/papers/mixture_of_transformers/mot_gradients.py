@@ -4,9 +4,11 @@ Algorithm 1's stage I with eta_r = eta is run to ``T1 = M sqrt(sigma_0) / eta``,
 proof of Lemma 11 has ``eta T1 = sqrt(sigma_0)``, after which the model is looked at, too (*early*). Gradients are
 expectations: over all kinds of samples of Definition 1, over the perturbation of the router, whose probabilities are
 integrated, and over the noise tokens, of which draws and their negatives are averaged. What the lemmas speak of are
-small differences of such gradients and the largest of many, which an error in them would swamp. Stage II is looked at
-from where stage I ended (*trained*), and from what Proposition 1 promises (*promised*): ``W = W_0 + sqrt(sigma_0)
-v_n``, every class at its own experts with equal probability.
+small differences of such gradients and the largest of many, which an error in them would swamp. Lemma 13 bounds the
+size of the difference between an expert's own class and the others; Appendix D needs its sign, which is that of a step
+against the gradient here (*growth*). Stage II is looked at from where stage I ended (*trained*), and from what
+Proposition 1 promises (*promised*): ``W = W_0 + sqrt(sigma_0) v_n``, every class at its own experts with equal
+probability.
 """
 
 from __future__ import annotations
@@ -42,12 +44,21 @@ OVER_STATES = {
     "output": "largest |f| over experts and samples",
     "router_centre": "largest expected |<grad theta, c_n>|",
     "router_label": "largest expected |<grad theta, v_n>|",
-    "expert_lead": "expected <grad W, v> of the own class less that of the others, mean of sizes over experts",
+    "class_difference": "expected <grad W, v> of the own class less that of the others, mean of sizes over experts",
+    "gap_growth": "expected growth of <W, v> of the own class less that of the others, mean over experts",
+    "gap_step": "the same along a step of length 1, eq. (8), mean over experts",
+    "gap_widens": "share of experts whose expected step raises <W, v> of the own class more than that of the others",
     "expert_centre": "largest expected |<grad W, c_n>|",
     "own_pair": "expected growth of v_n' W_KQ v_n per step and rate, mean over experts",
     "other_pair": "largest expected growth or fall of another nu' W_KQ mu, mean over experts",
+    "centre_pair": "expected growth or fall of c_n' W_KQ c_n, mean of sizes over experts",
+    "centre_pair_largest": "share of experts with c_n' W_KQ c_n as the other pair that changes most",
+    "label_centre_pair": "expected growth or fall of v_n' W_KQ c_n, mean of sizes over experts",
+    "label_centre_one": "that by the samples of one label alone, mean of sizes over labels and experts",
+    "distractor_query": "largest expected growth or fall of a nu' W_KQ v_n', n' another class, mean over experts",
 }
-"""Variables of the start, and by state of the model, and what they are."""
+"""Variables of the start, and by state of the model, and what they are. A pair is key' W_KQ query; n is the expert's
+own class, *the others* are the mean of the other classes."""
 
 
 class Settings(SettingsModel):
@@ -205,22 +216,48 @@ def _measure(
     own = specialisation.expert_class(weights @ world.labels.T)
     rows = np.arange(s.experts)
     others = np.delete(on_labels.reshape(-1), rows * s.classes + own).reshape(s.experts, -1)
+    lead = others.mean(axis=1) - on_labels[rows, own]  # a step is against the gradient
+    length = np.linalg.norm(of_weights, axis=1)
     signals = np.concatenate([world.labels, world.centres])
     grown = np.empty((s.experts, len(signals), len(signals)))  # keys before queries
+    by_label = np.empty((s.experts, 2))
     for m, p in enumerate(attention):
         by_output = (slope[:, m, None] * (x @ weights[m]))[:, None, :] * np.ones_like(p)
         grown[m] = -signals @ attention_gradient(x, p, by_output) @ signals.T
+        of_samples = _pair_growth(x, p, by_output, world.labels[own[m]], world.centres[own[m]])
+        by_label[m] = of_samples[y > 0].sum(), of_samples[y < 0].sum()
     own_pair = grown[rows, own, own].copy()
     grown[rows, own, own] = 0.0
+    other_pair = np.abs(grown).max(axis=(1, 2))
+    centre_pair = np.abs(grown[rows, s.classes + own, s.classes + own])
+    of_distractors = np.abs(grown[:, :, : s.classes])
+    of_distractors[rows, :, own] = 0.0
     return {
         "output": float(np.abs(f).max()),
         "router_centre": float(np.abs(of_theta @ world.centres.T).max()),
         "router_label": float(np.abs(of_theta @ world.labels.T).max()),
-        "expert_lead": float(np.mean(np.abs(on_labels[rows, own] - others.mean(axis=1)))),
+        "class_difference": float(np.mean(np.abs(lead))),
+        "gap_growth": float(np.mean(lead)),
+        "gap_step": float(np.mean(np.divide(lead, length, out=np.zeros_like(lead), where=length > 0))),
+        "gap_widens": float(np.mean(lead > 0)),
         "expert_centre": float(np.abs(of_weights @ world.centres.T).max()),
         "own_pair": float(np.mean(own_pair)),
-        "other_pair": float(np.mean(np.abs(grown).max(axis=(1, 2)))),
+        "other_pair": float(np.mean(other_pair)),
+        "centre_pair": float(np.mean(centre_pair)),
+        "centre_pair_largest": float(np.mean(centre_pair == other_pair)),
+        "label_centre_pair": float(np.mean(np.abs(grown[rows, own, s.classes + own]))),
+        "label_centre_one": float(np.mean(np.abs(by_label))),
+        "distractor_query": float(np.mean(of_distractors.max(axis=(1, 2)))),
     }
+
+
+def _pair_growth(
+    x: np.ndarray, attention: np.ndarray, by_output: np.ndarray, key: np.ndarray, query: np.ndarray
+) -> np.ndarray:
+    """Return what every sample adds to the growth of ``key' KQ query``, (n,); the sum is that of eq. (14)."""
+    mean = (attention * by_output).sum(axis=2, keepdims=True)
+    moved = np.einsum("nlh,nh->nl", attention * (by_output - mean), x @ key)
+    return -(moved * (x @ query)).sum(axis=1)
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

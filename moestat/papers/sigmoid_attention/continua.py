@@ -2,8 +2,8 @@ r"""Families of mixing measures G(t) along which the regression function stands 
 
 Each function returns an array (T, N, P): one measure per t. A loss between parameters that is positive along an exact
 family measures where in the family a fit happens to lie, not how well it fits. Along the pairs of
-:mod:`moestat.papers.sigmoid_attention.gate_pairs` the function moves, but by a higher power of t than the losses of
-"sigmoid-attention" allow for; :func:`opposite_matrices` is their control.
+:mod:`moestat.papers.sigmoid_attention.gate_pairs` and :func:`vanishing_atom` the function moves, but by a higher power
+of t than the losses of "sigmoid-attention" allow for; :func:`opposite_matrices` is a control.
 
 With E(x, eta) positively homogeneous of degree p (ReLU, linear, polynomial experts):
 
@@ -57,6 +57,19 @@ def null_atom(model: Model, truth: np.ndarray, gate: np.ndarray, t: np.ndarray) 
     _sigmoid(model, "null_atom")
     atom = np.zeros((len(t), 1, model.atom_size))
     atom[:, 0, : model.gate_size] = t[:, None] * gate
+    return np.concatenate([_repeat(truth, t), atom], axis=1)
+
+
+def vanishing_atom(model: Model, truth: np.ndarray, gate: np.ndarray, eta: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Add an atom with the gate coordinates ``gate`` (Q,) and eta(t) = t ``eta``; returns (T, N* + 1, P).
+
+    With a sigmoid gate it is a null atom at t = 0. The function moves by t^p for an expert that is homogeneous of
+    degree p, and by t for one whose derivative in eta is not 0 at eta = 0 (GELU).
+    """
+    _sigmoid(model, "vanishing_atom")
+    atom = np.empty((len(t), 1, model.atom_size))
+    atom[:, 0, : model.gate_size] = gate
+    atom[:, 0, model.eta] = t[:, None] * eta
     return np.concatenate([_repeat(truth, t), atom], axis=1)
 
 

@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.losses import voronoi
+from moestat.losses.minimisers import L3_infimum
 from moestat.losses.quotient import quotient
 from moestat.models.experts import HOMOGENEOUS, Expert, expert_features
 from moestat.models.gates import Score
@@ -25,7 +26,16 @@ from moestat.models.truths import Regime, ground_truth
 from moestat.papers.sigmoid_attention import continua, gate_pairs
 
 Family = Literal[
-    "split", "null atom", "trade", "mirror", "shift", "antisymmetric", "softmax pair", "opposite b", "opposite A"
+    "split",
+    "null atom",
+    "trade",
+    "mirror",
+    "shift",
+    "antisymmetric",
+    "softmax pair",
+    "opposite b",
+    "opposite A",
+    "vanishing atom",
 ]
 T = 2.0 ** (-np.arange(16, -1, -1) / 2)
 """The grid of t, from 1/256 to 1."""
@@ -123,6 +133,9 @@ def _follow(s: Settings, rng: np.random.Generator) -> _Path:
         measures = gate_pairs.hidden_pair(model, truth, direction, 0.5, T)
     elif s.family == "opposite A":
         measures = continua.opposite_matrices(model, truth, np.outer(direction, direction), T)
+    elif s.family == "vanishing atom":
+        eta = rng.standard_normal(model.expert_size)
+        measures = continua.vanishing_atom(model, truth, gate, eta / np.linalg.norm(eta), T)
     else:
         move = {"null atom": continua.null_atom, "mirror": continua.mirror, "shift": continua.shift}[s.family]
         measures = move(model, truth, gate, T)
@@ -158,6 +171,8 @@ def _losses(s: Settings, path: _Path) -> dict[str, np.ndarray]:
         "L3": voronoi.L3(path.measures, path.truth, model),
         "quotient": quotient(path.measures, path.truth, model),
     }
+    unknown = np.full(len(T), np.nan)
+    out["L3_nearest"] = L3_infimum(path.measures, path.truth, model) if s.family == "vanishing atom" else unknown
     if s.family == "shift":  # the losses remove the gauge; what is not aligned is off by the shift
         out["L1"] = out["L3"] = voronoi.L3(path.measures, path.truth, replace(model, gate="sigmoid"))
     if path.skew is not None:  # what the losses of full matrices would be: every cell has one atom, the rest is exact
@@ -181,9 +196,11 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     xarray.Dataset
         Per replicate and t: ``L1``, ``L3``, ``quotient`` to the truth (for the shift the first two are L3 before the
         gauge is removed); ``change``, the root mean squared change of f, ``largest_change``; ``ratio``, change over L1,
-        and ``L1_over_change``, its inverse with changes below 1e-16 taken as that. Per replicate: ``null``, the number
-        of null directions at t = 1/2, ``null_error``, its absolute difference from :func:`expected_null`, and
-        ``null_gap``, between the singular values counted and not.
+        and ``L1_over_change``, its inverse with changes below 1e-16 taken as that. For the vanishing atom
+        ``L3_nearest``, the infimum of equation (12) over the representations of the truth, and ``ratio_nearest``,
+        change over that (else NaN). Per replicate: ``null``, the number of null directions at t = 1/2, ``null_error``,
+        its absolute difference from :func:`expected_null`, and ``null_gap``, between the singular values counted and
+        not.
     """
     s = Settings.model_validate(dict(cell.settings))
     rows = []
@@ -195,6 +212,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         row |= {"change": change, "largest_change": np.max(np.abs(path.change), axis=1)}
         with np.errstate(divide="ignore", invalid="ignore"):
             row["ratio"] = np.where(row["L1"] > 0, change / row["L1"], np.nan)
+            row["ratio_nearest"] = change / row["L3_nearest"]
         row["L1_over_change"] = row["L1"] / np.maximum(change, FLOOR)
         along_t = dict.fromkeys(row, ("t",))
         expected = expected_null(s)

@@ -1,4 +1,4 @@
-"""Claims of the task-routing paper: failures of a construction, of which there must be none, and trends of a gap."""
+"""Claims of the task-routing paper: failures of a construction, of which there must be none, gaps and their trends."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
+from moestat.claims.rules import gap as paired_gap
 from moestat.claims.rules import largest, smallest
 from moestat.claims.selection import NoAnswerError, at_point, variable
 from moestat.rates import Estimate
@@ -49,6 +50,21 @@ def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", without: str = "")
         mended = variable(ds, claim.variable, {**here, "repairs": without}).values
         note.append(f"with repairs = {without} the largest is {np.nanmax(mended):g}")
     return replace(answer, note="; ".join(note))
+
+
+def visible_gap(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:
+    """Estimate the gap between ``claim.arm`` and ``claim.versus`` at ``claim.at``, paired by replicate.
+
+    Parameters
+    ----------
+    visible : float
+        A smaller gap, either way, decides nothing: a statement on what a figure shows is not about it.
+    """
+    answer = paired_gap(ds, claim, over=())
+    if not abs(answer.value) < visible:
+        return answer
+    reason = f"A difference below {visible:g} is too small to be seen in a figure."
+    return replace(answer, reasons=(*answer.reasons, reason))
 
 
 def trend(ds: xr.Dataset, claim: Claim, *, along: str = "experts") -> Estimate:

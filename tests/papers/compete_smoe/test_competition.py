@@ -7,7 +7,7 @@ from moestat.claims.selection import NoAnswerError
 from moestat.experiment import Cell
 from moestat.papers.compete_smoe import competition_bound, competition_gaps, competition_mle
 from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
-from moestat.papers.compete_smoe.rules import counterexample, least_exponent, share, sharp, tail_exponent
+from moestat.papers.compete_smoe.rules import counterexample, least_exponent, over_bound, share, sharp, tail_exponent
 from moestat.rates import Cases
 from moestat.status import Status
 from moestat.study import load
@@ -190,6 +190,29 @@ def test_a_rate_is_sharp_only_where_its_interval_holds_the_exponent():
         assert at.value == pytest.approx(slopes.mean()) and at.low < at.value < at.high
         # -0.8 lies outside the region: the rule itself decides
         assert (at.reasons == ()) == decides
+        # that it is no faster is said of the maximum: another start must have come to it, in 95 % of the data sets
+        for missed in (4, 5):
+            again = np.ones((4, 20))
+            again.flat[:missed] = 0
+            told = sharp(ds.assign(found_again=(("arm", "n", "replicate"), again[None])), claim)
+            assert (told.reasons == at.reasons) == (missed == 4)
+
+
+def test_a_loss_of_parameters_is_held_against_the_bound_where_the_search_has_settled():
+    claim, n = claim_of("competition_mle", "experts-sign"), np.array([316, 1000, 3162, 10000, 31623, 100000])
+    noise = 1 + 0.01 * np.random.default_rng(2).standard_normal((1, 6, 20))
+    again = np.ones((1, 6, 20))
+    again[0, 0] = 0  # outside of the window
+    dims = ("arm", "n", "replicate")
+    for power, inside in ((-0.5, True), (-0.4, False)):
+        loss = np.sqrt(np.log(n) / n)[:, None] * n[:, None] ** (power + 0.45) * noise
+        ds = xr.Dataset({"matched": (dims, loss), "found_again": (dims, again)}, coords={"arm": ["sign"], "n": n})
+        at = over_bound(ds, claim, **claim.options)
+        assert at.value == pytest.approx(power + 0.45, abs=0.01) and (at.high <= 0) == inside and at.reasons == ()
+    late = again.copy()
+    late[0, 1, :6] = 0
+    told = over_bound(ds.assign(found_again=(dims, late)), claim, **claim.options)
+    assert "in 94 of 100 data sets" in told.reasons[0]
 
 
 def test_the_tail_exponent_is_that_of_a_known_tail():
@@ -208,6 +231,9 @@ def test_the_tail_exponent_is_that_of_a_known_tail():
         assert at.value == pytest.approx(plain, abs=0.1)
     with pytest.raises(NoAnswerError, match="two sizes"):
         tail_exponent(ds.isel(n=[0]), claim)
+    once = ds.assign(found_again=ds["hellinger"] * 0.0, D=ds["hellinger"])
+    assert tail_exponent(once, claim, draws=9).reasons == ()
+    assert tail_exponent(once, claim_of("competition_tail", "tail-parameters-all"), draws=9).reasons
 
 
 @pytest.mark.parametrize("name", ["competition_families", "competition_tail"])

@@ -58,5 +58,45 @@ def test_the_smaller_of_two_bounds_makes_a_bracket():
     assert np.all(printed["excess"] > 1) and np.all(repaired["excess"] <= 1 + 1e-9)
     assert np.all(printed["outside"] == 0) and np.all(repaired["outside"] == 0)
     assert np.all(printed["width"].sel(eta=1e-4) > 1) and np.all(repaired["width"].sel(eta=1e-4) < 0.01)
-    densities = stats.norm.pdf(Y[:, None], np.linspace(-2, 2, 41), np.sqrt(0.25))
-    assert np.all(densities <= proof.envelope(Y)[:, None])
+
+
+def test_the_printed_envelope_is_one_of_a_standard_deviation():
+    printed, repaired = tried("printed", [0]), tried("repaired", [0])
+    assert printed["envelope_ratio"].sel(replicate=0, largest_variance=1.0) <= 1
+    # by hand: the variance 0.5 and the mean 2 at y = 4, and the variance 2 at its mean
+    tail = np.exp(-4.0) / np.sqrt(0.5) * 0.1 / np.exp(-(16.0) / (8 * 0.25))
+    np.testing.assert_allclose(printed["envelope_ratio"].sel(replicate=0, largest_variance=0.5), tail)
+    np.testing.assert_allclose(printed["envelope_ratio"].sel(replicate=0, largest_variance=3.0), np.sqrt(2.0))
+    np.testing.assert_allclose(repaired["envelope_ratio"], 1.0)
+    for smallest, largest in zip(proof.SMALLEST, proof.LARGEST, strict=True):
+        means, sds = np.meshgrid(np.linspace(-2, 2, 21), np.sqrt(np.linspace(smallest, largest, 11)))
+        densities = stats.norm.pdf(Y[:, None, None], means, sds)
+        bound = proof.envelope(Y, (smallest, largest), "repaired")[:, None, None]
+        assert np.all(densities <= bound * (1 + 1e-12))
+        # as printed it bounds densities with such standard deviations
+        wide = stats.norm.pdf(Y[:, None, None], means, sds**2)
+        assert np.all(wide <= proof.envelope(Y, (smallest, largest), "printed")[:, None, None] * (1 + 1e-12))
+
+
+def test_widths_and_distances_of_brackets_agree_with_quadrature():
+    means, variances, limits = np.array([-1.0, 1.0]), np.array([0.5, 0.8]), (0.25, 1.0)
+    ds = tried("printed"), tried("repaired")
+    assert all(np.all(ds[0][name] >= 0.4) for name in ("width_growth", "distance_growth"))
+    assert np.all(ds[1]["width_growth"] <= 0.1) and np.all(ds[1]["distance_ratio"] <= 1)
+
+    def of(eta, f):
+        def inside(y):
+            at = np.array([y])
+            low, up = proof.bracket(proof.density(means, variances, at), eta, at, limits, "repaired")
+            return float(f(low[0], up[0]))
+
+        kinks = [-4.0, 4.0]
+        return integrate.quad(inside, -40.0, 40.0, points=kinks, limit=2000, epsabs=0.0, epsrel=1e-4)[0]
+
+    width = [of(eta, lambda low, up: up - low) / eta for eta in (1e-6, 1e-12)]
+    assert 0.4 < np.log2(width[1] / width[0]) < 0.5
+    squared = of(1e-6, lambda low, up: (np.sqrt(up) - np.sqrt(low)) ** 2 / 2) / 1e-6
+    assert squared <= width[0] / 2
+    # a replicate of about these means and variances has a width and a distance of about this size
+    found = np.sqrt(squared * 1e-6) / (width[0] * 1e-6)
+    assert 0.5 < found / ds[0]["distance_ratio"].sel(eta=1e-6).mean() < 2

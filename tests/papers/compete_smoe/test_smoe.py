@@ -120,6 +120,16 @@ def test_a_competing_step_minimises_router_loss_plus_alpha_times_task_loss(alpha
     torch.testing.assert_close(found, task)
 
 
+def test_the_router_loss_says_nothing_of_experts_that_the_router_does_not_choose():
+    torch.manual_seed(0)
+    for top_k in (1, 2, 4):
+        scores, norms = torch.randn(50, 16, requires_grad=True), torch.rand(50, 16)
+        (gradient,) = torch.autograd.grad(router_loss(scores, norms, top_k), scores)
+        chosen = torch.zeros(50, 16, dtype=torch.bool).scatter(1, scores.topk(top_k, dim=1).indices, True)
+        assert torch.all(gradient[~chosen] == 0)
+        assert bool(torch.any(gradient[chosen] != 0)) == (top_k > 1)
+
+
 def test_the_router_objective_does_not_reach_the_tokens():
     grads = []
     for competition in (None, Competition(schedule(1.0), key=0, alpha=7.0, weight=50.0)):

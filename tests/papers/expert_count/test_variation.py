@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+from moestat.claims import rules
 from moestat.claims.selection import NoAnswerError
 from moestat.papers.expert_count import variation
 from moestat.study.spec import Claim
@@ -41,6 +42,23 @@ def test_a_shift_of_an_arm_changes_nothing_and_a_scale_scales():
     found = variation.along(dataset(values), claim())
     moved = variation.along(dataset(7 + 3 * values), claim())
     assert (moved.value, moved.low) == pytest.approx((3 * found.value, 3 * found.low))
+
+
+def test_a_difference_too_small_to_be_seen_decides_nothing():
+    rng = np.random.default_rng(5)
+    values = 1e-4 * rng.standard_normal((2, 3, 9)) * np.array([3.0, 1.0])[:, None, None]
+    asked = claim(at={"experts": 8}, versus_at={"experts": 8})
+    plain = rules.spread(dataset(values), asked)
+    assert plain.low > 0 and plain.value < 0.001
+    for found in (
+        variation.spread(dataset(values), asked, visible=0.001),
+        variation.along(dataset(values), claim(), visible=0.001),
+    ):
+        assert "below 0.001 is too small to be seen" in found.reasons[0]
+    assert variation.spread(dataset(values), asked, visible=0.001).value == plain.value
+    large = dataset(100 * values)
+    assert variation.spread(large, asked, visible=0.001) == rules.spread(large, asked)
+    assert not variation.along(large, claim(), visible=0.001).reasons
 
 
 def test_what_cannot_be_compared_is_refused():

@@ -37,6 +37,16 @@ def test_the_function_stands_still_along_exact_families(expert, power, score):
         assert not np.allclose(measures[1], measures[2])  # the parameters do move
 
 
+@pytest.mark.parametrize(("expert", "power", "order"), [("polynomial", 2, 2), ("polynomial", 3, 3), ("gelu", 1, 1)])
+def test_a_vanishing_atom_moves_the_function_by_the_degree_of_the_expert(expert, power, order):
+    m = model(expert, power)
+    truth = ground_truth(m, 3, "dense", RNG)
+    gate, eta = RNG.standard_normal(m.gate_size), RNG.standard_normal(m.expert_size)
+    measures = continua.vanishing_atom(m, truth, gate, eta, np.array([0.0, 1e-3, 2e-3]))
+    assert moved(m, truth, measures[:1]) == 0.0
+    assert np.log2(moved(m, truth, measures[2:]) / moved(m, truth, measures[1:2])) == pytest.approx(order, abs=0.01)
+
+
 def test_the_softmax_shift_and_the_antisymmetric_part_change_nothing():
     m = model("gelu", gate="softmax")
     truth = ground_truth(m, 3, "dense", RNG)

@@ -7,7 +7,7 @@ from scipy import stats
 
 from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import judge_one
-from moestat.papers.task_routing.rules import trend, worst
+from moestat.papers.task_routing.rules import trend, visible_gap, worst
 from moestat.study.spec import Claim, Study
 
 
@@ -94,6 +94,18 @@ def test_the_trend_of_a_gap_is_the_least_squares_slope():
     assert trend(ds, claim(**{**asked.model_dump(), "at": {"tasks": 20}})).value != found.value
     with pytest.raises(NoAnswerError, match="two or more values of 'experts'"):
         trend(ds.isel(experts=[1]), asked)
+
+
+def test_a_gap_that_no_figure_shows_decides_nothing():
+    entropy = np.array([[2.80, 2.79, 2.80], [2.79, 2.78, 2.788], [2.5, 2.4, 2.6]])[:, None]
+    dims = ("arm", "experts", "replicate")
+    ds = xr.Dataset({"entropy": (dims, entropy)}, {"arm": ["balance", "router", "ce"], "experts": [7]})
+    asked = claim(variable="entropy", arm="router", versus="balance", at={"experts": 7}, at_most=None, at_least=0.0)
+    small = visible_gap(ds, asked, visible=0.05)
+    assert small.high < 0 and "below 0.05 is too small to be seen" in small.reasons[0]
+    test = stats.ttest_1samp((entropy[1] - entropy[0])[0], 0).confidence_interval()
+    np.testing.assert_allclose((small.low, small.high), test)
+    assert not visible_gap(ds, asked.model_copy(update={"versus": "ce"}), visible=0.05).reasons
 
 
 def test_verdicts(results):

@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+import xarray as xr
+
+from moestat.claims.selection import NoAnswerError
+from moestat.papers.compete_smoe.rules import average_gap, larger_gains
+from moestat.rates import Cases
+from moestat.study import load
+
+
+def claim_of(study, name):
+    return next(c for c in load.read(study).study.claims if c.id == name)
+
+
+def test_gains_over_the_second_best_are_compared_pair_by_pair():
+    claim = claim_of("compete_tables", "gain-larger")
+    values = [[80.0, 40.0, 85.0, 70.0], [79.0, 36.0, 84.0, 60.0], [78.0, 37.5, 84.5, 66.0]]
+    dims = ("arm", "replicate", "row", "column")
+    coords = {
+        "arm": ["fine-tuning"],
+        "row": ["CompeteSMoE", "a", "b"],
+        "column": ["SST-2", "SST-5", "IMDB", "BANKING77"],
+    }
+    ds = xr.Dataset({"printed": (dims, np.array(values)[None, None])}, coords=coords)
+    at = larger_gains(ds, claim, **claim.options)
+    # over the best other: 1, 2.5, 0.5 and 4
+    assert at.value == at.low == at.high == pytest.approx(1.5) and at.cases == Cases(4, 4)
+    assert at.note == "SST-5 2.5, BANKING77 4 against SST-2 1, IMDB 0.5"
+    ds["printed"][0, 0, 2, 1] = 39.5
+    worse = larger_gains(ds, claim, **claim.options)
+    assert worse.value == pytest.approx(-0.5) and worse.cases == Cases(4, 2)
+    with pytest.raises(NoAnswerError, match="no number"):
+        larger_gains(ds.where(ds.column != "IMDB"), claim, **claim.options)
+
+
+def test_an_average_over_k_leaves_out_the_one_at_which_no_router_learns():
+    claim = claim_of("compete_topk", "compete-better")
+    rng = np.random.default_rng(0)
+    loss = rng.standard_normal((2, 3, 5))
+    coords = {"arm": ["compete-smoe", "smoe"], "top_k": [1, 2, 16]}
+    ds = xr.Dataset({"bpc": (("arm", "top_k", "replicate"), loss)}, coords=coords)
+    at = average_gap(ds, claim, **claim.options)
+    assert at.value == pytest.approx((loss[0, 1:] - loss[1, 1:]).mean()) and at.replicates == 5
