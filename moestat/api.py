@@ -129,13 +129,13 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
         return labels.described(results.read(path))
     if path.is_dir() and (path / results.NAME).is_file():
         return labels.described(results.read(path / results.NAME))
-    file, root = studies.find(study), Path(out).expanduser()
-    folder = records.results_folder(root, file.stem, preset)
+    study_file = studies.read(studies.find(study))
+    request = Request(study=str(study), preset=preset, out=Path(out).expanduser())
+    folder = records.results_folder(request.out, study_file.name, preset)
     if not (folder / results.NAME).is_file():
-        studies.need_preset(studies.read(file), preset)
-    request = Request(study=str(study), preset=preset, out=root)
-    dataset = results.read(folder / results.NAME, made_by=request.command())
-    belongs.refuse_foreign(dataset, studies.read(file), request, folder)
+        studies.need_preset(study_file, preset)
+    dataset = records.read(folder, study_file, request)
+    belongs.refuse_foreign(dataset, study_file, request, folder)
     return labels.described(dataset)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from moestat import cli_options, garbage
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
-from moestat.sentences import listed
 
 
 def tell(result: Any) -> int:
@@ -152,11 +151,7 @@ def report(arguments: argparse.Namespace) -> int:
     root = records.results_folder(request.out, study_file.name, request.preset)
     if study_file.study.reads and not records.is_record(root):  # seconds, and so it never outlives what it reads
         return collect(arguments)
-    if not (root / results.NAME).is_file():
-        others = records.with_results(request.out, study_file.name, study_file.study.presets)
-        those = f"there are results of the presets {listed(others)}; " if others else ""
-        raise InputError(f"there is no {root / results.NAME}; {those}run the study with: {request.command()}")
-    dataset = results.read(root / results.NAME, made_by=request.command())
+    dataset = records.read(root, study_file, request)
     belongs.refuse_foreign(dataset, study_file, request, root)
     dataset = labels.described(dataset)
     provenance = results.provenance(dataset)

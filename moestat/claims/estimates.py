@@ -248,3 +248,10 @@ def _place(claim: Claim) -> str:
 def _sentence(text: str) -> str:
     text = text.strip() or "no message"
     return text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def seen(answer: Estimate, visible: float, why: str) -> Estimate:
+    """Return a difference that decides nothing if it is below ``visible``, either way; ``why`` ends the sentence."""
+    if not abs(answer.value) < visible:
+        return answer
+    return replace(answer, reasons=(*answer.reasons, f"A difference below {visible:g} is {why}."))

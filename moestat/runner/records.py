@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,12 @@ import numpy as np
 import xarray as xr
 
 from moestat import files
-from moestat.errors import StaleError, UserError
+from moestat.errors import InputError, StaleError, UserError
 from moestat.runner import manifest_file, results
+from moestat.runner.request import Request
+from moestat.sentences import listed
 from moestat.study import seal
+from moestat.study.load import StudyFile
 
 FOLDER = "records"
 SUMS = "SHA256SUMS"
@@ -53,13 +56,25 @@ def is_record(folder: Path) -> bool:
     return (folder / SUMS).is_file()
 
 
-def with_results(out: Path, study: str, presets: Iterable[str]) -> list[str]:
-    """Return those of some presets that have results to read: of a run of one's own, or of a record."""
-    return [
+def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
+    """Read the results of a study in a folder.
+
+    Raises
+    ------
+    InputError
+        If there are none; the message names the presets that have some, and the command that makes these.
+    """
+    file = folder / results.NAME
+    if file.is_file():
+        return results.read(file)
+    name, out = study_file.name, request.out
+    others = [
         preset
-        for preset in presets
-        if is_record(path(out, study, preset)) or (out / study / preset / results.NAME).is_file()
+        for preset in study_file.study.presets
+        if is_record(path(out, name, preset)) or (out / name / preset / results.NAME).is_file()
     ]
+    those = f"there are results of the presets {listed(others)}; " if others else ""
+    raise InputError(f"there is no {file}; {those}run the study with: {request.command()}")
 
 
 def results_folder(out: Path, study: str, preset: str) -> Path:

@@ -64,14 +64,12 @@ def provenance(dataset: xr.Dataset) -> dict[str, Any]:
     return plain_values
 
 
-def read(path: Path, *, made_by: str = "") -> xr.Dataset:
+def read(path: Path) -> xr.Dataset:
     """Read a results file into memory.
 
     Parameters
     ----------
     path : Path
-    made_by : str
-        The command that makes it, for the message where it is missing.
 
     Raises
     ------
@@ -87,7 +85,7 @@ def read(path: Path, *, made_by: str = "") -> xr.Dataset:
     Units such as "seconds" stay numbers, whatever version of xarray reads them.
     """
     if not path.is_file():
-        raise InputError(f"there is no {path}" + (f"; run the study with: {made_by}" if made_by else ""))
+        raise InputError(f"there is no {path}")
     if altered(path):
         raise StaleError(
             f"{path} was changed after it was written (its SHA-256 is not that of {manifest_file.NAME}); make it again "
@@ -109,9 +107,11 @@ def altered(path: Path) -> bool:
     """
     for wait in (0.0, 0.5):  # a run that is being collected puts the manifest in place after the file
         time.sleep(wait)
-        wanted = manifest_file.read(path.parent).get("results_sha256")
-        if not wanted or wanted == hashlib.sha256(path.read_bytes()).hexdigest():
+        if not (wanted := manifest_file.read(path.parent).get("results_sha256")):
             return False
+        with path.open("rb") as stream:
+            if hashlib.file_digest(stream, "sha256").hexdigest() == wanted:
+                return False
     return True
 
 

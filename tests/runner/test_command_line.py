@@ -68,6 +68,8 @@ def test_the_report_can_be_made_again(toy, monkeypatch):
     assert report.exists() and "mean-rate" in out
     code, _, err = inside("report", "toy", "--preset", "tiny")
     assert code == 2 and "there are results of the presets quick; run the study with: " in err, "it was never run"
+    with pytest.raises(InputError, match="there are results of the presets quick; run the study with: "):
+        moestat.load("toy", preset="tiny")
 
 
 def test_the_same_from_python(toy, tmp_path, monkeypatch):

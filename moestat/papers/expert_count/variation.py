@@ -5,15 +5,17 @@ Functions for claims of kind ``function``: ``f(ds, claim, **options) -> Estimate
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import xarray as xr
 
 from moestat.claims import rules
+from moestat.claims.estimates import seen
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Estimate, mean_interval
 from moestat.study.spec import Claim
+
+UNSEEN = "too small to be seen: a few test samples make it"
+"""Why a small difference of a metric near its ceiling decides nothing."""
 
 
 def spread(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:
@@ -24,7 +26,7 @@ def spread(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:
     visible : float
         A smaller difference, either way, decides nothing: near the ceiling of a metric single test samples make it.
     """
-    return _seen(rules.spread(ds, claim), visible)
+    return seen(rules.spread(ds, claim), visible, UNSEEN)
 
 
 def along(ds: xr.Dataset, claim: Claim, *, over: str = "experts", visible: float = 0.0) -> Estimate:
@@ -52,11 +54,4 @@ def along(ds: xr.Dataset, claim: Claim, *, over: str = "experts", visible: float
     whole = np.isfinite(ours) & np.isfinite(theirs)
     mean, _, low, high = mean_interval((ours - theirs)[whole], claim.level)
     note = f"standard deviations {np.mean(ours[whole]):.3g} and {np.mean(theirs[whole]):.3g}, {whole.sum()} replicates"
-    return _seen(Estimate(float(mean), float(low), float(high), note, replicates=int(whole.sum())), visible)
-
-
-def _seen(answer: Estimate, visible: float) -> Estimate:
-    if not abs(answer.value) < visible:
-        return answer
-    reason = f"A difference below {visible:g} is too small to be seen: a few test samples make it."
-    return replace(answer, reasons=(*answer.reasons, reason))
+    return seen(Estimate(float(mean), float(low), float(high), note, replicates=int(whole.sum())), visible, UNSEEN)

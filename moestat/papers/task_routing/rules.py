@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
+from moestat.claims.estimates import seen
 from moestat.claims.rules import gap as paired_gap
 from moestat.claims.rules import largest, smallest
 from moestat.claims.selection import NoAnswerError, at_point, variable
@@ -60,11 +61,7 @@ def visible_gap(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:
     visible : float
         A smaller gap, either way, decides nothing: a statement on what a figure shows is not about it.
     """
-    answer = paired_gap(ds, claim, over=())
-    if not abs(answer.value) < visible:
-        return answer
-    reason = f"A difference below {visible:g} is too small to be seen in a figure."
-    return replace(answer, reasons=(*answer.reasons, reason))
+    return seen(paired_gap(ds, claim, over=()), visible, "too small to be seen in a figure")
 
 
 def trend(ds: xr.Dataset, claim: Claim, *, along: str = "experts") -> Estimate:
