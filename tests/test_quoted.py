@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 from moestat.runner import records
-from moestat.study import load
+from moestat.study import load, seal
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,7 +42,7 @@ def out(tmp_path_factory):
         "results.nc": records.packed(xr.Dataset({"hit": hits})),
         "claims.csv": claims.encode(),
         "rates.csv": b"arm,loss,over,slope,ci_low,ci_high\na,D1,n,-1.63,-2.04,-1.22\n",
-        "rules.json": b"{}",
+        "rules.json.gz": seal.packed(b"{}"),
         "manifest.json": b"{}",
     }
     records.write(records.path(out, "toy", "quick"), content)

@@ -125,7 +125,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     content = {results.NAME: records.packed(small)}
     _refuse_changed(small, content[results.NAME])
     content |= _tables(small, study_file.study, preset, root)
-    content[seal.NAME] = _compact((root / seal.NAME).read_bytes()) if before is not None else b"{}\n"
+    content[seal.PACKED] = seal.packed(_compact(seal.raw(root)) if before is not None else b"{}\n")
     problem = results.provenance(dataset)["problem"]
     described = _manifest(kept, plain, notes, left_out, problem, content[results.NAME])
     content[manifest_file.NAME] = (json.dumps(described, indent=1) + "\n").encode()
@@ -179,9 +179,10 @@ def _shown(study: Study, preset: str, root: Path, folder: Path, dataset: xr.Data
     """Return what a report shows of a dataset: file -> text."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         place = Path(name)
-        for file in (seal.NAME, "claims.csv"):
-            if (root / file).is_file():
-                (place / file).write_bytes((root / file).read_bytes())
+        if any((root / file).is_file() for file in (seal.NAME, seal.PACKED)):
+            (place / seal.NAME).write_bytes(seal.raw(root))
+        if (root / "claims.csv").is_file():
+            (place / "claims.csv").write_bytes((root / "claims.csv").read_bytes())
         write_outputs(dataset, study, preset, place, provenance=results.provenance(dataset))
         texts = {p.name: p.read_text(encoding="utf-8") for p in sorted(place.iterdir()) if p.name.endswith(SHOWN)}
     return {name: _without_chance(text) if name.endswith(".svg") else text for name, text in texts.items()}

@@ -28,7 +28,7 @@ from moestat.study.load import StudyFile
 
 FOLDER = "records"
 SUMS = "SHA256SUMS"
-FILES = (results.NAME, "claims.csv", "rates.csv", seal.NAME, manifest_file.NAME)
+FILES = (results.NAME, "claims.csv", "rates.csv", seal.PACKED, manifest_file.NAME)
 MADE = "report"
 """Folder, beside the files of a record and not under version control, of the reports that are made from it."""
 
@@ -101,8 +101,8 @@ def report_folder(folder: Path) -> Path:
         return folder
     made = folder / MADE
     made.mkdir(exist_ok=True)
-    for name in (seal.NAME, "claims.csv"):
-        files.write(made / name, (folder / name).read_bytes(), durable=False)
+    for name, content in ((seal.NAME, seal.raw(folder)), ("claims.csv", (folder / "claims.csv").read_bytes())):
+        files.write(made / name, content, durable=False)
     return made
 
 

@@ -7,9 +7,11 @@ study file at all.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import time
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -22,6 +24,8 @@ from moestat.study import hub
 from moestat.study.spec import Claim, Study
 
 NAME = "rules.json"
+PACKED = f"{NAME}.gz"
+"""The same in a record, where it is compressed."""
 PROSE = ("id", "source", "statement", "origin", "because", "bearing", "group", "scale", "predicted", "presets")
 """Keys of a claim that say what it is about; all others say how it is judged."""
 ESTIMATE = "moestat.claims.estimates:estimate"
@@ -103,10 +107,27 @@ def write(root: Path, seal: Seal) -> None:
 def read(root: Path) -> Seal | None:
     """Return the seal of a folder, or None if there is none that can be read."""
     try:
-        content = json.loads(files.read_text(root / NAME))
+        content = json.loads(raw(root))
         return Seal(str(content["date"]), dict(content["claims"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def raw(root: Path) -> bytes:
+    """Return the text of the seal of a folder, that of a run or of a record.
+
+    Raises
+    ------
+    OSError, EOFError, zlib.error
+        If there is none, or it cannot be unpacked.
+    """
+    packed = root / PACKED
+    return gzip.decompress(packed.read_bytes()) if packed.is_file() else (root / NAME).read_bytes()
+
+
+def packed(text: bytes) -> bytes:
+    """Return the text of a seal as a record keeps it; the same text gives the same bytes."""
+    return gzip.compress(text, compresslevel=9, mtime=0)
 
 
 def problem(study: Study, preset: str) -> dict[str, str]:
