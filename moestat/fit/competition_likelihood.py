@@ -15,7 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from moestat.arrays import Array, namespace
+from moestat.fit import kernel
 from moestat.fit.gram import Gram, Problem
 from moestat.models.blocks import member_blocks, row_blocks
 from moestat.models.competition import Competition
@@ -85,6 +88,8 @@ def slopes(model: Competition, free: Array, features: Array, y: Array, temperatu
         T; 0 is the hard choice.
     """
     xp = namespace(free, features, y)
+    if _compiled(free, features, y) and free.ndim == 2 == y.ndim:
+        return _compiled_slopes(model, free, features, y, temperature)
     theta = xp.reshape(free, (*free.shape[:-1], -1, model.atom_size))
     g, bend = model.outputs(theta[..., model.w], features)
     log_variance = theta[..., model.variance]
@@ -106,6 +111,8 @@ def slopes(model: Competition, free: Array, features: Array, y: Array, temperatu
 def hard_log_density(model: Competition, free: Array, features: Array, y: Array) -> Array:
     """Return log p(y | x) alone, at temperature 0; arguments as in :func:`slopes`."""
     xp = namespace(free, features, y)
+    if _compiled(free, features, y) and free.ndim == 3 == y.ndim and y.shape[1] == 1:
+        return _compiled_log_density(model, free, features[:, 0, ...], y[:, 0, :])
     theta = xp.reshape(free, (*free.shape[:-1], -1, model.atom_size))
     g, _ = model.outputs(theta[..., model.w], features)
     log_variance = theta[..., model.variance]
@@ -115,6 +122,44 @@ def hard_log_density(model: Competition, free: Array, features: Array, y: Array)
     precision = xp.exp(xp.minimum(-log_variance, xp.full_like(log_variance, _LARGEST)))
     joint = logits - 0.5 * (residual * residual * precision + log_variance + LOG_2PI)
     return log_sum_exp(joint) - log_sum_exp(logits)
+
+
+def _compiled(*arrays: Array) -> bool:
+    return all(isinstance(array, np.ndarray) for array in arrays) and kernel.vector_bits() > 0
+
+
+def _compiled_slopes(model: Competition, free: Array, features: Array, y: Array, temperature: float) -> Slopes:
+    """Return what :func:`slopes` does of M points (M, k P) on samples (M, q, n), by compiled code."""
+    from moestat.fit.compiled_competition import log_density_slopes  # needs numba, and half a second to import it
+
+    atoms = free.shape[-1] // model.atom_size
+    shift, ratio = np.empty(y.shape), np.empty(y.shape)
+    through, log_variance = (np.empty((len(y), atoms, y.shape[-1])) for _ in range(2))
+    points, rows, responses = (np.ascontiguousarray(part) for part in (free, features, y))
+    flat = model.expert == "tanh"
+    log_density_slopes(
+        points, atoms, model.active, flat, temperature, rows, responses, shift, ratio, through, log_variance
+    )
+    return Slopes(_joined(shift, ratio), through, log_variance)
+
+
+def _compiled_log_density(model: Competition, free: Array, features: Array, y: Array) -> Array:
+    """Return log p(y | x) (M, W, n) of points (M, W, k P) on samples (M, q, n), by compiled code."""
+    from moestat.fit.compiled_competition import log_densities
+
+    atoms, flat = free.shape[-1] // model.atom_size, model.expert == "tanh"
+    shift, ratio = (np.empty((*free.shape[:2], y.shape[-1])) for _ in range(2))
+    points, rows, responses = (np.ascontiguousarray(part) for part in (free, features, y))
+    log_densities(points, atoms, model.active, flat, rows, responses, shift, ratio)
+    return _joined(shift, ratio)
+
+
+def _joined(shift: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """Return the log-density of its two parts; NumPy's own logarithm is as fast as can be."""
+    np.log(ratio, out=ratio)
+    shift += ratio
+    shift -= 0.5 * LOG_2PI
+    return shift
 
 
 def scores(at: Slopes, features: Array) -> Array:

@@ -7,7 +7,12 @@ The choice of the winners makes the likelihood discontinuous and full of local m
 2. a trust-region Gauss-Newton method on the score (Berndt, Hall, Hall and Hausman 1974); the best distinct points go
    on to all samples, where the temperature falls once more, from a lower level, down to the hard choice;
 3. local search (:mod:`moestat.fit.local_search`) among the jumps, for which derivatives are blind;
-4. hops: the best point is thrown out by a few standard errors, and the search done again from there.
+4. hops: the best point is thrown out by a few standard errors, and the search done again from there, until
+   enough points have come back to it.
+
+That another start comes to the best point shows little: the local search ends on one of many peaks, and the highest one
+of a start's surroundings is mostly missed by it, by other starts that come to the same place, too. Points that were
+thrown out and came back are what shows that nothing higher is near.
 
 The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
 a box; the theory assumes a compact parameter space as well. Where the likelihood jumps, a maximum is not a stationary
@@ -38,6 +43,12 @@ KEPT = 2
 
 AGAIN = 0.1
 """Log-likelihood units within which a point counts as one that was come to again."""
+
+HOPS = 20
+"""Most rounds of hops, when nothing else is said."""
+
+ENOUGH = 12
+"""Thrown-out points that must have come back to the best one, for the hops to end."""
 
 _REHEATED = (0.02, 0.007, 0.0025, 0.0008)  # temperatures on all samples, before the last one and the hard choice
 _STEPS = 15  # of Gauss-Newton at most, at each temperature
@@ -72,7 +83,7 @@ def maximum_likelihood(
     coarsest: int = 2000,
     search_rounds: int = 120,
     kept: int = KEPT,
-    hops: int = 0,
+    hops: int = HOPS,
 ) -> LikelihoodFit:
     """Fit competition-gated Gaussian mixtures of experts.
 
@@ -100,8 +111,8 @@ def maximum_likelihood(
         Rounds of the local search, at most; 0 leaves it out.
     kept : int, default 2
         Most distinct points per replicate that go on to all samples, and to the local search.
-    hops : int, default 0
-        Rounds in which points thrown out from the best one are searched from.
+    hops : int, default 20
+        Most rounds in which points thrown out from the best one are searched from; they end when 12 came back.
 
     Returns
     -------
@@ -242,16 +253,13 @@ def _search(data: Data, space: _Space, pool: Pool, rounds: int) -> tuple[Pool, S
 
 
 def _hop(
-    data: Data, space: _Space, pool: Pool, end: Searched, rounds: int, kept: int, number: int
+    data: Data, space: _Space, best: Pool, end: Searched, rounds: int, kept: int, number: int
 ) -> tuple[Pool, Searched, np.ndarray]:
-    """Throw out points from each replicate's best one, and search from where they come down; the best stays.
+    """Throw out points from the best ones ``best``, one of a replicate, and search from where they come down.
 
-    Returns also how many came down where they started, or at a point as good.
+    Returns what was searched, and where each thrown-out point ended, (M, W): infinite where it fell behind.
     """
-    xp = namespace(pool.free)
-    rows = pool.best()
-    best = pool.take(rows)
-    end = end.take(xp.asarray(rows))
+    xp = namespace(best.free)
     thrown = space.clip(thrown_out(best.free, end.at, data.n, number, space.model.atom_size))
     count = thrown.shape[1]
     owner, start, steps = (np.repeat(part, count) for part in (best.owner, best.start, best.iterations))
@@ -266,12 +274,35 @@ def _hop(
     for row, other in enumerate(twin):
         if other >= 0:
             ends[row] = below.loss[position[int(other)]]
-    both = best.join(below)
-    least = both.least()
-    back = np.sum(data.n * (ends.reshape(len(rows), count) - least[:, None]) <= AGAIN, axis=1)
-    # a better point than before has not been come back to before
-    improved = data.n * (best.loss - least) > AGAIN
-    return both, active_set.concatenate([end, low]), np.where(improved, -back, back)
+    return below, low, ends.reshape(-1, count)
+
+
+def _hops(
+    data: Data, space: _Space, pool: Pool, end: Searched, rounds: int, kept: int, hops: int, reached: np.ndarray
+) -> tuple[Pool, Searched, np.ndarray]:
+    """Hop until enough thrown-out points have come back to the best one of each replicate, or ``hops`` times.
+
+    ``reached`` is brought up to date. Returns the best points, and how many others came within ``AGAIN`` of them.
+    """
+    xp = namespace(pool.free)
+    rows = pool.best()
+    best, end = pool.take(rows), end.take(xp.asarray(rows))
+    back = np.zeros(len(rows), dtype=np.int64)
+    for number in range(hops):
+        active = np.nonzero(back < ENOUGH)[0]
+        if not len(active):
+            break
+        below, low, ends = _hop(data, space, best.take(active), end.take(xp.asarray(active)), rounds, kept, number)
+        before = best.loss[active]
+        both, all_ends = best.join(below), active_set.concatenate([end, low])
+        rows = both.best()
+        best, end = both.take(rows), all_ends.take(xp.asarray(rows))
+        now = best.loss[active]
+        there = np.sum(data.n * (ends - now[:, None]) <= AGAIN, axis=1)
+        # a better point than before is one of those that were thrown out, and has not been come back to before
+        back[active] = np.where(data.n * (before - now) > AGAIN, there - 1, back[active] + there)
+        np.fmin.at(reached, (best.owner, best.start), best.loss)
+    return best, end, back
 
 
 def _finish(
@@ -289,16 +320,10 @@ def _finish(
     """Search around the points that are left, and report the best of each replicate."""
     xp = namespace(pool.free)
     pool, end = _search(data, space, pool, rounds)
-    back = np.zeros(len(reached), dtype=np.int64)
     np.fmin.at(reached, (pool.owner, pool.start), pool.loss)
-    for number in range(hops):
-        pool, end, now = _hop(data, space, pool, end, rounds, kept, number)
-        back = np.where(now < 0, -now, back + now)
-        np.fmin.at(reached, (pool.owner, pool.start), pool.loss)
+    best, end, back = _hops(data, space, pool, end, rounds, kept, hops, reached)
     reached = np.where(led >= 0, np.take_along_axis(reached, np.maximum(led, 0), axis=1), reached)
     bound = 0.5 * (math.log(space.least_variance) + LOG_2PI)
-    rows = pool.best()
-    best, end = pool.take(rows), end.take(xp.asarray(rows))
     at = end.at
     held = ~bounds.free_coordinates(best.free, at.gradient, space.lower, space.upper)
     log_likelihood = xp.asarray(-data.n * (best.loss + bound))

@@ -14,7 +14,7 @@ from moestat.fit.competition_likelihood import (
     slopes,
     unpack,
 )
-from moestat.fit.competition_mle import maximum_likelihood
+from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
 from moestat.fit.gram import Gram
 from moestat.fit.local_search import local_search
 from moestat.models import gaussian
@@ -23,7 +23,7 @@ from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixtur
 from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
 from moestat.status import Status
 
-BOX = {"box": 10.0, "variances": (0.05, 10.0)}
+BOX = {"box": 10.0, "variances": (0.05, 10.0), "hops": 0}
 
 
 def problem(design="mean", n=300, replicates=3, starts=2, seed=1):
@@ -208,7 +208,7 @@ def test_a_fit_worse_than_the_truth_is_a_failed_fit():
 
 def test_bounds_bind_and_are_counted():
     model, truth, x, y, starts = problem("continuous")
-    fit = maximum_likelihood(model, x, y, starts, variances=(0.3, 10.0))
+    fit = maximum_likelihood(model, x, y, starts, variances=(0.3, 10.0), hops=0)
     assert np.all(fit.theta[..., -1] >= 0.3 - 1e-12) and np.all(fit.box_hits >= 1) and np.all(np.isnan(fit.gain))
 
 
@@ -270,7 +270,7 @@ def test_more_kept_points_and_hops_never_lose():
     model, truth, x, y, near = problem("mean", n=200, replicates=2, starts=3)
     options = {"truth": truth, "adam_steps": 60, "search_rounds": 25, **BOX}
     ends = [
-        maximum_likelihood(model, x, y, near, kept=kept, hops=hops, **options)
+        maximum_likelihood(model, x, y, near, **options | {"kept": kept, "hops": hops})
         for kept, hops in ((1, 0), (3, 0), (3, 1))
     ]
     for less, more in zip(ends, ends[1:], strict=False):
@@ -279,11 +279,31 @@ def test_more_kept_points_and_hops_never_lose():
     np.testing.assert_allclose(
         ends[2].log_likelihood, gaussian.log_likelihood(model, ends[2].theta, x, y), rtol=1e-12, atol=1e-9
     )
-    alone = maximum_likelihood(model, x[1:], y[1:], near[1:], kept=3, hops=1, **options)
+    alone = maximum_likelihood(model, x[1:], y[1:], near[1:], **options | {"kept": 3, "hops": 1})
     np.testing.assert_array_equal(alone.theta[0], ends[2].theta[1])
     for bad, words in (({"kept": 0}, "kept is 0"), ({"hops": -1}, "hops is -1")):
         with pytest.raises(ValueError, match=words):
-            maximum_likelihood(model, x, y, near, **bad)
+            maximum_likelihood(model, x, y, near, **options | bad)
+
+
+def test_hops_end_when_enough_points_came_back_and_a_better_point_starts_the_count_again():
+    # all experts win: the likelihood is smooth, and points that are thrown out come back
+    model, truth = true_mixture("affine", 4)
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-1, 1, (3, 600, model.d))
+    y = np.stack([gaussian.sample(model, truth, points, rng) for points in x])
+    near = np.stack([near_starts(truth, 4, 2, 0.1, rng) for _ in range(3)])
+    options = {"truth": truth, "adam_steps": 60, "box": 10.0, "variances": (0.01, 10.0)}
+    none = maximum_likelihood(model, x, y, near, hops=0, **options)
+    fit = maximum_likelihood(model, x, y, near, **options)
+    assert np.all(none.hops_back == 0) and np.all(fit.log_likelihood >= none.log_likelihood - 1e-9)
+    assert np.all(fit.hops_back >= ENOUGH) and np.all(fit.hops_back < ENOUGH + 2 * len(SCALES))
+    # from far away one round finds a better point, which is not its own witness
+    model, truth, x, y, near = problem("mean", n=200, replicates=4, starts=1)
+    options = {"truth": truth, "adam_steps": 5, "search_rounds": 3, "kept": 1, **BOX}
+    none, once = (maximum_likelihood(model, x, y, near, **options | {"hops": hops}) for hops in (0, 1))
+    improved = once.log_likelihood > none.log_likelihood + AGAIN
+    assert improved.any() and np.all(once.hops_back[improved] < 2 * len(SCALES))
 
 
 def test_points_are_thrown_out_by_the_error_of_the_estimate():

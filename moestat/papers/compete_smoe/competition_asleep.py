@@ -1,9 +1,9 @@
 """Whether the maximum-likelihood estimate can be near a truth of which one expert wins nowhere, whatever maximum it is.
 
 The truth is the design ``asleep``: three experts that win, and a fourth one that does not. Near the truth the fourth
-one wins nowhere either, and the likelihood is that of the other three, whose maximum every start finds. A point with an
-awake fourth expert and more likelihood than that, from whatever search, shows that the maximum is not near the truth. A
-better search only finds more such points.
+one wins nowhere either, and the likelihood is that of the other three, whose maximum a search finds and comes back to.
+A point with an awake fourth expert and more likelihood than that, from whatever search, shows that the maximum is not
+near the truth. A better search only finds more such points.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import Field
 
 from moestat import arrays
 from moestat.experiment import Cell, SettingsModel
-from moestat.fit.competition_mle import AGAIN, maximum_likelihood
+from moestat.fit.competition_mle import AGAIN, ENOUGH, HOPS, maximum_likelihood
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
 from moestat.papers.compete_smoe.competition_designs import true_mixture
@@ -50,11 +50,11 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     -------
     xarray.Dataset
         ``lead``, the log-likelihood of the best point of four experts less the maximum with three; ``near``, whether
-        the maximum with four may be within 0.3 of the truth: there is no lead of more than 0.1, or the maximum with
-        three was found once alone; ``ruled_out``, whether it is not; ``three_again``, how many other starts came within
-        0.1 of the maximum with three, and ``three_settled``, whether one did; ``gain`` and ``three_gain``,
-        log-likelihoods less that of the truth; ``matched`` and ``D`` of the best point of four; ``least_wins``, the
-        smallest share of inputs that one of its experts wins; the status of that fit.
+        the maximum with four may be within 0.3 of the truth: there is no lead of more than 0.1, or the search for the
+        maximum with three has not settled; ``ruled_out``, whether it is not; ``three_again``, how many points thrown
+        out from the maximum with three came back to it, and ``three_settled``, whether these were enough; ``gain`` and
+        ``three_gain``, log-likelihoods less that of the truth; ``matched`` and ``D`` of the best point of four;
+        ``least_wins``, the smallest share of inputs that one of its experts wins; the status of that fit.
     """
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))
@@ -71,14 +71,16 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         threes.append(near_starts(three, 3, s.three_starts, s.start_radius, cell.generator(r, "three", n=s.n)))
     x, y = xp.asarray(np.stack(xs)), xp.asarray(np.stack(ys))
     space: dict[str, Any] = {"box": s.box, "variances": (s.smallest_variance, s.largest_variance), "kept": s.kept}
+    # of four experts any better point will do; of three it must be the best
     four, third = (
-        maximum_likelihood(model, x, y, xp.asarray(np.stack(starts)), truth=xp.asarray(true), **space)
-        for starts, true in ((fours, truth), (threes, three))
+        maximum_likelihood(model, x, y, xp.asarray(np.stack(starts)), truth=xp.asarray(true), hops=hops, **space)
+        for starts, true, hops in ((fours, truth, 0), (threes, three, HOPS))
     )
     best = arrays.to_numpy(third.log_likelihood)
-    again = np.sum(best[:, None] - arrays.to_numpy(third.start_log_likelihood) <= AGAIN, axis=1) - 1.0
+    assert third.hops_back is not None
+    again = arrays.to_numpy(third.hops_back).astype(float)
     lead = arrays.to_numpy(four.log_likelihood) - best
-    near = (lead <= AGAIN) | (again < 1.0)
+    near = (lead <= AGAIN) | (again < ENOUGH)
     theta = arrays.to_numpy(four.theta)
     losses = competition_losses(theta, truth, model)
     pool = np.random.default_rng(20240204).uniform(-1.0, 1.0, (8192, model.d))
@@ -87,7 +89,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         "near": near,
         "ruled_out": 1.0 - near,
         "three_again": again,
-        "three_settled": (again >= 1.0).astype(float),
+        "three_settled": (again >= ENOUGH).astype(float),
         "gain": arrays.to_numpy(four.gain),
         "three_gain": arrays.to_numpy(third.gain),
         "matched": losses["matched"],

@@ -17,7 +17,7 @@ from scipy.stats import qmc
 
 from moestat import arrays
 from moestat.experiment import Cell, SettingsModel
-from moestat.fit.competition_mle import AGAIN, maximum_likelihood
+from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
 from moestat.fit.likelihood import LikelihoodFit
 from moestat.losses.competition_errors import Routing, paired_with_truth, scale_and_shape
 from moestat.losses.competition_fisher import fisher_line
@@ -47,7 +47,7 @@ class Settings(SettingsModel):
     start_radius: float = Field(0.1, gt=0, description="standard deviation per coordinate of starts near the truth")
     random_starts: int = Field(2, ge=0, description="starts that know nothing of the truth, per replicate")
     kept: int = Field(2, ge=1, description="most distinct points that go on to all samples and to local search")
-    hops: int = Field(0, ge=0, description="rounds in which points thrown out from the best one are searched from")
+    hops: int = Field(0, ge=0, description="most rounds in which points thrown out from the best one are searched from")
     box: float = Field(10.0, gt=4, description="parameter space: bound on the weights")
     smallest_variance: float = Field(0.05, gt=0, lt=0.15, description="parameter space: lower bound of the variances")
     largest_variance: float = Field(10.0, gt=1, description="parameter space: upper bound of the variances")
@@ -78,9 +78,10 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         truth); with as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted`` and the parts
         ``scale_error`` and ``shape_error`` of the weights' error (else NaN). Of the fit: ``gain``, ``failed_fit``
         (gain below 0), ``gradient``, ``decrement``, ``log_likelihood``, ``box_hits``, ``on_variance_bound``,
-        ``start``, ``starts_reached``, ``found_again`` (how many other starts came within 0.1 of the best point),
-        ``hops_back`` (how many thrown-out points did), ``random_reached`` (whether a random start came to the best
-        point; NaN without one).
+        ``start``, ``starts_reached``, ``starts_again`` (how many other starts came within 0.1 of the best point),
+        ``hops_back`` (how many thrown-out points did), ``found_again`` (the latter if they are enough for the hops to
+        end, else 0; without hops the former), ``random_reached`` (whether a random start came to the best point; NaN
+        without one).
     """
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))
@@ -143,9 +144,11 @@ def _diagnostics(fit: LikelihoodFit, s: Settings) -> dict[str, Any]:
     out["failed_fit"] = (out["gain"] < 0).astype(float)
     out["starts_reached"] = reached.mean(axis=1)
     unknown = np.full(len(reached), np.nan)
-    out["found_again"] = np.sum(behind <= AGAIN, axis=1) - 1.0
+    out["starts_again"] = np.sum(behind <= AGAIN, axis=1) - 1.0
     assert fit.hops_back is not None
-    out["hops_back"] = arrays.to_numpy(fit.hops_back).astype(float)
+    out["hops_back"] = back = arrays.to_numpy(fit.hops_back).astype(float)
+    # starts that agree show little where the likelihood jumps: each ends on a peak of its own place
+    out["found_again"] = np.where(back >= ENOUGH, back, 0.0) if s.hops else out["starts_again"]
     lowest, highest = s.smallest_variance * (1 + 1e-9), s.largest_variance * (1 - 1e-9)
     variance = arrays.to_numpy(fit.theta)[..., -1]
     out["on_variance_bound"] = np.any((variance <= lowest) | (variance >= highest), axis=-1).astype(float)
