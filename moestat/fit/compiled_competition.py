@@ -20,7 +20,7 @@ from moestat.fit.kernel import compiled
 STRIP = 256
 """Samples that are worked on at once."""
 ROOM = 9
-"""Planes of an expert: size, gate, joint, mean, pull, bend, tail, two spare ones."""
+"""Planes of an expert: size, gate, joint, mean, pull, bend, tail, and two for the smoothed choice."""
 SIZE, GATE, JOINT, MEAN, PULL, BEND, TAIL, EXTRA, SPARE = range(ROOM)
 NOTHING = -1e300  # the logarithm of no weight at all
 _LARGEST = 500.0  # as in competition_likelihood
@@ -106,8 +106,8 @@ def places(room: Any, k: int, n: int) -> None:
 def gate_logs(room: Any, lines: Any, k: int, active: int, temperature: float, bits: Any, n: int) -> None:
     """Write into GATE the logarithms of the weights but for 1 + exp(-|u|), which goes to EXTRA.
 
-    TAIL becomes sigmoid(-u) / T, and BETWEEN 1/2 for the experts on either side of the choice, all zero without a
-    temperature.
+    With a temperature TAIL becomes sigmoid(-u) / T, and SPARE 1/2 for the experts on either side of the choice, 0 for
+    the others.
     """
     edge, spare = lines[0], lines[1]
     if active < k:

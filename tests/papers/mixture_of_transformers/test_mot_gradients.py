@@ -72,12 +72,17 @@ def _losses(w, weights, kq, theta, routed):
     return router, experts
 
 
-def test_gradients_are_those_of_finite_differences():
+def drawn():
+    """A world, weights, attention and router drawn at random, and how the samples are routed."""
     rng = np.random.default_rng(1)
-    w, s = world(2), Settings(**TINY)
+    w = world(2)
     weights, kq, theta = (rng.standard_normal(shape) for shape in ((4, 6), (4, 6, 6), (4, 6)))
-    routed = rng.dirichlet(np.ones(4), size=len(w.y))
-    out = _measure(s, w, weights, kq, theta, routed)
+    return w, weights, kq, theta, rng.dirichlet(np.ones(4), size=len(w.y))
+
+
+def test_gradients_are_those_of_finite_differences():
+    w, weights, kq, theta, routed = drawn()
+    out = _measure(Settings(**TINY), w, weights, kq, theta, routed)
     h = 1e-5
 
     def slope(which, place, move):
@@ -106,11 +111,8 @@ def test_gradients_are_those_of_finite_differences():
 
 
 def test_a_gap_grows_by_a_step_against_the_gradient():
-    rng = np.random.default_rng(1)
-    w, s = world(2), Settings(**TINY)
-    weights, kq, theta = (rng.standard_normal(shape) for shape in ((4, 6), (4, 6, 6), (4, 6)))
-    routed = rng.dirichlet(np.ones(4), size=len(w.y))
-    out = _measure(s, w, weights, kq, theta, routed)
+    w, weights, kq, theta, routed = drawn()
+    out = _measure(Settings(**TINY), w, weights, kq, theta, routed)
     gradient = np.array([[_along(w, weights, kq, theta, routed, m, u) for u in np.eye(6)] for m in range(4)])
     on = weights @ w.labels.T
     rows, own = np.arange(4), on.argmax(axis=1)
