@@ -2,9 +2,10 @@ r"""The last steps to the maximum of a likelihood that jumps: many small moves, 
 
 The log-likelihood of a competition-gated mixture is smooth but for the samples whose K-th and (K+1)-th expert are
 close: a move of the parameters by order 1/n changes the winners of a few samples, and each of them may gain or lose a
-number of order one. Newton's method does not see these changes. Here, round by round, many random moves are tried:
-for the samples nearest to a jump their effect is computed exactly, for all others from score and curvature. The best
-move of a round is then computed exactly on all samples, and made if it is a gain.
+number of order one. Newton's method does not see these changes. Here, round by round, many moves are tried, random ones
+and those that take one sample to the other side (:mod:`moestat.fit.crossings`): for the samples nearest to a jump their
+effect is computed exactly, for all others from score and curvature. The best move of a round is then computed exactly
+on all samples, and made if it is a gain.
 
 The moves are pseudo-random, and the same for every fit.
 """
@@ -19,6 +20,7 @@ import numpy as np
 from moestat.arrays import Array, namespace
 from moestat.fit import active_set
 from moestat.fit.competition_likelihood import Data, hard_log_density, likelihood_problem, scores, slopes
+from moestat.fit.crossings import crossings
 from moestat.fit.gram import Gram, Problem
 from moestat.models.blocks import member_blocks
 from moestat.models.competition import Competition
@@ -134,7 +136,7 @@ def _noise(rng: np.random.Generator, model: Competition, free: Array, n: int) ->
 
 
 def _best_move(model: Competition, data: Data, replicate: Array, free: Array, at: Gram, noise: Array) -> Array:
-    """Return the most promising move (M, p): a Newton step, a random move, or a random move after a Newton step."""
+    """Return the most promising move (M, p): a Newton step, a random move, both, or one sample's way across."""
     xp = namespace(free)
     near = min(data.n, 64 + 4 * math.isqrt(data.n))
     best = []
@@ -145,10 +147,14 @@ def _best_move(model: Competition, data: Data, replicate: Array, free: Array, at
         own = scores(here, features)
         slope = -data.n * at.gradient[block, :] - xp.sum(own, axis=-1)
         curve = data.n * at.gram[block, ...] - xp.matmul(own, xp.matrix_transpose(own))
-        newton = _newton(data.n * at.gram[block, ...], -data.n * at.gradient[block, :])
+        covariance = _covariance(data.n * at.gram[block, ...])
+        newton = -data.n * xp.matmul(covariance, at.gradient[block, :, None])[..., 0]
         steps = [t * newton[:, None, :] for t in _NEWTON]
         some = xp.asarray([_NEWTON[i % len(_NEWTON)] if i % 4 == 3 else 0.0 for i in range(noise.shape[0])])
-        moves = xp.concat([*steps, noise[None, :, :] + some[None, :, None] * newton[:, None, :]], axis=1)
+        tried = [*steps, noise[None, :, :] + some[None, :, None] * newton[:, None, :]]
+        if model.active < point.shape[-1] // model.atom_size:
+            tried.append(crossings(model, point, features, y, here.log_density, covariance, data.n))
+        moves = xp.concat(tried, axis=1)
         smooth = xp.matmul(moves, slope[..., None])[..., 0] - 0.5 * xp.sum(moves * xp.matmul(moves, curve), axis=-1)
         moved = hard_log_density(model, point[:, None, :] + moves, features[:, None, :, :], y[:, None, :])
         promise = smooth + xp.sum(moved - here.log_density[:, None, :], axis=-1)
@@ -175,15 +181,15 @@ def _nearest(model: Competition, data: Data, owner: Array, free: Array, count: i
     return xp.take_along_axis(features, wide, axis=-1), xp.take_along_axis(y, index, axis=-1)
 
 
-def _newton(curve: Array, slope: Array) -> Array:
-    """Return H^-1 g (M, p), a ridge keeping it finite where an expert sees no samples."""
+def _covariance(curve: Array) -> Array:
+    """Return H^-1 (M, p, p), a ridge keeping it finite where an expert sees no samples."""
     xp = namespace(curve)
     diagonal = xp.linalg.diagonal(curve)
     unit = 1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal)))
-    eye = xp.eye(slope.shape[-1], dtype=slope.dtype)
+    eye = xp.eye(curve.shape[-1], dtype=curve.dtype)
     scaled = curve * unit[:, :, None] * unit[:, None, :] + 1e-8 * eye
-    scaled = scaled + eye * xp.astype(diagonal <= 0, slope.dtype)[:, None, :]
-    return unit * xp.linalg.solve(scaled, (unit * slope)[..., None])[..., 0]
+    scaled = scaled + eye * xp.astype(diagonal <= 0, curve.dtype)[:, None, :]
+    return unit[:, :, None] * xp.linalg.inv(scaled) * unit[:, None, :]
 
 
 def left_to_gain(at: Gram, held: Array, n: int) -> Array:
@@ -196,4 +202,4 @@ def left_to_gain(at: Gram, held: Array, n: int) -> Array:
     free = xp.astype(~held, at.gradient.dtype)
     gradient = at.gradient * free
     gram = at.gram * free[:, :, None] * free[:, None, :]
-    return 0.5 * n * xp.sum(gradient * _newton(gram, gradient), axis=-1)
+    return 0.5 * n * xp.sum(gradient * xp.matmul(_covariance(gram), gradient[..., None])[..., 0], axis=-1)
