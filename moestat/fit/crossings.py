@@ -10,9 +10,10 @@ asked to stay, and the least move is computed again.
 from __future__ import annotations
 
 from moestat.arrays import Array, namespace
-from moestat.fit.competition_likelihood import hard_log_density
+from moestat.fit.competition_likelihood import Slopes, hard_log_density, scores
+from moestat.fit.linalg import scaled_solve
 from moestat.models.competition import Competition
-from moestat.models.gaussian import LOG_2PI, log_sum_exp
+from moestat.models.gaussian import Components, log_joint, log_sum_exp
 
 TARGETS = 8
 """Samples per fit that are taken across."""
@@ -55,7 +56,7 @@ def crossings(
     count, past = y.shape[-1], _PAST / n
     chosen = xp.argsort(worth, axis=-1, descending=True, stable=True)[:, : min(TARGETS, count), None]
     goal = -past - xp.take_along_axis(margin, chosen[..., 0], axis=-1)[..., None]
-    used, index = xp.ones_like(goal), xp.reshape(xp.arange(count), (1, 1, count))
+    used, index = xp.ones_like(goal, dtype=xp.bool), xp.reshape(xp.arange(count), (1, 1, count))
     moves = [_least_move(slope, across, chosen, goal, used)]
     for _ in range(STAYING):
         move = moves[-1]
@@ -65,7 +66,7 @@ def crossings(
             crossed = crossed & (chosen[..., place][..., None] != index)
         lost = xp.where(crossed, log_density[:, None, :] - moved, xp.zeros_like(moved))
         worst = xp.argmax(lost, axis=-1)[..., None]
-        more = xp.astype(xp.take_along_axis(lost, worst, axis=-1) > LOSES, free.dtype)
+        more = xp.take_along_axis(lost, worst, axis=-1) > LOSES
         back = past - xp.take_along_axis(margin, worst[..., 0], axis=-1)[..., None]
         chosen, used = xp.concat([chosen, worst], axis=-1), xp.concat([used, more], axis=-1)
         goal = xp.concat([goal, xp.minimum(back, xp.zeros_like(back))], axis=-1)
@@ -83,14 +84,12 @@ def _margins(model: Competition, free: Array, features: Array, y: Array) -> tupl
     last, next_one = rank == model.active - 1, rank == model.active
     sign = xp.astype(last, g.dtype) - xp.astype(next_one, g.dtype)
     through = sign * xp.sign(g) if bend is None else sign * xp.sign(g) * bend
-    weights = through[:, :, None, :] * features[:, None, :, :]
-    slope = xp.concat([weights, xp.zeros_like(weights[:, :, :1, :])], axis=-2)
+    margin = xp.sum(sign * size, axis=-2)
+    slope = scores(Slopes(margin, through, xp.zeros_like(through)), features)
     winners = ((rank < model.active) & ~last) | next_one
     logits = xp.where(winners, size, xp.full_like(size, -xp.inf))
-    residual = y[:, None, :] - g
-    joint = logits - 0.5 * (residual * residual * xp.exp(-log_variance) + log_variance + LOG_2PI)
-    swapped = log_sum_exp(joint) - log_sum_exp(logits)
-    return xp.sum(sign * size, axis=-2), xp.reshape(slope, (*free.shape, -1)), swapped
+    joint = log_joint(Components(logits, g, xp.exp(log_variance)), y)
+    return margin, slope, log_sum_exp(joint) - log_sum_exp(logits)
 
 
 def _least_move(slope: Array, across: Array, chosen: Array, goal: Array, used: Array) -> Array:
@@ -99,15 +98,10 @@ def _least_move(slope: Array, across: Array, chosen: Array, goal: Array, used: A
     parts = []
     for t in range(chosen.shape[1]):
         wide = xp.broadcast_to(chosen[:, t, :][:, None, :], (*slope.shape[:2], chosen.shape[-1]))
-        on = used[:, t, :]
-        a, b = (xp.take_along_axis(part, wide, axis=-1) * on[:, None, :] for part in (slope, across))
-        gram = xp.matmul(xp.matrix_transpose(a), b)
-        diagonal = xp.linalg.diagonal(gram)
-        unit = 1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal)))
+        a, b = (xp.take_along_axis(part, wide, axis=-1) for part in (slope, across))
         # two margins may depend on the parameters in nearly the same way: goals that contradict each other then give
         # a long move, which loses
-        ridge = 1e-10 + xp.astype(diagonal <= 0, gram.dtype)
-        gram = gram * unit[:, :, None] * unit[:, None, :] + xp.eye(gram.shape[-1], dtype=gram.dtype) * ridge[:, None, :]
-        weight = unit * xp.linalg.solve(gram, (unit * goal[:, t, :] * on)[..., None])[..., 0]
+        gram = xp.matmul(xp.matrix_transpose(a), b)
+        weight, _ = scaled_solve(gram, xp.zeros_like(goal[:, t, :]), goal[:, t, :], used[:, t, :], ridge=1e-10)
         parts.append(xp.matmul(b, weight[..., None])[..., 0])
     return xp.stack(parts, axis=1)
