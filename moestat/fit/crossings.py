@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from moestat.arrays import Array, namespace
 from moestat.fit.competition_likelihood import Slopes, hard_log_density, scores
-from moestat.fit.linalg import scaled_solve
 from moestat.models.competition import Competition
 from moestat.models.gaussian import Components, log_joint, log_sum_exp
 
@@ -56,7 +55,7 @@ def crossings(
     count, past = y.shape[-1], _PAST / n
     chosen = xp.argsort(worth, axis=-1, descending=True, stable=True)[:, : min(TARGETS, count), None]
     goal = -past - xp.take_along_axis(margin, chosen[..., 0], axis=-1)[..., None]
-    used, index = xp.ones_like(goal, dtype=xp.bool), xp.reshape(xp.arange(count), (1, 1, count))
+    used, index = xp.ones_like(goal), xp.reshape(xp.arange(count), (1, 1, count))
     moves = [_least_move(slope, across, chosen, goal, used)]
     for _ in range(STAYING):
         move = moves[-1]
@@ -66,7 +65,7 @@ def crossings(
             crossed = crossed & (chosen[..., place][..., None] != index)
         lost = xp.where(crossed, log_density[:, None, :] - moved, xp.zeros_like(moved))
         worst = xp.argmax(lost, axis=-1)[..., None]
-        more = xp.take_along_axis(lost, worst, axis=-1) > LOSES
+        more = xp.astype(xp.take_along_axis(lost, worst, axis=-1) > LOSES, free.dtype)
         back = past - xp.take_along_axis(margin, worst[..., 0], axis=-1)[..., None]
         chosen, used = xp.concat([chosen, worst], axis=-1), xp.concat([used, more], axis=-1)
         goal = xp.concat([goal, xp.minimum(back, xp.zeros_like(back))], axis=-1)
@@ -98,10 +97,15 @@ def _least_move(slope: Array, across: Array, chosen: Array, goal: Array, used: A
     parts = []
     for t in range(chosen.shape[1]):
         wide = xp.broadcast_to(chosen[:, t, :][:, None, :], (*slope.shape[:2], chosen.shape[-1]))
-        a, b = (xp.take_along_axis(part, wide, axis=-1) for part in (slope, across))
+        on = used[:, t, :]
+        a, b = (xp.take_along_axis(part, wide, axis=-1) * on[:, None, :] for part in (slope, across))
+        gram = xp.matmul(xp.matrix_transpose(a), b)
+        diagonal = xp.linalg.diagonal(gram)
+        unit = 1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal)))
         # two margins may depend on the parameters in nearly the same way: goals that contradict each other then give
         # a long move, which loses
-        gram = xp.matmul(xp.matrix_transpose(a), b)
-        weight, _ = scaled_solve(gram, xp.zeros_like(goal[:, t, :]), goal[:, t, :], used[:, t, :], ridge=1e-10)
+        ridge = 1e-10 + xp.astype(diagonal <= 0, gram.dtype)
+        gram = gram * unit[:, :, None] * unit[:, None, :] + xp.eye(gram.shape[-1], dtype=gram.dtype) * ridge[:, None, :]
+        weight = unit * xp.linalg.solve(gram, (unit * goal[:, t, :] * on)[..., None])[..., 0]
         parts.append(xp.matmul(b, weight[..., None])[..., 0])
     return xp.stack(parts, axis=1)

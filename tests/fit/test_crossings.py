@@ -97,9 +97,9 @@ def test_the_least_move_is_that_of_a_quadratic_programme():
     root = rng.normal(size=(8, 8))
     covariance, slope = root @ root.T + np.eye(8), rng.normal(size=(1, 8, 20))
     chosen, goal = rng.permutation(20)[None, None, :4], rng.normal(size=(1, 1, 4))
-    used = np.array([[[True, True, False, True]]])
+    used = np.array([[[1.0, 1.0, 0.0, 1.0]]])
     ours = _least_move(slope, covariance[None] @ slope, chosen, goal, used)[0, 0]
-    on = used[0, 0]
+    on = used[0, 0] > 0
     rows, aims = slope[0][:, chosen[0, 0][on]].T, goal[0, 0][on]
     metric = np.linalg.inv(covariance)
     programme = scipy.optimize.minimize(
