@@ -28,7 +28,7 @@ Window = hub.Window
 DRAWS = 2000
 """Bootstrap draws of the rate table."""
 AGAIN = 2
-"""Independent starts from which the best point of a global search must have been reached: then it has settled."""
+"""How often a global search must have come to its best point: then it has settled."""
 SEARCHES = {"search_found": 0, "rounds_there": 0, "found_again": 1}
 """What counts them, and how many it leaves out: of least squares, by starts; of likelihoods, by rounds that begin anew,
 or by the starts other than the one that led to the best point."""
@@ -246,14 +246,14 @@ class Evidence:
         return self._series[key]
 
     def found_again(self, over: str, arm: str, at: Mapping[str, Any] | None = None) -> xr.DataArray | None:
-        """Return from how many independent starts a global search reached its best point, or None without one."""
+        """Return how often a global search came to its best point, from starts or from points thrown out, or None."""
         if not (name := counted(self.ds)):
             return None
         array = self.samples(name, arm, at) + SEARCHES[name]
         return array if over in array.dims and np.isfinite(array).any() else None
 
     def unsettled(self, over: str, arm: str, at: Mapping[str, Any] | None = None) -> str:
-        """Name the sizes at which a global search did not reach its best point a second time, in a sentence."""
+        """Name the sizes at which a global search did not come back to its best point, in a sentence."""
         array = self.found_again(over, arm, at)
         if array is None:
             return ""
@@ -266,4 +266,4 @@ class Evidence:
         ]
         if not sizes:
             return ""
-        return f"The search did not reach its best point from two independent starts at {', '.join(sizes)}."
+        return f"The search did not come back to its best point at {', '.join(sizes)}."

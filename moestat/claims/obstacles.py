@@ -77,8 +77,8 @@ def of_points(found: Iterable[xr.DataArray]) -> list[str]:
     if settled >= SETTLED * searched:
         return []
     return [
-        f"The search reached its best point from two independent starts in {settled} of {searched} data sets; in the "
-        "others a better one may be left."
+        f"The search came back to its best point in {settled} of {searched} data sets; in the others a better one may "
+        "be left."
     ]
 
 
