@@ -42,9 +42,15 @@ def lead(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice) -> Esti
     return Estimate(value, value, value, note, subject="The smallest lead", exact=True, cases=cases)
 
 
-def share(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice) -> Estimate:
-    """Return the share of pairs in which ``higher`` is above ``lower``; equal numbers are not."""
-    values = _leads(ds, claim, lower, higher).values
+def share(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice, either: str = "") -> Estimate:
+    """Return the share of pairs in which ``higher`` is above ``lower``; equal numbers are not.
+
+    With an axis in ``either`` one of its labels is enough: the pairs are those of the other axes.
+    """
+    leads = _leads(ds, claim, lower, higher)
+    if either and either not in leads.dims:
+        raise NoAnswerError(f"The pairs have no axis {either!r}, only {listed(leads.dims)}.")
+    values = (leads.max(either) if either else leads).values
     known = values[np.isfinite(values)]
     above = int((known > 0).sum())
     value = above / known.size

@@ -207,8 +207,10 @@ def _row(name: str, study: Study, claim: Claim, ran: Iterable[Run], first: str) 
         problem = _outdated(name, study, claim, run, row)
         if not problem:
             judged = judged_by(run, row)
-            if preset == first or not (_undecidable(judged) if spare is None else judged["verdict"] == "inconclusive"):
+            if preset == first:
                 return judged
+            if not _undecidable(judged):  # what is weaker than it says less than it, also where it is inconclusive
+                return judged if spare is None or judged["verdict"] != "inconclusive" else spare
             spare = spare or judged
         why = why or problem
     if spare is not None:

@@ -15,6 +15,7 @@ from moestat.claims import verdicts
 from moestat.report import ledger, style
 from moestat.report.html import stylesheet
 from moestat.report.write import write_outputs
+from moestat.study import presets
 
 PROVENANCE = {
     "study": "example",
@@ -362,6 +363,32 @@ def test_a_run_that_could_not_decide_never_takes_the_place_of_one_that_did(writt
     assert table(**wide) == ["paper", "inconclusive"], "a run that might have decided says more"
     rows[0] = rows[0] | wide
     assert table(**few) == ["paper", "inconclusive"], "nothing is decided: the stronger run stays"
+
+
+def test_a_small_run_does_not_speak_past_a_larger_one_that_left_it_open(written, tmp_path):
+    folder, _, study = written
+    claim = study.claims[0].id
+    rows = list(csv.DictReader((folder / "claims.csv").open()))
+    assert rows[0]["verdict"] != "inconclusive"
+    few = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "why": "There is no interval around it."}
+    open_still = {"verdict": "inconclusive", "ci_low": "-1", "ci_high": "1", "why": "only a part of the interval is"}
+    middle = study.model_copy(
+        update={"presets": {**study.presets, "middle": study.presets["quick"].model_copy(update={"rank": 1})}}
+    )
+    assert presets.strongest_first(middle, middle.claims[0], ["quick", "middle", "paper"]) == [
+        "paper",
+        "middle",
+        "quick",
+    ]
+    for preset, changes in (("quick", {}), ("middle", open_still), ("paper", few)):
+        path = tmp_path / "example" / preset / "claims.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, rows[0])
+            writer.writeheader()
+            writer.writerows([row | {"scale": "paper", **changes} for row in rows])
+    found = ledger.ledger(tmp_path, {"example": middle}).set_index("claim").loc[claim]
+    assert [found["preset"], found["verdict"]] == ["paper", "inconclusive"]
 
 
 @pytest.mark.parametrize("content", ["", "a,b\n1,2\n", "claim\n\x00", '"unclosed', "claim,source\nx,y\n"])
