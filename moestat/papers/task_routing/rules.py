@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,14 +11,16 @@ import xarray as xr
 
 from moestat.claims.estimates import seen
 from moestat.claims.rules import gap as paired_gap
-from moestat.claims.rules import largest, smallest
-from moestat.claims.selection import NoAnswerError, at_point, variable
-from moestat.rates import Estimate
+from moestat.claims.rules import largest, simultaneous, smallest
+from moestat.claims.selection import NoAnswerError, at_point, listed, variable
+from moestat.rates import Cases, Estimate
 from moestat.rates.estimate import mean_interval
 from moestat.study.spec import Claim
 
 
-def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", without: str = "") -> Estimate:
+def worst(
+    ds: xr.Dataset, claim: Claim, *, witness: str = "", without: str = "", exact: Mapping[str, float] | None = None
+) -> Estimate:
     """Return the worst value of ``claim.variable`` over all datasets of ``claim.arm`` at ``claim.at``.
 
     The largest, or the smallest where the rule is a lower limit. A statement about every dataset is refuted by one: see
@@ -30,6 +34,9 @@ def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", without: str = "")
     without : str, optional
         A value of the axis ``repairs``: the note compares with the same datasets there, which tells what a repair
         mends.
+    exact : mapping, optional
+        Errors of the weights, and how large each may be: ``{"router_error": 1e-10}``. Where one is larger, rounding has
+        left other weights than those that the claim is about; such datasets are told in the note and decide nothing.
 
     Raises
     ------
@@ -37,6 +44,11 @@ def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", without: str = "")
         If the arm, a coordinate or the variable is not in the results.
     """
     here = {"arm": claim.arm, **claim.at}
+    inexact = []
+    for name, most in (exact or {}).items():
+        off = variable(ds, name, here) > most
+        inexact += [f"{int(off.sum())} left out, {name} above {most:g}"] if off.any() else []
+        ds = ds.assign({claim.variable: ds[claim.variable].where(~(ds[name] > most))})
     datasets = variable(ds, claim.variable, here)
     lower = claim.at_least is not None
     answer = (smallest if lower else largest)(ds, claim)
@@ -50,7 +62,75 @@ def worst(ds: xr.Dataset, claim: Claim, *, witness: str = "", without: str = "")
     if without:
         mended = variable(ds, claim.variable, {**here, "repairs": without}).values
         note.append(f"with repairs = {without} the largest is {np.nanmax(mended):g}")
-    return replace(answer, note="; ".join(note))
+    return replace(answer, note="; ".join(note + inexact))
+
+
+def counted(ds: xr.Dataset, claim: Claim) -> Estimate:
+    """Return the worst value of a count that holds by arithmetic, whatever is drawn: :func:`worst`, without cases.
+
+    No draw puts it to the test, so that none bounds how often it fails.
+    """
+    answer = worst(ds, claim)
+    return replace(answer, cases=None, note=f"{answer.note}; it holds by arithmetic, whatever is drawn")
+
+
+def apart(ds: xr.Dataset, claim: Claim, *, arms: Sequence[str]) -> Estimate:
+    """Estimate the largest difference of the means of any two of some arms at ``claim.at``, paired by replicate.
+
+    The interval covers all pairs at once (Bonferroni): above a bound if some two differ by more, below if no two do.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are fewer than two arms, one is not in the results, or an axis is left beside the replicates.
+    """
+    pairs = list(itertools.combinations(range(len(arms)), 2))
+    if not pairs:
+        raise NoAnswerError("At least two arms are needed.")
+    sides = [variable(ds, claim.variable, {"arm": arm, **claim.at}) for arm in arms]
+    if left := [str(axis) for axis in sides[0].dims if axis != "replicate"]:
+        raise NoAnswerError(f"{claim.variable} also runs over {listed(left)}: fix it in 'at'.")
+    rows = np.stack([side.values for side in sides], axis=1)
+    whole = rows[np.isfinite(rows).all(axis=1)]
+    size, low, high = simultaneous(np.stack([whole[:, j] - whole[:, i] for i, j in pairs]), claim.level)
+    i, j = pairs[int(np.argmax(size))]
+    note = f"largest between {arms[i]} and {arms[j]}; {len(whole)} of {len(rows)} replicates, paired"
+    return Estimate(float(size.max()), float(low.max()), float(high.max()), note, replicates=len(whole))
+
+
+def printed_spread(ds: xr.Dataset, claim: Claim, *, columns: Sequence[str], limit: float | None = None) -> Estimate:
+    """Return by how much the rows of printed tables differ at most in one cell: a column of an arm.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The columns that count.
+    limit : float, optional
+        The share of cells whose rows differ by no more than that, in place of the largest difference.
+
+    Raises
+    ------
+    NoAnswerError
+        If a column is not in the tables.
+    """
+    table = variable(ds, claim.variable, claim.at).isel(replicate=0)
+    there = table["column"].values.tolist()
+    if missing := [column for column in columns if column not in there]:
+        raise NoAnswerError(f"column = {missing[0]!r} is not in this table, which has {listed(there)}.")
+    table = table.isel(column=[there.index(column) for column in columns])
+    # printed decimals: 90.7 - 86.9 is 3.8
+    cells = (table.max("row") - table.min("row")).round(9)
+    if limit is not None:
+        inside = int((cells <= limit).sum())
+        value = inside / cells.size
+        return Estimate(value, value, value, f"{inside} of {cells.size} cells", subject="The share", exact=True)
+    place = np.unravel_index(int(np.argmax(cells.values)), cells.shape)
+    at = ", ".join(f"{axis} {cells[axis].values[k]}" for axis, k in zip(cells.dims, place, strict=True))
+    low, high = claim.region
+    cases = Cases(cells.size, int(((cells >= low) & (cells <= high)).sum()))
+    value = float(cells.max())
+    note = f"largest of {cells.size} cells, at {at}"
+    return Estimate(value, value, value, note, subject="The largest spread", exact=True, cases=cases)
 
 
 def visible_gap(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:

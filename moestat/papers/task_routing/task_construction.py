@@ -188,7 +188,7 @@ OWN = ("rank", "head_rank", "rank_bound", "rank_excess", "dependent", "router_er
 
 
 def _in_head(cell: Cell, settings: Settings, replicate: int, knowledge: Knowledge) -> dict[str, Any]:
-    """Build and check the models whose head for the subject holds the tables: dense, and with a router."""
+    """Build and check the models whose embedding of a subject holds its objects: dense, and with a router."""
     identity = settings.source().identity
     weights = cell.generator(replicate, "weights", **identity)
     prefixes = cell.generator(replicate, "prefixes", **identity)

@@ -76,8 +76,10 @@ def _panel(axes: Axes, shares: xr.DataArray, rows: list[str], texts: list[str]) 
         y = np.arange(len(rows)) + 0.66 * ((number + 0.5) / len(sizes) - 0.5)
         colour = style.COLOURS[number]
         look: dict[str, Any] = {"color": colour, "marker": style.MARKERS[number], "linestyle": "none", "clip_on": False}
-        axes.plot(np.maximum(x, FLOOR)[x > 0], y[x > 0], label=size, zorder=3, **look)
-        axes.plot(np.full((x == 0).sum(), FLOOR), y[x == 0], fillstyle="none", markersize=3, zorder=3, **look)
+        drawn = axes.plot(np.maximum(x, FLOOR)[x > 0], y[x > 0], label=size, zorder=3, **look)
+        drawn += axes.plot(np.full((x == 0).sum(), FLOOR), y[x == 0], fillstyle="none", markersize=3, zorder=3, **look)
+        for line in drawn:  # an empty line that is not clipped has a box at the origin, and takes that room
+            line.set_in_layout(False)
     axes.set_xscale("log")
     axes.set_xlim(FLOOR, 1.5)
     axes.set_xticks([FLOOR, 1e-4, 1e-3, 1e-2, 1e-1, 1.0], ["0", "0.0001", "0.001", "0.01", "0.1", "1"])

@@ -3,7 +3,8 @@
 The task-routing paper concludes that "task-level routing encourages specialized experts to store knowledge" (its
 section 7). A model is trained as in :mod:`moestat.papers.task_routing.task_training`; then the outputs of single
 experts are set to zero, their routing left as it is. If a task's facts are in the expert that its tokens go to,
-silencing that one costs their objects and silencing another does not.
+silencing that one costs their objects and silencing another does not. The reverse is weaker: a silent expert also takes
+away what it adds to every token of the task, so that what is lost bounds from above what that expert alone stores.
 """
 
 from __future__ import annotations

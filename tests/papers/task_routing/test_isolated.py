@@ -118,7 +118,7 @@ def test_patterns_that_no_plane_cuts_off_are_refused():
             vertex(vectors, row, knowledge)
 
 
-def test_the_head_holds_the_tables_in_few_numbers():
+def test_the_embedding_holds_the_tables_in_few_numbers():
     knowledge = DATASETS["shared templates"]
     said, subjects = next_token(knowledge)
     values, codes, bias = memory(knowledge)

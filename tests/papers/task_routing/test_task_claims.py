@@ -5,9 +5,11 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+from moestat import printed
 from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import judge_one
-from moestat.papers.task_routing.rules import trend, visible_gap, worst
+from moestat.experiment import Cell
+from moestat.papers.task_routing.rules import apart, counted, printed_spread, trend, visible_gap, worst
 from moestat.study.spec import Claim, Study
 
 
@@ -60,6 +62,16 @@ def test_the_worst_dataset_decides_and_the_first_failure_is_named(results):
     assert "0 of them against the rule" in mended.note
 
 
+def test_weights_that_rounding_has_made_others_decide_nothing(results):
+    error = xr.where(results["failing"] == 40, 1e-9, 1e-13)
+    found = worst(results.assign(router_error=error), claim(), witness="failure", exact={"router_error": 1e-10})
+    assert found.value == 5
+    assert "3 draws, 2 of them against the rule" in found.note
+    assert "1 left out, router_error above 1e-10" in found.note
+    alike = worst(results.assign(router_error=0 * error), claim(), exact={"router_error": 1e-10})
+    assert alike == worst(results, claim())
+
+
 def test_a_lower_limit_is_held_by_the_least(results):
     found = worst(results, claim(at_most=None, at_least=1.0), witness="failure")
     assert found.value == 0
@@ -108,8 +120,60 @@ def test_a_gap_that_no_figure_shows_decides_nothing():
     assert not visible_gap(ds, asked.model_copy(update={"versus": "ce"}), visible=0.05).reasons
 
 
-def test_verdicts(results):
-    study = Study.model_validate(
+def test_a_count_by_arithmetic_has_no_cases(results):
+    asked = claim(function="moestat.papers.task_routing.rules:counted", at_most=40)
+    found = counted(results, asked)
+    assert (found.value, found.cases) == (worst(results, asked).value, None)
+    assert "by arithmetic" in found.note
+    assert judge_one(results, study(), asked, "quick").verdict == "supported"
+    assert judge_one(results, study(), asked.model_copy(update={"at_most": 39}), "quick").verdict == "not supported"
+
+
+def test_arms_are_apart_by_their_largest_difference_all_pairs_at_once():
+    rng = np.random.default_rng(1)
+    accuracy = rng.normal(0.8, 0.01, (3, 2, 6)) + np.array([0.0, 0.02, -0.03])[:, None, None]
+    accuracy[1, 0, 5] = np.nan
+    arms = ["ce", "balance", "router"]
+    dims = ("arm", "experts", "replicate")
+    ds = xr.Dataset({"accuracy": (dims, accuracy)}, {"arm": arms, "experts": [3, 5], "replicate": range(6)})
+    asked = claim(variable="accuracy", arm="", at={"experts": 3}, at_most=0.03)
+    found = apart(ds, asked, arms=arms)
+    a, b, c = accuracy[:, 0, :5]
+    ends = [stats.t.interval(1 - 0.05 / 3, 4, d.mean(), stats.sem(d)) for d in (b - a, a - c, b - c)]
+    np.testing.assert_allclose(found.value, np.mean(b - c))
+    np.testing.assert_allclose(found.high, max(high for _, high in ends))
+    np.testing.assert_allclose(found.low, max(0.0, *(low for low, _ in ends)))
+    assert "largest between balance and router; 5 of 6 replicates" in found.note
+    # two arms alone: the plain paired interval
+    two = apart(ds, claim(variable="accuracy", arm="", at={"experts": 5}, at_most=0.03), arms=arms[1:])
+    gap = accuracy[1, 1] - accuracy[2, 1]
+    np.testing.assert_allclose((two.low, two.high), stats.t.interval(0.95, 5, gap.mean(), stats.sem(gap)))
+    with pytest.raises(NoAnswerError, match="runs over experts"):
+        apart(ds, claim(variable="accuracy", arm="", at={}, at_most=0.03), arms=arms)
+    with pytest.raises(NoAnswerError, match="two arms"):
+        apart(ds, asked, arms=arms[:1])
+
+
+def test_the_spread_of_a_printed_table_cell_by_cell():
+    tables = [[[88.8, 86.9], [88.8, 90.7], [88.8, 87.5]], [[88.8, 89.7], [88.8, 90.7], [88.8, 89.4]]]
+    parts = []
+    for name, values in zip("ab", tables, strict=True):
+        settings = printed.Settings(rows=["x", "y", "z"], columns=["one", "nine"], values=values, better="higher")
+        cell = Cell("moestat.printed", 1, name, {}, settings.model_dump(mode="json"))
+        parts.append(printed.run(cell, [0]).expand_dims(arm=[name]))
+    ds = xr.concat(parts, "arm")
+    asked = claim(variable="printed", arm="", at={}, at_most=3.8)
+    found = printed_spread(ds, asked, columns=["nine"])
+    assert found.value == 3.8 and (found.cases.count, found.cases.inside) == (2, 2)
+    assert "arm a, column nine" in found.note
+    assert printed_spread(ds, claim(variable="printed", arm="", at={}, at_most=3.0), columns=["nine"]).cases.inside == 1
+    assert printed_spread(ds, asked, columns=["one", "nine"], limit=3.0).value == 0.75
+    with pytest.raises(NoAnswerError, match="column = 'two'"):
+        printed_spread(ds, asked, columns=["two"])
+
+
+def study():
+    return Study.model_validate(
         {
             "title": "t",
             "paper": "p",
@@ -121,9 +185,12 @@ def test_verdicts(results):
             "presets": {"quick": {"replicates": 2}},
         }
     )
-    assert judge_one(results, study, claim(), "quick").verdict == "refuted"
-    assert judge_one(results, study, claim(at={"repairs": "all"}), "quick").verdict == "no counterexample"
-    assert judge_one(results, study, claim(at={"repairs": "half"}), "quick").verdict == "inconclusive"
+
+
+def test_verdicts(results):
+    assert judge_one(results, study(), claim(), "quick").verdict == "refuted"
+    assert judge_one(results, study(), claim(at={"repairs": "all"}), "quick").verdict == "no counterexample"
+    assert judge_one(results, study(), claim(at={"repairs": "half"}), "quick").verdict == "inconclusive"
 
 
 @pytest.mark.parametrize(

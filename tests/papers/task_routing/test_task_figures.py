@@ -44,6 +44,21 @@ def test_gaps_shows_exact_zeros_and_shares():
     assert all(np.array_equal(line.get_xdata(), [task_figures.FLOOR]) for line in zeros)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_gaps_keeps_its_panels_wide_where_a_size_has_no_zeros_or_nothing_else(share):
+    repairs = ["none", "a", "all", "all but a"]
+    shares = np.full((1, 2, 4, 3), 0.25)
+    shares[0, 1] = share
+    ds = xr.Dataset(
+        {"failing_share": (("arm", "size", "repairs", "replicate"), shares)},
+        coords={**arms(["moe"]), "size": ["x", "y"], "repairs": repairs, "replicate": range(3)},
+    )
+    with style.look():
+        canvas = task_figures.gaps(ds, FIGURE, arms=["moe"])
+        canvas.canvas.draw()
+    assert all(axes.get_position().width > 0.25 for axes in canvas.axes)
+
+
 @pytest.fixture
 def trained():
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The mixture of experts whose head for the subject holds the tables."""
+"""The mixture of experts whose embedding of the subjects holds the tables."""
 
 import numpy as np
 import pytest

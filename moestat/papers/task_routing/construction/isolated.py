@@ -1,8 +1,10 @@
 """Theorem 4.1 with two heads: a dense transformer with one neuron for each pattern of the dataset.
 
 The printed neurons memorise along a common direction, so that many are active at once, tasks have to be shut off as
-wholes, and a task needs N neurons for its table. The theorem counts the hidden layer alone. Here the value matrix of
-the subject's head holds the tables, and the hidden layer only has to choose among what it says:
+wholes, and a task needs N neurons for its table. The theorem counts the hidden layer alone. Here the dictionary stands
+in the embedding layer, of which the theorem counts the coordinates and not what they hold: the embedding of a subject
+has its objects as numbers, the subject's head passes them on (its value map is the identity on them), and the hidden
+layer only has to choose among what it says:
 
 * What comes next is a function of pattern and subject. Where several tasks have both, the first one (in a fixed order)
   decides. The functions of all patterns are written into as few numbers per subject as hold them: two patterns share a
@@ -61,7 +63,7 @@ class Isolated:
     keys: np.ndarray
     """(1, c, 16) of the content head."""
     values: np.ndarray
-    """(n, v) what the subject head says of a token: levels of tokens; 0 for what is no subject."""
+    """(n, v) coordinates of the embedding of a token, which the subject head passes on: levels; 0 for no subject."""
     faces: np.ndarray
     """(M, 2 c) of the patterns."""
     offsets: np.ndarray
@@ -186,7 +188,7 @@ def next_token(knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray]:
 
 
 def memory(knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the values (n, v) of the subject's head, and codes (M, v) and bias (M,) of the neurons that read them."""
+    """Return the values (n, v) that the subject's head passes on, and codes (M, v) and bias (M,) of their neurons."""
     said, subjects = next_token(knowledge)
     columns: list[np.ndarray] = []
     holder = np.full(len(said), -1)

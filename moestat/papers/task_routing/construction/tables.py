@@ -1,11 +1,12 @@
-"""Theorem 4.2 with the tables in the attention: experts of one neuron for each pattern of their task.
+"""Theorem 4.2 with the tables in the embedding: experts of one neuron for each pattern of their task.
 
 The printed expert of a task holds its table, with a neuron for each pair. As in the dense model of
-:mod:`moestat.papers.task_routing.construction.isolated`, the values of the subject's head may hold the tables instead,
-and the theorem counts neurons of experts alone. The expert of a task is then its circuit in that model, one neuron for
-each of the task's patterns, however large its table is; experts that share neurons have copies of them. The router is
-the one of :mod:`moestat.papers.task_routing.construction.build`: a linear map of what the content head says, whose
-largest entry is right, and a large weight on the membership of the subject, which the subject's head passes on.
+:mod:`moestat.papers.task_routing.construction.isolated`, the embedding of a subject may hold its objects instead, which
+the subject's head passes on, and the theorem counts neurons of experts alone. The expert of a task is then its circuit
+in that model, one neuron for each of the task's patterns, however large its table is; experts that share neurons have
+copies of them. The router is the one of :mod:`moestat.papers.task_routing.construction.build`: a linear map of what the
+content head says, whose largest entry is right, and a large weight on the membership of the subject, which the
+subject's head passes on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check every bullet of Theorem 4.2 for the weights whose head holds the tables."""
+"""Check every bullet of Theorem 4.2 for the weights whose embedding holds the tables."""
 
 from __future__ import annotations
 
