@@ -20,8 +20,8 @@ from moestat.errors import InputError
 from moestat.runner import experiments
 from moestat.runner.cells import Builder, Overrides, PlannedCell
 from moestat.sentences import listed, show
+from moestat.study import presets
 from moestat.study.load import StudyFile, axis_problems, need_preset
-from moestat.study.patterns import fits
 from moestat.study.spec import Arm, Preset
 
 __all__ = ["Overrides", "Plan", "PlannedCell", "make", "more_axes"]
@@ -108,7 +108,7 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
         key = f"{where}: presets.{preset_name}.replicates"
         raise InputError(f"{key} is {show(replicates)}; allowed are whole numbers from 1 to {MOST_REPLICATES}")
     axes = _axes(study_file, preset_name, preset, overrides)
-    arms = tuple(arm for arm in study.arms if fits(arm.name, preset.arms))
+    arms = tuple(arm for arm in study.arms if presets.runs(study, preset_name, arm))
     _refuse_settings_of_arms(where, arms, overrides)
     module_name, module = study.reads, None
     if study.reads:

@@ -250,6 +250,8 @@ def _cross_checks(study: Study) -> list[str]:
 
     for name, preset in study.presets.items():
         matches(f"presets.{name}.arms", preset.arms, arms, "arm")
+    for index, arm in enumerate(study.arms):
+        matches(f"arms[{index}].presets ('{arm.name}')", arm.presets, presets, "preset")
     for index, rate in enumerate(study.rates):
         for key in ("arms", "predicted", "printed"):
             matches(f"rates[{index}].{key} ('{rate.loss}')", list(getattr(rate, key)), arms, "arm")

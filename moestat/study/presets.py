@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from moestat.study.patterns import fits
-from moestat.study.spec import Claim, Scale, Study
+from moestat.study.spec import Arm, Claim, Scale, Study
 
 SCALES: tuple[Scale, ...] = get_args(Scale)
 
@@ -36,7 +36,14 @@ def runs_arms(study: Study, preset: str, claim: Claim) -> bool:
     if preset not in study.presets:
         return True
     needed = {arm for arm in (claim.arm, claim.versus) if arm and "*" not in arm}
-    return all(fits(arm, study.presets[preset].arms) for arm in needed)
+    return all(fits(arm, study.presets[preset].arms) for arm in needed) and all(
+        fits(preset, arm.presets) for arm in study.arms if arm.name in needed
+    )
+
+
+def runs(study: Study, preset: str, arm: Arm) -> bool:
+    """Return whether a preset runs an arm: it leaves it in, and the arm is not for others alone."""
+    return fits(arm.name, study.presets[preset].arms) and fits(preset, arm.presets)
 
 
 def able(study: Study, claim: Claim) -> list[str]:

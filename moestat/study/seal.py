@@ -21,6 +21,7 @@ from typing import Any
 from moestat import files, fingerprint
 from moestat.source.names import NoCodeError
 from moestat.study import hub
+from moestat.study.patterns import fits
 from moestat.study.spec import Claim, Study
 
 NAME = "rules.json"
@@ -141,7 +142,7 @@ def problem(study: Study, preset: str) -> dict[str, str]:
         "seed": str(study.seed),
         "settings": _digest(study.settings | chosen.settings),
         "grid": _digest(study.grid | chosen.grid),
-        "arms": _digest({arm.name: arm.settings for arm in study.arms}),
+        "arms": _digest({arm.name: arm.settings for arm in study.arms if fits(preset, arm.presets)}),
     }
 
 

@@ -29,6 +29,7 @@ class Arm(Strict):
     name: Name = Field(description="in the results, tables and claims")
     label: str = Field("", description="in figures; the name if empty")
     settings: dict[str, Any] = Field({}, description="settings of this arm alone")
+    presets: list[str] = Field(["*"], description="presets that may run it; results of the others stay valid")
 
 
 class Preset(Strict):
