@@ -27,7 +27,7 @@ MEASUREMENTS = {"seconds_per_step": "seconds", "tokens_per_second": "tokens per 
 MANY_EPOCHS = 20.0
 """From here on a training is warned of: the paper's 1.47 billion symbols are 16 epochs of enwik8."""
 NOT_IN_CODE_VERSION = ("MANY_EPOCHS", "_keep", "cautions")  # no number depends on them
-BY_LAYER = ("entropy", "entropy_top_k", "overlap", "overlap_chance", "usage_entropy")
+BY_LAYER = ("entropy", "entropy_top_k", "overlap", "overlap_chance", "usage_entropy", "router_loss")
 
 
 def read_data(settings: Mapping[str, Any]) -> None:
@@ -63,8 +63,9 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         ``bpc``: cross-entropy of the test part in bits per symbol, with the weights of the lowest validation loss;
         ``perplexity`` per symbol; ``valid_bpc`` and ``train_bpc`` (step): of the validation part, and of the batches
         since the last point; ``mean_valid_bpc``: mean of ``valid_bpc`` over the points after the first, the area under
-        the curve; ``best_valid_bpc``, ``best_step``. ``entropy``, ``entropy_top_k``, ``overlap``,
-        ``overlap_chance``, ``usage_entropy``: see ``smoe_measures.Routing``, on the test part, as
+        the curve; ``best_valid_bpc``, ``best_step``. ``bpc_winners``: as ``bpc``, where in the test the winners of the
+        competition make the output of every SMoE layer, not the router. ``entropy``, ``entropy_top_k``, ``overlap``,
+        ``overlap_chance``, ``usage_entropy``, ``router_loss``: see ``smoe_measures.Routing``, on the test part, as
         means over the SMoE layers and by layer (``entropy_by_layer`` and so on). ``competitions``: share of
         (step, layer) that competed. ``parameters``. Measurements of the machine: ``seconds_per_step`` (of the CPU; of
         the clock on a GPU; training steps alone) and ``tokens_per_second``.
@@ -195,7 +196,7 @@ def trained(cell: Cell, settings: Settings, replicate: int, device: str, code: s
 
 def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
     from moestat.papers.compete_smoe.smoe import SMoE
-    from moestat.papers.compete_smoe.smoe_measures import perplexity, routing
+    from moestat.papers.compete_smoe.smoe_measures import perplexity, routing, winners_route
     from moestat.training.lm_training import bits, evaluate
 
     code = digest(code_version(__name__))
@@ -203,6 +204,8 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
     how = {"batch": settings.batch, "limit": settings.test}
     length = length_of(settings)
     test = evaluate(model, corpus.test, length, **how) if training.finite else np.nan
+    with winners_route(model):
+        won = evaluate(model, corpus.test, length, **how) if training.finite else np.nan
     routed = routing(model, corpus.test, length, **how)
     by_layer = {name: getattr(routed, name) if training.finite else routed.entropy * np.nan for name in BY_LAYER}
     if settings.keep_model and training.finite:
@@ -213,6 +216,7 @@ def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> d
     status = Status.CONVERGED if np.isfinite(test) else Status.NOT_FINITE
     return {
         "bpc": bits(test),
+        "bpc_winners": bits(won),
         "perplexity": perplexity(test),
         "valid_bpc": bits(training.valid),
         "train_bpc": bits(training.train),

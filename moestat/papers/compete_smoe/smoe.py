@@ -86,6 +86,8 @@ class SMoE(torch.nn.Module):
     ----------
     auxiliary : Tensor or None
         What the last forward pass in training adds to the task's loss.
+    winners_route : bool
+        Whether in evaluation the winners of the competition make the output (section 3.1), not the router (section 3.2).
     """
 
     def __init__(
@@ -100,7 +102,7 @@ class SMoE(torch.nn.Module):
         super().__init__()
         self.experts, self.router = experts, router
         self.top_k, self.competition, self.balance = top_k, competition, balance
-        self.competes = False
+        self.competes = self.winners_route = False
         self.auxiliary: torch.Tensor | None = None
 
     def begin_step(self, step: int, steps: int) -> None:
@@ -110,6 +112,8 @@ class SMoE(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map (..., width) to the same shape."""
         z = x.reshape(-1, x.shape[-1])
+        if self.winners_route and not self.training:
+            return self._won(z).view(x.shape)
         scores = self._scores(z)
         self.auxiliary = None
         if not self.training:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from moestat.papers.compete_smoe.smoe import SMoE
+from moestat.papers.compete_smoe.smoe import SMoE, policy
 from moestat.training.decoder import Decoder
 
 
@@ -31,6 +33,8 @@ class Routing:
     usage_entropy : ndarray
         Entropy of the experts' shares of the load, in nats: 0 if K = 1 and one expert does everything, log N if all do
         the same.
+    router_loss : ndarray
+        L_R, the mean squared difference of the router's policy and the competition's, equation 3.
     """
 
     entropy: np.ndarray
@@ -38,6 +42,20 @@ class Routing:
     overlap: np.ndarray
     overlap_chance: np.ndarray
     usage_entropy: np.ndarray
+    router_loss: np.ndarray
+
+
+@contextmanager
+def winners_route(model: torch.nn.Module) -> Iterator[None]:
+    """Let the winners of the competition make the output of every SMoE layer of a model that is evaluated."""
+    layers = [module for module in model.modules() if isinstance(module, SMoE)]
+    for layer in layers:
+        layer.winners_route = True
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.winners_route = False
 
 
 def routing(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> Routing:
@@ -78,7 +96,7 @@ class _Sums:
         self.layer = layer
         experts = layer.experts.first.shape[0]
         self.tokens = 0
-        self.sums = torch.zeros(3, dtype=torch.float64)
+        self.sums = torch.zeros(4, dtype=torch.float64)
         self.loads = torch.zeros(2, experts, dtype=torch.float64)
 
     def __call__(self, _layer: torch.nn.Module, inputs: Any) -> None:
@@ -86,20 +104,22 @@ class _Sums:
         z = inputs[0].reshape(-1, inputs[0].shape[-1])
         scores = layer.router(z)
         best, index = scores.topk(layer.top_k, dim=1)
-        winners = layer.experts.norms(z).topk(layer.top_k, dim=1).indices
+        norms = layer.experts.norms(z)
+        winners = norms.topk(layer.top_k, dim=1).indices
         both = (index[:, :, None] == winners[:, None]).any(dim=2)
-        parts = (_entropy(scores), _entropy(best), both.double().mean(dim=1))
+        apart = (policy(scores, layer.top_k) - policy(norms, layer.top_k)).square().mean(dim=1)
+        parts = (_entropy(scores), _entropy(best), both.double().mean(dim=1), apart)
         self.sums += torch.stack([part.double().sum() for part in parts]).cpu()
         for load, chosen in zip(self.loads, (index, winners), strict=True):
             load += torch.bincount(chosen.reshape(-1), minlength=load.shape[0]).cpu()
         self.tokens += z.shape[0]
 
     def means(self) -> list[float]:
-        entropy, entropy_top_k, overlap = (self.sums / self.tokens).tolist()
+        entropy, entropy_top_k, overlap, apart = (self.sums / self.tokens).tolist()
         share = self.loads / self.tokens  # of the tokens that an expert is chosen for
         chance = float((share[0] * share[1]).sum()) / self.layer.top_k
         used = share[0][share[0] > 0] / self.layer.top_k
-        return [entropy, entropy_top_k, overlap, chance, -float((used * used.log()).sum())]
+        return [entropy, entropy_top_k, overlap, chance, -float((used * used.log()).sum()), apart]
 
 
 def _entropy(scores: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,7 @@ from moestat.papers.compete_smoe import compete_finetune, compete_lm  # noqa: E4
 from moestat.papers.compete_smoe.classifier import Classifier, as_symbols  # noqa: E402
 from moestat.papers.compete_smoe.expert_bank import ExpertBank  # noqa: E402
 from moestat.papers.compete_smoe.smoe import SMoE  # noqa: E402
-from moestat.papers.compete_smoe.smoe_measures import routing  # noqa: E402
+from moestat.papers.compete_smoe.smoe_measures import routing, winners_route  # noqa: E402
 from moestat.status import Status  # noqa: E402
 from moestat.study import load  # noqa: E402
 from moestat.training import checkpoint, lm_training  # noqa: E402
@@ -154,20 +154,36 @@ def test_routing_against_a_layer_of_known_routing():
     layers = [module for module in model.modules() if isinstance(module, SMoE)]
     text = np.random.default_rng(0).integers(0, 30, 400)
 
-    class Oracle(torch.nn.Module):
-        def __init__(self, bank, sign):
-            super().__init__()
-            self.bank, self.sign = [bank], sign
-
-        def forward(self, z):
-            return self.sign * 1e3 * self.bank[0].norms(z)
-
     layers[0].router, layers[1].router = Oracle(layers[0].experts, 1.0), Oracle(layers[1].experts, -1.0)
     found = routing(model, text, 16)
     np.testing.assert_allclose(found.overlap[:2], [1.0, 0.0])
     assert found.overlap_chance[0] >= 0.25  # of two equal choices: the sum of the squared shares
     assert (found.entropy[:2] < 0.1).all() and (found.entropy_top_k == 0).all()
     assert ((found.usage_entropy >= 0) & (found.usage_entropy <= math.log(4) + 1e-9)).all()
+    np.testing.assert_allclose(found.router_loss[:2], [0.0, 2 / 4], atol=1e-12)  # of two policies that choose another expert
+
+
+def test_winners_route_as_a_router_does_that_knows_them():
+    model = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL, top_k=1), 0, 30).eval()
+    tokens = torch.from_numpy(np.random.default_rng(1).integers(0, 30, (3, 16)))
+    plain = model(tokens)
+    with winners_route(model):
+        won = model(tokens)
+    assert torch.equal(model(tokens), plain) and not torch.allclose(won, plain)
+    for layer in [module for module in model.modules() if isinstance(module, SMoE)]:
+        layer.router = Oracle(layer.experts, 1.0)
+    torch.testing.assert_close(model(tokens), won)
+
+
+class Oracle(torch.nn.Module):
+    """A router that knows the norms of the outputs."""
+
+    def __init__(self, bank, sign):
+        super().__init__()
+        self.bank, self.sign = [bank], sign
+
+    def forward(self, z):
+        return self.sign * 1e3 * self.bank[0].norms(z)
 
 
 def test_sizes():
