@@ -3,8 +3,10 @@ r"""The mixing measures behind the minimax lower bound of "sigmoid-attention" (T
 The lemma wants measures G_m near G* in the loss L2r with ||f_{G_m} - f_{G*}|| / L2r -> 0. The last true atom has a
 constant gate and the expert (a'x + beta)^p; two atoms of half its weight stand for it.
 
-*As printed*: beta_1 = beta* + 1/m, beta_2 = beta* - 1/m, all else equal. For p = 1 the function does not move. For
-p >= 2 it does, which the proof leaves out:
+*As printed*: beta_1 = beta* + 1/m, beta_2 = beta* - 1/m, all else equal. The weights of the proof add up to that of the
+true atom and a term of an order that cannot be read in our copy; exact halves, here, are ours. For p = 1 the function
+does not move then. For p >= 2 it does, by a term of order t^2 that the proof, which has the term of the weights alone,
+leaves out:
 
 .. math:: \frac{w^*}{2}\big[(h + t)^p + (h - t)^p\big] - w^* h^p = w^* \binom{p}{2} t^2 h^{p-2} + O(t^4), \quad t = 1/m,
 
