@@ -1,11 +1,11 @@
-"""Rules for waiting times with censored medians, and for the gap of every expert."""
+"""Rules for waiting times with censored medians, for the gap of every expert, and for upper bounds in size."""
 
 import numpy as np
 import pytest
 import xarray as xr
 
 from moestat.claims.selection import NoAnswerError
-from moestat.papers.mixture_of_transformers import rules, rules_censored, rules_gaps
+from moestat.papers.mixture_of_transformers import rules, rules_censored, rules_gaps, rules_orders
 from moestat.study.spec import Claim
 
 
@@ -65,3 +65,23 @@ def test_gaps_of_every_expert():
     assert share.value == pytest.approx((0.5 + 0.5 + 1.0) / 3)
     with pytest.raises(NoAnswerError, match="Only 0 of 3"):
         rules_gaps.expert_gaps(ds * np.nan, claim("on"))
+
+
+def test_the_largest_ratio_to_a_bound():
+    """A quantity that is half of sigma_0^0.5 / M^2 in all cells, and twice that in one replicate of one cell."""
+    sigma, experts = np.array([0.1, 0.3]), np.array([16, 32])
+    values = np.repeat(0.5 * (sigma[:, None] ** 0.5 / experts**2.0)[None, :, :, None], 3, axis=3)
+    values[0, 1, 0, 2] *= 4.0
+    coords = {"arm": ["mot"], "start_scale": sigma, "experts": experts, "replicate": range(3)}
+    ds = xr.Dataset({"gradient": (("arm", "start_scale", "experts", "replicate"), values)}, coords=coords)
+    bound = {"start_scale": 0.5, "experts": -2}
+    found = rules_orders.largest_ratio(ds, claim("gradient", at_most=1.0), bound=bound)
+    assert found.value == pytest.approx(2.0) and found.exact
+    assert "start_scale 0.3, experts 16, replicate 2" in found.note
+    assert (found.cases.count, found.cases.inside) == (12, 11)
+    small = rules_orders.largest_ratio(ds, claim("gradient", at_most=1.0, at={"start_scale": 0.1}), bound=bound)
+    assert small.value == pytest.approx(0.5) and small.cases.inside == 6
+    with pytest.raises(NoAnswerError, match="gradient does not run over classes"):
+        rules_orders.largest_ratio(ds, claim("gradient"), bound={"classes": 1})
+    with pytest.raises(NoAnswerError, match="no variable 'other'"):
+        rules_orders.largest_ratio(ds, claim("other"), bound=bound)
