@@ -270,3 +270,37 @@ def _tail_slope(n: np.ndarray, scaled: np.ndarray) -> float:
 
     low = math.log(0.5) / length.max() * 0.999
     return float(optimize.minimize_scalar(minus, bounds=(low, 20.0), method="bounded").x)
+
+
+def at_the_end(ds: xr.Dataset, claim: Claim, *, other: str = "") -> Estimate:
+    """Estimate how much larger ``claim.variable`` of ``claim.arm`` is than that of ``claim.versus``, at the last step.
+
+    A test is of the weights with the lowest validation loss, which the router routes. Where it is not the router that
+    routes in the test, these may be weights of the wrong step: replicates in which either arm was tested with other
+    weights than those of its last step are left out. Differences are paired by replicate, with a t-interval.
+
+    Parameters
+    ----------
+    other : str, optional
+        The variable of ``claim.versus``, where it is another one.
+
+    Raises
+    ------
+    NoAnswerError
+        If fewer than two replicates are left.
+    """
+    sides = [
+        variable(ds, name, {"arm": arm, **claim.at})
+        for name, arm in ((claim.variable, claim.arm), (other or claim.variable, claim.versus))
+    ]
+    ended = [
+        variable(ds, "best_step", {"arm": arm, **claim.at}).values == ds["step"].values.max()
+        for arm in (claim.arm, claim.versus)
+    ]
+    differences = (sides[0] - sides[1]).values
+    kept = differences[np.isfinite(differences) & ended[0] & ended[1]]
+    if kept.size < 2:
+        raise NoAnswerError(f"{kept.size} replicates were tested with the weights of their last step; two are needed.")
+    mean, se, low, high = (float(v) for v in mean_interval(kept, claim.level))
+    note = f"{kept.size} of {differences.size} replicates, paired: those whose best weights are of the last step"
+    return Estimate(mean, low, high, note, se=se, subject=f"The difference of {claim.variable}", replicates=kept.size)

@@ -160,7 +160,9 @@ def test_routing_against_a_layer_of_known_routing():
     assert found.overlap_chance[0] >= 0.25  # of two equal choices: the sum of the squared shares
     assert (found.entropy[:2] < 0.1).all() and (found.entropy_top_k == 0).all()
     assert ((found.usage_entropy >= 0) & (found.usage_entropy <= math.log(4) + 1e-9)).all()
-    np.testing.assert_allclose(found.router_loss[:2], [0.0, 2 / 4], atol=1e-12)  # of two policies that choose another expert
+    np.testing.assert_allclose(
+        found.router_loss[:2], [0.0, 2 / 4], atol=1e-12
+    )  # of two policies that choose another expert
 
 
 def test_winners_route_as_a_router_does_that_knows_them():

@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 from moestat.claims.selection import NoAnswerError
-from moestat.papers.compete_smoe.rules import average_gap, larger_gains
+from moestat.papers.compete_smoe.rules import at_the_end, average_gap, larger_gains
 from moestat.rates import Cases
 from moestat.study import load
+from moestat.study.spec import Claim
 
 
 def claim_of(study, name):
@@ -41,3 +43,29 @@ def test_an_average_over_k_leaves_out_the_one_at_which_no_router_learns():
     ds = xr.Dataset({"bpc": (("arm", "top_k", "replicate"), loss)}, coords=coords)
     at = average_gap(ds, claim, **claim.options)
     assert at.value == pytest.approx((loss[0, 1:] - loss[1, 1:]).mean()) and at.replicates == 5
+
+
+def test_at_the_end_leaves_out_what_was_tested_with_earlier_weights():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(2, 2, 6))
+    names = np.array(["always", "smoe"], dtype=object)
+    best = np.array([[300, 300, 100, 300, 300, 300], [300, 300, 300, 200, 300, 300]])
+    ds = xr.Dataset(
+        {
+            "bpc": (("arm", "replicate"), values[0]),
+            "bpc_winners": (("arm", "replicate"), values[1]),
+            "best_step": (("arm", "replicate"), best),
+        },
+        coords={"arm": names, "arm_label": ("arm", names), "replicate": range(6), "step": [0, 100, 200, 300]},
+    )
+    asked = {"id": "c", "source": "s", "statement": "t", "kind": "function", "variable": "bpc_winners", "at_most": 0}
+    claim = Claim.model_validate(
+        asked | {"function": "moestat.papers.compete_smoe.rules:at_the_end", "arm": "always", "versus": "smoe"}
+    )
+    found = at_the_end(ds, claim, other="bpc")
+    kept = (values[1, 0] - values[0, 1])[[0, 1, 4, 5]]
+    test = stats.ttest_1samp(kept, 0.0).confidence_interval(0.95)
+    np.testing.assert_allclose([found.value, found.low, found.high], [kept.mean(), *test])
+    assert "4 of 6 replicates" in found.note
+    with pytest.raises(NoAnswerError, match="1 replicates"):
+        at_the_end(ds.isel(replicate=[1, 2, 3]), claim, other="bpc")
