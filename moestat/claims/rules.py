@@ -177,7 +177,7 @@ def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar])
     """Estimate the largest difference of the means at any two of some ``values`` of the axis ``over``.
 
     Differences are paired by replicate. The interval covers all pairs at once (Bonferroni): above a bound if some pair
-    differs by more, below if no pair does.
+    differs by more, below if no pair does. With ``over="arm"`` the values are arms, in place of ``claim.arm``.
     """
     pairs = list(itertools.combinations(range(len(values)), 2))
     if not pairs:
@@ -215,13 +215,23 @@ def rank_correlation(ds: xr.Dataset, claim: Claim, *, other: str, over: Sequence
     """
     first, second = (_rows(ds, name, claim.arm, claim.at, over) for name in (claim.variable, other))
     (first, second), note = _complete(first, second)
-    ranks = [stats.rankdata(rows, axis=1) for rows in (first, second)]
-    ranks = [r - r.mean(axis=1, keepdims=True) for r in ranks]
-    norm = np.sqrt(np.prod([np.sum(r**2, axis=1) for r in ranks], axis=0))
-    correlations = np.sum(ranks[0] * ranks[1], axis=1)[norm > 0] / norm[norm > 0]
-    constant = int(np.sum(norm == 0))
-    mean = _mean(correlations, claim.level, f"{note}, {constant} of them constant" if constant else note)
+    correlations = spearman(first, second)
+    constant = int(np.isnan(correlations).sum())
+    mean = _mean(
+        correlations[np.isfinite(correlations)],
+        claim.level,
+        f"{note}, {constant} of them constant" if constant else note,
+    )
     return replace(mean, low=max(mean.low, -1.0), high=min(mean.high, 1.0))
+
+
+def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return Spearman's correlation of two arrays (..., points) along the last axis, NaN where one is constant."""
+    ranks = [stats.rankdata(rows, axis=-1) for rows in (first, second)]
+    ranks = [r - r.mean(axis=-1, keepdims=True) for r in ranks]
+    norm = np.sqrt(np.prod([np.sum(r**2, axis=-1) for r in ranks], axis=0))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.sum(ranks[0] * ranks[1], axis=-1) / norm)
 
 
 def vanishes(ds: xr.Dataset, claim: Claim, *, over: str) -> Estimate:

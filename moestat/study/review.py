@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from moestat.study import presets
-from moestat.study.spec import Claim, Study
+from moestat.study.patterns import fits
+from moestat.study.spec import Claim, Finding, Study
 
 KEYS = re.compile(r"(SA|CS|EC|MT|TR|DS)\b")
 """How the place in a paper begins: the key of the paper."""
@@ -19,8 +20,18 @@ LEANING = re.compile(
 
 
 def objections(study: Study) -> list[str]:
-    """Return what is to be said against the claims of a study, as ``claim: sentence``."""
-    return [f"{claim.id}: {text}" for claim in study.claims for text in _of_claim(study, claim)]
+    """Return what is to be said against the claims of a study and its findings, as ``claim: sentence``."""
+    of_claims = [f"{claim.id}: {text}" for claim in study.claims for text in _of_claim(study, claim)]
+    return of_claims + [text for finding in study.findings for text in _of_finding(study, finding)]
+
+
+def _of_finding(study: Study, finding: Finding) -> list[str]:
+    """A finding holds where all claims of its patterns are judged: a claim of another preset would switch it off."""
+    bound = [claim for claim in study.claims if fits(claim.id, finding.when)]
+    if any(all(presets.judges(study, preset, claim) for claim in bound) for preset in study.presets):
+        return []
+    told = f"no preset judges all claims of {', '.join(finding.when)}, so that this is never shown"
+    return [f"findings: {told}: {finding.text!r}"]
 
 
 def _of_claim(study: Study, claim: Claim) -> list[str]:

@@ -38,3 +38,18 @@ def test_what_is_objected_to():
     above = {"predicted": "+0.001", "kind": "difference", "versus": "a"}
     assert of(above) == ["its rule is failed by the number that it predicts, +0.001"]
     assert of(above | {"predicted": "-0.001"}) == []
+
+
+def test_a_finding_that_no_preset_can_show_is_objected_to():
+    small = {"id": "low", "presets": ["quick"]}
+    large = {"id": "low-large", "statement": "Losses fall far.", "presets": ["paper"]}
+    sizes = {"presets": {"quick": {"replicates": 2}, "paper": {"replicates": 2}}}
+
+    def finding(*patterns):
+        return {"findings": [{"when": dict.fromkeys(patterns, "supported"), "text": "They fall."}]}
+
+    assert of(small, large, **sizes, **finding("low*")) == [
+        "no preset judges all claims of low*, so that this is never shown: 'They fall.'"
+    ]
+    assert of(small, large, **sizes, **finding("low", "low-large"))
+    assert of(small, large, **sizes, **finding("low")) == of(small, large, **sizes, **finding("*-large")) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from moestat.claims.obstacles import FUNCTIONS, of_points, within
 from moestat.claims.rules import gap
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
-from moestat.rates.estimate import mean_interval
+from moestat.rates.estimate import mean_interval, over_replicates
 from moestat.runner.results import NOT_COMPUTED
 from moestat.study.spec import Claim
 
@@ -301,6 +302,6 @@ def at_the_end(ds: xr.Dataset, claim: Claim, *, other: str = "") -> Estimate:
     kept = differences[np.isfinite(differences) & ended[0] & ended[1]]
     if kept.size < 2:
         raise NoAnswerError(f"{kept.size} replicates were tested with the weights of their last step; two are needed.")
-    mean, se, low, high = (float(v) for v in mean_interval(kept, claim.level))
     note = f"{kept.size} of {differences.size} replicates, paired: those whose best weights are of the last step"
-    return Estimate(mean, low, high, note, se=se, subject=f"The difference of {claim.variable}", replicates=kept.size)
+    subject = f"The difference of {claim.variable}"
+    return replace(over_replicates(kept, claim.level), note=note, subject=subject, replicates=kept.size)

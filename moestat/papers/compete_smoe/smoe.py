@@ -87,7 +87,7 @@ class SMoE(torch.nn.Module):
     auxiliary : Tensor or None
         What the last forward pass in training adds to the task's loss.
     winners_route : bool
-        Whether in evaluation the winners of the competition make the output (section 3.1), not the router (section 3.2).
+        Whether in evaluation the winners of the competition make the output (section 3.1), not the router (3.2).
     """
 
     def __init__(

@@ -7,13 +7,15 @@ first replicates looked a certain way, these cannot be evidence for what they lo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
 from moestat.claims import rules
 from moestat.claims.selection import NoAnswerError, variable
-from moestat.rates import Estimate, mean_interval
+from moestat.rates import Estimate
+from moestat.rates.estimate import over_replicates
 from moestat.study.spec import Claim, Scalar
 
 
@@ -77,6 +79,5 @@ def _chosen(ds: xr.Dataset, after: int) -> str:
 
 def _mean(differences: np.ndarray, claim: Claim, more: str) -> Estimate:
     kept = differences[np.isfinite(differences)]
-    mean, se, low, high = (float(v) for v in mean_interval(kept, claim.level))
-    note = f"{kept.size} replicates, paired{more}"
-    return Estimate(mean, low, high, note, se=se, subject=f"The difference of {claim.variable}", replicates=kept.size)
+    note, subject = f"{kept.size} replicates, paired{more}", f"The difference of {claim.variable}"
+    return replace(over_replicates(kept, claim.level), note=note, subject=subject, replicates=kept.size)

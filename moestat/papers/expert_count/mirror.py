@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from scipy import stats
 
 from moestat import streams
 from moestat.claims import rules
@@ -87,12 +86,8 @@ def _rows(ds: xr.Dataset, claim: Claim, name: str, over: str) -> np.ndarray:
 
 
 def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return Spearman's correlation along the last axis, NaN where one is constant."""
-    ranks = [stats.rankdata(np.round(rows, 12), axis=-1) for rows in (first, second)]
-    ranks = [r - r.mean(axis=-1, keepdims=True) for r in ranks]
-    norm = np.sqrt(np.prod([np.sum(r**2, axis=-1) for r in ranks], axis=0))
-    with np.errstate(invalid="ignore"):
-        return np.round(np.sum(ranks[0] * ranks[1], axis=-1) / norm, 12)
+    """Return Spearman's correlation along the last axis; means that only rounding tells apart are ties."""
+    return np.round(rules.spearman(np.round(first, 12), np.round(second, 12)), 12)
 
 
 def _exchanged(pair: np.ndarray, sign: int) -> float:

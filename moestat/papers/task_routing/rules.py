@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ import xarray as xr
 
 from moestat.claims.estimates import seen
 from moestat.claims.rules import gap as paired_gap
-from moestat.claims.rules import largest, simultaneous, smallest
+from moestat.claims.rules import largest, smallest
 from moestat.claims.selection import NoAnswerError, at_point, listed, variable
 from moestat.rates import Cases, Estimate
 from moestat.rates.estimate import mean_interval
@@ -72,30 +71,6 @@ def counted(ds: xr.Dataset, claim: Claim) -> Estimate:
     """
     answer = worst(ds, claim)
     return replace(answer, cases=None, note=f"{answer.note}; it holds by arithmetic, whatever is drawn")
-
-
-def apart(ds: xr.Dataset, claim: Claim, *, arms: Sequence[str]) -> Estimate:
-    """Estimate the largest difference of the means of any two of some arms at ``claim.at``, paired by replicate.
-
-    The interval covers all pairs at once (Bonferroni): above a bound if some two differ by more, below if no two do.
-
-    Raises
-    ------
-    NoAnswerError
-        If there are fewer than two arms, one is not in the results, or an axis is left beside the replicates.
-    """
-    pairs = list(itertools.combinations(range(len(arms)), 2))
-    if not pairs:
-        raise NoAnswerError("At least two arms are needed.")
-    sides = [variable(ds, claim.variable, {"arm": arm, **claim.at}) for arm in arms]
-    if left := [str(axis) for axis in sides[0].dims if axis != "replicate"]:
-        raise NoAnswerError(f"{claim.variable} also runs over {listed(left)}: fix it in 'at'.")
-    rows = np.stack([side.values for side in sides], axis=1)
-    whole = rows[np.isfinite(rows).all(axis=1)]
-    size, low, high = simultaneous(np.stack([whole[:, j] - whole[:, i] for i, j in pairs]), claim.level)
-    i, j = pairs[int(np.argmax(size))]
-    note = f"largest between {arms[i]} and {arms[j]}; {len(whole)} of {len(rows)} replicates, paired"
-    return Estimate(float(size.max()), float(low.max()), float(high.max()), note, replicates=len(whole))
 
 
 def printed_spread(ds: xr.Dataset, claim: Claim, *, columns: Sequence[str], limit: float | None = None) -> Estimate:

@@ -6,10 +6,11 @@ import xarray as xr
 from scipy import stats
 
 from moestat import printed
+from moestat.claims.rules import widest
 from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import judge_one
 from moestat.experiment import Cell
-from moestat.papers.task_routing.rules import apart, counted, printed_spread, trend, visible_gap, worst
+from moestat.papers.task_routing.rules import counted, printed_spread, trend, visible_gap, worst
 from moestat.study.spec import Claim, Study
 
 
@@ -137,21 +138,21 @@ def test_arms_are_apart_by_their_largest_difference_all_pairs_at_once():
     dims = ("arm", "experts", "replicate")
     ds = xr.Dataset({"accuracy": (dims, accuracy)}, {"arm": arms, "experts": [3, 5], "replicate": range(6)})
     asked = claim(variable="accuracy", arm="", at={"experts": 3}, at_most=0.03)
-    found = apart(ds, asked, arms=arms)
+    found = widest(ds, asked, over="arm", values=arms)
     a, b, c = accuracy[:, 0, :5]
     ends = [stats.t.interval(1 - 0.05 / 3, 4, d.mean(), stats.sem(d)) for d in (b - a, a - c, b - c)]
     np.testing.assert_allclose(found.value, np.mean(b - c))
     np.testing.assert_allclose(found.high, max(high for _, high in ends))
     np.testing.assert_allclose(found.low, max(0.0, *(low for low, _ in ends)))
-    assert "largest between balance and router; 5 of 6 replicates" in found.note
+    assert "largest between arm = balance and router; 5 of 6 replicates" in found.note
     # two arms alone: the plain paired interval
-    two = apart(ds, claim(variable="accuracy", arm="", at={"experts": 5}, at_most=0.03), arms=arms[1:])
+    two = widest(ds, claim(variable="accuracy", arm="", at={"experts": 5}, at_most=0.03), over="arm", values=arms[1:])
     gap = accuracy[1, 1] - accuracy[2, 1]
     np.testing.assert_allclose((two.low, two.high), stats.t.interval(0.95, 5, gap.mean(), stats.sem(gap)))
     with pytest.raises(NoAnswerError, match="runs over experts"):
-        apart(ds, claim(variable="accuracy", arm="", at={}, at_most=0.03), arms=arms)
-    with pytest.raises(NoAnswerError, match="two arms"):
-        apart(ds, asked, arms=arms[:1])
+        widest(ds, claim(variable="accuracy", arm="", at={}, at_most=0.03), over="arm", values=arms)
+    with pytest.raises(NoAnswerError, match="two values of arm"):
+        widest(ds, asked, over="arm", values=arms[:1])
 
 
 def test_the_spread_of_a_printed_table_cell_by_cell():
