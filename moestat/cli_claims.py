@@ -1,4 +1,4 @@
-"""The commands that look claims up: the ledger in the terminal and as pages, and one claim by its id."""
+"""The commands that look claims up: the ledger, the items of a paper, in the terminal and as pages; one claim."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from moestat import cli_options
 from moestat.errors import InputError
 
 if TYPE_CHECKING:
+    from moestat.report.paper_items import Part
+    from moestat.study.contents import Contents
     from moestat.study.spec import Study
 
 
@@ -66,23 +68,64 @@ def show(out: Path, studies: Mapping[str, Study], *, first: str = "") -> None:
 
 
 def report(paper: str | None, out: Path, pages: Sequence[Path]) -> int:
-    """Write the replication report of a paper."""
+    """Write the replication report of a paper, or its items with how they stand; of all papers these alone."""
     from moestat import files
-    from moestat.report import paper_report
-    from moestat.study import contents, load
+    from moestat.report import paper_items, paper_report
 
-    if not paper:
-        raise InputError("--report wants a paper: --paper PAPER --report; for one study use: report STUDY")
-    studies = {name: load.read(path).study for name, path in known(paper).items()}
-    listed = contents.read(paper) or contents.of_sources(paper, studies)
-    text = paper_report.page(out, studies, listed)
+    odd = [path for path in pages if path.suffix not in (".html", ".md")]
+    if odd:
+        raise InputError(f"--write is {str(odd[0])!r}; the report of a paper is a page, FILE.html or FILE.md")
+    if not paper and (not pages or any(path.suffix == ".html" for path in pages)):
+        raise InputError(
+            "--report wants a paper: --paper PAPER --report; for one study use: report STUDY, for the items of all "
+            "papers in one table: --report --write FILE.md"
+        )
     for path in pages or [out / f"{paper}.html"]:
-        if path.suffix != ".html":
-            raise InputError(f"--write is {str(path)!r}; the report of a paper is a page, FILE.html")
+        if path.suffix == ".html":
+            listed, studies = _paper(str(paper))
+            text, said = paper_report.page(out, studies, listed), listed.title
+        else:
+            found = [_found(name, out) for name in ([paper] if paper else _papers())]
+            text, said = paper_items.page(found), "; ".join(listed.paper for listed, _ in found)
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write(path, text.encode())
-        print(f"{listed.title}: written to {path}")
+        print(f"{said}: written to {path}")
     return 0
+
+
+def items(paper: str, out: Path) -> int:
+    """Print the items of a paper with how they stand."""
+    from rich.console import Console
+
+    from moestat.report import paper_items
+
+    listed, found = _found(paper, out)
+    Console().print(paper_items.rich(found, listed.title))
+    called = cli_options.called()
+    print(f"With numbers and figures: {called} --paper {paper} --report; its claims: {called} --claims {paper}")
+    return 0
+
+
+def _papers() -> list[str]:
+    from moestat.study import load
+
+    return sorted({load.read(path).study.paper for path in known(None).values()})
+
+
+def _paper(paper: str) -> tuple[Contents, dict[str, Study]]:
+    """Return the items of a paper and its studies."""
+    from moestat.study import contents, load
+
+    studies = {name: load.read(path).study for name, path in known(paper).items()}
+    return contents.read(paper) or contents.of_sources(paper, studies), studies
+
+
+def _found(paper: str, out: Path) -> tuple[Contents, list[Part]]:
+    """Return the items of a paper with what was found on them."""
+    from moestat.report import ledger, paper_items
+
+    listed, studies = _paper(paper)
+    return listed, paper_items.parts(listed, ledger.ledger(out, studies).to_dict("records"))[0]
 
 
 def card(word: str, out: Path) -> int:

@@ -36,7 +36,8 @@ examples ('moestat' is 'python -m moestat.study'):
   moestat --claims                          every claim, with its verdict
   moestat --claims task-routing             of a paper, study, file, or an id
   moestat --claims --write ledger.html      as a page with search and filters
-  moestat --paper task-routing --report     the paper item by item, as a page
+  moestat --paper task-routing              the paper item by item: what holds, what does not, what is open
+  moestat --paper task-routing --report     the same with numbers and figures, as a page
   moestat regression_rate                   run one, at the preset 'quick'
   moestat regression_rate --preset paper    at the size of the paper
   moestat regression_rate --replicates 40   more of them; those there are kept
@@ -230,13 +231,17 @@ def _add_instead(more: argparse._ArgumentGroup) -> None:
         help="every claim with its verdict or 'not run'; STUDY may then be a paper or the id of a claim, too",
     )
     more.add_argument(
-        "--paper", metavar="PAPER", help="with --list, --all, --claims, --report: the studies of one paper"
+        "--paper",
+        metavar="PAPER",
+        help="alone: its theorems, tables and figures with how they stand; with --list, --all, --claims, --report: the "
+        "studies of one paper",
     )
     more.add_argument(
         "--report",
         action="store_true",
         help="with --paper: the replication report, one page that goes through the paper item by item "
-        "(outputs/PAPER.html, or --write FILE.html)",
+        "(outputs/PAPER.html, or --write FILE.html); with --write FILE.md: its items in a table, without --paper those "
+        "of all papers",
     )
     more.add_argument(
         "--write",
@@ -245,7 +250,7 @@ def _add_instead(more: argparse._ArgumentGroup) -> None:
         default=[],
         metavar="FILE",
         help="with --claims: write them as a page (FILE.md, or FILE.html with search and filters) or as data "
-        "(FILE.csv), and with --report the page (FILE.html); may be given again",
+        "(FILE.csv), and with --report the page (FILE.html, FILE.md); may be given again",
     )
 
 

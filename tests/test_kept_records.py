@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
+from moestat import cli
 from moestat.claims import verdicts
-from moestat.report import ledger, rate_panel, shipping
+from moestat.report import ledger, paper_items, rate_panel, shipping
 from moestat.runner import manifest_file, records, results, verify
 from moestat.runner.request import Request
 from moestat.study import load, seal
@@ -39,6 +40,13 @@ def test_the_records_are_whole_and_judged_by_the_rules_of_today():
             if claim.id not in rows or ledger._outdated(study, known, claim, run, rows[claim.id]):
                 problems.append(f"{claim.id}: judge it again: moestat ship {study} --preset {preset}")
     assert not problems, "\n".join(problems)
+
+
+def test_the_page_of_items_is_that_of_the_records(tmp_path):
+    made = tmp_path / "items.md"
+    assert cli.main(["--report", "--out", str(OUT), "--write", str(made)]) == 0
+    kept = OUT.parent / "docs" / "findings" / "items.md"
+    assert kept.read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), paper_items.COMMAND
 
 
 def test_records_know_what_their_figures_divide_by():

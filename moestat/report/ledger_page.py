@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -10,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from moestat.report import headline, typography, views
+from moestat.report import headline, views
+from moestat.report.typography import markdown
 from moestat.rounding import estimate, number
 
 COMMAND = "python -m moestat.study --claims --write docs/ledger.md --write docs/_static/ledger.html"
@@ -55,11 +55,11 @@ def page(table: pd.DataFrame) -> str:
     """
     parts = [_HEAD, "<!-- summary -->", _summary(table), "<!-- /summary -->"]
     for paper in sorted(set(table["paper"])):
-        parts.append(f"## {_text(paper)}")
+        parts.append(f"## {markdown(paper)}")
         mine = table[table["paper"] == paper]
         for name in dict.fromkeys(mine["study"]):
             rows = mine[mine["study"] == name].to_dict("records")
-            parts.append(f"### {_text(rows[0]['title'])}")
+            parts.append(f"### {markdown(rows[0]['title'])}")
             for ran, group in groupby(sorted(rows, key=_run, reverse=True), key=_run):
                 parts += [_provenance(name, dict(zip(_RUN, ran, strict=True))), _claims(group)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
@@ -77,7 +77,9 @@ def _summary(table: pd.DataFrame) -> str:
     counts = headline.headline(table)
     heads = ["paper", "bearing", "scale", "statements", *headline.WORDS]
     lines = [_row(heads), _row([*["---"] * 3, *["---:"] * (len(heads) - 3)])]
-    lines += [_row([_text(row["paper"]), *(str(row[head]) for head in heads[1:])]) for row in counts.to_dict("records")]
+    lines += [
+        _row([markdown(row["paper"]), *(str(row[head]) for head in heads[1:])]) for row in counts.to_dict("records")
+    ]
     return "\n".join(lines)
 
 
@@ -113,16 +115,16 @@ def _claims(rows: Iterable[Mapping[str, Any]]) -> str:
     for row in rows:
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
         interval = "" if row["ci_low"] == row["ci_high"] else interval
-        verdict = f"**{_text(row['wording'])}**" + (f": {_text(row['why'])}" if row["why"] else "")
-        cells = [_text(row["statement"]), _text(row["source"]), _text(views.says(row)), _text(number(row["predicted"]))]
-        lines.append(_row([*cells, _text(f"{value} {interval}".strip()), verdict]))
+        verdict = f"**{markdown(row['wording'])}**" + (f": {markdown(row['why'])}" if row["why"] else "")
+        cells = [
+            markdown(row["statement"]),
+            markdown(row["source"]),
+            markdown(views.says(row)),
+            markdown(number(row["predicted"])),
+        ]
+        lines.append(_row([*cells, markdown(f"{value} {interval}".strip()), verdict]))
     return "\n".join(lines)
 
 
 def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _text(text: object) -> str:
-    """Return plain text for Markdown: exponents raised, and every mark that Markdown would read escaped."""
-    return re.sub(r"([\\`*_\[\]|$~{}#])", r"\\\1", " ".join(str(typography.html(text)).split()))

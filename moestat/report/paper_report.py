@@ -6,21 +6,18 @@ follow, and the numbers come last. Everything in it is read from what the runs l
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from moestat.claims.verdicts import broad
-from moestat.report import headline, html, ledger, render, style, svg
+from moestat.report import headline, html, ledger, paper_items, render, style, svg
 from moestat.report.ledger_html import shown
 from moestat.report.ledger_page import portable
-from moestat.report.standing import STANDINGS, Standing, standing
+from moestat.report.standing import STANDINGS, Standing
 from moestat.runner import records as kept
-from moestat.study.contents import Contents, Item, Repair
+from moestat.study.contents import Contents
 from moestat.study.spec import Study
 
 HEADS: dict[Standing, str] = {
@@ -32,29 +29,6 @@ HEADS: dict[Standing, str] = {
     "open": "What is open",
     "not checked": "What was not checked, and why",
 }
-ORDER = {"for": 0, "against": 1, "neutral": 2}
-
-
-@dataclass
-class Part:
-    """An item of the paper with what was found on it."""
-
-    item: Item
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    elsewhere: list[tuple[str, str]] = field(default_factory=list)
-    figures: list[html.Drawn] = field(default_factory=list)
-    repairs: list[str] = field(default_factory=list)
-
-    @property
-    def standing(self) -> Standing:
-        """How the item stands."""
-        return standing(self.rows)
-
-    def wordings(self, bearing: str) -> list[str]:
-        """Return the verdicts on what speaks for the item, or against it, in the words that tell their scale."""
-        words = [str(row["wording"]) for row in self.rows if row["bearing"] == bearing]
-        plain = [re.sub(r" (?:in|by) \d+ of \d+", "", word) for word in words]
-        return list(dict.fromkeys(plain))
 
 
 def page(out_root: Path, studies: Mapping[str, Study], contents: Contents) -> str:
@@ -71,10 +45,8 @@ def page(out_root: Path, studies: Mapping[str, Study], contents: Contents) -> st
     """
     table = ledger.ledger(out_root, studies)
     records = table.to_dict("records")
-    parts, beside = _parts(contents, records)
-    verdicts = {f"{row['study']}:{row['claim']}": str(row["verdict"]) for row in records}
+    parts, beside = paper_items.parts(contents, records)
     for part in parts:
-        part.repairs = [repair.text for repair in part.item.repairs if _holds(repair, verdicts)]
         part.figures = [_figure(out_root, name, studies, records) for name in part.item.figures]
         part.figures = [figure for figure in part.figures if figure.svg]
     counts = headline.headline(table)
@@ -98,33 +70,6 @@ def page(out_root: Path, studies: Mapping[str, Study], contents: Contents) -> st
         counts=counts.to_dict("records"),
         runs=_runs(records),
     )
-
-
-def _parts(contents: Contents, records: Sequence[dict[str, Any]]) -> tuple[list[Part], list[dict[str, Any]]]:
-    """Put every claim to the item that its source names first; the second value has those that name none."""
-    parts = {item.name: Part(item) for item in contents.items}
-    beside = []
-    for row in records:
-        items = contents.items_of(str(row["source"]))
-        if not items:
-            beside.append(row)
-            continue
-        parts[items[0].name].rows.append(row)
-        for item in items[1:]:
-            parts[item.name].elsewhere.append((items[0].name, items[0].anchor))
-    for part in parts.values():
-        part.rows.sort(key=lambda row: ORDER[row["bearing"]])
-        part.elsewhere = list(dict.fromkeys(part.elsewhere))
-    return list(parts.values()), beside
-
-
-def _holds(repair: Repair, verdicts: Mapping[str, str]) -> bool:
-    """Return whether every claim that a repair rests on has the verdict that it asks for."""
-    for pattern, wanted in repair.when.items():
-        broadly = [broad(word) for name, word in verdicts.items() if fnmatch.fnmatchcase(name, pattern)]
-        if not broadly or any(word != broad(wanted) for word in broadly):
-            return False
-    return True
 
 
 def _by_study(

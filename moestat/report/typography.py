@@ -110,6 +110,15 @@ def html(text: object) -> Markup:
     return Markup(EXPONENT.sub(lambda m: f"<sup>{_exponent(m)}</sup>", safe))
 
 
+def markdown(text: object) -> str:
+    r"""Return text for Markdown: exponents raised, and every mark that Markdown would read escaped.
+
+    >>> print(markdown("n^(-1/2) of W*_i"))
+    n<sup>−1/2</sup> of W\*\_i
+    """
+    return re.sub(r"([\\`*_\[\]|$~{}#])", r"\\\1", " ".join(str(html(text)).split()))
+
+
 def latex(text: object) -> str:
     r"""Return text for LaTeX: escaped, with numbers and exponents in mathematics.
 
