@@ -73,6 +73,32 @@ def counted(ds: xr.Dataset, claim: Claim) -> Estimate:
     return replace(answer, cases=None, note=f"{answer.note}; it holds by arithmetic, whatever is drawn")
 
 
+def neurons_over_bound(ds: xr.Dataset, claim: Claim, *, tasks: Mapping[str, int]) -> Estimate:
+    """Return the worst of all neurons over L|T| + N|K|, N the largest table and one more: :func:`worst`.
+
+    The theorem has tables of fewer than N pairs. What is recorded, ``claim.variable``, takes the largest table for N:
+    that is safe where the bound is to be kept, and too strict where it is to be exceeded.
+
+    Parameters
+    ----------
+    tasks : mapping
+        Number of tasks |K| for every value of the axis ``size``.
+
+    Raises
+    ------
+    NoAnswerError
+        If a size is not among ``tasks``, or the arm, a coordinate or the variable is not in the results.
+    """
+    variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
+    sizes = ds["size"].values.tolist()
+    if missing := [size for size in sizes if size not in tasks]:
+        raise NoAnswerError(f"size = {missing[0]!r} has no number of tasks; there are some for {listed(tasks)}.")
+    more = xr.DataArray([tasks[size] for size in sizes], dims="size", coords={"size": ds["size"]})
+    bound = ds["neurons"] / ds[claim.variable] + more
+    answer = worst(ds.assign({claim.variable: ds["neurons"] / bound}), claim)
+    return replace(answer, note=f"{answer.note}; N is the largest table and one more")
+
+
 def printed_spread(ds: xr.Dataset, claim: Claim, *, columns: Sequence[str], limit: float | None = None) -> Estimate:
     """Return by how much the rows of printed tables differ at most in one cell: a column of an arm.
 

@@ -10,7 +10,7 @@ from moestat.claims.rules import widest
 from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import judge_one
 from moestat.experiment import Cell
-from moestat.papers.task_routing.rules import counted, printed_spread, trend, visible_gap, worst
+from moestat.papers.task_routing.rules import counted, neurons_over_bound, printed_spread, trend, visible_gap, worst
 from moestat.study.spec import Claim, Study
 
 
@@ -128,6 +128,23 @@ def test_a_count_by_arithmetic_has_no_cases(results):
     assert "by arithmetic" in found.note
     assert judge_one(results, study(), asked, "quick").verdict == "supported"
     assert judge_one(results, study(), asked.model_copy(update={"at_most": 39}), "quick").verdict == "not supported"
+
+
+def test_the_bound_on_neurons_has_one_pair_more_than_the_largest_table(results):
+    """The theorem has |table| < N: with 3 tasks of at most 4 pairs and L|T| = 10 its bound is 10 + 5 * 3, not 22."""
+    neurons = xr.DataArray([[[24.0, 26.0]] * 2, [[30.0, 35.0]] * 2], dims=("size", "repairs", "replicate"))
+    bound = xr.DataArray([22.0, 40.0], dims="size")
+    ds = results.assign(neurons=neurons.expand_dims("arm"), neurons_ratio=(neurons / bound).expand_dims("arm"))
+    asked = claim(variable="neurons_ratio", at_most=1.0)
+    assert worst(ds, asked).cases.inside == 2
+    found = neurons_over_bound(ds, asked, tasks={"small": 3, "large": 6})
+    assert found.value == pytest.approx(26 / 25)
+    assert (found.cases.count, found.cases.inside) == (4, 3)
+    assert "1 of them against the rule; N is the largest table and one more" in found.note
+    with pytest.raises(NoAnswerError, match="size = 'large' has no number of tasks"):
+        neurons_over_bound(ds, asked, tasks={"small": 3})
+    with pytest.raises(NoAnswerError, match="no variable 'mass'"):
+        neurons_over_bound(ds, claim(variable="mass"), tasks={"small": 3, "large": 6})
 
 
 def test_arms_are_apart_by_their_largest_difference_all_pairs_at_once():
