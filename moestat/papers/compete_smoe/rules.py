@@ -180,6 +180,20 @@ def larger_gains(ds: xr.Dataset, claim: Claim, *, row: str, larger: Sequence[str
     )
 
 
+def lead_of_means(ds: xr.Dataset, claim: Claim, *, row: str) -> Estimate:
+    """Return by how much the mean of a row of a printed table exceeds the largest mean of the other rows."""
+    table = variable(ds, claim.variable, {"arm": claim.arm}).isel(replicate=0)
+    table = table.dropna("row", how="all").dropna("column", how="all")
+    if not np.isfinite(table.values).all() or row not in table["row"].values or table.sizes["row"] < 2:
+        raise NoAnswerError(f"{claim.variable} needs a number in every column of {row} and of another row.")
+    means = table.mean("column")
+    own, others = float(means.sel(row=row)), means.sel(row=means["row"] != row)
+    rival = others.isel(row=int(others.argmax("row")))
+    value = round(own - float(rival), 9)
+    note = f"{own:.3g} against {float(rival):.3g} of {rival['row'].item()}, {table.sizes['column']} columns"
+    return Estimate(value, value, value, note, subject="The lead of the mean", exact=True)
+
+
 def tail_exponent(ds: xr.Dataset, claim: Claim, *, draws: int = 1000) -> Estimate:
     """Estimate c in P(loss > C sqrt(log n / n)) ~ n^-c, C being the loss's median at the smallest n in these units.
 

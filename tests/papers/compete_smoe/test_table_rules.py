@@ -4,7 +4,7 @@ import xarray as xr
 from scipy import stats
 
 from moestat.claims.selection import NoAnswerError
-from moestat.papers.compete_smoe.rules import at_the_end, average_gap, larger_gains
+from moestat.papers.compete_smoe.rules import at_the_end, average_gap, larger_gains, lead_of_means
 from moestat.rates import Cases
 from moestat.study import load
 from moestat.study.spec import Claim
@@ -33,6 +33,23 @@ def test_gains_over_the_second_best_are_compared_pair_by_pair():
     assert worse.value == pytest.approx(-0.5) and worse.cases == Cases(4, 2)
     with pytest.raises(NoAnswerError, match="no number"):
         larger_gains(ds.where(ds.column != "IMDB"), claim, **claim.options)
+
+
+def test_the_lead_of_a_mean_is_over_the_largest_mean_of_the_other_rows_of_its_table():
+    claim = claim_of("compete_tables", "fixed-worst-mean-glam")
+    values = np.full((2, 1, 4, 3), np.nan)  # another table has a row and a column that this one lacks
+    values[0, 0, :3, :2] = [[0.0, 1.0], [5.0, 0.0], [2.0, 4.0]]
+    values[1] = 7.0
+    coords = {"arm": ["glam", "switch"], "row": ["CompeteSMoE", "SMoE", "SMoE-Fixed", "other"]}
+    ds = xr.Dataset(
+        {"behind": (("arm", "replicate", "row", "column"), values)}, coords=coords | {"column": list("abc")}
+    )
+    found = lead_of_means(ds, claim, **claim.options)
+    assert found.value == found.low == found.high == pytest.approx(3.0 - 2.5) and found.exact
+    assert found.note == "3 against 2.5 of SMoE, 2 columns"
+    ds["behind"][0, 0, 0, 1] = np.nan
+    with pytest.raises(NoAnswerError, match="every column"):
+        lead_of_means(ds, claim, **claim.options)
 
 
 def test_an_average_over_k_leaves_out_the_one_at_which_no_router_learns():
