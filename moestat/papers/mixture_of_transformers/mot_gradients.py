@@ -50,6 +50,7 @@ OVER_STATES = {
     "gap_widens": "share of experts whose expected step raises <W, v> of the own class more than that of the others",
     "expert_centre": "largest expected |<grad W, c_n>|",
     "own_pair": "expected growth of v_n' W_KQ v_n per step and rate, mean over experts",
+    "other_growth": "largest expected growth of another nu' W_KQ mu, mean over experts",
     "other_pair": "largest expected growth or fall of another nu' W_KQ mu, mean over experts",
     "centre_pair": "expected growth or fall of c_n' W_KQ c_n, mean of sizes over experts",
     "centre_pair_largest": "share of experts with c_n' W_KQ c_n as the other pair that changes most",
@@ -228,6 +229,7 @@ def _measure(
         by_label[m] = of_samples[y > 0].sum(), of_samples[y < 0].sum()
     own_pair = grown[rows, own, own].copy()
     grown[rows, own, own] = 0.0
+    other_growth = grown.max(axis=(1, 2))  # at least 0: there is always a pair that does not grow
     other_pair = np.abs(grown).max(axis=(1, 2))
     centre_pair = np.abs(grown[rows, s.classes + own, s.classes + own])
     of_distractors = np.abs(grown[:, :, : s.classes])
@@ -242,6 +244,7 @@ def _measure(
         "gap_widens": float(np.mean(lead > 0)),
         "expert_centre": float(np.abs(of_weights @ world.centres.T).max()),
         "own_pair": float(np.mean(own_pair)),
+        "other_growth": float(np.mean(other_growth)),
         "other_pair": float(np.mean(other_pair)),
         "centre_pair": float(np.mean(centre_pair)),
         "centre_pair_largest": float(np.mean(centre_pair == other_pair)),

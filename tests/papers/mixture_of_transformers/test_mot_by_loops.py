@@ -1,0 +1,178 @@
+"""What verdicts on mixtures of transformers hang on, by loops: rivals, routing between kinks, signs of growth, ties."""
+
+import numpy as np
+import pytest
+
+from moestat.experiment import Cell
+from moestat.papers.expert_count import router_smoothness
+from moestat.papers.mixture_of_transformers import mot, mot_gradients
+
+STEPS = (6, 10, 110)
+"""T1, T2, T."""
+RATE = {"specialise_rate": 0.05, "attention_rate": 2.0, "router_rate": 5.0, "tuning_rate": 0.2}
+SETTINGS = RATE | {
+    "samples": 16,
+    "test_samples": 30,
+    "dimension": 8,
+    "experts": 3,
+    "expert_slots": 3,
+    "neurons": 4,
+    "records_per_decade": 3,
+    "specialise_steps": STEPS[0],
+    "attention_steps": STEPS[1] - STEPS[0],
+    "tuning_steps": STEPS[2] - STEPS[1],
+}
+
+
+def softmax(a):
+    e = np.exp(a - a.max())
+    return e / e.sum()
+
+
+def drawn(**others):
+    s = mot.Settings(**SETTINGS | others)
+    cell = Cell("moestat.papers.mixture_of_transformers.mot", 7, "arm", {}, s.model_dump(mode="json"))
+    directions, training, test = mot._data(cell, s, 0)
+    start = mot._start(cell, s, 0, directions)
+    found = mot.run(cell, [0], device="cpu").isel(replicate=0, epoch=-1)
+    noise = mot._noise(s, [cell.generator(0, "perturbation: training", experts=3, n=16)], 16, np)
+    return found, training, test, *start, noise
+
+
+def of_heads(x, weights, kq, signs):
+    """Return f of one sample, and its gradients in the weights and the key-query matrices."""
+    f, by_weights, by_kq = 0.0, np.zeros_like(weights), np.zeros_like(kq)
+    for query in x:
+        p = [softmax(x @ each @ query) for each in kq]
+        seen = np.stack([x.T @ row for row in p])  # (H, d)
+        for j, sign in enumerate(signs):
+            reach = np.sum(weights[j] * seen)
+            if reach > 0:
+                f += sign * reach
+                by_weights[j] += sign * seen
+                for h, row in enumerate(p):
+                    by_kq[h] += sign * np.outer(x.T @ (np.diag(row) - np.outer(row, row)) @ x @ weights[j, h], query)
+    return f, by_weights, by_kq
+
+
+def test_the_multi_head_transformer_arrives_where_loops_do():
+    """Stage I is normalised over all of its weights, as it is one network; stage III is not normalised."""
+    found, training, test, weights, kq, _ = drawn(model="multi-head")
+    signs = np.array([1.0, 1.0, -1.0, -1.0])
+    for step in range(STEPS[2]):
+        of_weights, of_kq = np.zeros_like(weights), np.zeros_like(kq)
+        for x, y in zip(training.x, training.y, strict=True):
+            f, by_weights, by_kq = of_heads(x, weights, kq, signs)
+            slope = -y / (1 + np.exp(y * f)) / 16
+            of_weights += slope * by_weights
+            of_kq += slope * by_kq
+        if step < STEPS[0]:
+            weights = weights - RATE["specialise_rate"] * of_weights / np.sqrt(np.sum(of_weights**2))
+        elif step < STEPS[1]:
+            kq = kq - RATE["attention_rate"] * of_kq
+        else:
+            weights = weights - RATE["tuning_rate"] * of_weights
+    f = np.array([of_heads(x, weights, kq, signs)[0] for x in test.x])
+    assert found.test_loss.item() == pytest.approx(np.mean(np.log1p(np.exp(-test.y * f))), rel=1e-9)
+    wrong, open_ones = np.mean(test.y * f < 0), np.mean(f == 0)  # where no neuron is active
+    assert found.test_error.item() == pytest.approx(wrong + open_ones / 2)
+
+
+@pytest.mark.parametrize("others", [{"training": "joint"}, {"model": "no-attention"}])
+def test_joint_training_and_experts_without_attention_arrive_where_loops_do(others):
+    """Jointly all parameters take a step from the same place; without attention stage II trains the weights."""
+    found, training, test, weights, kq, noise = drawn(**others)
+    joint, length = "training" in others, training.x.shape[1]
+    theta = np.zeros_like(weights)
+
+    def attention(x, m):
+        return np.stack([softmax(x @ kq[m] @ query) for query in x]) if joint else np.ones((1, length))
+
+    for step in range(STEPS[2]):
+        r = next(noise)[0]
+        of_weights, of_kq, of_theta = np.zeros_like(weights), np.zeros_like(kq), np.zeros_like(theta)
+        for k, (x, y) in enumerate(zip(training.x, training.y, strict=True)):
+            total = x.sum(axis=0)
+            m = int(np.argmax(theta @ total + r[:, k]))
+            p, pi = attention(x, m), softmax(theta @ total)
+            f = weights[m] @ x.T @ p.sum(axis=0)
+            slope = -y / (1 + np.exp(y * f)) / 16
+            of_weights[m] += slope * x.T @ p.sum(axis=0)
+            if joint:
+                for row, query in zip(p, x, strict=True):
+                    of_kq[m] += slope * np.outer(x.T @ (np.diag(row) - np.outer(row, row)) @ x @ weights[m], query)
+            margin = y * f * pi[m]
+            of_theta += -margin / (1 + np.exp(margin)) / 16 * np.outer((np.arange(3) == m) - pi, total)
+        if step < STEPS[0] and not joint:
+            norm = np.linalg.norm(of_weights, axis=1, keepdims=True)
+            weights = weights - RATE["specialise_rate"] * of_weights / np.where(norm > 0, norm, 1)
+        else:
+            weights = weights - RATE["tuning_rate"] * of_weights
+        kq = kq - RATE["attention_rate"] * of_kq
+        theta = theta - RATE["router_rate"] * of_theta
+    expert = [int(np.argmax(theta @ x.sum(axis=0))) for x in test.x]
+    f = np.array([weights[m] @ x.T @ attention(x, m).sum(axis=0) for x, m in zip(test.x, expert, strict=True)])
+    assert found.test_loss.item() == pytest.approx(np.mean(np.log1p(np.exp(-test.y * f))), rel=1e-9)
+    assert found.test_error.item() == pytest.approx(np.mean(np.sign(f) != test.y))
+
+
+def between_kinks(h):
+    """Return P(argmax of h + Unif[0, 1]): the integrand is a polynomial between two of the points h_j + 1."""
+    nodes, parts = np.polynomial.legendre.leggauss(len(h) // 2 + 1)
+    ends = np.unique(np.concatenate([[h.max()], (h + 1)[h + 1 > h.max()]]))
+    share = np.zeros(len(h))
+    for a, b in zip(ends, ends[1:], strict=False):
+        below = np.clip((a + b) / 2 + (b - a) / 2 * nodes[:, None] - h, 0.0, 1.0)
+        for m in np.flatnonzero(h + 1 >= b):
+            share[m] += (b - a) / 2 * (parts @ np.delete(below, m, axis=1).prod(axis=1))
+    return share
+
+
+@pytest.mark.parametrize(("spread", "least"), [(1e-5, 1e-8), (3e-4, 1.5e-5), (0.05, 1e-3)])
+def test_routing_probabilities_of_32_experts_are_those_between_kinks(spread, least):
+    scores = spread * np.random.default_rng(0).standard_normal((6, 32))
+    exact = np.array([between_kinks(h) for h in scores])
+    np.testing.assert_allclose(exact.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(mot_gradients.argmax_probabilities(scores), exact, rtol=0, atol=least)
+    assert np.abs(exact - 1 / 32).max() > 10 * least, "the error is small beside what the scores do"
+
+
+def test_of_the_pairs_that_change_like_the_root_of_sigma_0_only_the_own_one_grows():
+    """With W = sigma_0^0.5 v_n, pure routing and uniform attention all other pairs fall or stand still (Lemma 14)."""
+    from moestat.models import patches
+
+    rng, classes, root = np.random.default_rng(2), 3, 1e-3
+    s = mot_gradients.Settings(classes=classes, experts=3, tokens=4, dimension=8, token_noise=0.0)
+    w = mot_gradients._world(s, patches.dictionary(rng, classes, 8), rng, 1)
+    x, own = w.x.copy(), np.arange(3)
+    x[:, 3:] = 0.0
+    signals = np.concatenate([w.labels, w.centres])
+    grown = np.zeros((3, 6, 6))  # key before query
+    for sample, y, n in zip(x, w.y, w.cluster, strict=True):
+        weight = root * w.labels[n]
+        slope = -y / (1 + np.exp(y * weight @ sample.sum(axis=0))) / len(x)
+        jacobian = np.eye(4) / 4 - np.ones((4, 4)) / 16
+        for query in sample:
+            grown[n] -= slope * signals @ np.outer(sample.T @ jacobian @ sample @ weight, query) @ signals.T
+    pair = grown[own, own, own].copy()
+    np.testing.assert_allclose(pair, root / 2 * 3 / 16 / 3, rtol=2e-3)
+    np.testing.assert_allclose(grown[own, 3 + own, 3 + own], -root / 2 / 16 / 3, rtol=2e-3)
+    grown[own, own, own] = 0.0
+    assert grown.max() < 1e-3 * pair.min() < 0.2 * -grown.min()
+    told = mot_gradients._measure(
+        s, mot_gradients._World(w.labels, w.centres, x, w.y, w.cluster), root * w.labels, np.zeros((3, 8, 8)),
+        np.zeros((3, 8)), mot_gradients._pure(own, w.cluster),
+    )  # fmt: skip
+    assert told["own_pair"] == pytest.approx(np.mean(pair))
+    assert told["other_growth"] == pytest.approx(np.mean(np.maximum(grown, 0).max(axis=(1, 2))))
+    assert told["other_pair"] == pytest.approx(np.mean(-grown.min(axis=(1, 2)))), "what is told is a fall"
+
+
+@pytest.mark.parametrize("width", [0.5, 1.0, 8.0])
+def test_two_tied_experts_by_hand(width):
+    """P(r_2 - r_1 < 2 t) of two Unif[0, w] is 1 - (1 - 2 t / w)^2 / 2, and half at a tie."""
+    settings = router_smoothness.Settings(experts=2, pair="tied", width=width, draws=10).model_dump(mode="json")
+    ds = router_smoothness.run(Cell(router_smoothness.__name__, 3, "arm", {}, settings), [0])
+    ratio = (0.5 - (1 - 0.1 / width) ** 2 / 2) / 0.05
+    assert ds.ratio.item() == pytest.approx(ratio, rel=1e-9)
+    assert ds.share_of_bound.item() == pytest.approx(ratio * (width / 2) ** 2, rel=1e-9)
