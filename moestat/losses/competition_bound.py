@@ -51,12 +51,20 @@ def stratified_hellinger(
     _, stratum, size = np.unique(true * (1 << len(fitted)) + own, return_inverse=True, return_counts=True)
     chosen, weight = [], []
     for index, count in enumerate(size):
-        rows = np.nonzero(stratum == index)[0]
-        rows = rows[:: max(1, -(-count // few))]
+        rows = _spread(np.nonzero(stratum == index)[0], few)
         chosen.append(rows)
         weight.append(np.full(len(rows), count / len(x) / len(rows)))
     h2 = squared_hellinger(model, fitted, truth, x[np.concatenate(chosen)])
     return float(np.concatenate(weight) @ np.sqrt(h2)), float(np.mean(true != own))
+
+
+def _spread(rows: np.ndarray, few: int) -> np.ndarray:
+    """Return at most ``few`` of the rows of a sample, evenly spaced by an odd step.
+
+    Every 2^m-th point of a Sobol sequence lies in one strip of its first coordinate, 2^(-m) wide; an odd step goes
+    through all of them.
+    """
+    return rows[:: max(1, -(-len(rows) // few)) | 1]
 
 
 class Information(NamedTuple):
@@ -83,8 +91,7 @@ def information(
     1 before its dimension is counted, so that experts that win rarely count like others.
     """
     wins = model.winners(truth, x)
-    rows = [np.nonzero(mine)[0] for mine in wins]
-    chosen = np.concatenate([mine[:: max(1, -(-len(mine) // few))] for mine in rows])
+    chosen = np.concatenate([_spread(np.nonzero(mine)[0], few) for mine in wins])
     points = np.repeat(x[chosen], 4, axis=0)
     scores = model.score(truth, points, gaussian.sample(model, truth, points, rng))
     columns = scores.reshape(truth.size, -1)
