@@ -57,8 +57,10 @@ def _waiting_times(axes: Axes, experts: np.ndarray, times: np.ndarray) -> None:
         line = median[first] * experts / experts[first]
         axes.plot(experts, line, "--", color=style.INK, linewidth=0.9, label="proportional to M")
     low, high = axes.get_ylim()
-    axes.set_ylim(low, high * (high / low) ** 0.12)  # room for the counts
+    crowded = len(experts) > 4
+    axes.set_ylim(low, high * (high / low) ** (0.2 if crowded else 0.12))  # room for the counts
+    end = "\n" if crowded else " "
     for m, row in zip(experts, times, strict=True):
         lost = int(np.sum(~np.isfinite(row)))
-        text, at = f"not: {lost} of {len(row)}", ("data", "axes fraction")
+        text, at = f"not:{end}{lost} of {len(row)}", ("data", "axes fraction")
         axes.annotate(text, (m, 0.985), xycoords=at, ha="center", va="top", size=6)
