@@ -25,13 +25,13 @@ def known(paper: str | None) -> dict[str, Path]:
 
 def claims(word: str | None, paper: str | None, out: Path, pages: Sequence[Path]) -> int:
     """Print the ledger, or write it; ``word`` is a study, a file, a paper or the id of a claim."""
-    from moestat.study import load, lookup
+    from moestat.study import lookup
 
     paths = known(paper)
     if word:
         chosen = lookup.chosen(word, paths)
-    elif pages:  # a study file that cannot be read is an error here, as its claims would be lost
-        chosen = {name: load.read(path).study for name, path in paths.items()}
+    elif pages:
+        chosen = _read(paper)
     else:
         chosen = lookup.readable(paths)
     if pages:
@@ -80,12 +80,13 @@ def report(paper: str | None, out: Path, pages: Sequence[Path]) -> int:
             "--report wants a paper: --paper PAPER --report; for one study use: report STUDY, for the items of all "
             "papers in one table: --report --write FILE.md"
         )
+    studies = _read(paper)
     for path in pages or [out / f"{paper}.html"]:
         if path.suffix == ".html":
-            listed, studies = _paper(str(paper))
+            listed = _contents(str(paper), studies)
             text, said = paper_report.page(out, studies, listed), listed.title
         else:
-            found = [_found(name, out) for name in ([paper] if paper else _papers())]
+            found = _found(out, studies)
             text, said = paper_items.page(found), "; ".join(listed.paper for listed, _ in found)
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write(path, text.encode())
@@ -99,33 +100,36 @@ def items(paper: str, out: Path) -> int:
 
     from moestat.report import paper_items
 
-    listed, found = _found(paper, out)
+    [(listed, found)] = _found(out, _read(paper))
     Console().print(paper_items.rich(found, listed.title))
     called = cli_options.called()
     print(f"With numbers and figures: {called} --paper {paper} --report; its claims: {called} --claims {paper}")
     return 0
 
 
-def _papers() -> list[str]:
+def _read(paper: str | None) -> dict[str, Study]:
+    """Read the known studies, or those of a paper; one that cannot be read is an error, as its claims would be lost."""
     from moestat.study import load
 
-    return sorted({load.read(path).study.paper for path in known(None).values()})
+    return {name: load.read(path).study for name, path in known(paper).items()}
 
 
-def _paper(paper: str) -> tuple[Contents, dict[str, Study]]:
-    """Return the items of a paper and its studies."""
-    from moestat.study import contents, load
+def _contents(paper: str, studies: Mapping[str, Study]) -> Contents:
+    from moestat.study import contents
 
-    studies = {name: load.read(path).study for name, path in known(paper).items()}
-    return contents.read(paper) or contents.of_sources(paper, studies), studies
+    return contents.read(paper) or contents.of_sources(paper, studies)
 
 
-def _found(paper: str, out: Path) -> tuple[Contents, list[Part]]:
-    """Return the items of a paper with what was found on them."""
+def _found(out: Path, studies: Mapping[str, Study]) -> list[tuple[Contents, list[Part]]]:
+    """Return the items of every paper that has studies, with what was found on them."""
     from moestat.report import ledger, paper_items
 
-    listed, studies = _paper(paper)
-    return listed, paper_items.parts(listed, ledger.ledger(out, studies).to_dict("records"))[0]
+    rows = ledger.ledger(out, studies).to_dict("records")
+    found = []
+    for paper in sorted({study.paper for study in studies.values()}):
+        listed = _contents(paper, {name: study for name, study in studies.items() if study.paper == paper})
+        found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])[0]))
+    return found
 
 
 def card(word: str, out: Path) -> int:

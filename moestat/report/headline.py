@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import pandas as pd
 
 from moestat.claims.wording import VERDICTS
 from moestat.report.meaning import BEARINGS, SCALES
+from moestat.report.views import in_words
 from moestat.sentences import counted
 
 NOT_RUN = "not run"
@@ -31,6 +35,20 @@ def of_group(verdicts: list[str]) -> str:
     return min(("inconclusive" if v == NOT_RUN else v for v in verdicts), key=order.index)
 
 
+def statements(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], str]:
+    """Return the verdict of every statement, its variants together, by its bearing, group and scale.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Rows of :func:`moestat.report.ledger.ledger`, of one paper.
+    """
+    variants: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        variants.setdefault((row["bearing"], row["group"], row["scale"]), []).append(str(row["verdict"]))
+    return {statement: of_group(verdicts) for statement, verdicts in variants.items()}
+
+
 def headline(table: pd.DataFrame) -> pd.DataFrame:
     """Count the statements of every paper.
 
@@ -47,7 +65,7 @@ def headline(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (paper, bearing, scale), part in table.groupby(["paper", "bearing", "scale"], sort=True):
-        words = [of_group(list(group["verdict"])) for _, group in part.groupby("group", sort=False)]
+        words = list(statements(part.to_dict("records")).values())
         row = {"paper": paper, "bearing": bearing, "scale": scale, "statements": len(words)}
         rows.append(row | {word: words.count(word) for word in WORDS})
     counts = pd.DataFrame(rows, columns=["paper", "bearing", "scale", "statements", *WORDS])
@@ -64,7 +82,7 @@ def sentences(table: pd.DataFrame) -> list[str]:
     lines = []
     for row in headline(table).to_dict("records"):
         words = {word: word for word in WORDS} | ({} if row["scale"] == "paper" else {"not supported": "not shown"})
-        counts = ", ".join(f"{row[word]} {shown}" for word, shown in words.items() if row[word])
+        counts = in_words({shown: row[word] for word, shown in words.items() if row[word]})
         number = counted(row["statements"], "statement")
         lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {number}: {counts}")
     return lines

@@ -131,9 +131,7 @@ def index(out_root: Path) -> str:
     shown = views.View("Studies and presets", columns, rows, groups, [note], numeric=frozenset(columns[2:]))
     judgements = [row for run in runs for row in run.claims or []]
     totals = tally((row["verdict"] for row in judgements), (row["scale"] for row in judgements))
-    summary = f"{len(set(groups))} studies, {len(runs)} presets; verdicts: " + ", ".join(
-        f"{n} {word}" for word, n in totals.items()
-    )
+    summary = f"{len(set(groups))} studies, {len(runs)} presets; verdicts: {views.in_words(totals)}"
     template = render.environment().get_template("index.html.j2")
     return template.render(css=stylesheet(), version="", summary=summary, table=render.html(shown, links=links))
 

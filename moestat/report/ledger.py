@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import RenderableType
 
 from moestat import files
 from moestat.claims import verdicts
@@ -293,26 +293,19 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
     if not brief:
         columns = ("claim", "source", "says", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
     counts = tally(table["verdict"], table["scale"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
-    summary = ", ".join(f"{count} {word}" for word, count in counts.items())
-    return views.View(f"{len(table)} claims: {summary}", columns, rows, groups)
-
-
-@dataclass(frozen=True)
-class _Terminal:
-    """The ledger in a terminal of any width."""
-
-    table: pd.DataFrame
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        shown = view(self.table, brief=True, statements=options.max_width >= 110)
-        if options.max_width < 80:  # as in the table of one run
-            shown = shown.of_columns([i for i, column in enumerate(shown.columns) if column != "predicted"])
-        yield render.rich(shown)
+    return views.View(f"{len(table)} claims: {views.in_words(counts)}", columns, rows, groups)
 
 
 def rich(table: pd.DataFrame) -> RenderableType:
     """Return the ledger for the terminal: statements where there is room, ids where there is not."""
-    return _Terminal(table)
+
+    def fitting(width: int) -> views.View:
+        shown = view(table, brief=True, statements=width >= 110)
+        if width >= 80:
+            return shown
+        return shown.of_columns([i for i, column in enumerate(shown.columns) if column != "predicted"])  # as of one run
+
+    return render.by_width(fitting)
 
 
 def html(table: pd.DataFrame) -> Markup:

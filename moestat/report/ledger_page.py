@@ -116,13 +116,9 @@ def _claims(rows: Iterable[Mapping[str, Any]]) -> str:
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
         interval = "" if row["ci_low"] == row["ci_high"] else interval
         verdict = f"**{markdown(row['wording'])}**" + (f": {markdown(row['why'])}" if row["why"] else "")
-        cells = [
-            markdown(row["statement"]),
-            markdown(row["source"]),
-            markdown(views.says(row)),
-            markdown(number(row["predicted"])),
-        ]
-        lines.append(_row([*cells, markdown(f"{value} {interval}".strip()), verdict]))
+        shown = f"{value} {interval}".strip()
+        cells = (row["statement"], row["source"], views.says(row), number(row["predicted"]), shown)
+        lines.append(_row([*map(markdown, cells), verdict]))
     return "\n".join(lines)
 
 

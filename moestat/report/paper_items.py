@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import RenderableType
 
 from moestat.claims.verdicts import broad
 from moestat.claims.wording import AT_SCALE, VERDICTS, wording
 from moestat.report import render, views
-from moestat.report.headline import MIXED, NOT_RUN, WORDS, of_group
+from moestat.report.headline import MIXED, NOT_RUN, WORDS, statements
 from moestat.report.html import Drawn
 from moestat.report.standing import Standing, standing
 from moestat.report.typography import markdown
@@ -65,11 +65,8 @@ class Part:
 
     def counts(self, bearing: str) -> dict[str, int]:
         """Count the statements of a bearing by their verdict and its scale, variants of one statement once."""
-        groups: dict[tuple[str, Scale], list[str]] = {}
-        for row in self.rows:
-            if row["bearing"] == bearing:
-                groups.setdefault((row["group"], row["scale"]), []).append(str(row["verdict"]))
-        found = Counter((of_group(verdicts), scale) for (_, scale), verdicts in groups.items())
+        mine = (row for row in self.rows if row["bearing"] == bearing)
+        found = Counter((word, scale) for (_, _, scale), word in statements(mine).items())
         counts: dict[str, int] = {}
         for word, scale in product(WORDS, AT_SCALE):
             if number := found[word, scale]:
@@ -80,7 +77,7 @@ class Part:
     @property
     def verdicts(self) -> str:
         """The counts in words: those for the item, then the objections to it."""
-        said = {bearing: listed(self.counts(bearing)) for bearing in ("for", "against")}
+        said = {bearing: views.in_words(self.counts(bearing)) for bearing in ("for", "against")}
         objections = f"objections: {said['against']}" if said["against"] else ""
         return "; ".join(text for text in (said["for"], objections) if text)
 
@@ -89,15 +86,6 @@ def _shown(word: str, scale: Scale) -> str:
     if word in VERDICTS:
         return wording(word, scale)
     return word if word == NOT_RUN else f"{MIXED}{AT_SCALE[scale]}"
-
-
-def listed(counts: Mapping[str, int]) -> str:
-    """Return counts in a line.
-
-    >>> listed({"supported": 2, "mixed at reduced scale": 1})
-    '2 supported, 1 mixed at reduced scale'
-    """
-    return ", ".join(f"{number} {word}" for word, number in counts.items())
 
 
 def parts(contents: Contents, records: Sequence[dict[str, Any]]) -> tuple[list[Part], list[dict[str, Any]]]:
@@ -153,24 +141,15 @@ def view(found: Iterable[Part], title: str = "", *, says: bool = True) -> views.
 
 def _why_not(part: Part) -> str:
     """Return why nothing bears on an item: it was left out for a reason, or is told with another."""
-    others = [name for name, _ in part.elsewhere]
     if part.rows:
         return "what was found is neutral to the paper"
+    others = [name for name, _ in part.elsewhere]
     return f"see {', '.join(others)}" if others else part.item.unchecked
-
-
-@dataclass(frozen=True)
-class _Terminal:
-    found: Sequence[Part]
-    title: str
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield render.rich(view(self.found, self.title, says=options.max_width >= 110))
 
 
 def rich(found: Sequence[Part], title: str) -> RenderableType:
     """Return the items for the terminal."""
-    return _Terminal(found, title)
+    return render.by_width(lambda width: view(found, title, says=width >= 110))
 
 
 def page(papers: Sequence[tuple[Contents, Sequence[Part]]]) -> str:

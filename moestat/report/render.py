@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -70,6 +70,21 @@ class _Terminal:
 def rich(view: View) -> RenderableType:
     """Return a view for the terminal."""
     return _Terminal(view)
+
+
+@dataclass(frozen=True)
+class _ByWidth:
+    """The view that fits a terminal, which is known when it is printed."""
+
+    fitting: Callable[[int], View]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield rich(self.fitting(options.max_width))
+
+
+def by_width(fitting: Callable[[int], View]) -> RenderableType:
+    """Return what the terminal shows of a table that has more or less in it, by the width that there is."""
+    return _ByWidth(fitting)
 
 
 def _widths(view: View, available: int) -> list[int]:

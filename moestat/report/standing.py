@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
-from moestat.report.headline import MIXED, of_group
+from moestat.report.headline import MIXED, statements
 
 Standing = Literal[
     "holds", "holds on smaller problems", "holds in part", "stands against", "not shown", "open", "not checked"
@@ -39,11 +39,7 @@ def standing(rows: Iterable[Mapping[str, Any]]) -> Standing:
     for_it: set[str] = set()
     against_it: set[str] = set()
     undecided = False
-    groups: dict[tuple[str, str, str], list[str]] = {}
-    for row in rows:
-        groups.setdefault((row["bearing"], row["group"], row["scale"]), []).append(row["verdict"])
-    for (bearing, _, scale), verdicts in groups.items():
-        word = of_group(verdicts)
+    for (bearing, _, scale), word in statements(rows).items():
         if bearing == "for" and (word in _YES or word == MIXED):
             for_it.add(scale)
         undecided |= bearing == "for" and word == "inconclusive"

@@ -212,7 +212,16 @@ def says(row: Mapping[str, Any], *, brief: bool = False) -> str:
 
 def tally(table: pd.DataFrame) -> str:
     """Return how many claims got which verdict: ``3 supported, 1 not supported, 0 inconclusive``, with their scale."""
-    return ", ".join(f"{count} {word}" for word, count in verdicts.tally(table["verdict"], table["scale"]).items())
+    return in_words(verdicts.tally(table["verdict"], table["scale"]))
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """Return counts of verdicts in a line.
+
+    >>> in_words({"supported": 2, "mixed at reduced scale": 1})
+    '2 supported, 1 mixed at reduced scale'
+    """
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
 def summaries(table: pd.DataFrame, *, without: Sequence[str] = ()) -> View:

@@ -2,41 +2,13 @@
 
 import numpy as np
 import pytest
+from mot_loops import STEPS, by_key_query, drawn, routed, softmax, staged, train
 
 from moestat.experiment import Cell
 from moestat.papers.expert_count import router_smoothness
-from moestat.papers.mixture_of_transformers import mot, mot_gradients
+from moestat.papers.mixture_of_transformers import mot_gradients
 
-STEPS = (6, 10, 110)
-"""T1, T2, T."""
-RATE = {"specialise_rate": 0.05, "attention_rate": 2.0, "router_rate": 5.0, "tuning_rate": 0.2}
-SETTINGS = RATE | {
-    "samples": 16,
-    "test_samples": 30,
-    "dimension": 8,
-    "experts": 3,
-    "expert_slots": 3,
-    "neurons": 4,
-    "records_per_decade": 3,
-    "specialise_steps": STEPS[0],
-    "attention_steps": STEPS[1] - STEPS[0],
-    "tuning_steps": STEPS[2] - STEPS[1],
-}
-
-
-def softmax(a):
-    e = np.exp(a - a.max())
-    return e / e.sum()
-
-
-def drawn(**others):
-    s = mot.Settings(**SETTINGS | others)
-    cell = Cell("moestat.papers.mixture_of_transformers.mot", 7, "arm", {}, s.model_dump(mode="json"))
-    directions, training, test = mot._data(cell, s, 0)
-    start = mot._start(cell, s, 0, directions)
-    found = mot.run(cell, [0], device="cpu").isel(replicate=0, epoch=-1)
-    noise = mot._noise(s, [cell.generator(0, "perturbation: training", experts=3, n=16)], 16, np)
-    return found, training, test, *start, noise
+SMALL = {"samples": 16, "test_samples": 30, "neurons": 4, "tuning_rate": 0.2}
 
 
 def of_heads(x, weights, kq, signs):
@@ -51,13 +23,13 @@ def of_heads(x, weights, kq, signs):
                 f += sign * reach
                 by_weights[j] += sign * seen
                 for h, row in enumerate(p):
-                    by_kq[h] += sign * np.outer(x.T @ (np.diag(row) - np.outer(row, row)) @ x @ weights[j, h], query)
+                    by_kq[h] += sign * by_key_query(x, row, weights[j, h], query)
     return f, by_weights, by_kq
 
 
 def test_the_multi_head_transformer_arrives_where_loops_do():
     """Stage I is normalised over all of its weights, as it is one network; stage III is not normalised."""
-    found, training, test, weights, kq, _ = drawn(model="multi-head")
+    s, found, _, training, test, weights, kq, _ = drawn(model="multi-head", **SMALL)
     signs = np.array([1.0, 1.0, -1.0, -1.0])
     for step in range(STEPS[2]):
         of_weights, of_kq = np.zeros_like(weights), np.zeros_like(kq)
@@ -67,53 +39,31 @@ def test_the_multi_head_transformer_arrives_where_loops_do():
             of_weights += slope * by_weights
             of_kq += slope * by_kq
         if step < STEPS[0]:
-            weights = weights - RATE["specialise_rate"] * of_weights / np.sqrt(np.sum(of_weights**2))
+            weights = weights - s.specialise_rate * of_weights / np.sqrt(np.sum(of_weights**2))
         elif step < STEPS[1]:
-            kq = kq - RATE["attention_rate"] * of_kq
+            kq = kq - s.attention_rate * of_kq
         else:
-            weights = weights - RATE["tuning_rate"] * of_weights
+            weights = weights - s.tuning_rate * of_weights
     f = np.array([of_heads(x, weights, kq, signs)[0] for x in test.x])
     assert found.test_loss.item() == pytest.approx(np.mean(np.log1p(np.exp(-test.y * f))), rel=1e-9)
     wrong, open_ones = np.mean(test.y * f < 0), np.mean(f == 0)  # where no neuron is active
     assert found.test_error.item() == pytest.approx(wrong + open_ones / 2)
 
 
-@pytest.mark.parametrize("others", [{"training": "joint"}, {"model": "no-attention"}])
-def test_joint_training_and_experts_without_attention_arrive_where_loops_do(others):
+def without_attention(step):
+    return ("weights",) if staged(step) == ("attention",) else staged(step)
+
+
+@pytest.mark.parametrize(
+    ("others", "moves"),
+    [({"training": "joint"}, lambda _: ("weights", "attention")), ({"model": "no-attention"}, without_attention)],
+)
+def test_joint_training_and_experts_without_attention_arrive_where_loops_do(others, moves):
     """Jointly all parameters take a step from the same place; without attention stage II trains the weights."""
-    found, training, test, weights, kq, noise = drawn(**others)
-    joint, length = "training" in others, training.x.shape[1]
-    theta = np.zeros_like(weights)
-
-    def attention(x, m):
-        return np.stack([softmax(x @ kq[m] @ query) for query in x]) if joint else np.ones((1, length))
-
-    for step in range(STEPS[2]):
-        r = next(noise)[0]
-        of_weights, of_kq, of_theta = np.zeros_like(weights), np.zeros_like(kq), np.zeros_like(theta)
-        for k, (x, y) in enumerate(zip(training.x, training.y, strict=True)):
-            total = x.sum(axis=0)
-            m = int(np.argmax(theta @ total + r[:, k]))
-            p, pi = attention(x, m), softmax(theta @ total)
-            f = weights[m] @ x.T @ p.sum(axis=0)
-            slope = -y / (1 + np.exp(y * f)) / 16
-            of_weights[m] += slope * x.T @ p.sum(axis=0)
-            if joint:
-                for row, query in zip(p, x, strict=True):
-                    of_kq[m] += slope * np.outer(x.T @ (np.diag(row) - np.outer(row, row)) @ x @ weights[m], query)
-            margin = y * f * pi[m]
-            of_theta += -margin / (1 + np.exp(margin)) / 16 * np.outer((np.arange(3) == m) - pi, total)
-        if step < STEPS[0] and not joint:
-            norm = np.linalg.norm(of_weights, axis=1, keepdims=True)
-            weights = weights - RATE["specialise_rate"] * of_weights / np.where(norm > 0, norm, 1)
-        else:
-            weights = weights - RATE["tuning_rate"] * of_weights
-        kq = kq - RATE["attention_rate"] * of_kq
-        theta = theta - RATE["router_rate"] * of_theta
-    expert = [int(np.argmax(theta @ x.sum(axis=0))) for x in test.x]
-    f = np.array([weights[m] @ x.T @ attention(x, m).sum(axis=0) for x, m in zip(test.x, expert, strict=True)])
-    assert found.test_loss.item() == pytest.approx(np.mean(np.log1p(np.exp(-test.y * f))), rel=1e-9)
-    assert found.test_error.item() == pytest.approx(np.mean(np.sign(f) != test.y))
+    d = drawn(**SMALL | others)
+    _, f = routed(d, *train(d, moves, attends="training" in others))
+    assert d.found.test_loss.item() == pytest.approx(np.mean(np.log1p(np.exp(-d.test.y * f))), rel=1e-9)
+    assert d.found.test_error.item() == pytest.approx(np.mean(np.sign(f) != d.test.y))
 
 
 def between_kinks(h):
