@@ -52,6 +52,7 @@ for notebook in sorted((ROOT / "studies" / "notebooks").glob("*.ipynb")):
 (HERE / "_made" / "settings.md").write_text(settings_tables.page(), encoding="utf-8")
 (HERE / "_made" / "scale.md").write_text(scale_table.page(), encoding="utf-8")
 (HERE / "_made" / "missing.md").write_text(scale_table.missing(), encoding="utf-8")
+(HERE / "_made" / "costs.md").write_text(scale_table.costs(), encoding="utf-8")
 exclude_patterns.append("_made")
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]

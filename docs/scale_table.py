@@ -1,11 +1,13 @@
-"""What every preset of every study is to its paper, as tables made from the study files."""
+"""What every preset of every study is to its paper, and what it costs, as tables made from the study files."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
 from moestat.claims.verdicts import judged
+from moestat.runner.progress import duration
 from moestat.runner.request import Request
 from moestat.study import contents, load
 from moestat.study.spec import Study
@@ -59,4 +61,19 @@ def missing(folder: Path = STUDIES, records: Path = RECORDS) -> str:
                 command = Request(path.stem, preset).command()
                 cost = content.expected or "not stated"
                 lines.append(f"| `{command}` | {study.scale_of(preset)} | {cost} | {instead} |")
+    return "\n".join(lines) + "\n"
+
+
+def costs(folder: Path = STUDIES, records: Path = RECORDS) -> str:
+    """Return one Markdown table of the presets with a record: the cost that is stated, and what the record's run took."""
+    lines = ["| study | preset | stated | the record took | replicates |", "| --- | --- | --- | ---: | ---: |"]
+    for path in sorted(folder.glob("*.toml")):
+        for preset, content in load.read(path).study.presets.items():
+            manifest = records / path.stem / preset / "manifest.json"
+            if not manifest.is_file():
+                continue
+            kept = json.loads(manifest.read_text(encoding="utf-8"))
+            took, count = sum(kept["cells"].values()), kept["tally"]["replicates"]
+            cost = duration(took) + (f", {duration(took / count)} each" if took >= count else "")
+            lines.append(f"| `{path.stem}` | `{preset}` | {content.expected or 'not stated'} | {cost} | {count} |")
     return "\n".join(lines) + "\n"

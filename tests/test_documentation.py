@@ -92,6 +92,10 @@ def test_the_page_of_scales_says_of_every_preset_what_its_verdicts_say(monkeypat
     assert scale_table.missing(tmp_path, tmp_path / "records").splitlines()[2:] == [
         "| `python -m moestat.study toy --preset paper` | paper | not stated | `quick` (stand-in) |"
     ]
+    (record / "manifest.json").write_text('{"cells": {"a": 200.0, "b": 40.0}, "tally": {"replicates": 12}}', "utf-8")
+    assert scale_table.costs(tmp_path, tmp_path / "records").splitlines()[2:] == [
+        "| `toy` | `quick` | not stated | 4 min 00 s, 20 s each | 12 |"
+    ]
 
 
 @pytest.mark.slow

@@ -151,7 +151,7 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
             ci_high=answer.high if answer else math.nan,
             verdict=word,
             wording=wording(word, scale, answer.cases if answer else None),
-            why=why,
+            why=" ".join(text for text in (why, claim.hindsight) if text),
             rule=rule_digest(evidence.study, evidence.preset, claim),
         )
 
@@ -161,7 +161,7 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
         return verdict("inconclusive", f"There is no number to judge: {error}")
     counts = _counts(evidence, claim)
     sentence = _sentence(answer, claim)
-    basis = "; ".join(text for text in (answer.note, str(counts)) if text)
+    basis = "; ".join(text for text in (answer.note, str(counts), _over_all_sizes(evidence, claim, answer)) if text)
     against = [*obstacles.of_numbers(answer, counts), *obstacles.of_search(evidence, claim)]
     if claim.printed and scale != "paper":
         against.append(
@@ -179,6 +179,18 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
     if answer.cases is not None:
         return verdict(word, f"{sentence}; the rule is {rule(claim)} ({basis}). {_bound(answer.cases, claim)}", answer)
     return verdict(word, f"{sentence}: {_place(answer, word)} {rule(claim)} ({basis}).", answer)
+
+
+def _over_all_sizes(evidence: Evidence, claim: Claim, answer: Estimate) -> str:
+    """Say what a slope is without its window; an empty text where the window leaves no size out."""
+    if claim.kind != "slope" or window_of(evidence, claim) is None:
+        return ""
+    try:
+        whole = estimate(evidence, claim.model_copy(update={"window": (-math.inf, math.inf)}))
+    except NoAnswerError:
+        return ""
+    value, interval = rounded(whole.value, whole.low, whole.high)
+    return f"over all sizes the slope is {value} {interval}" if whole.note != answer.note and interval else ""
 
 
 def _bound(cases: Cases, claim: Claim) -> str:

@@ -15,7 +15,7 @@ from moestat.sentences import counted
 NOT_RUN = "not run"
 MIXED = "mixed"
 WORDS = (*VERDICTS, MIXED, NOT_RUN)
-_YES, _NO = ("supported", "no counterexample"), ("not supported", "refuted")
+YES, NO = ("supported", "no counterexample"), ("not supported", "refuted")
 
 
 def of_group(verdicts: list[str]) -> str:
@@ -27,7 +27,7 @@ def of_group(verdicts: list[str]) -> str:
     >>> of_group(["supported", "supported"]), of_group(["supported", "refuted"]), of_group(["supported", "not run"])
     ('supported', 'mixed', 'inconclusive')
     """
-    if any(v in _YES for v in verdicts) and any(v in _NO for v in verdicts):
+    if any(v in YES for v in verdicts) and any(v in NO for v in verdicts):
         return MIXED
     if all(v == NOT_RUN for v in verdicts):
         return NOT_RUN

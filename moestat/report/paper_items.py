@@ -15,9 +15,9 @@ from rich.console import RenderableType
 from moestat.claims.verdicts import broad
 from moestat.claims.wording import AT_SCALE, VERDICTS, wording
 from moestat.report import render, views
-from moestat.report.headline import MIXED, NOT_RUN, WORDS, statements
+from moestat.report.headline import MIXED, NO, NOT_RUN, WORDS, YES, statements
 from moestat.report.html import Drawn
-from moestat.report.standing import Standing, standing
+from moestat.report.standing import FAILED, Standing, standing
 from moestat.report.typography import markdown
 from moestat.study.contents import Contents, Item, Repair
 from moestat.study.spec import Scale
@@ -34,8 +34,9 @@ Every theorem, lemma, table and figure of the papers, in their order, and how it
 speaks against it; **on smaller problems** if that was seen on those or on stand-ins alone; **in part** if there is
 both for and against, or something for it is still open. What speaks against it **stands against** it where the problem
 is the paper's own; elsewhere the item was **not shown**. Variants of one statement count once, and are *mixed* where
-they contradict each other. *Objections* are statements against the paper: one that is supported speaks against the
-item. What is neutral to the paper decides nothing here.
+they contradict each other. Where what an item concludes fails, a consequence of it that is seen does not make it hold
+in part. *Objections* are statements against the paper: one that is supported speaks against the item. In brackets
+stands what single variants of the inconclusive statements have decided. What is neutral to the paper decides nothing here.
 
 The numbers, rules and drawings of an item are in the report of its paper:
 `python -m moestat.study --paper PAPER --report`; the table of one paper, in the terminal: `--paper PAPER` alone.
@@ -54,8 +55,14 @@ class Part:
 
     @property
     def standing(self) -> Standing:
-        """How the item stands."""
-        return standing(self.rows)
+        """How the item stands: where its conclusion fails, a consequence that is seen does not make it hold in part."""
+        own = [row for row in self.rows if self._concludes(row)]
+        of_it = standing(own) if own else "open"
+        return of_it if of_it in FAILED else standing(self.rows)
+
+    def _concludes(self, row: Mapping[str, Any]) -> bool:
+        name = f"{row['study']}:{row['claim']}"
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.item.conclusion)
 
     def wordings(self, bearing: str) -> list[str]:
         """Return the verdicts on what speaks for the item, or against it, in the words that tell their scale."""
@@ -74,12 +81,24 @@ class Part:
                 counts[shown] = counts.get(shown, 0) + number
         return counts
 
+    def within(self, bearing: str) -> dict[str, int]:
+        """Count the variants that decide something in statements that are inconclusive as a whole."""
+        mine = [row for row in self.rows if row["bearing"] == bearing]
+        whole = statements(mine)
+        parts = [row for row in mine if whole[row["bearing"], row["group"], row["scale"]] == "inconclusive"]
+        found = Counter((row["verdict"], row["scale"]) for row in parts if row["verdict"] in (*YES, *NO))
+        return {_shown(word, scale): count for (word, scale), count in found.items()}
+
     @property
     def verdicts(self) -> str:
         """The counts in words: those for the item, then the objections to it."""
-        said = {bearing: views.in_words(self.counts(bearing)) for bearing in ("for", "against")}
+        said = {bearing: self._said(bearing) for bearing in ("for", "against")}
         objections = f"objections: {said['against']}" if said["against"] else ""
         return "; ".join(text for text in (said["for"], objections) if text)
+
+    def _said(self, bearing: str) -> str:
+        within = views.in_words(self.within(bearing))
+        return views.in_words(self.counts(bearing)) + (f" (variants: {within})" if within else "")
 
 
 def _shown(word: str, scale: Scale) -> str:
@@ -132,9 +151,14 @@ def _holds(repair: Repair, verdicts: Mapping[str, str]) -> bool:
     return True
 
 
+def _told(part: Part) -> str:
+    """Return the verdicts on an item, or why there are none, and what mends it."""
+    return ". ".join([part.verdicts or _why_not(part), *part.repairs])
+
+
 def view(found: Iterable[Part], title: str = "", *, says: bool = True) -> views.View:
     """Show the items as a table: what each says (left out where there is no room), how it stands, its verdicts."""
-    rows = [(p.item.name, p.item.says, str(p.standing), p.verdicts or _why_not(p)) for p in found]
+    rows = [(p.item.name, p.item.says, str(p.standing), _told(p)) for p in found]
     table = views.View(title, ("item", "says", "stands", "verdicts"), rows)
     return table if says else table.of_columns([0, 2, 3])
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
-from moestat.report.headline import MIXED, statements
+from moestat.report.headline import MIXED, NO, YES, statements
 
 Standing = Literal[
     "holds", "holds on smaller problems", "holds in part", "stands against", "not shown", "open", "not checked"
 ]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
-_YES, _NO = ("supported", "no counterexample"), ("not supported", "refuted")
+FAILED: tuple[Standing, ...] = ("stands against", "not shown")
+"""How an item stands for which nothing speaks, and against which something does."""
 
 
 def standing(rows: Iterable[Mapping[str, Any]]) -> Standing:
@@ -40,11 +41,11 @@ def standing(rows: Iterable[Mapping[str, Any]]) -> Standing:
     against_it: set[str] = set()
     undecided = False
     for (bearing, _, scale), word in statements(rows).items():
-        if bearing == "for" and (word in _YES or word == MIXED):
+        if bearing == "for" and (word in YES or word == MIXED):
             for_it.add(scale)
         undecided |= bearing == "for" and word == "inconclusive"
-        if (bearing == "for" and (word in _NO or word == MIXED)) or (
-            bearing == "against" and (word in _YES or word == MIXED)
+        if (bearing == "for" and (word in NO or word == MIXED)) or (
+            bearing == "against" and (word in YES or word == MIXED)
         ):
             against_it.add(scale)
     if for_it:

@@ -90,6 +90,9 @@ class Item(Strict):
     says: str = Field(description="what it says, in a sentence or two")
     also: list[str] = Field([], description="other places that mean it: equations, remarks, a phrase of a source")
     unchecked: str = Field("", description="what of it is not checked, and why; needed where no claim belongs to it")
+    conclusion: list[str] = Field(
+        [], description="STUDY:CLAIM patterns of what it concludes, where what follows from that has claims as well"
+    )
     figures: list[str] = Field([], description="STUDY or STUDY:FIGURE that stands beside it")
     repairs: list[Repair] = Field([], description="what was repaired")
 

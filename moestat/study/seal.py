@@ -27,7 +27,10 @@ from moestat.study.spec import Claim, Study
 NAME = "rules.json"
 PACKED = f"{NAME}.gz"
 """The same in a record, where it is compressed."""
-PROSE = ("id", "source", "statement", "origin", "because", "bearing", "group", "scale", "predicted", "presets")
+PROSE = (
+    *("id", "source", "statement", "origin", "because", "hindsight", "bearing", "group", "scale", "predicted"),
+    "presets",
+)
 """Keys of a claim that say what it is about; all others say how it is judged."""
 ESTIMATE = "moestat.claims.estimates:estimate"
 """The module that judges claims without a function of their own."""

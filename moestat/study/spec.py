@@ -99,6 +99,9 @@ class Claim(Strict):
         "stated", description="who says it; if absent, 'ours' where `source` names no place of a paper"
     )
     because: str = Field("", description="how it follows from the paper, for origin 'implied'")
+    hindsight: str = Field(
+        "", description="what of the rule was settled after results of other runs had been seen, told with the verdict"
+    )
     bearing: Literal["for", "against", "neutral"] = Field(
         "for", description="what it means for the paper if it is supported; if absent, 'neutral' for origin 'ours'"
     )

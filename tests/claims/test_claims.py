@@ -381,6 +381,25 @@ def test_the_window_is_the_claims_then_the_presets_then_the_rates():
     assert "5 sizes from 1000" in sizes(rates=[rate | {"arms": ["arm1"]}])
 
 
+def test_a_slope_in_a_window_is_told_beside_that_over_all_sizes():
+    """Whoever sets a window chooses sizes: the reader sees what the others would have made of it."""
+    made = dataset()
+    made["L3"][:, :2] *= 10.0  # the two smallest sizes are off the line
+    verdict = judged(made, **SLOPE, at_most=0, window=[10000, 1e6])
+    whole = judged(made, **SLOPE, at_most=0)
+    text = f"over all sizes the slope is {' '.join(rounding.estimate(whole.estimate, whole.ci_low, whole.ci_high))}"
+    assert text in verdict.why and whole.estimate < -0.8
+    assert verdict.estimate == pytest.approx(-0.5, abs=0.1)
+    assert "over all sizes" not in whole.why + judged(made, **SLOPE, at_most=0, window=[1, 1e9]).why
+
+
+def test_what_was_settled_in_hindsight_is_told_with_the_verdict():
+    text = "The limit was set after another run."
+    told = judged(dataset(), **SLOPE, at_most=0, hindsight=text)
+    plain = judged(dataset(), **SLOPE, at_most=0)
+    assert told.why == f"{plain.why} {text}" and told.rule == plain.rule
+
+
 def test_claims_of_other_presets_are_not_judged():
     made = study(SLOPE | {"at_most": 0, "presets": ["paper*"]}, SLOPE | {"at_most": 0})
     assert [v.claim for v in verdicts.judge(dataset(), made, "quick")] == ["c1"]

@@ -62,6 +62,32 @@ def test_variants_of_a_statement_count_once_and_objections_apart():
     assert theorem.standing == "holds in part"
 
 
+def test_what_variants_of_an_open_statement_have_decided_is_not_hidden():
+    rows = [
+        row("a", "T Theorem 1", "supported", group="rate"),
+        row("b", "T Theorem 1", "inconclusive", group="rate"),
+        row("c", "T Theorem 1", "not supported", group="other", scale="reduced"),
+        row("d", "T Theorem 1", "not run", group="other", scale="reduced"),
+    ]
+    (theorem, *_), _ = paper_items.parts(PAPER, rows)
+    assert theorem.verdicts == "2 inconclusive (variants: 1 supported, 1 not shown at reduced scale)"
+
+
+def test_a_consequence_does_not_make_an_item_hold_in_part_whose_conclusion_fails():
+    first = PAPER.items[0].model_copy(update={"conclusion": ["toy:main*"]})
+    consequence, against = row("then", "T Theorem 1", "supported"), row("main-1", "T Theorem 1", "refuted")
+    assert Part(first, [consequence, against]).standing == "stands against"
+    assert Part(PAPER.items[0], [consequence, against]).standing == "holds in part"
+    assert Part(first, [consequence, against, row("main-2", "T Theorem 1", "supported")]).standing == "holds in part"
+    assert Part(first, [consequence, row("main-1", "T Theorem 1", "inconclusive")]).standing == "holds in part"
+    assert Part(first, [row("main-1", "T Theorem 1", "inconclusive")]).standing == "open"
+
+
+def test_a_repair_stands_with_the_verdicts():
+    repaired = Part(PAPER.items[0], [row("a", "T Theorem 1", "refuted")], repairs=["Without b it holds."])
+    assert paper_items.view([repaired]).rows[0][3] == "1 refuted. Without b it holds."
+
+
 def test_an_item_without_verdicts_says_why():
     found, _ = paper_items.parts(PAPER, [*ROWS, row("g", "T Table 3", "supported", bearing="neutral")])
     table = paper_items.view(found)
