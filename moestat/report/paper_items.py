@@ -153,7 +153,8 @@ def _holds(repair: Repair, verdicts: Mapping[str, str]) -> bool:
 
 def _told(part: Part) -> str:
     """Return the verdicts on an item, or why there are none, and what mends it."""
-    return ". ".join([part.verdicts or _why_not(part), *part.repairs])
+    verdicts = part.verdicts or _why_not(part)
+    return " ".join([f"{verdicts.rstrip('.')}.", *part.repairs]) if part.repairs else verdicts
 
 
 def view(found: Iterable[Part], title: str = "", *, says: bool = True) -> views.View:

@@ -15,10 +15,11 @@ from moestat import rates
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import SEARCHES, counted
 from moestat.claims.obstacles import FUNCTIONS, of_points, within
-from moestat.claims.rules import gap
+from moestat.claims.rules import gap, lead
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
 from moestat.rates.estimate import mean_interval, over_replicates
+from moestat.rounding import estimate as rounded
 from moestat.runner.results import NOT_COMPUTED
 from moestat.study.spec import Claim
 
@@ -243,6 +244,63 @@ def share_of_layers(ds: xr.Dataset, claim: Claim) -> Estimate:
     mean, _, low, high = mean_interval(shares, claim.level)
     note = f"{ours.shape[1]} layers, {int(whole.sum())} of {len(whole)} replicates"
     return Estimate(float(mean), max(float(low), 0.0), min(float(high), 1.0), note, replicates=int(whole.sum()))
+
+
+def lower_in_most(ds: xr.Dataset, claim: Claim, *, others: Sequence[str]) -> Estimate:
+    """Estimate the difference that decides if ``claim.arm`` is lower in more than half of the cases: at most 0 if so.
+
+    A case is a layer and one of the ``others``; its difference is the mean of ``claim.variable`` in ``claim.arm`` minus
+    that in the other arm, paired by replicate. Of C cases that with the (floor(C / 2) + 1)-th smallest is judged: if it
+    is below 0, more than half of them are. The ends of its interval have that place among the ends of all intervals,
+    which hold jointly (Bonferroni t-quantiles). So the independent units are replicates, and not layers.
+
+    Raises
+    ------
+    NoAnswerError
+        If no replicate has a value in all layers of all arms.
+    """
+    ours, *theirs = (
+        variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose("replicate", "layer").values
+        for arm in (claim.arm, *others)
+    )
+    gaps = np.concatenate([ours - other for other in theirs], axis=1)
+    whole = np.isfinite(gaps).all(axis=1)
+    if not whole.any():
+        raise NoAnswerError(f"{claim.variable} has no value in all layers of {claim.arm} and {', '.join(others)}.")
+    gaps = gaps[whole]
+    count = gaps.shape[1]
+    mean, _, low, high = mean_interval(gaps.T, 1 - (1 - claim.level) / count)
+    value, below, above = (float(np.sort(ends)[count // 2]) for ends in (mean, low, high))
+    note = (
+        f"lower in {int(np.sum(mean < 0))} of {count} cases on average, in {int(np.sum(gaps < 0))} of {gaps.size} by "
+        f"seeds; {len(gaps)} of {len(whole)} replicates"
+    )
+    return Estimate(value, below, above, note, subject="The difference in most cases", replicates=len(gaps))
+
+
+def lead_of_those_run(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = False) -> Estimate:
+    """Estimate the lead of ``claim.arm`` over ``others`` as :func:`moestat.claims.rules.lead`; some may be missing.
+
+    Where some of the others were not run, one that was and is better refutes that the arm is the best of all; nothing
+    can show it.
+
+    Raises
+    ------
+    NoAnswerError
+        If some were not run, and the others do not refute it.
+    """
+    there = [arm for arm in others if arm in ds["arm"].values]
+    left = ", ".join(arm for arm in others if arm not in there)
+    answer = lead(ds, claim, others=there, lower=lower)
+    if not left:
+        return answer
+    if not answer.high < claim.region[0]:
+        value, interval = rounded(answer.value, answer.low, answer.high)
+        raise NoAnswerError(
+            f"{left} were not run, and none of the others is shown to be beyond {claim.arm}: its lead over them is "
+            f"{value} {interval}, {answer.note}."
+        )
+    return replace(answer, note=f"{answer.note}; not run: {left}")
 
 
 def contrast(ds: xr.Dataset, claim: Claim, *, terms: Sequence[Mapping[str, Any]]) -> Estimate:

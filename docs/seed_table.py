@@ -1,0 +1,107 @@
+"""How many paired seeds it takes to tell the differences that CompeteSMoE prints, as a table made from the records."""
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from moestat.claims.selection import NoAnswerError, variable
+from moestat.rates import paired_seeds
+from moestat.report import csv_text
+from moestat.rounding import estimate, number
+from moestat.runner import records, results
+from moestat.study import load
+from moestat.study.spec import Claim
+
+OUT = Path(__file__).resolve().parents[1] / "outputs"
+WIDEST = "moestat.claims.rules:widest"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A difference to tell: its name, the record and the claim that judge it, its size and where that is printed."""
+
+    what: str
+    study: str
+    preset: str
+    claim: str
+    size: float
+    printed: str
+
+
+ROWS = (
+    Row("CompeteSMoE and SMoE, Switch", "compete_lm", "pairs", "compete-smoe-switch", 0.014, "Table 2, enwik8 small"),
+    Row("the same, GLaM", "compete_lm", "pairs", "compete-smoe-glam", 0.011, "Table 2, enwik8 small"),
+    Row("the same, Switch, half a million weights", "compete_significance", "long", "better", 0.014, "Table 9"),
+    Row("the same, winners' output", "compete_significance", "long", "better-winners", 0.014, "Table 9"),
+    Row("the same, 186 thousand weights", "compete_scale", "quick", "compete-larger", 0.015, "Table 2, enwik8 medium"),
+    Row("the same, published code", "compete_published", "trained", "better", 0.014, "Table 2, enwik8 small"),
+    Row("the same, published code, lambda = 1", "compete_published", "trained", "always-better", 0.014, "Table 2"),
+    Row("GLaM and Switch, SMoE", "compete_lm", "pairs", "glam-better", 0.005, "Table 2, enwik8 small"),
+    Row("SMoE-Fixed and SMoE, Switch", "compete_lm", "trained", "fixed-smoe-switch", 0.011, "Table 2, enwik8 small"),
+    Row("the same, GLaM", "compete_lm", "trained", "fixed-smoe-glam", 0.005, "Table 2, enwik8 small"),
+    Row("lambda = 0.05 and SMoE", "compete_schedule", "trained", "better-5", 0.03, "Tables 4 and 9"),
+    Row("lambda from 0.03 to 0.09", "compete_schedule", "trained", "robust", 0.014, "Table 9, as *robust*"),
+    Row("alpha = 5 and SMoE", "compete_balance", "trained", "better-50", 0.03, "Tables 5 and 9"),
+    Row("alpha from 0.1 to 5", "compete_balance", "trained", "robust", 0.014, "Table 9, as *robust*"),
+    Row("alpha = 250 and 5", "compete_balance", "trained", "large-worse", 0.025, "Table 5"),
+    Row("CompeteSMoE and SMoE, accuracy", "compete_finetune", "trained", "compete-smoe", 0.037, "Table 3, largest"),
+    Row("the same", "compete_finetune", "trained", "compete-smoe", 0.004, "Table 3, smallest"),
+    Row("CompeteSMoE and SMoE, entropy", "router_entropy", "trained", "compete-smoe", 0.06, "Table 10"),
+    Row("the same, half a million weights", "compete_significance", "long", "surer", 0.06, "Table 10"),
+)
+
+
+def page(out: Path = OUT, rows: tuple[Row, ...] = ROWS) -> str:
+    """Return one Markdown table: what is to be told, with which scatter, the seeds it takes and has, the verdict."""
+    lines = [
+        "| difference | record | to tell | printed in | standard deviation | seeds: takes | run | found | verdict |",
+        "| --- | --- | ---: | --- | ---: | ---: | ---: | --- | --- |",
+    ]
+    for row in rows:
+        folder = records.path(out, row.study, row.preset)
+        claim = next(c for c in load.read(row.study).study.claims if c.id == row.claim)
+        sd, run, needed = plan(results.read(folder / results.NAME), claim, row.size)
+        kept = next(r for r in csv_text.load(folder / "claims.csv") if r["claim"] == row.claim)
+        found = " ".join(estimate(*(float(kept[key]) for key in ("estimate", "ci_low", "ci_high"))))
+        place = f"`{row.study}/{row.preset}`"
+        cells = (row.what, place, number(row.size), row.printed, f"{sd:.2g}", needed, run, found, kept["wording"])
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines) + "\n"
+
+
+def plan(ds: xr.Dataset, claim: Claim, size: float) -> tuple[float, int, int]:
+    """Return the standard deviation of one seed's difference, the seeds that were run and those that ``size`` takes.
+
+    A claim that no two of several values differ by more than a bound compares all pairs: it is planned for the pair
+    that scatters most, at the level of one pair, with ``size`` the distance of no difference from the bound.
+    """
+    gaps = differences(ds, claim)
+    sd = float(np.std(gaps, axis=1, ddof=1).max())
+    return sd, gaps.shape[1], paired_seeds(size, sd, level=1 - (1 - claim.level) / len(gaps))
+
+
+def differences(ds: xr.Dataset, claim: Claim) -> np.ndarray:
+    """Return the paired differences of a claim, (pairs, seeds): one pair, or those of all values of *widest*.
+
+    Raises
+    ------
+    NoAnswerError
+        If the claim is another function, or a seed has no value.
+    """
+    if claim.kind == "difference":
+        versus_at = claim.at if claim.versus_at is None else claim.versus_at
+        second = (claim.versus_variable or claim.variable, {"arm": claim.versus or claim.arm, **versus_at})
+        pairs = [((claim.variable, {"arm": claim.arm, **claim.at}), second)]
+    elif claim.function == WIDEST:
+        over, values = claim.options["over"], claim.options["values"]
+        places = [(claim.variable, {"arm": claim.arm, **claim.at, over: value}) for value in values]
+        pairs = list(itertools.combinations(places, 2))
+    else:
+        raise NoAnswerError(f"{claim.id} is not a claim on paired differences.")
+    gaps = np.stack([variable(ds, *first).values - variable(ds, *second).values for first, second in pairs])
+    if gaps.ndim != 2 or not np.isfinite(gaps).all():
+        raise NoAnswerError(f"{claim.id} has seeds without a value.")
+    return gaps

@@ -1,0 +1,104 @@
+"""The table of seeds on the page of CompeteSMoE: seeds and deviations of the records, sizes that the paper prints."""
+
+import csv
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from moestat.claims.selection import NoAnswerError
+from moestat.rates import paired_seeds
+from moestat.runner import records, results
+from moestat.study import load
+from moestat.study.spec import Claim
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _module():
+    spec = importlib.util.spec_from_file_location("seed_table", ROOT / "docs" / "seed_table.py")
+    sys.modules["seed_table"] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+seed_table = _module()
+HEAD = {"id": "c", "source": "ours", "statement": "s", "variable": "bpc", "arm": "a"}
+BY_LAMBDA = {"over": "lambda", "values": [0.0, 1.0, 2.0]}
+
+
+@pytest.fixture(scope="module")
+def ds():
+    """Two arms, three points, five seeds."""
+    losses = np.random.default_rng(5).normal(size=(2, 3, 5))
+    coords = {"arm": np.array(["a", "b"], dtype=object), "lambda": [0.0, 1.0, 2.0], "replicate": np.arange(5)}
+    return xr.Dataset({"bpc": (("arm", "lambda", "replicate"), losses)}, coords)
+
+
+def test_a_difference_is_taken_seed_by_seed(ds):
+    """Between arms at one point, and between points of one arm."""
+    losses = ds["bpc"].values
+    arms = Claim(**HEAD, kind="difference", versus="b", at={"lambda": 1.0}, at_most=0.0)
+    assert np.array_equal(seed_table.differences(ds, arms), (losses[0, 1] - losses[1, 1])[None])
+    points = Claim(**HEAD, kind="difference", at={"lambda": 2.0}, versus_at={"lambda": 0.0}, at_most=0.0, level=0.99)
+    sd, run, needed = seed_table.plan(ds, points, 1.5)
+    assert sd == pytest.approx(np.std(losses[0, 2] - losses[0, 0], ddof=1)) and run == 5
+    assert needed == paired_seeds(1.5, sd, level=0.99) > paired_seeds(1.5, sd)
+
+
+def test_the_widest_change_is_planned_for_the_pair_that_scatters_most(ds):
+    """Three values have three pairs, each at a level of 1 - 0.05 / 3."""
+    widest = Claim(**HEAD, kind="function", function=seed_table.WIDEST, options=BY_LAMBDA, at_most=1.0)
+    x = ds["bpc"].values[0]
+    sds = [np.std(x[i] - x[j], ddof=1) for i, j in ((0, 1), (0, 2), (1, 2))]
+    sd, run, needed = seed_table.plan(ds, widest, 1.0)
+    assert (sd, run) == (pytest.approx(max(sds)), 5) and needed == paired_seeds(1.0, sd, level=1 - 0.05 / 3)
+
+
+def test_other_functions_and_missing_seeds_are_refused(ds):
+    """What has no paired differences has no row."""
+    with pytest.raises(NoAnswerError, match="not a claim on paired differences"):
+        seed_table.plan(ds, Claim(**HEAD, kind="function", function="moestat.claims.rules:lead", at_most=0.0), 1.0)
+    claim = Claim(**HEAD, kind="difference", versus="b", at={"lambda": 1.0}, at_most=0.0)
+    with pytest.raises(NoAnswerError, match="seeds without a value"):
+        seed_table.plan(ds.where(ds["replicate"] > 0), claim, 1.0)
+
+
+@pytest.mark.parametrize("row", seed_table.ROWS, ids=lambda row: f"{row.study}-{row.claim}-{row.size}")
+def test_a_row_is_of_its_record_and_its_size_is_the_one_that_its_claim_names(row):
+    """The interval that follows from the standard deviation is the verdict's, so that both are of one difference."""
+    folder = records.path(ROOT / "outputs", row.study, row.preset)
+    claim = next(c for c in load.read(row.study).study.claims if c.id == row.claim)
+    gaps = seed_table.differences(results.read(folder / results.NAME), claim)
+    kept = next(r for r in csv.DictReader((folder / "claims.csv").open(encoding="utf-8")) if r["claim"] == row.claim)
+    assert f"{row.size:g}" in f"{claim.predicted} {claim.statement} {claim.because}"
+    mean, level = gaps.mean(axis=1), 1 - (1 - claim.level) / len(gaps)
+    half = stats.t.ppf(0.5 + level / 2, gaps.shape[1] - 1) * gaps.std(axis=1, ddof=1) / np.sqrt(gaps.shape[1])
+    high = (mean + half).max() if len(gaps) == 1 else (abs(mean) + half).max()
+    estimate = mean[0] if len(gaps) == 1 else abs(mean).max()
+    assert [float(kept[key]) for key in ("estimate", "ci_high")] == pytest.approx([estimate, high], abs=1e-12)
+
+
+def test_the_page_shows_the_table_and_says_what_follows():
+    """The seeds that the text counts on; the five rows of Table 9 as pairs."""
+    page = (ROOT / "docs/findings/compete-smoe.md").read_text(encoding="utf-8")
+    assert "```{include} ../_made/seeds.md\n```" in page
+    lines = seed_table.page().splitlines()
+    assert len(lines) == len(seed_table.ROWS) + 2 and {line.count("|") for line in lines} == {10}
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+    enough = {(c[0], c[1]): int(c[6]) >= int(c[5]) for c in cells}
+    assert (
+        enough["CompeteSMoE and SMoE, Switch", "`compete_lm/pairs`"] and enough["the same, GLaM", "`compete_lm/pairs`"]
+    )
+    assert enough["lambda = 0.05 and SMoE", "`compete_schedule/trained`"]
+    assert not enough["GLaM and Switch, SMoE", "`compete_lm/pairs`"]
+    assert not enough["lambda from 0.03 to 0.09", "`compete_schedule/trained`"]
+    sd = np.std([1.333 - 1.303, 1.322 - 1.303, 1.315 - 1.307, 1.320 - 1.315, 1.310 - 1.304], ddof=1)
+    assert f"{sd:.3f}, with which 0.014 takes {paired_seeds(0.014, sd)} seeds" in page
+    for seeds, words in ((24, "0.8 and 1.4"), (8, "0.7 and 2.0"), (4, "0.6 and 3.7")):
+        ends = np.sqrt((seeds - 1) / stats.chi2.ppf([0.975, 0.025], seeds - 1))
+        assert " and ".join(f"{end:.1f}" for end in ends) == words and words in page
