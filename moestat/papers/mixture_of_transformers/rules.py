@@ -113,7 +113,8 @@ def tuned_log_ratio(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate") 
     Parameters
     ----------
     over : str
-        The axis of rates, the same for both arms. A best rate at its end is said in the note.
+        The axis of rates, the same for both arms. A best rate at its end is said in the note, and where a better one
+        beyond it could turn the verdict, nothing is decided.
     """
     sides = [
         variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose(over, "replicate")
@@ -139,14 +140,27 @@ def tuned_log_ratio(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate") 
         raise NoAnswerError(f"Only {usable.sum()} of {usable.size} replicates have both values at the best rates.")
     mean, _, low, high = rates.mean_interval(logs[0][usable] - logs[1][usable], claim.level)
     ends = {float(axis.min()), float(axis.max())}
+    fixed = [
+        bool(np.all((side == side[:1]) | (np.isnan(side) & np.isnan(side[:1])))) for side in (s.values for s in sides)
+    ]
+    lower, higher = (bool(ends & set(best)) and not one for best, one in zip(chosen, fixed, strict=True))
     told = "; ".join(
-        f"{arm} at {over} {' or '.join(f'{rate:g}' for rate in sorted(set(best)))}"
+        f"{arm} at its one rate"
+        if one
+        else f"{arm} at {over} {' or '.join(f'{rate:g}' for rate in sorted(set(best)))}"
         + (" (an end of the sweep)" if ends & set(best) else "")
-        for arm, best in zip((claim.arm, claim.versus), chosen, strict=True)
+        for arm, best, one in zip((claim.arm, claim.versus), chosen, fixed, strict=True)
     )
     note = f"{usable.sum()} of {usable.size} replicates; {told}"
+    # a better rate of the arm would lower the ratio, one of its rival raise it
+    least, most = claim.region
+    inside = least <= low and high <= most
+    open_end = (
+        lower and (low > most or inside and least > -np.inf) or higher and (high < least or inside and most < np.inf)
+    )
+    reasons = ("A best rate is at an end of the sweep; a better one beyond it could turn this.",) if open_end else ()
     count = int(usable.sum())
-    return Estimate(float(mean), float(low), float(high), note, counts_failures=True, replicates=count)
+    return Estimate(float(mean), float(low), float(high), note, reasons, counts_failures=True, replicates=count)
 
 
 def own_class(ds: xr.Dataset, claim: Claim, *, of: str, to: str = "") -> Estimate:

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 from moestat.claims import rules as general
+from moestat.claims import verdicts
 from moestat.claims.selection import NoAnswerError
 from moestat.papers.mixture_of_transformers import rules
 from moestat.study import load
@@ -95,6 +96,39 @@ def test_rivals_are_compared_at_the_best_rate_of_each():
         rules.tuned_log_ratio(ds.where(ds.arm != "mot"), claim("loss", versus="flat"))
 
 
+@pytest.mark.parametrize(
+    ("ends", "rule", "decides"),
+    [
+        ((), {"at_most": 0.0}, True),
+        (("flat",), {"at_most": 0.0}, False),  # a better rate of the rival might close the gap
+        (("mot",), {"at_most": 0.0}, True),  # one of the arm can but widen it
+        (("flat",), {"at_least": 0.0}, False),
+        (("mot",), {"at_least": 0.0}, True),
+        (("mot",), {"within": (-2.0, 0.0)}, False),
+        (("flat",), {"within": (-2.0, 0.0)}, False),
+    ],
+)
+def test_a_best_rate_at_an_end_of_the_sweep_decides_only_what_a_better_one_could_not_turn(ends, rule, decides):
+    """The ratio is 1/2; the best rate is inside of the sweep, or at its end for the arms in ``ends``."""
+    rng = np.random.default_rng(2)
+    at_end = {True: np.array([4.0, 2.0, 1.0]), False: np.array([4.0, 1.0, 2.0])}
+    rows = {"mot": at_end["mot" in ends], "flat": 2 * at_end["flat" in ends]}
+    loss = np.stack([row[:, None] * np.exp(0.01 * rng.standard_normal((3, 10))) for row in rows.values()])
+    coords = {"arm": list(rows), "tuning_rate": [0.1, 1.0, 10.0], "replicate": np.arange(10)}
+    ds = xr.Dataset({"loss": (("arm", "tuning_rate", "replicate"), loss)}, coords=coords)
+    asked = claim("loss", versus="flat").model_copy(update={"at_least": None, "at_most": None, "within": None} | rule)
+    assert (rules.tuned_log_ratio(ds, asked).reasons == ()) is decides
+
+
+def test_an_arm_without_a_rate_is_at_no_end():
+    ds = xr.Dataset(
+        {"loss": (("arm", "tuning_rate", "replicate"), np.array([[[1.0] * 6] * 3, [[3.0] * 6, [2.0] * 6, [3.0] * 6]]))},
+        coords={"arm": ["mot", "flat"], "tuning_rate": [0.1, 1.0, 10.0], "replicate": np.arange(6)},
+    )
+    found = rules.tuned_log_ratio(ds, claim("loss", versus="flat"))
+    assert found.reasons == () and "mot at its one rate; flat at tuning_rate 1" in found.note
+
+
 def test_projections_by_the_class_of_the_expert():
     """Two experts of classes 0 and 2, a third that is not there, in three replicates."""
     labels = np.array([[4.0, 1.0, 2.0], [0.0, 1.0, 8.0], [np.nan] * 3])
@@ -123,10 +157,7 @@ def test_projections_by_the_class_of_the_expert():
 def test_every_preset_runs_the_arms_of_the_claims_that_it_judges(name):
     """Otherwise they are inconclusive there for ever."""
     study = load.read(name).study
-    judged = {
-        preset: [c for c in study.claims if any(fnmatch.fnmatchcase(preset, p) for p in c.presets)]
-        for preset in study.presets
-    }
+    judged = {preset: verdicts.judged(study, preset) for preset in study.presets}
     for preset, claims in judged.items():
         patterns = study.presets[preset].arms
         for each in claims:
