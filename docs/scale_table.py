@@ -68,7 +68,7 @@ def missing(folder: Path = STUDIES, records: Path = RECORDS) -> str:
 
 
 def costs(folder: Path = STUDIES, records: Path = RECORDS) -> str:
-    """Return one Markdown table of the presets with a record: the cost that is stated, and what the record's run took."""
+    """Return one Markdown table of the presets with a record: what it states to cost, and what its run took."""
     lines = ["| study | preset | stated | the record took | replicates |", "| --- | --- | --- | ---: | ---: |"]
     for path in sorted(folder.glob("*.toml")):
         for preset, content in load.read(path).study.presets.items():

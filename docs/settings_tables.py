@@ -1,10 +1,11 @@
-"""The settings of every experiment as tables, made from the experiments themselves."""
+"""The settings and variables of every experiment as tables, made from the experiments themselves."""
 
+from moestat.report import variables
 from moestat.runner import experiments, settings_table
 
 
 def page() -> str:
-    """Return one Markdown table per experiment."""
+    """Return two Markdown tables per experiment: of its settings, and of the variables that it returns."""
     parts = []
     for name in experiments.own_experiments():
         about, rows = settings_table.of_experiment(name)
@@ -15,6 +16,8 @@ def page() -> str:
         ]
         head = ["| setting | type | default | allowed | meaning |", "| --- | --- | --- | --- | --- |"]
         parts.append("\n".join([*head, *lines]))
+        lines = [f"| `{row.name}` | {_plain(row.words)} |" for row in variables.of_experiment(name)]
+        parts.append("\n".join(["| variable | meaning |", "| --- | --- |", *lines]))
     return "\n\n".join(parts) + "\n"
 
 

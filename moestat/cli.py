@@ -126,15 +126,22 @@ def _known(arguments: argparse.Namespace) -> dict[str, Path]:
 
 
 def _list(arguments: argparse.Namespace) -> int:
+    from moestat.runner.stated_time import brief
     from moestat.study import load
 
     known = _known(arguments)
     width = max((len(name) for name in known), default=0)
+    rows = {name: load.summary(path) for name, path in known.items()}
+    times = {name: brief(expected) for name, (_, expected) in rows.items()}
+    wide = max(map(len, times.values()), default=0)
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000  # one line each for a program
-    for name, path in known.items():
-        text = f"{name:{width}}  {load.title(path)}"
-        print(textwrap.fill(text, max(60, columns), subsequent_indent=" " * (width + 2), break_on_hyphens=False))
-    if not known:
+    for name, (title, _) in rows.items():
+        text = f"{name:{width}}  {times[name]:>{wide}}  {title}"
+        indent = " " * (width + wide + 4)
+        print(textwrap.fill(text, max(60, columns), subsequent_indent=indent, break_on_hyphens=False))
+    if known:
+        print("the time is what the preset 'quick' states, mostly on 2 cores", file=sys.stderr)
+    else:
         print("no studies: there is no folder 'studies' here, and none in the package")
     return 0
 
@@ -163,6 +170,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _dry_run(request: Any) -> int:
+    from moestat.runner import returned
     from moestat.runner.begin import (
         cautions,
         folder_of,
@@ -176,6 +184,7 @@ def _dry_run(request: Any) -> int:
     if not plan.study_file.study.reads and request.backend != "dask":
         refuse_without_libraries(plan, version_of(plan))
     refuse_bad_data(plan)
+    returned.refuse_unknown(plan)
     study = plan.study_file.study
     print(f"{study.title}\n{plan.study_file.shown}, preset {plan.preset_name}: {plan.preset.about}".rstrip(": "))
     grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in plan.axes.items())
@@ -184,7 +193,7 @@ def _dry_run(request: Any) -> int:
     print(f"{len(plan.by_digest)} cells x {plan.replicates} replicates in blocks of {plan.block}")
     if plan.preset.expected:
         print(f"expected{_of_preset(plan)}: {plan.preset.expected}")
-    for text in cautions(plan):
+    for text in [*cautions(plan), *returned.cautions(plan)]:
         print(f"caution: {text}")
     print(f"results would go to {folder_of(request, plan.study_file.name)}; nothing was written")
     return 0

@@ -24,7 +24,7 @@ def known(paper: str | None) -> dict[str, Path]:
 
 
 def claims(word: str | None, paper: str | None, out: Path, pages: Sequence[Path]) -> int:
-    """Print the ledger, or write it; ``word`` is a study, a file, a paper or the id of a claim."""
+    """Print the ledger, or write it; ``word`` is a study, a file, a paper, the id of a claim, or a place of a paper."""
     from moestat.study import lookup
 
     paths = known(paper)
@@ -37,6 +37,8 @@ def claims(word: str | None, paper: str | None, out: Path, pages: Sequence[Path]
     if pages:
         return _write(out, chosen, pages)
     show(out, chosen)
+    if word and (said := lookup.papers(word, chosen)):
+        print(said)
     called = cli_options.called()
     print(f"One claim: {called} claim ID; as a page: {called} --claims --write FILE.html")
     return 0
@@ -133,10 +135,20 @@ def _found(out: Path, studies: Mapping[str, Study]) -> list[tuple[Contents, list
 
 
 def card(word: str, out: Path) -> int:
-    """Print one claim."""
-    from moestat.report.claim_card import card as text
+    """Print one claim; the ids of all where a theorem, a figure or words of a source have several."""
+    from moestat.report import claim_card
     from moestat.study import lookup
 
-    place = lookup.one(word, known(None))
-    print(text(out, place.name, place.study, place.claim))
+    paths = known(None)
+    places = lookup.all_of(word, paths)
+    if len(places) == 1:
+        [place] = places
+        print(claim_card.card(out, place.name, place.study, place.claim))
+        return 0
+    chosen = lookup.chosen(word, paths)
+    print("\n".join(claim_card.listing(out, word, chosen)))
+    if said := lookup.papers(word, chosen):
+        print(said)
+    name, study = next(iter(chosen.items()))
+    print(f"One of them: {cli_options.called()} claim {name}:{study.claims[0].id}")
     return 0

@@ -47,13 +47,14 @@ def complete_parser(line: str, parser: Callable[[str], argparse.ArgumentParser])
 def _with_names(parser: argparse.ArgumentParser, more: tuple[str, ...] = ()) -> argparse.ArgumentParser:
     """Give the arguments that take a name the names that there are."""
     from moestat.runner.experiments import own_experiments
-    from moestat.study import load
+    from moestat.study import keys, load
 
     names: dict[str, Callable[[], list[str]]] = {
         "study": lambda: [*more, *load.known_studies()],
         "experiment": lambda: list(own_experiments()),
         "preset": _presets,
         "paper": _papers,
+        "table": lambda: [keys.name_of(title) for title in keys.TABLES],
     }
     for action in parser._actions:
         if action.dest in names:

@@ -35,6 +35,7 @@ examples ('moestat' is 'python -m moestat.study'):
   moestat --list                            the studies, with their titles
   moestat --claims                          every claim, with its verdict
   moestat --claims task-routing             of a paper, study, file, or an id
+  moestat --claims "SA Theorem 1"           of a theorem, figure, table, section
   moestat --claims --write ledger.html      as a page with search and filters
   moestat --paper task-routing              the paper item by item: what holds, what does not, what is open
   moestat --paper task-routing --report     the same with numbers and figures, as a page
@@ -56,8 +57,11 @@ other subcommands (each has its own --help):
   report STUDY                  tables, figures and report.html again
   replay STUDY ARM N REPLICATE  one replicate again, compared with its shard
   claim ID                      one claim: rule, interval, verdict, run
+  claim "SA Theorem 1"          the ids of all that the paper says there
   new NAME                      a commented study file that runs, to begin from
-  settings EXPERIMENT           every setting: type, default, allowed, meaning
+  settings EXPERIMENT           every setting: type, default, allowed, meaning;
+                                and the variables that claims may name
+  keys [TABLE]                  the keys of a study file, what they mean
   diff A B                      two runs: settings, code, numbers, verdicts
   merge A B --out C             join runs that were computed apart
   export STUDY                  results as a tidy losses.csv (or Parquet)
@@ -111,7 +115,10 @@ def parser(command: str) -> argparse.ArgumentParser:
     )
     if command == "claim":
         made.add_argument(
-            "claim", metavar="ID", help="the claim; STUDY:ID or FILE.toml:ID where two studies have one of that name"
+            "claim",
+            metavar="ID",
+            help="the claim; STUDY:ID or FILE.toml:ID where two studies have one of that name. Or, in quotes, where "
+            "the paper says it: 'SA Theorem 1', which lists the ids of all claims there",
         )
         add_out(made)
         return made
@@ -223,12 +230,14 @@ def _add_instead(more: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="run, and again after each change of the study file or of Python files beside it (--replace-stale)",
     )
-    more.add_argument("--list", action="store_true", help="list the known studies with their titles")
+    more.add_argument("--list", action="store_true", help="list the known studies with titles and times")
     more.add_argument("--all", action="store_true", help="run every known study in turn, the shortest rest first")
     more.add_argument(
         "--claims",
         action="store_true",
-        help="every claim with its verdict or 'not run'; STUDY may then be a paper or the id of a claim, too",
+        help="every claim with its verdict or 'not run'; STUDY may then be a paper or the id of a claim, too, or, "
+        "in quotes, a place: 'Theorem 1', 'SA Fig. 2b', 'Table 3' (the paper's abbreviation narrows it), or words of a "
+        "source",
     )
     more.add_argument(
         "--paper",

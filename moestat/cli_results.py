@@ -15,6 +15,8 @@ from moestat.errors import InputError, UserError
 
 def tell(result: Any) -> int:
     """Print the tables and one closing line; return the exit code."""
+    from moestat.runner import returned
+
     tally, quiet = result.tally, result.request.quiet
     if result.dataset is None:
         return 0
@@ -29,6 +31,12 @@ def tell(result: Any) -> int:
         raise UserError(f"{tally['missing']} replicates are missing; complete them with: {result.request.command()}")
     if tally["converged"] == 0 and tally["failed"] == tally["replicates"]:
         raise UserError(f"all {tally['failed']} replicates failed; the most frequent message: {_most_frequent(result)}")
+    if absent := returned.absent(result.dataset, result.plan.study_file.study, result.request.preset):
+        told = f"{result.plan.study_file.shown}: {absent} The results are kept"
+        if result.request.report:
+            command = result.request.command("report")
+            raise UserError(f"{told}; put the name right, and judge the claims with: {command}")
+        print(f"note: {told}", file=sys.stderr)
     return 0
 
 

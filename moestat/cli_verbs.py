@@ -14,7 +14,8 @@ from moestat.runner.request import Request
 
 ABOUT = {
     "new": "Write NAME.toml, a commented study file that runs as it stands, to begin from.",
-    "settings": "List every setting of an experiment: type, default, what is allowed, what it means.",
+    "settings": "List every setting of an experiment (type, default, allowed values, meaning), and its variables.",
+    "keys": "List the keys of a study file, table by table: default and meaning.",
     "diff": "Say in what two runs differ: settings, code, machine, numbers, rates, verdicts.",
     "merge": "Join runs of one study that were computed apart (other replicates or sizes) into one, and report.",
     "export": "Write results as a tidy table, one row for each replicate and loss: CSV, or Parquet with pyarrow.",
@@ -37,6 +38,13 @@ def parser(command: str) -> argparse.ArgumentParser:
     elif command == "settings":
         parser.add_argument(
             "experiment", nargs="?", metavar="EXPERIMENT", help="a name or an import path; without it, all names"
+        )
+    elif command == "keys":
+        parser.add_argument(
+            "table",
+            nargs="?",
+            metavar="TABLE",
+            help="claims, rates, arms, ...; top for keys outside of tables (default: all)",
         )
     elif command == "diff":
         for name in ("a", "b"):
@@ -110,6 +118,7 @@ def act(command: str, arguments: argparse.Namespace, collect: Callable[[Request]
     actions: dict[str, Callable[[argparse.Namespace], int]] = {
         "new": _new,
         "settings": _settings,
+        "keys": _keys,
         "diff": _diff,
         "export": _export,
         "ship": _ship,
@@ -128,6 +137,7 @@ def _new(arguments: argparse.Namespace) -> int:
 
 
 def _settings(arguments: argparse.Namespace) -> int:
+    from moestat.report import variables
     from moestat.runner import experiments, settings_table
 
     if not arguments.experiment:
@@ -144,6 +154,27 @@ def _settings(arguments: argparse.Namespace) -> int:
         head = ", ".join(part for part in (row.kind, default) if part)
         parts = [part for part in (head, row.allowed and f"allowed: {row.allowed}", row.meaning) if part]
         _print_wrapped(f"{row.key:{width}}  {'; '.join(parts)}", width + 2)
+    known = variables.of_experiment(arguments.experiment)
+    print()
+    _print_wrapped(variables.head(arguments.experiment), 0)
+    width = max((len(variable.name) for variable in known), default=0)
+    for variable in known:
+        _print_wrapped(f"{variable.name:{width}}  {variable.words}", width + 2)
+    return 0
+
+
+def _keys(arguments: argparse.Namespace) -> int:
+    from moestat.study import keys
+
+    titles = [keys.find(arguments.table)] if arguments.table else list(keys.TABLES)
+    for place, title in enumerate(titles):
+        print("\n" * bool(place) + title)
+        _print_wrapped(keys.about(title), 0)
+        rows = keys.of(title)
+        width = max(len(row.key) for row in rows)
+        for row in rows:
+            default = row.default if row.default in ("required", "") else f"default {row.default}"
+            _print_wrapped(f"{row.key:{width}}  {'; '.join(filter(None, (default, row.meaning)))}", width + 2)
     return 0
 
 

@@ -60,7 +60,7 @@ def test_commands_name_options_and_studies_that_exist(page):
             if named in (None, "NAME", "ID") or ".toml" in named:
                 continue
             if verb == "claim":
-                assert lookup.one(named, known), line
+                assert lookup.all_of(named, known), line
             elif verb == "run" and arguments.claims:
                 assert lookup.chosen(named, known), line
             else:

@@ -10,6 +10,7 @@ import xarray as xr
 
 from moestat.claims.counts import is_at
 from moestat.runner.results import BINARY
+from moestat.sentences import nearest
 from moestat.status import Status
 
 Data = TypeVar("Data", xr.DataArray, xr.Dataset)
@@ -59,7 +60,7 @@ def variable(ds: xr.Dataset, name: str, at: Mapping[str, Any] | None = None) -> 
         If there is no such variable, it is text, or there is no such point.
     """
     if name not in ds.data_vars:
-        raise NoAnswerError(f"The results hold no variable {name!r}.")
+        raise NoAnswerError(f"The results hold no variable {name!r}{nearest(name, map(str, ds.data_vars)) or '.'}")
     return at_point(as_float(ds[name]), at or {})
 
 

@@ -1,1 +1,49 @@
-"""Solvers: they know residuals and likelihoods, not papers."""
+"""Solvers: they know residuals and likelihoods, not papers.
+
+:func:`least_squares` is the door for data of one's own. It refuses what :func:`moestat.fit.newton.least_squares`, which
+the experiments call, leaves to the arithmetic: the version of their code, and every record with it, hangs on that one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def least_squares(model: Any, x: Any, y: Any, starts: Any, **options: Any) -> Any:
+    """Fit a regression mixture after a look at the data; see :func:`moestat.fit.newton.least_squares`.
+
+    Parameters
+    ----------
+    model : moestat.models.regression.Model
+    x : array (B, n, d)
+        With B and n at least 1.
+    y : array (B, n)
+    starts : array (B, S, N, P)
+        With S and N at least 1.
+    **options
+        ``box``, ``ladder``, ``max_iterations``, ``tolerance``, ``precision``, ``batch_bytes``.
+
+    Returns
+    -------
+    moestat.fit.newton.Fit
+
+    Raises
+    ------
+    moestat.errors.InputError
+        If an argument is no array of floats, is empty, or holds what is not finite.
+    ValueError
+        If shapes do not fit together or an option is out of range.
+    """
+    from moestat.errors import InputError
+    from moestat.fit import newton
+
+    axes = {"x": f"(B, n, d) with d = {model.d}", "y": "(B, n)", "starts": f"(B, S, N, P) with P = {model.atom_size}"}
+    for name, array in {"x": x, "y": y, "starts": starts}.items():
+        if getattr(getattr(array, "dtype", None), "kind", "") != "f":
+            kind = getattr(array, "dtype", type(array).__name__)
+            raise InputError(f"{name} is of type {kind}; allowed is an array of floats, {axes[name]}")
+        if 0 in array.shape:
+            raise InputError(f"{name} has shape {tuple(array.shape)}; allowed is {axes[name]}, no length of which is 0")
+        if not bool((abs(array) < float("inf")).all()):
+            raise InputError(f"{name} holds a number that is not finite; allowed are finite numbers")
+    return newton.least_squares(model, x, y, starts, **options)

@@ -1,4 +1,7 @@
-"""One claim, looked up: who says it, the rule, the interval drawn on it, the runs, and the command that decides it."""
+"""One claim, looked up: who says it, the rule, the interval drawn on it, the runs, and the command that decides it.
+
+Several, where a theorem or a figure was asked for, are listed with their ids.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ from typing import Any
 from moestat.claims.rule_words import in_words
 from moestat.report import ledger
 from moestat.report.interval_text import draw
-from moestat.report.meaning import SCALES, says
+from moestat.report.meaning import of_run, says
 from moestat.report.span import printed
 from moestat.rounding import estimate, number
 from moestat.runner import records
+from moestat.sentences import counted
 from moestat.study import presets
 from moestat.study.spec import Claim, Study
 
@@ -41,7 +45,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
     lines += _entry("group", f"counts once with the group {claim.group}" if claim.group else "")
     lines += _entry("rule", in_words(claim))
     lines += _entry("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else ""))
-    lines += _entry("scale", SCALES[row["scale"]])
+    lines += _entry("scale", of_run(row["scale"], study.paper))
     lines += _entry("estimate", f"{value}{interval}" if value else "none")
     drawing = draw(row["ci_low"], row["ci_high"], row["estimate"], claim.region, printed(claim.predicted), WIDTH)
     lines += ["", *drawing, ""] if drawing else []
@@ -51,6 +55,35 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
     for other in _others(out_root, name, study, claim, row):
         lines += _entry("also run", other)
     return "\n".join([*lines, "", *_decides(name, study, claim, row)])
+
+
+def listing(out_root: Path, word: str, studies: Mapping[str, Study]) -> list[str]:
+    """Return claims as lines of 80 columns: under paper and study the id and the verdict, and then the statement.
+
+    Parameters
+    ----------
+    out_root : Path
+        The outputs folder; it need not exist.
+    word : str
+        What was asked for.
+    studies : mapping of str to Study
+        The claims, in the studies that state them.
+    """
+    rows = ledger.ledger(out_root, studies).to_dict("records")
+    lines = [f"{counted(len(rows), 'claim')} on {word!r}"]
+    for name in sorted(studies, key=lambda name: studies[name].paper):
+        lines += ["", f"{studies[name].paper}: {name}"]
+        for row in (row for row in rows if row["study"] == name):
+            lines.append(f"  {row['claim']}  [{row['wording']}]")
+            lines += textwrap.wrap(
+                row["statement"],
+                WIDTH,
+                initial_indent=" " * 6,
+                subsequent_indent=" " * 6,
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
+    return [*lines, ""]
 
 
 def _entry(head: str, text: str) -> list[str]:

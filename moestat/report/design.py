@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from moestat.report import captions
-from moestat.report.meaning import SCALES
+from moestat.report.meaning import of_run
 from moestat.report.views import View
 from moestat.rounding import number
 from moestat.study.spec import Study
@@ -63,7 +63,7 @@ def _mechanisms(ds: xr.Dataset, study: Study, preset: str, overrides: Mapping[st
     rows = []
     if chosen is not None and chosen.about:
         rows.append((f"Preset {preset}", chosen.about))
-    rows.append(("Scale", SCALES[study.scale_of(preset)]))
+    rows.append(("Scale", of_run(study.scale_of(preset), study.paper)))
     axes = [str(d) for d in ds["status"].dims if d not in ("arm", "replicate")]
     rows += [(f"Grid: {axis}", ", ".join(number(v) for v in ds[axis].values.tolist())) for axis in axes]
     settings = study.settings | (chosen.settings if chosen is not None else {})

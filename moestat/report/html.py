@@ -15,7 +15,7 @@ from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
 from moestat.report import all_settings, design, ledger, performance, render, searches, svg, typography, views
 from moestat.report.findings import findings
 from moestat.report.hover import Known
-from moestat.report.meaning import SCALES, says
+from moestat.report.meaning import of_run, says
 from moestat.report.span import printed
 from moestat.rounding import estimate, number
 from moestat.sentences import counted
@@ -79,7 +79,7 @@ def report(
         "warnings": _warnings(evidence, provenance),
         "design": design.parts(ds, study, preset, _overrides(provenance), tables.rates, tables.summaries),
         "arms": render.html(design.arms(ds, study)),
-        "scale": SCALES[study.scale_of(preset)],
+        "scale": of_run(study.scale_of(preset), study.paper),
         "figures": [_figure(i, figure) for i, figure in enumerate(figures)],
         "rates": Markup("").join(map(render.html, shown_rates)),
         "has_reference": "Fisher" in heads,
@@ -219,7 +219,7 @@ def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
         "estimate": value if verdict.ci_low == verdict.ci_high else f"{value} {interval}".strip(),
         "wording": verdict.wording,
         "says": _says(claim, verdict),
-        "scale": SCALES[verdict.scale],
+        "scale": of_run(verdict.scale, study.paper),
         "why": verdict.why,
         "strip": svg.strip(verdict.ci_low, verdict.ci_high, claim.region, verdict.estimate, printed(verdict.predicted)),
     }

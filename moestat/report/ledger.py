@@ -267,15 +267,16 @@ def _float(text: str) -> float:
 def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -> views.View:
     """Show the ledger, one group of rows per paper and study.
 
-    ``brief`` keeps what fits a terminal, with the run in the heading of its group; without ``statements`` a claim is
-    told by its id, which fits a narrow one.
+    ``brief`` keeps what fits a terminal, with the run in the heading of its group, and the id behind each statement;
+    without ``statements`` a claim is told by its id alone, which fits a narrow one.
     """
     rows, groups = [], []
     for row in table.to_dict("records"):
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
         interval = "" if row["ci_low"] == row["ci_high"] else interval
         shown = f"{value} {interval}".strip()
-        first = [row["statement"], row["source"]] if not brief else [row["statement" if statements else "claim"]]
+        told = f"{row['statement']} ({row['claim']})"  # the id is what `claim ID` takes
+        first = [row["statement"], row["source"]] if not brief else [told if statements else row["claim"]]
         rest = [] if brief else [row["command"], row["date"], row["version"]]
         rows.append(
             (

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from moestat.report import headline, html, render, svg
 from moestat.report.ledger import NOT_RUN
 from moestat.report.ledger_page import portable
-from moestat.report.meaning import BEARINGS, ORIGINS, SCALES, says
+from moestat.report.meaning import BEARINGS, ORIGINS, SCALES, of_run, says
 from moestat.report.span import printed
 from moestat.rounding import estimate, number
 
@@ -70,7 +70,7 @@ def shown(row: Mapping[str, Any]) -> dict[str, Any]:
         "anchor": anchor(row["study"], row["claim"]),
         "says": _capital(says(row["origin"], row["bearing"], row["because"])),
         "group": "" if alone else row["group"],
-        "scale_text": SCALES[row["scale"]],
+        "scale_text": of_run(row["scale"], row["paper"]),
         "predicted": number(row["predicted"]),
         "estimate": f"{value} {interval}".strip(),
         "number": "" if pd.isna(row["estimate"]) else repr(float(row["estimate"])),

@@ -28,9 +28,10 @@ stands in the way of an honest answer (a failed replicate, say). A statement abo
 or is *refuted*. A run that is not the paper's own problem says so: *not shown at reduced scale* is no verdict about
 the paper's size. *Says* tells whose statement it is (stated or implied by the paper, or ours), and what it means for
 the paper if it is supported (for, against, neutral). Of the runs of a study the one nearest to the paper's own problem
-counts; each table names the run behind it. One claim with its rule, interval and runs is printed by
-`python -m moestat.study claim ID`, and <a href="_static/ledger.html">one page</a> holds all of them with search,
-filters and drawings. Both pages are made from the outputs folder, never typed:
+counts; each table names the run behind it. Behind each statement stands the id of its claim: one claim with its rule,
+interval and runs is printed by `python -m moestat.study claim ID`, all those on a theorem or a figure by
+`python -m moestat.study --claims "SA Theorem 1"`, and <a href="_static/ledger.html">one page</a> holds
+all of them with search, filters and drawings. Both pages are made from the outputs folder, never typed:
 
 ```bash
 {COMMAND}
@@ -51,7 +52,8 @@ def page(table: pd.DataFrame) -> str:
     str
         A table of verdicts per paper, between the comments ``summary`` and ``/summary``; then one table of claims per
         run (study and preset), under a sentence with its preset, date, version, fingerprint of the code, seed and
-        command. It depends on the table alone: the same outputs give the same page.
+        command; the id of a claim stands as code behind its statement. It depends on the table alone: the same outputs
+        give the same page.
     """
     parts = [_HEAD, "<!-- summary -->", _summary(table), "<!-- /summary -->"]
     for paper in sorted(set(table["paper"])):
@@ -117,8 +119,8 @@ def _claims(rows: Iterable[Mapping[str, Any]]) -> str:
         interval = "" if row["ci_low"] == row["ci_high"] else interval
         verdict = f"**{markdown(row['wording'])}**" + (f": {markdown(row['why'])}" if row["why"] else "")
         shown = f"{value} {interval}".strip()
-        cells = (row["statement"], row["source"], views.says(row), number(row["predicted"]), shown)
-        lines.append(_row([*map(markdown, cells), verdict]))
+        cells = (row["source"], views.says(row), number(row["predicted"]), shown)
+        lines.append(_row([f"{markdown(row['statement'])} `{row['claim']}`", *map(markdown, cells), verdict]))
     return "\n".join(lines)
 
 

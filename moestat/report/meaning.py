@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from moestat.study.spec import has_paper
+
 ORIGINS = {"stated": "stated in the paper", "implied": "implied by the paper", "ours": "ours"}
 BEARINGS = {"for": "speaks for the paper", "against": "speaks against the paper", "neutral": "neutral to the paper"}
 SCALES = {
@@ -9,6 +11,15 @@ SCALES = {
     "reduced": "reduced: the paper's problem, but smaller",
     "stand-in": "a stand-in: other data or another model",
 }
+
+
+def of_run(scale: str, paper: str) -> str:
+    """Say what a run is to the paper; of a study without a paper, that it is the study's own problem.
+
+    >>> of_run("paper", "sigmoid-attention"), of_run("paper", "none"), of_run("reduced", "none")
+    ("the paper's own problem", "the study's own problem", "reduced: the study's problem, but smaller")
+    """
+    return SCALES[scale] if has_paper(paper) else SCALES[scale].replace("paper", "study")
 
 
 def says(origin: str, bearing: str, because: str = "") -> str:

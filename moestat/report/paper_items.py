@@ -36,7 +36,7 @@ both for and against, or something for it is still open. What speaks against it 
 is the paper's own; elsewhere the item was **not shown**. Variants of one statement count once, and are *mixed* where
 they contradict each other. Where what an item concludes fails, a consequence of it that is seen does not make it hold
 in part. *Objections* are statements against the paper: one that is supported speaks against the item. In brackets
-stands what single variants of the inconclusive statements have decided. What is neutral to the paper decides nothing here.
+stands what single variants of the inconclusive statements have decided. What is neutral to the paper decides nothing.
 
 The numbers, rules and drawings of an item are in the report of its paper:
 `python -m moestat.study --paper PAPER --report`; the table of one paper, in the terminal: `--paper PAPER` alone.

@@ -108,6 +108,11 @@ def meaning_of(name: str, texts: Mapping[str, Sequence[str]]) -> tuple[str, str]
     return "", ""
 
 
+def texts_of(module_name: str) -> Mapping[str, Sequence[str]]:
+    """Return name or pattern -> long name and units of the variables that the tables know of an experiment."""
+    return _texts(*_tables_of(module_name))
+
+
 def resolved(module_name: str, name: str) -> tuple[float, float] | None:
     """Return the smallest difference and the largest magnitude of a variable that are more than rounding.
 

@@ -17,7 +17,20 @@ from typing import Any
 from moestat import files, fingerprint
 from moestat.errors import InputError, StaleError, UserError
 from moestat.fit import kernel
-from moestat.runner import begin, experiments, kept, lock, manifest, manifest_file, needs, origin, pool, store, worker
+from moestat.runner import (
+    begin,
+    experiments,
+    kept,
+    lock,
+    manifest,
+    manifest_file,
+    needs,
+    origin,
+    pool,
+    returned,
+    store,
+    worker,
+)
 from moestat.runner import plan as plans
 from moestat.runner.begin import cache_of, folder_of, make_plan, refuse_bad_data, refuse_without_libraries, version_of
 from moestat.runner.devices import resolve_device
@@ -55,6 +68,7 @@ def run(request: Request, report: Reporter | None = None) -> Result:
         plan = make_plan(request)
     device = resolve_device(request.device, plan)
     refuse_bad_data(plan)
+    returned.refuse_unknown(plan)
     if not (root / "shards").is_dir() and request.backend != "dask":  # before anything is written
         refuse_without_libraries(plan, version_of(plan))
     try:
@@ -110,6 +124,8 @@ class _Run:
                 if self.request.backend != "dask":
                     refuse_without_libraries(self.plan, self.code)
                 self._tell_origin()
+                for text in returned.cautions(self.plan):
+                    self.say(f"caution: {text}")
             self._save_manifest("running")
             cache = os.environ.get("MOESTAT_CACHE")
             try:

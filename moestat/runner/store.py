@@ -6,7 +6,6 @@ computed in, so blocks of any size, overlapping ones too, add up.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,14 +16,12 @@ from typing import Any
 
 from moestat import files, fingerprint
 from moestat.errors import StaleError, UserError
-from moestat.runner import shard
+from moestat.runner import changed_files, shard
 from moestat.runner.cells import PlannedCell, slot_text
 from moestat.runner.plan import Plan
 from moestat.sentences import listed
 from moestat.status import OUTCOMES, Status, Stopped, outcome
-from moestat.study.load import shown_path
 
-CODE = "the code of "
 FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Stopped.TIMED_OUT)
 
 
@@ -224,33 +221,13 @@ def refuse_stale(result: Scan, root: Path) -> None:
         return
     changes = [f"{text} ({count} replicates)" for text, count in sorted(reasons(result).items(), key=lambda i: -i[1])]
     more = f"; and {len(changes) - 4} more differences" if len(changes) > 4 else ""
+    why = {target: [text for entry in entries for text in entry.why] for target, entries in result.stale.items()}
     raise StaleError(
         f"{root} holds results of another version of this study: {'; '.join(changes[:4])}{more}. "
-        f"The change is in {listed(_files(result))}. "
+        f"The change is in {listed(changed_files.of(result.plan, why))}. "
         "Nothing was changed. Choose: --out FOLDER (keep both), --replace-stale (set these aside and compute them "
         "again), --fresh (set everything aside), or --accept-stale (use them as they are; the report will say so)"
     )
-
-
-def _files(result: Scan) -> list[str]:
-    """Return where the changes are: the files of changed modules, options just given, the study file for the rest."""
-    texts = [text for entry in result.stale_entries for text in entry.why]
-    modules = dict.fromkeys(text.removeprefix(CODE) for text in texts if text.startswith(CODE))
-    files = []
-    for name in modules:
-        try:
-            spec = importlib.util.find_spec(name)
-        except (ImportError, ValueError):
-            spec = None
-        files.append(shown_path(Path(spec.origin)) if spec is not None and spec.origin else name)
-    given = result.plan.overrides
-    options = {f"setting {key} ": f"--set {key}" for key in given.settings} | (
-        {} if given.seed is None else {"seed ": "--seed"}
-    )
-    for text in (text for text in texts if not text.startswith(CODE)):
-        option = next((option for head, option in options.items() if text.startswith(head)), None)
-        files.append(result.plan.study_file.shown if option is None else f"the command line ({option})")
-    return list(dict.fromkeys(files))
 
 
 def accept_stale(result: Scan) -> None:

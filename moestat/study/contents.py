@@ -62,6 +62,15 @@ def places(source: str) -> list[Place]:
     return sorted(dict.fromkeys(named), key=lambda place: place[0] == "Section")
 
 
+def without_places(text: str) -> str:
+    """Return what a text says beside the items that it names.
+
+    >>> without_places("Theorem 1, statement 3")
+    ' , statement 3'
+    """
+    return _PLACE.sub(" ", text)
+
+
 def _labels(text: str) -> list[str]:
     """Return labels one by one: ``1 to 3`` and ``1-3`` are three."""
     labels: list[str] = []

@@ -67,10 +67,18 @@ def known_studies() -> dict[str, Path]:
 
 def title(path: Path) -> str:
     """Return the title of a study file without checking the rest, which is quick."""
+    return summary(path)[0]
+
+
+def summary(path: Path, preset: str = "quick") -> tuple[str, str]:
+    """Return the title of a study file, and what a preset states of its time, without checking the rest."""
     try:
-        return str(parse(path)[1].get("title", "(no title)"))
+        raw = parse(path)[1]
     except InputError as error:
-        return f"(cannot be read: {error})"
+        return f"(cannot be read: {error})", ""
+    presets = raw.get("presets")
+    table = presets.get(preset) if isinstance(presets, dict) else None
+    return str(raw.get("title", "(no title)")), str(table.get("expected", "")) if isinstance(table, dict) else ""
 
 
 def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
@@ -99,7 +107,7 @@ def find(name: str | Path) -> Path:
     Raises
     ------
     InputError
-        If there is none; the message lists the studies that are known, with their titles.
+        If there is none; the message names the study that was probably meant, or lists all that are known.
     """
     text = str(name)
     if text.endswith(".toml") or "/" in text or "\\" in text:
@@ -114,8 +122,10 @@ def find(name: str | Path) -> Path:
 
     if (file := _file_of(text)) is not None:
         raise InputError(f"there is no study {text!r}, but a file of that name; give its path: {file}")
+    if hint := nearest(text, known):  # the list of all would push it off the screen
+        raise InputError(f"there is no study {text!r}{hint} The list of all: python -m moestat.study --list")
     lines = "".join(f"\n  {key}  {title(path)}" for key, path in known.items()) or "\n  (none here)"
-    raise InputError(f"there is no study {text!r}{nearest(text, known) or '.'} The known studies are:{lines}")
+    raise InputError(f"there is no study {text!r}. The known studies are:{lines}")
 
 
 def _file_of(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Find claims by what a reader types: a study, a path, a paper, or the id of a claim."""
+"""Find claims by what a reader types: a study, a path, a paper, the id of a claim, or where a paper says it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from moestat.errors import InputError
+from moestat.sentences import counted
 from moestat.study import load
+from moestat.study.sources import Sought
 from moestat.study.spec import Claim, Study
 
 
@@ -37,9 +39,11 @@ def is_path(word: str) -> bool:
 
 
 def chosen(word: str, known: Mapping[str, Path]) -> dict[str, Study]:
-    """Return studies with the claims that ``word`` means: of a study, of a file, of a paper, or of an id.
+    """Return studies with the claims that ``word`` means: of a study, a file, a paper, an id, or a place of a paper.
 
-    An id may be a glob pattern, and may follow the study: ``sigmoid_regimes:over-*``.
+    An id may be a glob pattern, and may follow the study: ``sigmoid_regimes:over-*``. A place is a theorem, a figure, a
+    section (``Theorem 1``, ``SA Fig. 2b``) or words of a source; the key or the name of a paper before it, or a study
+    and a colon, narrows it. See :class:`moestat.study.sources.Sought`.
 
     Raises
     ------
@@ -48,45 +52,70 @@ def chosen(word: str, known: Mapping[str, Path]) -> dict[str, Study]:
     """
     if word in known or is_path(word) and ":" not in word:
         return {word: load.read(word).study}
-    studies = _within(word, known)
-    of_paper = {name: study for name, study in studies.items() if study.paper == word}
+    studies, text = _within(word, known)
+    of_paper = {name: study for name, study in studies.items() if study.paper == text}
     if of_paper:
         return of_paper
-    places = _matching(word, studies)
+    places = _matching(text, studies) or _at(text, studies)
     if not places:
-        raise InputError(_nothing(word, studies))
+        raise InputError(_nothing(word, text, studies))
     claims: dict[str, list[Claim]] = {}
     for place in places:
         claims.setdefault(place.name, []).append(place.claim)
     return {name: studies[name].model_copy(update={"claims": kept}) for name, kept in claims.items()}
 
 
-def one(word: str, known: Mapping[str, Path]) -> Place:
-    """Return the claim that an id means: ``ID``, or ``STUDY:ID`` where two studies have one of that name.
+def papers(word: str, found: Mapping[str, Study]) -> str:
+    """Say of which papers the claims are that a place was found for, if of several; otherwise an empty text.
+
+    Parameters
+    ----------
+    word : str
+        What :func:`chosen` was asked for.
+    found : mapping of str to Study
+        What it returned.
+    """
+    counts: dict[str, int] = {}
+    for study in found.values():
+        counts[study.paper] = counts.get(study.paper, 0) + len(study.claims)
+    if len(counts) < 2 or _matching(word.rpartition(":")[2], found):
+        return ""
+    sought = Sought(word, counts)
+    told = [f"{sought.names(paper)} ({paper}, {counted(number, 'claim')})" for paper, number in sorted(counts.items())]
+    return f"{word!r} is in {len(counts)} papers; to see one: {'; '.join(told)}"
+
+
+def all_of(word: str, known: Mapping[str, Path]) -> list[Place]:
+    """Return the claim that an id means, or all that a place of a paper has.
 
     Raises
     ------
     InputError
-        If there is none, or more than one; the message names them, or what is near.
+        If there is none, or two studies have one of that id; the message names them, or what is near.
     """
-    studies = _within(word, known)
-    places = [place for place in _matching(word, studies) if place.claim.id == word.rpartition(":")[2]]
-    if not places:
-        raise InputError(_nothing(word, studies))
+    studies, text = _within(word, known)
+    places = [place for place in _matching(text, studies) if place.claim.id == text]
     if len(places) > 1:
         names = ", ".join(f"{place.name}:{place.claim.id}" for place in places)
         raise InputError(f"the claim {word!r} is in {len(places)} studies; name one of them: {names}")
-    return places[0]
+    places = places or _at(text, studies)
+    if not places:
+        raise InputError(_nothing(word, text, studies))
+    return places
 
 
-def _within(word: str, known: Mapping[str, Path]) -> dict[str, Study]:
-    """Read the studies in which a claim is looked for: the one before the colon, or all."""
-    study, colon, _ = word.rpartition(":")
-    return {study: load.read(study).study} if colon else readable(known)
+def _within(word: str, known: Mapping[str, Path]) -> tuple[dict[str, Study], str]:
+    """Read the studies in which a claim is looked for, the one before the colon or all, and what is looked for there.
+
+    A colon in words of a source is none of a study: ``ours: on SA Fig. 1a``.
+    """
+    study, colon, text = word.rpartition(":")
+    if colon and (study in known or is_path(study) or " " not in text):
+        return {study: load.read(study).study}, text
+    return readable(known), word
 
 
-def _matching(word: str, studies: Mapping[str, Study]) -> list[Place]:
-    pattern = word.rpartition(":")[2]
+def _matching(pattern: str, studies: Mapping[str, Study]) -> list[Place]:
     return [
         Place(name, study, claim)
         for name, study in studies.items()
@@ -95,8 +124,26 @@ def _matching(word: str, studies: Mapping[str, Study]) -> list[Place]:
     ]
 
 
-def _nothing(word: str, studies: Mapping[str, Study]) -> str:
+def _at(text: str, studies: Mapping[str, Study]) -> list[Place]:
+    """Return the claims that a place of a paper has."""
+    sought = Sought(text, {study.paper for study in studies.values()})
+    if sought.paper and not sought.text:  # the key of a paper alone
+        return [
+            Place(n, study, claim)
+            for n, study in studies.items()
+            if study.paper == sought.paper
+            for claim in study.claims
+        ]
+    return [Place(name, studies[name], claim) for name, claim in sought.claims(studies)]
+
+
+def _nothing(word: str, text: str, studies: Mapping[str, Study]) -> str:
+    sought = Sought(text, {study.paper for study in studies.values()})
+    if sought.places or sought.paper:
+        told = sought.nothing(studies)
+        near = f"; {told}" if told else ""
+        return f"there is no claim on {word!r}{near}. The claims of all studies: python -m moestat.study --claims"
     ids = {claim.id: name for name, study in studies.items() for claim in study.claims}
-    close = difflib.get_close_matches(word.rpartition(":")[2], list(ids), n=5, cutoff=0.5)
+    close = difflib.get_close_matches(text, list(ids), n=5, cutoff=0.5)
     near = "; near are " + ", ".join(f"{ids[name]}:{name}" for name in close) if close else ""
     return f"there is no claim {word!r}{near}. The claims of all studies: python -m moestat.study --claims"

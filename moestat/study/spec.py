@@ -12,9 +12,20 @@ Scalar = bool | int | float | str
 Scale = Literal["paper", "reduced", "stand-in"]
 """What a run is to the paper: its own problem, the same problem but smaller, or other data or another model."""
 
+NO_PAPER = ("", "none")
+"""What a study without a paper has for one."""
 
 OURS = re.compile(r"(ours|check)\b|.*\bours$", re.IGNORECASE)
 """How the source of a claim begins that is no paper's."""
+
+
+def has_paper(paper: str) -> bool:
+    """Return whether the short name of a paper is that of one.
+
+    >>> has_paper("sigmoid-attention"), has_paper("none"), has_paper("")
+    (True, False, False)
+    """
+    return paper.strip().lower() not in NO_PAPER
 
 
 class Strict(BaseModel):
@@ -244,7 +255,7 @@ class Study(Strict):
     """A whole study file."""
 
     title: str = Field(description="in one line")
-    paper: str = Field(description="short name of the paper")
+    paper: str = Field(description="short name of the paper; 'none' for a study without one")
     source: str = Field(description="where in the paper")
     question: str = Field("", description="what the study asks")
     about: str = Field("", description="design, what to expect and how to read the figure; goes into the report")
@@ -255,7 +266,9 @@ class Study(Strict):
     )
     seed: int = Field(ge=0, lt=2**63, description="every random number follows from it")
     scale: Scale | None = Field(
-        None, description="what its runs are to the paper; if absent, 'paper' for a preset of that name, else 'reduced'"
+        None,
+        description="what its runs are to the paper; if absent, 'paper' for a preset of that name and for a study "
+        "without a paper, which has nothing to be reduced from, else 'reduced'",
     )
     needs: list[str] = Field([], description="studies whose results this one reads; --all runs them first")
     settings: dict[str, Any] = Field({}, description="settings of every arm")
@@ -301,7 +314,7 @@ class Study(Strict):
         if claim is not None and claim.scale is not None:
             return claim.scale
         own = self.presets[preset].scale if preset in self.presets else None
-        return own or self.scale or ("paper" if preset == "paper" else "reduced")
+        return own or self.scale or ("paper" if preset == "paper" or not has_paper(self.paper) else "reduced")
 
     def rank_of(self, preset: str) -> int:
         """Return how much the runs of a preset decide, beside those of its scale."""

@@ -10,7 +10,7 @@ TEXT = """\
 # {name}: a study file. It runs as it stands (some ten seconds; a minute where nothing is compiled yet):
 #     moestat {file} --dry-run        check it and print the plan
 #     moestat {file}                  run it; outputs/{name}/quick/report.html tells what came out
-# All keys: docs/study-file.md. All settings of the experiment: moestat settings regression
+# All keys: moestat keys. All settings of the experiment, and the variables that it returns: moestat settings regression
 
 title = "Do GELU experts converge like ReLU experts?"   # one line
 paper = "none"                                          # short name of the paper, where there is one

@@ -72,7 +72,7 @@ def test_every_run_is_named_with_its_provenance(outputs, monkeypatch):
 
 def test_statements_are_shown_as_they_are(outputs, monkeypatch):
     page = _page(outputs, monkeypatch)
-    assert r"A statement with marks: f\* is in \[0, 1\]\_+ \| &lt;b&gt; and \$5." in page
+    assert r"| A statement with marks: f\* is in \[0, 1\]\_+ \| &lt;b&gt; and \$5. `odd` |" in page
     assert "converges like n<sup>\N{MINUS SIGN}1/2</sup>" in page
     tables = [line for line in page.splitlines() if line.startswith("| ") and "a textbook" in line]
     assert len(tables) == 3 and all(len(re.findall(r"(?<!\\)\|", line)) == 7 for line in tables)
@@ -183,6 +183,18 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
     assert f"python -m moestat.study {path}" in inside("claim", f"{path}:mean-rate", "--out", outputs / "out")[1]
     code, _, err = inside("claim", "mean-rate")
     assert code == 2 and "ran:mean-rate, waits:mean-rate" in err
+
+
+def test_without_a_paper_verdicts_are_plain(outputs):
+    """In every file that the run left, and where one claim is looked up."""
+    folder = outputs / "out" / "quick_only" / "quick"
+    with open(folder / "claims.csv", newline="", encoding="utf-8") as stream:
+        [row] = csv.DictReader(stream)
+    assert row["scale"] == "paper" and row["wording"] == row["verdict"]
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "preset quick (the study&#39;s own problem)" in page and "at reduced scale" not in page
+    _, out, _ = inside("claim", f"{outputs / 'studies' / 'quick_only.toml'}:mean-rate", "--out", outputs / "out")
+    assert "scale       the study's own problem" in out
 
 
 def test_the_report_of_a_paper_goes_through_it_item_by_item(outputs, monkeypatch, tmp_path):

@@ -310,7 +310,7 @@ def test_the_ledger_tells_what_was_run(written):
         console.print(ledger.rich(table))
         told = console.export_text()
         assert "not run" in told and "2026-01-05" in told
-        assert (study.claims[0].statement in told) == (width == 140) and (study.claims[0].id in told) == (width == 80)
+        assert (study.claims[0].statement in told) == (width == 140) and study.claims[0].id in told
 
 
 def test_the_ledger_prefers_the_paper_and_knows_changed_claims(written, tmp_path):

@@ -370,12 +370,15 @@ def test_a_wrong_option_is_named(folder, words, told):
     assert code == 2 and told in err and len(err.strip().splitlines()) == 1, err
 
 
-def test_a_missing_study_lists_the_known_ones_with_their_titles(monkeypatch, tmp_path):
+def test_a_missing_study_names_the_near_one_or_lists_the_known_ones_with_their_titles(monkeypatch, tmp_path):
     (tmp_path / "mean.toml").write_text('title = "The mean"')
     (tmp_path / "torn.toml").write_text("title = ")
     monkeypatch.setattr(load, "study_folders", lambda: [tmp_path])
     code, _, err = inside("maen")
-    assert code == 2 and "did you mean 'mean'?" in err and "mean  The mean" in err and "torn  (cannot be read" in err
+    assert code == 2 and "did you mean 'mean'? The list of all: python -m moestat.study --list" in err
+    assert len(err.splitlines()) == 1, "a list would push it off the screen"
+    code, _, err = inside("xyzzy")
+    assert code == 2 and "mean  The mean" in err and "torn  (cannot be read" in err and "did you mean" not in err
     code, out, _ = inside("--list")
     assert code == 0 and "The mean" in out
     assert inside()[0] == 2 and inside(tmp_path / "nosuch.toml")[0] == 2 and inside(tmp_path)[0] == 2

@@ -151,6 +151,23 @@ def test_every_study_at_once_ends_with_one_table_of_claims(tmp_path, monkeypatch
     assert code == 2 and "no study of the paper 'other'" in err and paper in err
 
 
+def test_the_list_states_the_time_of_quick(tmp_path, monkeypatch):
+    """Of a range the upper end; what states no time, or cannot be read, is a row all the same."""
+    monkeypatch.setattr(load, "study_folders", lambda: [tmp_path])
+    stated = {"one": "about 20 s on 2 cores", "two": "90 s to 3 minutes on 2 cores, idle to busy", "three": "a night"}
+    for name, text in stated.items():
+        study = write_study(tmp_path, name=name)
+        study.write_text(study.read_text().replace("[presets.quick]\n", f'[presets.quick]\nexpected = "{text}"\n'))
+    write_study(tmp_path, name="four")
+    (tmp_path / "torn.toml").write_text("presets = 3")
+    code, out, err = inside("--list")
+    rows = {line.split()[0]: line.split(maxsplit=1)[1] for line in out.splitlines()}
+    assert code == 0 and list(rows) == ["four", "one", "three", "torn", "two"]
+    assert rows["one"] == "20 s  The mean of normal draws" and rows["two"].startswith("3 min  The mean")
+    assert rows["three"].startswith("?  The") and rows["four"].startswith("?  The") and rows["torn"] == "?  (no title)"
+    assert "the preset 'quick' states" in err
+
+
 def test_status_of_a_study_that_was_never_run(tmp_path):
     code, out, _ = inside("status", write_study(tmp_path), "--out", tmp_path / "none")
     assert code == 0 and "24 missing" in out and "Complete it with: python -m moestat.study" in out

@@ -198,6 +198,58 @@ def test_shards_with_the_code_of_an_older_moestat_are_refused_in_a_sentence(tmp_
     assert run(computed, tmp_path, "--replace-stale", "--quiet")[0] == 0
 
 
+NAMED = """
+import xarray as xr
+from pydantic import model_validator
+from moestat import data_file, own
+from moestat.experiment import SettingsModel, assemble
+
+class Settings(SettingsModel):
+    n: int
+    expert: str = "pieces:swish"
+    own_code: str = ""
+    file: str = "data.txt"
+    file_sha256: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _hashes(cls, given):
+        given = data_file.with_digest({"file": "data.txt"} | given)
+        return given | {"own_code": own.code(given.get("expert", "pieces:swish"))}
+
+def run(cell, replicates, *, device):
+    return assemble(replicates, [{"error": 1.0 + r} for r in replicates], finished="done")
+"""
+"""An experiment that has hashes among its settings, as some of moestat do: of own functions, and of a file of data."""
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "place"),
+    [
+        ("pieces.py", "h * SLOPE", "h * SLOPE + 0", "pieces.py, slopes.py"),
+        ("slopes.py", "1.0", "2.0", "pieces.py, slopes.py"),
+        ("data.txt", "one", "two", "data.txt"),
+        ("study.toml", "[settings]", '[settings]\nexpert = "others:swish"', "study.toml"),
+    ],
+)
+def test_what_a_setting_is_a_hash_of_is_the_file_that_is_named(tmp_path, monkeypatch, file, old, new, place):
+    """A study file that names a function or a file is not where the change is; unless it names another one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trial.py").write_text(NAMED)
+    (tmp_path / "slopes.py").write_text("SLOPE = 1.0\n")
+    (tmp_path / "pieces.py").write_text("from slopes import SLOPE\n\ndef swish(h, order):\n    return (h * SLOPE,)\n")
+    (tmp_path / "others.py").write_text("def swish(h, order):\n    return (h,)\n")
+    (tmp_path / "data.txt").write_text("one")
+    study = write_study(tmp_path, experiment="trial")
+    study.write_text(study.read_text().replace('settings = { kind = "median" }', ""))
+    words = ("study.toml", "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
+    code, _, err = outside(*words)
+    assert code == 0, err
+    (tmp_path / file).write_text((tmp_path / file).read_text().replace(old, new))
+    code, _, err = outside(*words)
+    assert code == 3 and f"The change is in {place}. " in err, err
+
+
 EDITED = """
 import sys
 from pathlib import Path

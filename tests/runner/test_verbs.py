@@ -16,8 +16,9 @@ from machine import environment, inside, results, write_study
 import moestat
 from moestat import cli
 from moestat.errors import InputError
-from moestat.runner import experiments, settings_table
-from moestat.study import load
+from moestat.report import variables
+from moestat.runner import experiments, labels, settings_table
+from moestat.study import keys, load
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,36 @@ def test_the_settings_of_an_experiment_are_listed(monkeypatch):
     assert code == 2 and "did you mean 'regression'?" in err
     assert "task_training" in inside("settings")[1]
     monkeypatch.syspath_prepend(Path(__file__).parent)
-    assert "kind" in inside("settings", "toy")[1], "an experiment of one's own"
+    own = " ".join(inside("settings", "toy")[1].split())
+    assert "kind" in own and "those that its run() puts into the dataset" in own, "an experiment of one's own"
+
+
+def test_the_variables_of_an_experiment_are_listed_with_their_words():
+    """Own ones first; what its source cannot name is left out, and every experiment has some of its own."""
+    _, out, _ = inside("settings", "regression")
+    lines = out.split("Variables that it returns")[1].splitlines()
+    rows = dict(line.split(maxsplit=1) for line in lines if line[:1].strip() and " " in line)
+    assert rows["L3"] == "Voronoi loss L3, equation (12)" and {"L1", "L2_1", "rmse", "start_*"} <= set(rows)
+    assert rows["start_*"] == "..., where the optimiser started" and "hellinger" not in rows
+    assert list(rows).index("rmse") < list(rows).index("status")
+    for name in experiments.own_experiments():
+        common = set(labels.texts_of(""))
+        assert [row for row in variables.of_experiment(name) if row.name not in common and row.meaning], name
+
+
+def test_the_keys_of_a_study_file_are_listed(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = inside("keys", "claims")
+    assert code == 0 and out.startswith("[[claims]]\n") and max(map(len, out.splitlines())) <= 80
+    assert "statement required; what the paper says, in one sentence" in " ".join(out.split())
+    assert "\n[[rates]]\n" not in out and inside("keys", "[[claims]]")[1] == out
+    every = inside("keys")[1]
+    assert all(title in every for title in keys.TABLES) and out.strip() in every
+    assert inside("keys", "presets.NAME")[1] == inside("keys", "presets")[1]
+    for name, field in keys.TABLES["[[figures]]"].model_fields.items():
+        assert f"\n{name} " in inside("keys", "figures")[1], (name, field)
+    code, _, err = inside("keys", "claim")
+    assert code == 2 and "there is no table 'claim'; did you mean 'claims'?" in err
 
 
 @pytest.mark.parametrize(("script", "shown"), [("/bin/moestat", "moestat"), ("__main__.py", "python -m moestat.study")])

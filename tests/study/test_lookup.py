@@ -1,9 +1,10 @@
 """Claims are found by what a reader types, and name the cheapest preset that decides them."""
 
 import pytest
+from machine import inside
 
 from moestat.errors import InputError
-from moestat.study import load, lookup, presets
+from moestat.study import contents, load, lookup, presets
 from moestat.study.spec import Study
 
 
@@ -35,6 +36,22 @@ def test_the_cheapest_preset_that_decides_is_named(sizes, claim, best):
     assert presets.decisive(study, judged) == best
 
 
+@pytest.mark.parametrize(
+    ("paper", "given", "scales"),
+    [
+        ("none", {}, ["paper", "paper"]),
+        ("", {}, ["paper", "paper"]),
+        ("p", {}, ["reduced", "paper"]),
+        ("none", {"scale": "stand-in"}, ["stand-in", "stand-in"]),
+    ],
+)
+def test_without_a_paper_there_is_nothing_to_be_reduced_from(paper, given, scales):
+    study, (claim,) = of({}, quick={}, paper={})
+    study = study.model_copy(update={"paper": paper} | given)
+    assert [study.scale_of(preset, claim) for preset in ("quick", "paper")] == scales
+    assert presets.decisive(study, claim) == "paper", "quick is only a look"
+
+
 def test_of_runs_that_say_alike_the_largest_counts():
     study, (claim,) = of({}, quick={}, small={}, large={}, paper={})
     assert presets.strongest_first(study, claim, ["quick", "small", "large"]) == ["large", "small", "quick"]
@@ -50,7 +67,140 @@ def test_figure_2_of_task_routing_takes_minutes_not_hours():
 def test_an_unknown_or_ambiguous_id_names_those_that_are_near():
     known = {name: path for name, path in load.known_studies().items() if name.startswith("task_construction")}
     with pytest.raises(InputError, match=r"near are .*:moe-routing"):
-        lookup.one("moe-rooting", known)
+        lookup.all_of("moe-rooting", known)
     with pytest.raises(InputError, match="there is no study 'nowhere'"):
-        lookup.one("nowhere:moe", known)
-    assert lookup.one("task_construction:moe-routing", known).claim.id == "moe-routing"
+        lookup.all_of("nowhere:moe", known)
+    assert [place.claim.id for place in lookup.all_of("task_construction:moe-routing", known)] == ["moe-routing"]
+
+
+LISTED = {
+    "one": """
+        paper = "one"
+        key = "ON"
+        title = "t"
+        problem = "p"
+        items = [
+          { name = "Theorem 1", says = "s", also = ["Section 4.1", "Equation 9"] },
+          { name = "Theorem 10", says = "s" },
+          { name = "Figure 2", says = "s" },
+          { name = "Lemma 3", says = "s", unchecked = "It is a step." },
+        ]
+    """,
+    "two": """
+        paper = "two"
+        key = "TW"
+        title = "t"
+        problem = "p"
+        items = [{ name = "Theorem 1", says = "s" }, { name = "Theorem 1.1", says = "s" }]
+    """,
+}
+SOURCES = {
+    "one": {
+        "a": "ON Thm 1",
+        "b": "ON Theorem 10",
+        "c": "ON \N{SECTION SIGN}4.1, in words",
+        "d": "ON Fig. 2a",
+        "e": "ON Fig. 2b",
+        "f": "ours: beside ON Thms 1 and 10, statement 3",
+        "g": "ours: a control",
+    },
+    "two": {"h": "TW Theorem 1", "i": "TW Theorem 1.1", "j": "TW abstract"},
+    "three": {"k": "Theorem 1 of a textbook"},
+}
+
+
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory):
+    """Study files of three papers, two of which have a list of what they contain."""
+    folder = tmp_path_factory.mktemp("papers")
+    known = {}
+    for paper, sources in SOURCES.items():
+        (folder / paper).mkdir()
+        if paper in LISTED:
+            (folder / paper / "contents.toml").write_text(LISTED[paper], encoding="utf-8")
+        rows = ", ".join(f'{{ id = "{name}", source = "{source}" }}' for name, source in sources.items())
+        known[f"of_{paper}"] = folder / f"of_{paper}.toml"
+        known[f"of_{paper}"].write_text(
+            f"""
+            title = "t"\npaper = "{paper}"\nsource = "s"\nexperiment = "regression"\nseed = 1
+            arms = [{{ name = "a" }}]\npresets.quick.replicates = 3
+            [[claims]]
+            id = "{{id}}"\nsource = "{{source}}"\nstatement = "s"\nkind = "mean"\nvariable = "L"\narm = "a"\nat_most = 1
+            each = [{rows}]
+            """,
+            encoding="utf-8",
+        )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contents, "path_of", lambda paper, room=None: folder / paper / "contents.toml")
+        patch.setattr(load, "known_studies", lambda: known)
+        yield known
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("Theorem 1", "acfhk"),  # c by the item that its source leads to; neither Theorem 10 nor 1.1
+        ("theorem 1", "acfhk"),
+        ("Thm. 1", "acfhk"),
+        ("ON Theorem 1", "acf"),
+        ("on thm 1", "acf"),
+        ("one Theorem 1", "acf"),
+        ("three Theorem 1", "k"),
+        ("of_two:Theorem 1", "h"),
+        ("Theorem 10", "bf"),
+        ("Theorem 1.1", "i"),
+        ("Theorems 1.1 and 10", "bfi"),
+        ("Theorem 1, statement 3", "f"),
+        ("Fig. 2b", "e"),
+        ("Figure 2", "de"),
+        ("Fig. 2c", "de"),  # what there is of the figure
+        ("Section 4", "c"),
+        ("eq. (9)", "acf"),  # of the theorem's: no source names it
+        ("abstract", "j"),
+        ("a control", "g"),
+        ("ours: a control", "g"),
+        ("TW", "hij"),
+    ],
+)
+def test_claims_are_found_by_where_a_paper_says_them(papers, text, ids):
+    found = lookup.chosen(text, papers)
+    assert sorted(claim.id for study in found.values() for claim in study.claims) == list(ids)
+    assert sorted(place.claim.id for place in lookup.all_of(text, papers)) == list(ids)
+
+
+def test_a_place_of_several_papers_names_them(papers):
+    told = lookup.papers("Theorem 1", lookup.chosen("Theorem 1", papers))
+    assert "in 3 papers" in told and "ON Theorem 1 (one, 3 claims); three Theorem 1 (three, 1 claim)" in told
+    assert lookup.papers("ON Theorem 1", lookup.chosen("ON Theorem 1", papers)) == ""
+    assert lookup.papers("[ah]", lookup.chosen("[ah]", papers)) == "", "a pattern of ids is no place"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ON Theorem 7", r"no claim on 'ON Theorem 7'; there are claims on ON Theorem 1, ON Theorem 10\. "),
+        ("ON Lemma 3", "ON Lemma 3 is not checked: It is a step. The claims"),
+        ("Theorem 1, statement 4", "no claim on 'Theorem 1, statement 4'; there are claims on ON Theorem 1, "),
+        ("TW control", "no claim on 'TW control'"),
+        ("xyzzy", r"no claim 'xyzzy'\. The claims"),
+        ("1", r"no claim '1'\. The claims"),
+    ],
+)
+def test_a_place_without_claims_is_told_with_those_that_have_some(papers, text, told):
+    for find in (lookup.chosen, lookup.all_of):
+        with pytest.raises(InputError, match=told):
+            find(text, papers)
+
+
+def test_the_command_line_lists_the_claims_of_a_place(papers, monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "140")
+    code, out, _ = inside("claim", "Theorem 1", "--out", tmp_path)
+    assert code == 0 and "5 claims on 'Theorem 1'" in out and "one: of_one" in out and "  a  [not run]" in out
+    assert "python -m moestat.study claim of_one:a" in out and max(map(len, out.split("is in 3")[0].splitlines())) <= 80
+    code, out, _ = inside("claim", "TW Theorem 1", "--out", tmp_path)
+    assert code == 0 and out.startswith("h  (of_two, two)"), "a single one is printed whole"
+    code, out, _ = inside("--claims", "Theorem 1", "--out", tmp_path)
+    assert code == 0 and "'Theorem 1' is in 3 papers; to see one: ON Theorem 1" in out and "s (h)" in out
+    page = tmp_path / "page.md"
+    assert inside("--claims", "ON Fig. 2b", "--out", tmp_path, "--write", page)[0] == 0
+    assert "\n| s `e` | ON Fig. 2b |" in page.read_text(encoding="utf-8")

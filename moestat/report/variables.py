@@ -1,0 +1,84 @@
+"""The variables that an experiment returns, with their words: what claims, rates and tables of a study may name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import NamedTuple
+
+from moestat import fingerprint
+from moestat.runner import experiments, labels
+from moestat.runner.returned import Source
+from moestat.source.names import NoCodeError
+
+
+class Row(NamedTuple):
+    """One variable, or a pattern whose ``*`` stands for another one, in words."""
+
+    name: str
+    meaning: str
+    units: str
+
+    @property
+    def words(self) -> str:
+        """What it is, with its units."""
+        return f"{self.meaning} [{self.units}]" if self.units else self.meaning
+
+
+def of_experiment(name: str) -> list[Row]:
+    """Return the variables that are known of an experiment, its own before those that others have as well.
+
+    Known are those of ``variables.toml``, and those that the module itself describes in dicts called ``OF_...`` or
+    ``OVER_...``, name -> text, or name -> (..., text).
+
+    Parameters
+    ----------
+    name : str
+        Name of an experiment of moestat, or an import path. Of one's own, the tables know the common variables alone.
+
+    Returns
+    -------
+    list of Row
+        Left out is what the source of the experiment cannot name. Which of them a run holds depends on its settings.
+    """
+    module = experiments.own_experiments().get(name, name)
+    said = _said(experiments.load(module, "settings"))
+    texts = said | {name: text for name, text in labels.texts_of(module).items() if name not in said}
+    try:
+        source = Source(fingerprint.modules_of(fingerprint.fingerprint(module, ["run"])))
+    except NoCodeError:
+        source = Source([])
+    common = labels.texts_of("")
+    possible = [n for n in texts if n in said or _may(n, texts, source)]
+    names = sorted(possible, key=lambda n: n in common and n not in said)  # stable
+    return [Row(n, *_words(*texts[n])) for n in names]
+
+
+def head(name: str) -> str:
+    """Return the sentence above the variables of an experiment."""
+    if name in experiments.own_experiments():
+        what = "Variables that it returns"
+    else:
+        what = "Of its variables known by name; the others are those that its run() puts into the dataset"
+    return f"{what}, for claims, rates and tables (* stands for another variable or a part of one, as in start_rmse):"
+
+
+def _said(module: ModuleType) -> dict[str, Sequence[str]]:
+    """Return what a module says of its variables itself, which goes before what the tables say."""
+    texts: dict[str, Sequence[str]] = {}
+    for constant, value in vars(module).items():
+        if constant.startswith(("OF_", "OVER_")) and isinstance(value, Mapping):
+            last = {name: text[-1] if isinstance(text, tuple) and text else text for name, text in value.items()}
+            texts |= {str(name): [text] for name, text in last.items() if isinstance(text, str)}
+    return texts
+
+
+def _may(name: str, texts: Mapping[str, object], source: Source) -> bool:
+    if "*" not in name:
+        return source.may_name(name)
+    return any(source.may_name(name.replace("*", other)) for other in texts if "*" not in other)
+
+
+def _words(meaning: str, units: str = "") -> tuple[str, str]:
+    """Return the long name and the units; in that of a pattern, ... is the long name of what the star stands for."""
+    return meaning.replace("{}", "..."), units

@@ -1,0 +1,179 @@
+"""A variable that no results will hold is refused or told before hours are spent, else at the end, with near names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from machine import inside, results, write_study
+
+from moestat.errors import InputError
+from moestat.runner import begin, returned
+from moestat.runner.request import Request
+from moestat.study import load
+
+REGRESSION = """\
+title = "T"
+paper = "none"
+source = "a textbook"
+experiment = "regression"
+seed = 7
+summaries = ["{summary}"]
+
+[settings]
+n_true = 2
+n_fitted = 2
+
+[grid]
+n = [100, 1000]
+
+[[arms]]
+name = "relu"
+
+[presets.quick]
+replicates = 2
+
+[[rates]]
+loss = "{loss}"
+
+[[claims]]
+id = "falls"
+source = "ours"
+statement = "It falls."
+kind = "slope"
+variable = "{variable}"
+arm = "relu"
+at_most = -0.3
+
+[[claims]]
+id = "most"
+source = "ours"
+statement = "It is small."
+kind = "function"
+function = "{function}"
+variable = "{asked}"
+arm = "relu"
+at_most = 1.0
+"""
+RIGHT = {"summary": "L1", "loss": "L3", "variable": "L2_2", "function": "moestat.claims.rules:largest", "asked": "rmse"}
+
+
+def plan_of(folder, **names):
+    """Return the plan of a study of regression, with some of its variables called otherwise."""
+    path = folder / "mine.toml"
+    path.write_text(REGRESSION.format(**(RIGHT | names)))
+    return begin.make_plan(Request(study=str(path)))
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ({"variable": "L33"}, "claims[0].variable ('falls') is 'L33', which the experiment 'regression' does not"),
+        (
+            {"loss": "L33"},
+            "rates[0].loss is 'L33', which the experiment 'regression' does not return; did you mean 'L3'?",
+        ),
+        ({"summary": "rmsee"}, "summaries[0] is 'rmsee', which the experiment 'regression' does not return; did you"),
+        ({"asked": "rmsee"}, "claims[1].variable ('most') is 'rmsee'"),
+        (
+            {"variable": "xyzzy"},
+            "claims[0].variable ('falls') is 'xyzzy', which the experiment 'regression' does not return; among its",
+        ),
+    ],
+)
+def test_what_an_experiment_of_moestat_cannot_return_is_refused_in_advance(tmp_path, names, told):
+    with pytest.raises(InputError) as caught:
+        returned.refuse_unknown(plan_of(tmp_path, **names))
+    assert f"mine.toml: {told}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {},
+        {"variable": "start_L3", "loss": "b_over_atom"},  # made of other names
+        {"variable": "expert_eta_vanished"},  # not of a run: a study that reads it adds it to the record
+        {"function": "mine:rule", "asked": "whatever"},  # to another rule it may be anything
+    ],
+)
+def test_what_it_can_return_is_not(tmp_path, names):
+    returned.refuse_unknown(plan_of(tmp_path, **names))
+
+
+@pytest.mark.parametrize("words", [("--dry-run",), ("--jobs", 1)])
+def test_the_refusal_comes_before_anything_is_written(tmp_path, words):
+    plan_of(tmp_path, variable="L33", loss="L33")
+    code, out, err = inside(tmp_path / "mine.toml", "--out", tmp_path / "out", *words)
+    assert code == 2 and not out and err.count("did you mean 'L3'?") == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.toml"]
+
+
+def test_no_study_of_moestat_is_refused():
+    for name in load.known_studies():
+        returned.refuse_unknown(begin.make_plan(Request(study=name)))
+
+
+def misspelt(folder, old='variable = "error"', new='variable = "eror"'):
+    path = write_study(folder)
+    path.write_text(path.read_text().replace(old, new))
+    return path
+
+
+def test_of_ones_own_code_it_is_a_caution_and_at_the_end_an_error_that_keeps_the_results(tmp_path):
+    study = misspelt(tmp_path)
+    code, out, err = inside(study, "--out", tmp_path, "--dry-run")
+    assert code == 0 and not err
+    told = "claims[0].variable ('mean-rate') is 'eror', and nothing in the code of the experiment is called so"
+    assert f"caution: {told}; did you mean 'error'" in out
+    code, out, err = inside(study, "--out", tmp_path, "--jobs", 1)
+    assert code == 1 and f"caution: {told}" in err
+    last = err.strip().splitlines()[-1]
+    assert last.startswith("error: ") and "study.toml: 1 claim names a variable that the results do not hold" in last
+    assert "did you mean 'error'" in last and "The results are kept" in last
+    assert "error" in results(tmp_path) and "no variable 'eror'; did you mean 'error'?" in " ".join(out.split())
+    code, _, err = inside(study, "--out", tmp_path, "--no-report", "--quiet")
+    assert code == 0 and "note: " in err and "is 'eror'" in err, "claims are not judged"
+    code, out, err = inside("report", write_study(tmp_path), "--out", tmp_path)
+    assert code == 0 and "no variable" not in out, err
+
+
+def test_names_that_code_puts_together_are_possible(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    text = '''"""Prose names nothing: rmse."""
+from typing import NamedTuple
+
+KINDS = "far near".split()
+
+class Errors(NamedTuple):
+    bias: float
+
+def scatter():
+    found = {f"{kind}_error": 1 for kind in KINDS} | {"start_" + name: 2 for name in Errors._fields}
+    return dict(found, spread=3) | {"{}_of_{}".format("gap", 7): 4, "_".join(("far", "gap")): 5}
+'''
+    (tmp_path / "put_together.py").write_text(text)
+    source = returned.Source(["put_together"], {"gelu"})
+    for name in ("far_error", "start_bias", "spread", "gap_of_7", "far_gap", "gelu_error", "scatter"):
+        assert source.may_name(name), name
+    for name in ("rmse", "far_eror", "begin_bias", "spreadd", "x_of_7", "error"):
+        assert not source.may_name(name), name
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, "1 claim names a variable that the results do not hold: claims[0].variable ('falls') is 'L1'."),
+        ({"statuses": [[8], [0]]}, ""),  # nothing of the arm has a value
+        ({"preset": "other"}, ""),  # the claim is not judged there
+    ],
+)
+def test_what_is_told_at_the_end_is_of_arms_with_values(tmp_path, change, told):
+    study = plan_of(tmp_path, variable="L1").study_file.study
+    claim = study.claims[0].model_copy(update={"presets": ["quick"]})
+    study = study.model_copy(update={"claims": [claim]})
+    values = np.array(change.get("statuses", [[0], [0]]))
+    ds = xr.Dataset(
+        {"status": (("arm", "replicate"), values), "rmse": (("arm", "replicate"), np.ones((2, 1)))},
+        coords={"arm": ["relu", "gelu"]},
+    )
+    assert returned.absent(ds, study, change.get("preset", "quick")) == told
