@@ -225,8 +225,12 @@ def in_words(counts: Mapping[str, int]) -> str:
 
 
 def summaries(table: pd.DataFrame, *, without: Sequence[str] = ()) -> View:
-    """Show means with intervals, one group of rows per variable; ``without`` some columns where room is short."""
+    """Show means with intervals, one group of rows per variable; ``without`` some columns where room is short.
+
+    How many values were lost has a column where some were.
+    """
     axes = table.attrs.get("axes", [])
+    without = (*without, *(["lost"] if not table["lost"].any() else []))
     rows, groups = [], []
     for name, row in zip(names(table), table.to_dict("records"), strict=True):
         value, interval = estimate(row["mean"], row["ci_low"], row["ci_high"])

@@ -196,7 +196,7 @@ def test_the_text_of_a_table_is_returned_inside_a_notebook_too(monkeypatch):
 
 def test_means_keep_the_names_of_arms_and_of_places_in_a_terminal_of_80_columns():
     record = {"mean": 0.12345, "ci_low": 0.1, "ci_high": 0.2, "mcse": 0.025, "sd": 0.1, "median": 0.1}
-    record |= {"replicates": 200, "lost": 0}
+    record |= {"replicates": 200, "lost": 1}
     arms = {"moe": "Theorem 4.2", "dense-templates": "Theorem 4.1, shared templates"}
     table = pd.DataFrame(
         [
@@ -217,3 +217,10 @@ def test_means_keep_the_names_of_arms_and_of_places_in_a_terminal_of_80_columns(
     assert shown.count("Theorem 4.1, shared templates") == shown.count("shared-subject") == 2
     assert "[0.100, 0.200]" in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_column_of_lost_values_is_shown_where_some_were_lost():
+    record = {"arm": "a", "label": "a", "variable": "L3", "mean": 1.0, "ci_low": 0.9, "ci_high": 1.1, "mcse": 0.1}
+    table = pd.DataFrame([record | {"sd": 0.1, "median": 1.0, "replicates": 9, "lost": lost} for lost in (0, 1)])
+    assert "lost" in views.summaries(table).columns
+    assert "lost" not in views.summaries(table.iloc[:1]).columns
