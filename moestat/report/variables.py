@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from moestat import fingerprint
 from moestat.runner import experiments, labels
-from moestat.runner.returned import Source
 from moestat.source.names import NoCodeError
+from moestat.source.possible import Source
 
 
 class Row(NamedTuple):

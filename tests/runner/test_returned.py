@@ -10,6 +10,7 @@ from machine import inside, results, write_study
 from moestat.errors import InputError
 from moestat.runner import begin, returned
 from moestat.runner.request import Request
+from moestat.source.possible import Source
 from moestat.study import load
 
 REGRESSION = """\
@@ -152,7 +153,7 @@ def scatter():
     return dict(found, spread=3) | {"{}_of_{}".format("gap", 7): 4, "_".join(("far", "gap")): 5}
 '''
     (tmp_path / "put_together.py").write_text(text)
-    source = returned.Source(["put_together"], {"gelu"})
+    source = Source(["put_together"], {"gelu"})
     for name in ("far_error", "start_bias", "spread", "gap_of_7", "far_gap", "gelu_error", "scatter"):
         assert source.may_name(name), name
     for name in ("rmse", "far_eror", "begin_bias", "spreadd", "x_of_7", "error"):
