@@ -147,9 +147,9 @@ def expected_null(s: Settings) -> float:
 
     Split: the two gates and the two experts have proportional derivatives, Q + d + 1. Null atom: its gate, and its
     eta where E is flat at 0. Trade: c against |eta| in each of two atoms; for linear experts besides the exchange of
-    eta between the atoms, d + 1, and l h_1 h_2 with l affine, from either gate, d + 1; for squares h_1 h_2 from either
-    expert and (h_1 h_2)^2 from either gate. Mirror: the common gate. Pair: sigma(s) + sigma(-s) = 1 in eta, d + 1,
-    l h_1 h_2 from the gates, d + 1, and c against |eta| in the third atom.
+    eta between the atoms, d + 1, and, if gates have a b, l h_1 h_2 with l affine, from either gate, d + 1; for
+    squares h_1 h_2 from either expert and (h_1 h_2)^2 from either gate. Mirror: the common gate. Pair: sigma(s) +
+    sigma(-s) = 1 in eta, d + 1, l h_1 h_2 from the gates, d + 1, and c against |eta| in the third atom.
     """
     model = s.model()
     q, e = model.gate_size, model.expert_size
@@ -158,7 +158,8 @@ def expected_null(s: Settings) -> float:
     if s.family == "null atom":
         return q if s.expert in ("linear", "gelu") else q + e
     if s.family == "trade":
-        return 2 + {"linear": 2 * e, "polynomial": 2}.get(s.expert, 0)
+        by_gate = e if s.score == "full" else 0  # l h_1 h_2 needs the b of a gate
+        return 2 + {"linear": e + by_gate, "polynomial": 2}.get(s.expert, 0)
     if s.family == "antisymmetric":
         return s.n_true * s.d * (s.d - 1) / 2
     return 2 * e + 1 if s.family == "softmax pair" else np.nan
