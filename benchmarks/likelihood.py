@@ -9,10 +9,11 @@ The job is one fit of the one-dimensional two-component model of arXiv 2305.0328
 loop is what a careful user writes: one start after the other, weighted least squares, Newton's method for the gate,
 stopped at a relative change of the log-likelihood of 1e-6 (the rule and the default of the R package meteorits, which
 the published study used: 0.44 s of wall time per fit at K = 3 and 0.70 s at K = 4 on 8 processes of an Apple M1).
-flexmix gets the responsibilities at the first start, and the same tolerance; mixtools (hmeEM), which fits two experts,
-gets that start's parameters. It exponentiates differences of squared residuals, which overflow where experts are as far
-apart as in that model; ``--noise 100`` multiplies the variances. A package that R lacks is left out (Debian has them as
-r-cran-flexmix and r-cran-mixtools). All see the same data and starts. Times are CPU seconds of one thread; *gain* is the log-likelihood minus that of the truth.
+flexmix gets the responsibilities at the first start, and the same tolerance; mixtools (hmeEM), which fits two
+experts, gets that start's parameters. It exponentiates differences of squared residuals, which overflow where experts
+are as far apart as in that model; ``--noise 100`` multiplies the variances. A package that R lacks is left out
+(Debian has them as r-cran-flexmix and r-cran-mixtools). All see the same data and starts. Times are CPU seconds of
+one thread; *gain* is the log-likelihood minus that of the truth.
 """
 
 from __future__ import annotations
