@@ -1,12 +1,12 @@
 """What every preset of every study is to its paper, and what it costs, as tables made from the study files."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
 from moestat.claims.verdicts import judged
+from moestat.runner import manifest_file
 from moestat.runner.progress import duration
 from moestat.runner.request import Request
 from moestat.study import contents, load
@@ -72,10 +72,9 @@ def costs(folder: Path = STUDIES, records: Path = RECORDS) -> str:
     lines = ["| study | preset | stated | the record took | replicates |", "| --- | --- | --- | ---: | ---: |"]
     for path in sorted(folder.glob("*.toml")):
         for preset, content in load.read(path).study.presets.items():
-            manifest = records / path.stem / preset / "manifest.json"
-            if not manifest.is_file():
+            kept = manifest_file.read(records / path.stem / preset)
+            if not kept:
                 continue
-            kept = json.loads(manifest.read_text(encoding="utf-8"))
             took, count = sum(kept["cells"].values()), kept["tally"]["replicates"]
             cost = duration(took) + (f", {duration(took / count)} each" if took >= count else "")
             lines.append(f"| `{path.stem}` | `{preset}` | {content.expected or 'not stated'} | {cost} | {count} |")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import scale_table
 
 from moestat import cli
 from moestat.errors import InputError
@@ -67,10 +68,7 @@ def test_commands_name_options_and_studies_that_exist(page):
                 assert named in known, line
 
 
-def test_the_page_of_scales_says_of_every_preset_what_its_verdicts_say(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    import scale_table
-
+def test_the_page_of_scales_says_of_every_preset_what_its_verdicts_say(tmp_path):
     study = """
     title = "t"\npaper = "p"\nsource = "s"\nexperiment = "regression"\nseed = 1\nscale = "stand-in"
     arms = [{ name = "a" }]

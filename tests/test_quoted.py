@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import quoted
 import xarray as xr
 
 from moestat.runner import records
 from moestat.study import load, seal
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def _module():
-    spec = importlib.util.spec_from_file_location("quoted", ROOT / "docs" / "quoted.py")
-    sys.modules["quoted"] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-quoted = _module()
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,11 @@
 """The table of seeds on the page of CompeteSMoE: seeds and deviations of the records, sizes that the paper prints."""
 
 import csv
-import importlib.util
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import seed_table
 import xarray as xr
 from scipy import stats
 
@@ -17,16 +16,6 @@ from moestat.study import load
 from moestat.study.spec import Claim
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def _module():
-    spec = importlib.util.spec_from_file_location("seed_table", ROOT / "docs" / "seed_table.py")
-    sys.modules["seed_table"] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-seed_table = _module()
 HEAD = {"id": "c", "source": "ours", "statement": "s", "variable": "bpc", "arm": "a"}
 BY_LAMBDA = {"over": "lambda", "values": [0.0, 1.0, 2.0]}
 
