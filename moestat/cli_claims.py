@@ -139,13 +139,12 @@ def card(word: str, out: Path) -> int:
     from moestat.report import claim_card
     from moestat.study import lookup
 
-    paths = known(None)
-    places = lookup.all_of(word, paths)
+    places = lookup.all_of(word, known(None))
     if len(places) == 1:
         [place] = places
         print(claim_card.card(out, place.name, place.study, place.claim))
         return 0
-    chosen = lookup.chosen(word, paths)
+    chosen = lookup.by_study(places)
     print("\n".join(claim_card.listing(out, word, chosen)))
     if said := lookup.papers(word, chosen):
         print(said)

@@ -75,14 +75,7 @@ def listing(out_root: Path, word: str, studies: Mapping[str, Study]) -> list[str
         lines += ["", f"{studies[name].paper}: {name}"]
         for row in (row for row in rows if row["study"] == name):
             lines.append(f"  {row['claim']}  [{row['wording']}]")
-            lines += textwrap.wrap(
-                row["statement"],
-                WIDTH,
-                initial_indent=" " * 6,
-                subsequent_indent=" " * 6,
-                break_on_hyphens=False,
-                break_long_words=False,
-            )
+            lines += _wrapped(row["statement"], " " * 6, " " * 6)
     return [*lines, ""]
 
 
@@ -90,13 +83,12 @@ def _entry(head: str, text: str) -> list[str]:
     """Return a named paragraph; a command in it is not broken at its hyphens."""
     if not text:
         return []
+    return _wrapped(text, head.ljust(HEAD), " " * HEAD)
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
     return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=head.ljust(HEAD),
-        subsequent_indent=" " * HEAD,
-        break_on_hyphens=False,
-        break_long_words=False,
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,10 +59,17 @@ def chosen(word: str, known: Mapping[str, Path]) -> dict[str, Study]:
     places = _matching(text, studies) or _at(text, studies)
     if not places:
         raise InputError(_nothing(word, text, studies))
+    return by_study(places)
+
+
+def by_study(places: Iterable[Place]) -> dict[str, Study]:
+    """Return the studies of claims, each with those alone."""
+    studies: dict[str, Study] = {}
     claims: dict[str, list[Claim]] = {}
     for place in places:
+        studies[place.name] = place.study
         claims.setdefault(place.name, []).append(place.claim)
-    return {name: studies[name].model_copy(update={"claims": kept}) for name, kept in claims.items()}
+    return {name: study.model_copy(update={"claims": claims[name]}) for name, study in studies.items()}
 
 
 def papers(word: str, found: Mapping[str, Study]) -> str:
