@@ -14,6 +14,7 @@ from moestat.fit.panels import ROWS, places, room_for_sums, whole, zeros
 from moestat.fit.vector_code import STRIP
 from moestat.fit.vector_rows import LANES
 from moestat.papers.expert_count import compiled_step
+from moestat.papers.expert_count.top_one import SMALL
 
 _STRIP = STRIP * WIDTH // 8
 """Samples of a strip, of which a chunk has a whole number."""
@@ -91,7 +92,16 @@ class CompiledTraining:
                 *(self._x, self._y, first, len(drawn), padded, self._expert, self._scores, weights, gradient),
                 *(self._shape, self._rows, self._work, self._room, features, self._sums),
             )
-        squares = np.einsum("ms,ms->m", self._gradient, self._gradient)
-        compiled_step.move(self._weights, self._gradient, squares, expert_rate)
+        compiled_step.move(self._weights, self._gradient, self._squares(), expert_rate)
         if router_rate != 0:
             self._theta -= router_rate * self._sums[self._places]
+
+    def _squares(self) -> np.ndarray:
+        """Return the sums of the squares of the gradients, (M,), of which one whose squares would be lost is scaled."""
+        squares = np.einsum("ms,ms->m", self._gradient, self._gradient)
+        for m in np.flatnonzero(squares < SMALL**2):
+            largest = np.max(np.abs(self._gradient[m]))
+            if largest > 0:
+                self._gradient[m] /= largest
+                squares[m] = self._gradient[m] @ self._gradient[m]
+        return squares

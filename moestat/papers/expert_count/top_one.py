@@ -16,6 +16,9 @@ from moestat.models import cubic_experts
 from moestat.models.cubic_experts import Gradient
 from moestat.models.sorted_experts import SortedExperts
 
+SMALL = 1e-140
+"""A gradient whose largest entry is below this is scaled before it is squared: squares below 1e-308 lose digits."""
+
 Observer = Callable[[int, Array, Array], None]
 """Called with the step, the weights and theta."""
 
@@ -97,8 +100,8 @@ class _Plain:
         scores = xp.matmul(self._features, self._theta)
         expert = xp.argmax(scores + noise, axis=-1)
         slope = self._gradient(self._weights, scores, expert)
-        norm = xp.sqrt(xp.sum(slope.weights * slope.weights, axis=(2, 3, 4), keepdims=True))
-        self._weights = self._weights - expert_rate * slope.weights / xp.where(norm > 0, norm, xp.ones_like(norm))
+        gradient, norm = _with_norm(slope.weights)
+        self._weights = self._weights - expert_rate * gradient / norm
         if router_rate != 0:
             self._theta = self._theta - router_rate * slope.theta
 
@@ -127,6 +130,18 @@ class _Compiled:
     def step(self, noise: np.ndarray) -> None:
         for member, own in zip(self._members, noise, strict=True):
             member.step(own, *self._rates)
+
+
+def _with_norm(gradient: Array) -> tuple[Array, Array]:
+    """Return gradients (B, M, P or 1, J, d) and the Frobenius norm of each expert's, 1 where it is 0.
+
+    One so small that its squares would be lost is multiplied by a positive number: its direction is all that counts.
+    """
+    xp, axes = namespace(gradient), (2, 3, 4)
+    largest = xp.max(xp.abs(gradient), axis=axes, keepdims=True)
+    gradient = gradient / xp.where((largest > 0) & (largest < SMALL), largest, xp.ones_like(largest))
+    norm = xp.sqrt(xp.sum(gradient * gradient, axis=axes, keepdims=True))
+    return gradient, xp.where(norm > 0, norm, xp.ones_like(norm))
 
 
 def _gradient(x: Array, features: Array, y: Array, own: int) -> Callable[[Array, Array, Array], Gradient]:

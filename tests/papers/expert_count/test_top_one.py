@@ -104,3 +104,20 @@ def test_the_compiled_code_takes_the_steps_of_the_plain_one(own, patches, neuron
         np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-12)
     for array, as_it_was in zip((x, features, y, weights, theta), before, strict=True):
         np.testing.assert_array_equal(array, as_it_was)
+
+
+@pytest.mark.parametrize("where", ["compiled", "numpy", "strict"])
+@pytest.mark.parametrize("margin", [300.0, 360.0, 372.0, 500.0])
+def test_a_step_has_the_length_eta_however_small_the_gradient_is(margin, where, monkeypatch):
+    if where == "compiled" and not kernel.vector_bits():
+        pytest.skip("no compiled code on this machine")
+    monkeypatch.setenv(kernel.VARIABLE, "numpy" if where == "numpy" else "")
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0.5, 1.0, (1, 40, 3, 5)), np.ones((1, 40))
+    weights = rng.uniform(0.5, 1.0, (1, 1, 3, 2, 5))
+    least = np.min(np.sum(np.einsum("npd,pjd->npj", x[0], weights[0, 0]) ** 3, axis=(1, 2)))
+    weights *= (margin / least) ** (1 / 3)  # the least margin: the gradient is of the order exp(-margin)
+    xp = array_api_strict if where == "strict" else anp
+    args = [xp.asarray(a) for a in (x, x.reshape(1, 40, -1), y, weights, np.zeros((1, 15, 1)))]
+    (end, _), _ = path(args, [xp.asarray(np.zeros((1, 40, 1)))], 1, (), router_rate=0.0)
+    assert np.sqrt(np.sum((np.asarray(end) - weights) ** 2)) == pytest.approx(0.01, rel=1e-6)
