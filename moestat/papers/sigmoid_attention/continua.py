@@ -2,8 +2,8 @@ r"""Families of mixing measures G(t) along which the regression function stands 
 
 Each function returns an array (T, N, P): one measure per t. A loss between parameters that is positive along an exact
 family measures where in the family a fit happens to lie, not how well it fits. Along the pairs of
-:mod:`moestat.papers.sigmoid_attention.gate_pairs` and :func:`vanishing_atom` the function moves, but by a higher power
-of t than the losses of "sigmoid-attention" allow for; :func:`opposite_matrices` is a control.
+:mod:`moestat.papers.sigmoid_attention.gate_pairs`, :func:`moved_shares` and :func:`vanishing_atom` the function moves,
+but by a higher power of t than the losses of "sigmoid-attention" allow for; :func:`opposite_matrices` is a control.
 
 With E(x, eta) positively homogeneous of degree p (ReLU, linear, polynomial experts):
 
@@ -47,6 +47,17 @@ def split(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:
     pair = np.repeat(truth[None, -1:, :], 2, axis=1) * np.ones((len(t), 1, 1))
     pair[..., model.eta] *= shares[..., None]
     return np.concatenate([_repeat(truth[:-1], t), pair], axis=1)
+
+
+def moved_shares(model: Model, truth: np.ndarray, gate: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Split the last atom's expert in equal shares, and move their gates apart by +-t times ``gate`` (Q,).
+
+    The first order in t cancels, as it does for shares p and 1 - p with gates at (1 - p) t and -p t: the function moves
+    by t^2, and the distance to every representation of the truth by t. Returns (T, N* + 1, P).
+    """
+    out = split(model, truth, np.full(len(t), 0.5))
+    out[:, -2:, : model.gate_size] += (t[:, None] * gate)[:, None, :] * np.array([1.0, -1.0])[:, None]
+    return out
 
 
 def null_atom(model: Model, truth: np.ndarray, gate: np.ndarray, t: np.ndarray) -> np.ndarray:

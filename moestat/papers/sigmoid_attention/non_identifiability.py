@@ -36,6 +36,7 @@ Family = Literal[
     "opposite b",
     "opposite A",
     "vanishing atom",
+    "moved shares",
 ]
 T = 2.0 ** (-np.arange(16, -1, -1) / 2)
 """The grid of t, from 1/256 to 1."""
@@ -69,7 +70,7 @@ class Settings(SettingsModel):
 
     @model_validator(mode="after")
     def _possible(self) -> Settings:
-        if self.family in ("split", "trade", "mirror") and self.expert not in HOMOGENEOUS:
+        if self.family in ("split", "moved shares", "trade", "mirror") and self.expert not in HOMOGENEOUS:
             raise ValueError(f"family {self.family!r} needs one of {', '.join(HOMOGENEOUS)}, not {self.expert!r}")
         if self.family == "softmax pair" and self.expert != "linear":
             raise ValueError(f"family 'softmax pair' needs linear experts, not {self.expert!r}")
@@ -127,6 +128,8 @@ def _follow(s: Settings, rng: np.random.Generator) -> _Path:
         truth = continua.softmax_pair(model, truth, np.zeros(1))[0, :2]
     elif s.family == "split":
         measures = continua.split(model, truth, 0.5 * T)
+    elif s.family == "moved shares":
+        measures = continua.moved_shares(model, truth, gate / np.linalg.norm(gate), T)
     elif s.family == "trade":
         measures = continua.trade(model, truth, T)
     elif s.family == "opposite b":
@@ -172,8 +175,8 @@ def _losses(s: Settings, path: _Path) -> dict[str, np.ndarray]:
         "L3": voronoi.L3(path.measures, path.truth, model),
         "quotient": quotient(path.measures, path.truth, model),
     }
-    unknown = np.full(len(T), np.nan)
-    out["L3_nearest"] = L3_infimum(path.measures, path.truth, model) if s.family == "vanishing atom" else unknown
+    near = s.family in ("vanishing atom", "moved shares")
+    out["L3_nearest"] = L3_infimum(path.measures, path.truth, model) if near else np.full(len(T), np.nan)
     if s.family == "shift":  # the losses remove the gauge; what is not aligned is off by the shift
         out["L1"] = out["L3"] = voronoi.L3(path.measures, path.truth, replace(model, gate="sigmoid"))
     if path.skew is not None:  # what the losses of full matrices would be: every cell has one atom, the rest is exact
@@ -197,11 +200,11 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     xarray.Dataset
         Per replicate and t: ``L1``, ``L3``, ``quotient`` to the truth (for the shift the first two are L3 before the
         gauge is removed); ``change``, the root mean squared change of f, ``largest_change``; ``ratio``, change over L1,
-        and ``L1_over_change``, its inverse with changes below 1e-16 taken as that. For the vanishing atom
-        ``L3_nearest``, the infimum of equation (12) over the representations of the truth, and ``ratio_nearest``,
-        change over that (else NaN). Per replicate: ``null``, the number of null directions at t = 1/2, ``null_error``,
-        its absolute difference from :func:`expected_null`, and ``null_gap``, between the singular values counted and
-        not.
+        and ``L1_over_change``, its inverse with changes below 1e-16 taken as that. For the vanishing atom and the moved
+        shares ``L3_nearest``, the infimum of equation (12) over the representations of the truth, and
+        ``ratio_nearest``, change over that (else NaN). Per replicate: ``null``, the number of null directions at
+        t = 1/2, ``null_error``, its absolute difference from :func:`expected_null`, and ``null_gap``, between the
+        singular values counted and not.
     """
     s = Settings.model_validate(dict(cell.settings))
     rows = []
