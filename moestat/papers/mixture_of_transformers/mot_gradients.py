@@ -39,11 +39,13 @@ OF_START = {
     "start_weight": "largest |<W, X_l>| at the start, over sigma_0",
     "start_query_key": "largest |nu' W_KQ mu| at the start, over sigma_0",
     "start_attention": "largest difference between attentions to two signals at the start",
+    "start_converse": "smallest such difference over that of the scores, where that is sigma_0 / 10 at least",
 }
 OVER_STATES = {
     "output": "largest |f| over experts and samples",
     "router_centre": "largest expected |<grad theta, c_n>|",
     "router_label": "largest expected |<grad theta, v_n>|",
+    "router_sum": "largest entry of the sum of theta over the experts, over that of a theta",
     "class_difference": "expected <grad W, v> of the own class less that of the others, mean of sizes over experts",
     "gap_growth": "expected growth of <W, v> of the own class less that of the others, mean over experts",
     "gap_step": "the same along a step of length 1, eq. (8), mean over experts",
@@ -56,6 +58,7 @@ OVER_STATES = {
     "centre_pair_largest": "share of experts with c_n' W_KQ c_n as the other pair that changes most",
     "label_centre_pair": "expected growth or fall of v_n' W_KQ c_n, mean of sizes over experts",
     "label_centre_one": "that by the samples of one label alone, mean of sizes over labels and experts",
+    "distractor_growth": "largest expected growth of a nu' W_KQ v_n', n' another class, mean over experts",
     "distractor_query": "largest expected growth or fall of a nu' W_KQ v_n', n' another class, mean over experts",
 }
 """Variables of the start, and by state of the model, and what they are. A pair is key' W_KQ query; n is the expert's
@@ -160,8 +163,26 @@ def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | floa
         "start_weight": float(np.abs(weights @ judged.x.reshape(-1, s.dimension).T).max()) / s.start_scale,
         "start_query_key": float(np.abs(signals @ kq @ signals.T).max()) / s.start_scale,
         "start_attention": max(float(np.ptp(p[:, :3, :3], axis=2).max()) for p in attention),
+        "start_converse": min(smallest_response(p[:, :3, :3], s.start_scale / 10) for p in attention),
         **{name: np.array([state[name] for state in states]) for name in OVER_STATES},
     }
+
+
+def smallest_response(attention: np.ndarray, least: float) -> float:
+    """Return the smallest difference of two attentions over that of their scores, among scores ``least`` apart.
+
+    Scores of one query differ by what the logarithms of its attentions do; NaN where none are that far apart.
+
+    Parameters
+    ----------
+    attention : (..., keys) array
+    least : float
+    """
+    first, second = np.triu_indices(attention.shape[-1], 1)
+    one, other = attention[..., first], attention[..., second]
+    apart = np.abs(np.log(one) - np.log(other))
+    far = apart >= least
+    return float(np.min(np.abs(one - other)[far] / apart[far])) if far.any() else float("nan")
 
 
 def _routed(world: _World, theta: np.ndarray) -> np.ndarray:
@@ -232,12 +253,14 @@ def _measure(
     other_growth = grown.max(axis=(1, 2))  # at least 0: there is always a pair that does not grow
     other_pair = np.abs(grown).max(axis=(1, 2))
     centre_pair = np.abs(grown[rows, s.classes + own, s.classes + own])
-    of_distractors = np.abs(grown[:, :, : s.classes])
-    of_distractors[rows, :, own] = 0.0
+    of_distractors = grown[:, :, : s.classes].copy()
+    of_distractors[rows, :, own] = 0.0  # what is left of a growth is at least 0
+    weight = float(np.abs(theta).max())
     return {
         "output": float(np.abs(f).max()),
         "router_centre": float(np.abs(of_theta @ world.centres.T).max()),
         "router_label": float(np.abs(of_theta @ world.labels.T).max()),
+        "router_sum": float(np.abs(theta.sum(axis=0)).max()) / weight if weight > 0 else 0.0,
         "class_difference": float(np.mean(np.abs(lead))),
         "gap_growth": float(np.mean(lead)),
         "gap_step": float(np.mean(np.divide(lead, length, out=np.zeros_like(lead), where=length > 0))),
@@ -250,7 +273,8 @@ def _measure(
         "centre_pair_largest": float(np.mean(centre_pair == other_pair)),
         "label_centre_pair": float(np.mean(np.abs(grown[rows, own, s.classes + own]))),
         "label_centre_one": float(np.mean(np.abs(by_label))),
-        "distractor_query": float(np.mean(of_distractors.max(axis=(1, 2)))),
+        "distractor_growth": float(np.mean(of_distractors.max(axis=(1, 2)))),
+        "distractor_query": float(np.mean(np.abs(of_distractors).max(axis=(1, 2)))),
     }
 
 

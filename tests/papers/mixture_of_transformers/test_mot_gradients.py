@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moestat.experiment import Cell
-from moestat.papers.mixture_of_transformers import mot_gradients
+from moestat.papers.mixture_of_transformers import mot_gradients, specialisation
 from moestat.papers.mixture_of_transformers.mot_gradients import (
     OVER_STATES,
     Settings,
@@ -103,6 +103,8 @@ def test_gradients_are_those_of_finite_differences():
     assert out["own_pair"] == pytest.approx(np.mean(pairs[rows, v, v]), rel=1e-5)
     assert out["centre_pair"] == pytest.approx(np.mean(np.abs(pairs[rows, c, c])), rel=1e-5)
     assert out["label_centre_pair"] == pytest.approx(np.mean(np.abs(pairs[rows, v, c])), rel=1e-5)
+    grown = np.maximum(pairs[rows, :, 1 - own].max(axis=1), 0)
+    assert out["distractor_growth"] == pytest.approx(np.mean(grown), rel=1e-5) and (grown > 0).any()
     assert out["distractor_query"] == pytest.approx(np.mean(np.abs(pairs[rows, :, 1 - own]).max(axis=1)), rel=1e-5)
     largest = np.abs(pairs)
     largest[rows, v, v] = 0.0
@@ -160,8 +162,51 @@ def test_over_both_labels_a_key_with_a_sign_cancels_and_one_without_does_not():
     assert out["centre_pair"] == pytest.approx(np.mean(share) * slope / 16)
     assert out["own_pair"] == pytest.approx(np.mean(share) * slope * 3 / 16)
     assert out["label_centre_pair"] == pytest.approx(0, abs=1e-12)
+    assert out["distractor_growth"] == pytest.approx(0, abs=1e-12) and out["distractor_query"] > 1e-3
     assert out["label_centre_one"] == pytest.approx(np.mean(share) / 2 * slope * 3 / 16)
     assert out["centre_pair_largest"] == 1
+
+
+def test_without_noise_tokens_queries_of_distractors_grow_like_sigma_0_and_fall_like_its_root():
+    """W = W_0 + sqrt(sigma_0) v_n, with W_0 and KQ of the size sigma_0: the state that Proposition 1 promises."""
+    rng = np.random.default_rng(6)
+    w, s = world(4, classes=3, dimension=8), Settings(**TINY | {"classes": 3, "dimension": 8, "token_noise": 0.0})
+    quiet = _World(w.labels, w.centres, w.x.copy(), w.y, w.cluster)
+    quiet.x[:, 3:] = 0.0
+    draw, kq = rng.standard_normal((4, 8)) / 8, rng.standard_normal((4, 8, 8)) / 8
+    of_expert = specialisation.expert_class(draw @ w.labels.T)
+
+    def found(scale):
+        weights = np.sqrt(scale) * w.labels[of_expert] + scale * draw
+        return _measure(s, quiet, weights, scale * kq, np.zeros((4, 8)), _pure(of_expert, w.cluster))
+
+    small, large = found(1e-8), found(1e-6)
+    assert np.log10(large["distractor_growth"] / small["distractor_growth"]) == pytest.approx(2, abs=0.02)
+    assert np.log10(large["distractor_query"] / small["distractor_query"]) == pytest.approx(1, abs=0.02)
+
+
+def test_the_weights_of_the_router_sum_to_nothing():
+    found = mot_gradients.run(cell(**TINY), [0, 1])["router_sum"]
+    assert (found.sel(state=["start", "promised"]) == 0).all() and (found < 1e-12).all()
+    w, weights, kq, theta, routed = drawn()
+    out = _measure(Settings(**TINY), w, weights, kq, theta, routed)["router_sum"]
+    assert out == pytest.approx(np.abs(theta.sum(axis=0)).max() / np.abs(theta).max())
+
+
+def test_the_smallest_response_of_attention_to_scores_is_that_of_a_loop():
+    rng = np.random.default_rng(7)
+    scores = 0.1 * rng.standard_normal((4, 2, 3))
+    p = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    ratios = [
+        abs(p[n, q, a] - p[n, q, b]) / abs(scores[n, q, a] - scores[n, q, b])
+        for n in range(4)
+        for q in range(2)
+        for a in range(3)
+        for b in range(a)
+        if abs(scores[n, q, a] - scores[n, q, b]) >= 0.05
+    ]
+    assert mot_gradients.smallest_response(p, 0.05) == pytest.approx(min(ratios), rel=1e-10)
+    assert np.isnan(mot_gradients.smallest_response(p, 9.0))
 
 
 def test_routing_that_proposition_1_promises():

@@ -1,0 +1,66 @@
+"""Rules that look at the best constant, or at the first step that is as a statement has it."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from moestat.claims.selection import NoAnswerError
+from moestat.papers.mixture_of_transformers.rules_chosen import at_first, best_of
+from moestat.study.spec import Claim
+
+
+def claim(**more):
+    rule = {"id": "c", "source": "s", "statement": "t", "kind": "function", "function": "a:b", "variable": "share"}
+    return Claim.model_validate(rule | ({} if "at_most" in more else {"at_least": 0.95}) | more)
+
+
+def sweep(peak=1):
+    """Shares at three rates in two arms: the best is the rate ``peak`` of the arm "many"."""
+    noise = np.random.default_rng(0).normal(0, 0.02, (2, 3, 12))
+    mean = np.array([[0.3, 0.4, 0.2], [0.5, 0.5, 0.5]])
+    mean[1, peak] = 0.8
+    share = mean[:, :, None] + noise
+    coords = {"arm": ["few", "many"], "rate": [1.0, 10.0, 100.0], "replicate": np.arange(12)}
+    return xr.Dataset({"share": (("arm", "rate", "replicate"), share)}, coords=coords)
+
+
+def test_the_best_constant_is_chosen_by_the_other_half():
+    ds = sweep()
+    found = best_of(ds, claim(), over="rate", arms=["few", "many"])
+    assert found.value == pytest.approx(float(ds.share[1, 1].mean())) and found.high < 0.95
+    assert found.note == "12 of 12 replicates; many at rate 10" and not found.reasons
+    odd = ds.copy(deep=True)
+    odd["share"][0, 2, 1::2] = 0.99  # the odd half chooses it for the even one, where it is bad
+    assert best_of(odd, claim(), over="rate", arms=["few", "many"]).value == pytest.approx(
+        (float(ds.share[0, 2, ::2].sum()) + float(ds.share[1, 1, 1::2].sum())) / 12
+    )
+    low = best_of(ds, claim(at_most=0.1), over="rate", arms=["few", "many"], lower=True)
+    assert low.value == pytest.approx(float(ds.share[0, 2].mean())) and low.reasons
+
+
+def test_a_best_constant_at_an_end_decides_nothing_against_a_statement():
+    ds = sweep(peak=2)
+    assert best_of(ds, claim(), over="rate", arms=["many"]).reasons
+    assert not best_of(ds, claim(), over="rate", arms=["many"], open_ends=False).reasons
+    assert not best_of(ds, claim(at_least=0.7), over="rate", arms=["many"]).reasons  # nor does it speak for it less
+    with pytest.raises(NoAnswerError, match="3 of 3 are whole"):
+        best_of(ds.isel(replicate=slice(3)), claim(), over="rate", arms=["many"])
+
+
+def test_a_variable_at_the_first_step_at_which_another_is_far_enough():
+    epoch = np.array([0, 1, 2, 4])
+    own = np.array([[0.2, 0.3, 0.5, 0.9], [0.2, 0.45, 0.6, 0.8]])
+    other = np.array([[0.20, 0.19, 0.08, 0.01], [0.20, 0.10, 0.05, 0.01]])
+    ds = xr.Dataset(
+        {
+            "own": (("arm", "replicate", "epoch"), np.stack([own, own])),
+            "share": (("arm", "replicate", "epoch"), np.stack([other, 2 * other])),
+        },
+        coords={"arm": ["a", "b"], "epoch": epoch, "replicate": [0, 1]},
+    )
+    found = at_first(ds, claim(arm="a"), when="own", least=0.4)
+    assert found.value == pytest.approx(0.09) and found.note == "2 of 2 replicates; steps 1 to 2"
+    ratio = at_first(ds, claim(arm="b", versus="a"), when="own", least=0.4)
+    assert ratio.value == pytest.approx(np.log(2))
+    with pytest.raises(NoAnswerError, match="own does not get to 0.85 in 1 of 2 replicates of a"):
+        at_first(ds, claim(arm="a"), when="own", least=0.85)
