@@ -77,7 +77,7 @@ def textbook(built: Construction, knowledge: Knowledge, chunk: int = 256) -> int
     for start in range(0, len(sentences.length), chunk):
         tokens = np.maximum(sentences.tokens[start : start + chunk, :steps], 0)
         where = knowledge.prefix_of[start : start + chunk].reshape(-1)
-        a = embedding[tensor(tokens)] + positions
+        a = embedding[tensor(tokens)] + positions[:steps]
         out = a
         for query, key, value, mix in heads:
             scores = ((a @ query) @ (a @ key).transpose(1, 2)).masked_fill(future, float("-inf"))

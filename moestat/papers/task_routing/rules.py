@@ -73,6 +73,17 @@ def counted(ds: xr.Dataset, claim: Claim) -> Estimate:
     return replace(answer, cases=None, note=f"{answer.note}; it holds by arithmetic, whatever is drawn")
 
 
+def of_one_task(
+    ds: xr.Dataset, claim: Claim, *, witness: str = "", exact: Mapping[str, float] | None = None
+) -> Estimate:
+    """Return the worst value over the datasets in which every prefix has one task: :func:`worst`, without the others.
+
+    Theorem 4.2 speaks of the expert corresponding to the task of a prefix. Where tasks share beginnings (``ambiguous``
+    above 0) some prefix has no such expert; those datasets are counted in the note and decide nothing.
+    """
+    return worst(ds, claim, witness=witness, exact={"ambiguous": 0, **(exact or {})})
+
+
 def neurons_over_bound(ds: xr.Dataset, claim: Claim, *, tasks: Mapping[str, int]) -> Estimate:
     """Return the worst of all neurons over L|T| + N|K|, N the largest table and one more: :func:`worst`.
 
@@ -167,3 +178,31 @@ def trend(ds: xr.Dataset, claim: Claim, *, along: str = "experts") -> Estimate:
     mean, _, low, high = (float(part) for part in mean_interval(slopes, claim.level))
     points = ", ".join(f"{value:g}: {gap:+.4g}" for value, gap in zip(x, rows.mean(axis=0), strict=True))
     return Estimate(mean, low, high, f"gap at {along} {points}; {len(rows)} replicates")
+
+
+def cells_at_least(ds: xr.Dataset, claim: Claim, *, least: float, over: str = "experts") -> Estimate:
+    """Estimate the share of cells along ``over`` where ``claim.arm`` less ``claim.versus`` is ``least`` or more.
+
+    Gaps are paired by replicate, with t-intervals that cover all cells at once (Bonferroni). The interval of the share
+    runs from the cells that lie in the region with their whole interval to those with some part of it.
+
+    Raises
+    ------
+    NoAnswerError
+        If an arm or a coordinate is not in the results, or ``over`` has fewer than two values.
+    """
+    sides = [variable(ds, claim.variable, {"arm": arm, **claim.at}) for arm in (claim.arm, claim.versus)]
+    gap = sides[0] - sides[1]
+    if over not in gap.dims or gap.sizes[over] < 2:
+        raise NoAnswerError(f"A share of cells needs two or more values of {over!r}.")
+    rows = gap.transpose("replicate", over).dropna("replicate").values
+    mean, _, low, high = mean_interval(rows.T, 1 - (1 - claim.level) / rows.shape[1])
+    value, lower, upper = (float(np.mean(end >= least)) for end in (mean, low, high))
+    points = ", ".join(
+        f"{value:g}: {m:+.3f} [{a:+.3f}, {b:+.3f}]"
+        for value, m, a, b in zip(ds[over].values, mean, low, high, strict=True)
+    )
+    note = f"gap at {over} {points}, all at once; {len(rows)} replicates"
+    # where every cell is decided the share is known, at the joint level
+    known = lower == upper
+    return Estimate(value, lower, upper, note, subject="The share of cells", exact=known, replicates=len(rows))

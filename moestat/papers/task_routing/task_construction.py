@@ -22,6 +22,7 @@ from moestat.papers.task_routing.construction.arcs import find_star
 from moestat.papers.task_routing.construction.build import build
 from moestat.papers.task_routing.construction.check import Check, check
 from moestat.papers.task_routing.construction.forward import cast
+from moestat.papers.task_routing.construction.inputs import inputs
 from moestat.papers.task_routing.construction.isolated import isolate
 from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
 from moestat.papers.task_routing.construction.memoriser import wrong_peaks
@@ -117,9 +118,10 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     Returns
     -------
     xarray.Dataset
-        Sizes: ``tokens``, ``templates``, ``longest`` template, ``patterns``, ``prefixes``, of which ``checked``,
-        ``ambiguous`` (several tasks generate them: the theorems cannot mean them) and ``untold`` (pattern and subject
-        leave other tasks than those that generate the prefix). Weights: ``heads`` in all, ``rank`` of what the router
+        Whole sentences count as prefixes. Sizes: ``tokens``, ``templates``, ``longest`` template, ``patterns``,
+        ``prefixes``, of which ``checked``, ``whole`` sentences among these, ``ambiguous`` (several tasks generate them:
+        the theorems cannot mean them) and ``untold`` (pattern and subject leave other tasks than those that generate
+        the prefix). Weights: ``heads`` in all, ``rank`` of what the router
         sees of the patterns, ``dependent``: patterns less rank, ``head_rank`` of the first content head alone,
         ``rank_bound`` on it, ``rank_excess`` over that, ``dimension_ratio``: coordinates in use over 2 L|T|,
         ``width``: neurons of the largest expert or circuit, ``width_ratio``: over L|T(k)| + N (largest task),
@@ -130,7 +132,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         Whatever the weights, ``not_arcs``: whether three valid sets were found that are not all arcs of a polygon of
         tokens (:mod:`moestat.papers.task_routing.construction.arcs`), and ``not_arcs_at``, after what. Checks,
         as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also ``_ambiguous`` (only
-        ``misrouted`` leaves these out), the first two also ``_told`` (not ``untold``), ``failing``: any of
+        ``misrouted`` leaves these out), the first two also ``_told`` (not ``untold``), the first and the third also
+        ``_whole`` (whole sentences), ``failing``: any of
         them, and ``failing_share``; ``circuit_distance``: largest total variation distance between model and circuit
         over all prefixes and all tasks that generate them; ``worst_mass``, ``most_active`` tasks at a prefix of one
         task; ``failure``: the shortest failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one,
@@ -170,7 +173,7 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
         "head_rank": built.head_rank,
         "rank_bound": built.rank_bound,
         "rank_excess": built.head_rank - built.rank_bound,
-        "dependent": len(knowledge.prefixes.patterns) - built.rank,
+        "dependent": len(inputs(knowledge).patterns) - built.rank,
         "router_error": built.router_error,
         "inseparable": float(not built.separable),
         "fit_error": built.fit_error,
@@ -232,8 +235,8 @@ def _sizes(
         "tokens": len(knowledge.vocabulary),
         "templates": len(knowledge.templates),
         "longest": longest,
-        "patterns": len(knowledge.prefixes.patterns),
-        "prefixes": len(knowledge.prefixes),
+        "patterns": len(inputs(knowledge).patterns),
+        "prefixes": len(inputs(knowledge)),
         "heads": heads,
         "dimension_ratio": coordinates / (2 * block),
         "width": int(widths.max()),
@@ -268,17 +271,20 @@ def _findings(checked: Check, theorem: str) -> dict[str, Any]:
     wrong, _ = _wrong(checked, theorem)
     return {
         "checked": len(checked.prefixes),
+        "whole": int(checked.whole.sum()),
         "ambiguous": int((~single).sum()),
         "misrouted": int((misrouted & single).sum()),
         "misrouted_ambiguous": int((misrouted & ~single).sum()),
+        "misrouted_whole": int((misrouted & single & checked.whole).sum()),
         "misrouted_told": int((misrouted & checked.determined).sum()),
         "low_mass": int(checked.low_mass.sum()),
         "low_mass_ambiguous": int((checked.low_mass & ~single).sum()),
         "low_mass_told": int((checked.low_mass & checked.determined).sum()),
         "untold": int((~checked.determined).sum()),
-        "worst_mass": float(checked.mass.min()),
+        "worst_mass": float(checked.mass[~checked.whole].min()),
         "circuit_differs": int(checked.differs.sum()),
         "circuit_differs_ambiguous": int((checked.differs & ~single).sum()),
+        "circuit_differs_whole": int((checked.differs & checked.whole).sum()),
         "circuit_distance": float(checked.distance.max()),
         "most_active": int(checked.active[single].max(initial=0)),
         "failing": int(wrong.sum()),
@@ -289,7 +295,7 @@ def _findings(checked: Check, theorem: str) -> dict[str, Any]:
 def _outcome(built: model.Construction) -> dict[str, Any]:
     """Return how the construction ended: whether the heads asked for made the template vectors independent."""
     status, message = Status.CONVERGED, "The weights were built and the prefixes checked."
-    patterns = len(built.knowledge.prefixes.patterns)
+    patterns = len(inputs(built.knowledge).patterns)
     if built.repairs.heads and np.isfinite(built.router_error) and built.rank < patterns:
         status = Status.LIMIT
         message = (

@@ -5,6 +5,7 @@ import pytest
 
 from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import memoriser
+from moestat.papers.task_routing.construction.inputs import inputs
 from moestat.papers.task_routing.construction.isolated import NOTHING, NoFaceError, isolate, memory, next_token, vertex
 from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
 from moestat.papers.task_routing.construction.model import SHARPNESS
@@ -58,8 +59,8 @@ def test_every_bullet_with_two_heads_shared_subjects_and_templates(knowledge):
     built = isolate(knowledge, rng)
     circuit = circuits(built)
     found = check_isolated(built, circuit, rng)
-    assert len(found.prefixes) == len(knowledge.prefixes)
-    assert (found.active == 1).all()
+    assert len(found.prefixes) == len(inputs(knowledge))
+    assert np.array_equal(found.active, ~found.whole)
     assert not found.low_mass.any()
     assert not found.differs.any()
     longest = knowledge.max_length
@@ -73,7 +74,7 @@ def test_every_bullet_with_two_heads_shared_subjects_and_templates(knowledge):
 @pytest.mark.parametrize("knowledge", list(DATASETS.values()), ids=list(DATASETS))
 def test_forward_is_the_textbook_transformer(knowledge):
     built = isolate(knowledge, np.random.default_rng(3))
-    prefixes = knowledge.prefixes
+    prefixes = inputs(knowledge)
     for row in range(0, len(prefixes), 1 + len(prefixes) // 40):
         tokens, length = prefixes.tokens[row], prefixes.length[row]
         logits, hidden = textbook(built, tokens[:length])

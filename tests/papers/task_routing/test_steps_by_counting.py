@@ -20,14 +20,14 @@ def run(**settings):
 
 
 def written_out(knowledge):
-    """Return {prefix: (next tokens, tasks, beginning of the template)}."""
+    """Return {first words, up to all: (next tokens, tasks, beginning of the template)}."""
     out = {}
     for k, task in enumerate(knowledge.tasks):
         for template, (subject, obj) in itertools.product(task.templates, task.table):
             words = template.fill(subject, obj)
-            for i in range(1, len(words)):
+            for i in range(1, len(words) + 1):
                 follow, tasks, _ = out.setdefault(words[:i], (set(), set(), template.tokens[:i]))
-                follow.add(words[i])
+                follow.update(words[i : i + 1])
                 tasks.add(k)
     return out
 

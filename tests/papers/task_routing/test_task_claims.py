@@ -10,7 +10,16 @@ from moestat.claims.rules import widest
 from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import judge_one
 from moestat.experiment import Cell
-from moestat.papers.task_routing.rules import counted, neurons_over_bound, printed_spread, trend, visible_gap, worst
+from moestat.papers.task_routing.rules import (
+    cells_at_least,
+    counted,
+    neurons_over_bound,
+    of_one_task,
+    printed_spread,
+    trend,
+    visible_gap,
+    worst,
+)
 from moestat.study.spec import Claim, Study
 
 
@@ -229,3 +238,35 @@ def test_nothing_computed_is_no_answer(results):
     empty = results.assign(failing=results["failing"] * np.nan)
     with pytest.raises(NoAnswerError, match="no value"):
         worst(empty, claim())
+
+
+def test_datasets_in_which_tasks_share_a_beginning_decide_nothing(results):
+    """The failures of those are left out and counted; where all are, there is no answer."""
+    shared = np.array([[[0, 1], [0, 0]], [[2, 0], [0, 0]]])
+    ds = results.assign(ambiguous=(results["failing"].dims, shared[None]))
+    found = of_one_task(ds, claim(), witness="failure")
+    assert found.value == 40 and "2 draws, 1 of them against the rule" in found.note
+    assert "first: [c] of R" in found.note and "2 left out, ambiguous above 0" in found.note
+    with pytest.raises(NoAnswerError, match="no value"):
+        of_one_task(ds.assign(ambiguous=ds["ambiguous"] + 1), claim())
+
+
+def test_share_of_cells_that_are_not_behind():
+    """Cells far ahead, far behind and at the limit: the share, and how many of them the intervals decide."""
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((200, 4)) * 0.01
+    gap = np.array([0.05, -0.2, 0.1, -0.03]) + noise - noise.mean(axis=0)
+    start = rng.uniform(0.8, 0.9, size=(200, 1))
+    ds = xr.Dataset(
+        {"accuracy": (("arm", "replicate", "experts"), np.stack([start + gap, start + 0 * gap]))},
+        coords={"arm": ["router", "ce"], "experts": [3, 5, 7, 9], "replicate": np.arange(200)},
+    )
+    asked = claim(variable="accuracy", arm="router", versus="ce", at={}, at_most=None, at_least=0.501)
+    found = cells_at_least(ds, asked, least=-0.03001)
+    assert (found.value, found.low, found.high, found.exact) == (0.75, 0.5, 0.75, False)
+    decided = cells_at_least(ds.isel(experts=slice(0, 3)), asked, least=-0.03)
+    assert (decided.low, decided.high, decided.exact) == (2 / 3, 2 / 3, True)
+    low, high = stats.t.interval(1 - 0.05 / 4, 199, loc=0.05, scale=stats.sem(gap[:, 0]))
+    assert f"3: +0.050 [{low:+.3f}, {high:+.3f}]" in found.note
+    with pytest.raises(NoAnswerError, match="two or more"):
+        cells_at_least(ds.isel(experts=[0]), asked, least=-0.03)

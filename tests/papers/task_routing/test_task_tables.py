@@ -5,6 +5,7 @@ import pytest
 
 from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import memoriser
+from moestat.papers.task_routing.construction.inputs import inputs
 from moestat.papers.task_routing.construction.isolated import isolate
 from moestat.papers.task_routing.construction.model import SHARPNESS
 from moestat.papers.task_routing.construction.tables import build_tables, members
@@ -69,10 +70,10 @@ def test_every_bullet_with_experts_that_hold_no_table(knowledge):
     built = build_tables(knowledge, rng)
     found = check_tables(built, rng)
     assert built.separable
-    assert len(found.prefixes) == len(knowledge.prefixes)
+    assert len(found.prefixes) == len(inputs(knowledge))
     assert not found.low_mass.any()
     assert not (found.misrouted & found.determined).any()
-    assert (found.active == 1).all()
+    assert np.array_equal(found.active, ~found.whole)
     for task, neurons in zip(knowledge.tasks, built.experts.sum(axis=1), strict=True):
         assert neurons <= sum(len(template) - 1 for template in task.templates)
 
@@ -82,7 +83,7 @@ def test_forward_is_the_textbook_transformer(knowledge):
     rng = np.random.default_rng(3)
     built = build_tables(knowledge, rng)
     found = check_tables(built, rng)
-    prefixes = knowledge.prefixes
+    prefixes = inputs(knowledge)
     for row in range(0, len(prefixes), 1 + len(prefixes) // 40):
         logits, expert = textbook(built, prefixes.tokens[row, : prefixes.length[row]])
         assert found.expert[row] == expert
@@ -119,7 +120,7 @@ def test_room_is_left_for_the_memberships():
 
 def test_where_the_object_tells_the_task_heads_for_template_and_subject_say_the_same():
     knowledge = ObjectTells().draw(np.random.default_rng(0))
-    prefixes = knowledge.prefixes
+    prefixes = inputs(knowledge)
     built = build_tables(knowledge, np.random.default_rng(0))
     model = built.model
     rows = [i for i in range(len(prefixes)) if knowledge.decode(prefixes.tokens[i]).endswith(" of")]

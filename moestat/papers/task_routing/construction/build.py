@@ -10,6 +10,7 @@ from moestat.papers.task_routing.construction import memoriser
 from moestat.papers.task_routing.construction import router as router_fit
 from moestat.papers.task_routing.construction.conditions import Conditions, conditions
 from moestat.papers.task_routing.construction.forward import pattern_vectors
+from moestat.papers.task_routing.construction.inputs import inputs
 from moestat.papers.task_routing.construction.model import Construction, Expert, Layout, Repairs, Theorem
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.template import OBJECT, SUBJECT, entity
@@ -49,7 +50,8 @@ def build(
 
     Notes
     -----
-    Block 1 of a prefix depends on its pattern alone, so router and experts are fitted to one vector per pattern.
+    Block 1 of a prefix depends on its pattern alone, so router and experts are fitted to one vector per pattern. Whole
+    sentences are among what the router is asked for; no neuron is needed for them, since nothing follows.
     """
     repairs = repairs or Repairs()
     n, length, tasks = len(knowledge.vocabulary), knowledge.max_length, len(knowledge.tasks)
@@ -62,9 +64,10 @@ def build(
     number = np.concatenate((np.zeros(words), np.arange(1, n - words + 1) / (n - words)))
     member = membership(knowledge)
 
-    patterns = knowledge.prefixes.pattern_tasks
+    patterns = inputs(knowledge).pattern_tasks
+    goes_on = np.arange(len(patterns)) < len(knowledge.prefixes.patterns)
     seen = member if repairs.subject_router else np.ones_like(member)
-    asked = conditions(knowledge.prefixes, seen, words)
+    asked = conditions(inputs(knowledge), seen, words)
     apart = repairs.reserved
     draws = 1
     if router == "argmax":
@@ -86,7 +89,7 @@ def build(
     basis = memoriser.plane(n)
     experts, errors = [], []
     for k in range(tasks):
-        templates = vectors[patterns[:, k]], _next_tokens(knowledge, k, basis, repairs)
+        templates = vectors[patterns[:, k] & goes_on], _next_tokens(knowledge, k, basis, repairs)
         subjects, objects = table(knowledge, k)
         pairs = number[subjects][:, None], basis[objects]
         expert = Expert(memoriser.memorise(*templates, rng), memoriser.memorise(*pairs, rng))
@@ -120,7 +123,7 @@ def build(
         leak=leak,
         rank=int(np.linalg.matrix_rank(vectors)),
         head_rank=int(np.linalg.matrix_rank(head)),
-        rank_bound=words + length - 2,
+        rank_bound=words + length,
         router_error=router_error,
         separable=separable,
         draws=draws,
@@ -142,12 +145,10 @@ def one_hot_embedding(words: int, length: int, room: int, rng: np.random.Generat
 
     One-hot vectors where these fit; else their image under a generic map with orthonormal columns.
     """
-    # the end-of-sentence token is never read, so it needs no coordinate; entities share the last one
-    size = words + length - 1
+    # entities share the last class
+    size = words + 1 + length
     embedding = np.eye(words + 1, size)
-    embedding[words - 1] = 0.0
-    embedding[words] = np.eye(size)[words - 1]
-    positions = np.eye(length - 1, size, k=words)
+    positions = np.eye(length, size, k=words + 1)
     if size > room:
         generic = np.linalg.qr(rng.standard_normal((size, size)))[0][:, :room]
         embedding, positions = embedding @ generic, positions @ generic
@@ -195,7 +196,7 @@ def _independent(
     A head writes into coordinates of its own while block 1 has ``room`` for them, after that into a generic mixture
     of all coordinates. Returns (queries, keys, mixes) and the vectors of the patterns.
     """
-    size, patterns = positions.shape[1], len(knowledge.prefixes.patterns)
+    size, patterns = positions.shape[1], len(inputs(knowledge).patterns)
     own = max(room // size - apart, 1)
     queries, keys = np.zeros((2, 0, size, KEY_SIZE))
     mixes: tuple[np.ndarray, ...] = ()

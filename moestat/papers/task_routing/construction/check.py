@@ -1,4 +1,4 @@
-"""Check every bullet of Theorems 4.1 and 4.2 on every prefix of a dataset, or on a stated sample of them."""
+"""Check every bullet of Theorems 4.1 and 4.2 on all prefixes and sentences of a dataset, or on a sample of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from moestat.papers.task_routing.construction.conditions import is_determined
 from moestat.papers.task_routing.construction.forward import forward, logits, plane_point
+from moestat.papers.task_routing.construction.inputs import inputs, is_whole
 from moestat.papers.task_routing.construction.model import Construction
 from moestat.papers.task_routing.construction.prefixes import at_most, chunks, softmax, valid_mass
 from moestat.papers.task_routing.knowledge import Knowledge, Prefixes
@@ -18,10 +19,10 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class Check:
-    """What was found, one entry per prefix."""
+    """What was found, one entry per prefix; a whole sentence is one that nothing follows."""
 
     prefixes: Prefixes
-    """The prefixes that were checked."""
+    """The prefixes and sentences that were checked."""
     mass: np.ndarray
     """(W,) probability of the valid next tokens."""
     expert: np.ndarray
@@ -44,14 +45,19 @@ class Check:
         return self.prefixes.compatible.sum(axis=1) == 1
 
     @property
+    def whole(self) -> np.ndarray:
+        """(W,) whether it is a whole sentence."""
+        return is_whole(self.prefixes)
+
+    @property
     def misrouted(self) -> np.ndarray:
         """(W,) whether the expert belongs to no task that generates the prefix."""
         return ~self.prefixes.compatible[np.arange(len(self.prefixes)), self.expert]
 
     @property
     def low_mass(self) -> np.ndarray:
-        """(W,) whether the valid next tokens have a probability of 1 - epsilon or less."""
-        return ~(self.mass > 1.0 - self.epsilon)
+        """(W,) whether the valid next tokens, if there are any, have a probability of 1 - epsilon or less."""
+        return ~(self.mass > 1.0 - self.epsilon) & ~self.whole
 
     def first(self, failed: np.ndarray, knowledge: Knowledge, theorem: str = "moe") -> str:
         """Describe the shortest prefix that fails, in words; empty when none does."""
@@ -75,14 +81,14 @@ class Check:
 
 
 def check(construction: Construction, rng: np.random.Generator, *, most: int = 50_000) -> Check:
-    """Run the constructed transformer on all prefixes, or on a random sample of ``most`` when there are more.
+    """Run the constructed transformer on all prefixes and sentences, or on a random sample of ``most`` of them.
 
     Routing, probability of the valid next tokens and, for the dense model, the distance of the probabilities of circuit
     and model, which differ where it is above ``TOLERANCE``. The circuit of a task keeps its own neurons and sets all
     others to zero.
     """
     knowledge = construction.knowledge
-    prefixes = at_most(knowledge.prefixes, most, rng)
+    prefixes = at_most(inputs(knowledge), most, rng)
     total = len(prefixes)
     mass, said = np.empty(total), np.empty(total, dtype=np.int64)
     expert, active = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.int64)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from moestat.papers.task_routing.construction.inputs import inputs
 from moestat.papers.task_routing.construction.memoriser import Memoriser
 from moestat.papers.task_routing.construction.model import SHARPNESS, Construction, Expert
 from moestat.papers.task_routing.knowledge import Knowledge
@@ -65,9 +66,9 @@ def pattern_vectors(
     apart: bool,
 ) -> np.ndarray:
     """Return block 1 (M, used) of every pattern; ``apart``: embedding and first head have coordinates of their own."""
-    patterns = knowledge.prefixes.patterns
+    patterns = inputs(knowledge).patterns
     words = len(knowledge.words)
-    classes = np.zeros((len(patterns), knowledge.max_length - 1), dtype=np.int64)
+    classes = np.zeros((len(patterns), knowledge.max_length), dtype=np.int64)
     for row, pattern in enumerate(patterns):
         classes[row, : len(pattern)] = [knowledge.token_id.get(token, words) for token in pattern]
     length = np.array([len(pattern) for pattern in patterns])
@@ -152,7 +153,7 @@ def forward(c: Construction, tokens: np.ndarray, length: np.ndarray) -> Pass:
     c : Construction
         The weights.
     tokens : ndarray, shape (B, S)
-        Token ids, padded with -1, S <= L - 1.
+        Token ids, padded with -1, S <= L.
     length : ndarray, shape (B,)
         Lengths, at least 1.
     """

@@ -39,7 +39,7 @@ class FullWeights:
     embedding: np.ndarray
     """(n, d)."""
     positions: np.ndarray
-    """(L - 1, d)."""
+    """(L, d)."""
     heads: tuple[Head, ...]
     router: np.ndarray
     """(d, K)."""

@@ -9,8 +9,9 @@ layer only has to choose among what it says:
 * What comes next is a function of pattern and subject. Where several tasks have both, the first one (in a fixed order)
   decides. The functions of all patterns are written into as few numbers per subject as hold them: two patterns share a
   number where they agree on the subjects that both see.
-* A neuron belongs to a pattern, a vertex of the patterns' convex hull, and is silent after all others. After its own it
-  passes on the number that it reads, or its bias where the next token does not depend on the subject.
+* A neuron belongs to a pattern, a vertex of the patterns' convex hull, and is silent after all others and after whole
+  sentences. After its own it passes on the number that it reads, or its bias where the next token does not depend on
+  the subject.
 * A number in (0, 1] is a token: the logits are linear in (y, 1), a plane as in Lemma 5.1, and largest for the token
   whose level is nearest.
 
@@ -57,7 +58,7 @@ class Isolated:
     embedding: np.ndarray
     """(classes, c) block-1 embedding."""
     positions: np.ndarray
-    """(L - 1, c)."""
+    """(L, c)."""
     queries: np.ndarray
     """(1, c, 16) of the content head."""
     keys: np.ndarray
@@ -133,12 +134,12 @@ def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 
     values, codes, bias = memory(knowledge)
     room = 2 * length * len(knowledge.templates) - 2 - 2 * values.shape[1] - 2 - reserved
     for draws in range(1, DRAWS + 1):
-        size = max(room // 2, 1) if 2 * draws <= DRAWS else words + length
+        size = max(room // 2, 1) if 2 * draws <= DRAWS else words + 1 + length
         embedding, positions = one_hot_embedding(words, length, size, rng)
         queries, keys = draw_head(embedding.shape[1], rng)
         vectors = pattern_vectors(knowledge, embedding, positions, queries, keys, (), apart=True)
         try:
-            normals = [vertex(vectors, row, knowledge) for row in range(len(vectors))]
+            normals = [vertex(vectors, row, knowledge) for row in range(len(bias))]
         except NoFaceError:
             if draws == DRAWS:
                 raise
@@ -155,7 +156,7 @@ def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 
         keys=keys,
         values=values,
         faces=faces,
-        offsets=np.sum(faces * vectors, axis=1),
+        offsets=np.sum(faces * vectors[: len(bias)], axis=1),
         codes=codes,
         bias=bias,
         margin=min(margin for _, margin in normals),

@@ -7,13 +7,14 @@ import numpy as np
 from moestat.papers.task_routing.construction.build import membership
 from moestat.papers.task_routing.construction.check import TOLERANCE, Check
 from moestat.papers.task_routing.construction.conditions import is_determined
+from moestat.papers.task_routing.construction.inputs import inputs
 from moestat.papers.task_routing.construction.isolated import Isolated
 from moestat.papers.task_routing.construction.prefixes import at_most, chunks, softmax, valid_mass
 
 
 def circuits(built: Isolated) -> np.ndarray:
-    """Return (K, N): the neurons that some prefix of the task makes active."""
-    prefixes = built.knowledge.prefixes
+    """Return (K, N): the neurons that some prefix or whole sentence of the task makes active."""
+    prefixes = inputs(built.knowledge)
     active = np.zeros((prefixes.compatible.shape[1], built.bias.shape[0]), dtype=bool)
     for _, part in chunks(prefixes):
         row, neuron = np.nonzero(built.activations(part.tokens, part.length))
@@ -23,11 +24,11 @@ def circuits(built: Isolated) -> np.ndarray:
 
 
 def check_isolated(built: Isolated, circuit: np.ndarray, rng: np.random.Generator, *, most: int = 50_000) -> Check:
-    """Run the model and its circuits (K, N) on all prefixes, or on a random sample of ``most`` when there are more.
+    """Run the model and its circuits (K, N) on all prefixes and sentences, or on a random sample of ``most`` of them.
 
     A circuit keeps its own neurons and sets all others to zero. ``active`` counts neurons, not tasks.
     """
-    prefixes = at_most(built.knowledge.prefixes, most, rng)
+    prefixes = at_most(inputs(built.knowledge), most, rng)
     total = len(prefixes)
     mass, distance = np.empty(total), np.zeros(total)
     said, active = np.empty((2, total), dtype=np.int64)

@@ -31,7 +31,7 @@ class Repairs:
 
     heads: bool = True
     """One-hot router only. Printed: one content head whose outputs v_i(tau) are "linearly independent for generic
-    weights". They lie in the span of the word and position embeddings, so their rank is at most |words| + L - 2.
+    weights". They lie in the span of the word and position embeddings, so their rank is at most |words| + L.
     Mended: as many content heads as make the router's inputs independent."""
     subject_router: bool = True
     """Printed: the router sees the template block only, so two tasks whose templates begin alike are routed alike.
@@ -147,7 +147,7 @@ class Construction:
     embedding: np.ndarray
     """(classes, c) block-1 embedding."""
     positions: np.ndarray
-    """(L - 1, c) block-1 position embedding."""
+    """(L, c) block-1 position embedding."""
     entity_number: np.ndarray
     """(n,) number of an entity in (0, 1], 0 for words."""
     entity_member: np.ndarray
@@ -174,7 +174,7 @@ class Construction:
     head_rank: int
     """Rank of the template vectors v_i(tau) of the proof: what the first content head says."""
     rank_bound: int
-    """Bound on the rank of one content head: |words| + L - 2."""
+    """Bound on the rank of one content head, whole sentences among what it reads: |words| + L."""
     router_error: float
     """Largest error of the linear router against its target (one-hot router)."""
     separable: bool

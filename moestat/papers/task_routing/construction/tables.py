@@ -19,6 +19,7 @@ from moestat.papers.task_routing.construction import router as router_fit
 from moestat.papers.task_routing.construction.build import DRAWS, membership
 from moestat.papers.task_routing.construction.conditions import conditions
 from moestat.papers.task_routing.construction.forward import pattern_vectors
+from moestat.papers.task_routing.construction.inputs import inputs
 from moestat.papers.task_routing.construction.isolated import Isolated, isolate
 from moestat.papers.task_routing.construction.isolated_check import circuits
 from moestat.papers.task_routing.knowledge import Knowledge
@@ -72,7 +73,7 @@ def build_tables(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: flo
         If no draw makes every neuron possible.
     """
     member = membership(knowledge)
-    asked = conditions(knowledge.prefixes, member, len(knowledge.words))
+    asked = conditions(inputs(knowledge), member, len(knowledge.words))
     draws = 0
     while True:
         model = isolate(knowledge, rng, epsilon=epsilon, reserved=members(knowledge))

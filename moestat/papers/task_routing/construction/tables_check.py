@@ -6,17 +6,18 @@ import numpy as np
 
 from moestat.papers.task_routing.construction.check import Check
 from moestat.papers.task_routing.construction.conditions import is_determined
+from moestat.papers.task_routing.construction.inputs import inputs
 from moestat.papers.task_routing.construction.prefixes import at_most, chunks, softmax, valid_mass
 from moestat.papers.task_routing.construction.tables import Tables
 
 
 def check_tables(built: Tables, rng: np.random.Generator, *, most: int = 50_000) -> Check:
-    """Run all prefixes, or a random sample of ``most`` when there are more, through the expert of each alone.
+    """Run all prefixes and sentences, or a random sample of ``most`` of them, through the expert of each alone.
 
     ``active`` is 1 where some neuron of that expert speaks.
     """
     model = built.model
-    prefixes = at_most(model.knowledge.prefixes, most, rng)
+    prefixes = at_most(inputs(model.knowledge), most, rng)
     total = len(prefixes)
     mass = np.empty(total)
     expert, said, active = np.empty((3, total), dtype=np.int64)
