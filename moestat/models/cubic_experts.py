@@ -194,6 +194,33 @@ def gradient(weights: Array, x: Array, features: Array, y: Array, scores: Array,
     )
 
 
+def weight_direction(weights: Array, x: Array, y: Array, scores: Array, expert: Array) -> Array:
+    """Return the gradient in the weights of :func:`gradient`, each expert's times exp(z) if its least margin is z > 0.
+
+    That is the same direction, and it is there however large the margins are: exp(-z) is 0 in floating point from 746.
+
+    Parameters
+    ----------
+    weights, x, y, scores, expert : arrays
+        As in :func:`gradient`.
+
+    Returns
+    -------
+    (B, M, P or 1, J, d) array
+        Zero for an expert without samples.
+    """
+    xp = namespace(weights, x, y, scores)
+    forward = _Forward(weights, x, expert)
+    chosen = at_expert(softmax(scores), expert)
+    margin = y * chosen * forward.f
+    sent = expert[:, :, None] == xp.arange(scores.shape[-1], dtype=expert.dtype)
+    infinite = xp.full_like(scores, xp.inf)
+    least = xp.min(xp.where(sent, xp.broadcast_to(margin[:, :, None], scores.shape), infinite), axis=1, keepdims=True)
+    shift = xp.sum(xp.where(sent & (least > 0), least, xp.zeros_like(scores)), axis=-1)
+    e = xp.where(margin > 0, xp.exp(xp.minimum(shift - margin, xp.zeros_like(margin))), xp.ones_like(margin))
+    return forward.weight_gradient(-e / (1 + xp.exp(-xp.abs(margin))) * y * chosen / x.shape[1])
+
+
 def logistic_slope(margin: Array) -> Array:
     """Return the derivative of log(1 + exp(-z)), -1 / (1 + exp(z)), without overflow."""
     xp = namespace(margin)

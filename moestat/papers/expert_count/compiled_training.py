@@ -13,8 +13,9 @@ from moestat.fit.compiled_forward import WIDTH
 from moestat.fit.panels import ROWS, places, room_for_sums, whole, zeros
 from moestat.fit.vector_code import STRIP
 from moestat.fit.vector_rows import LANES
+from moestat.models import cubic_experts
 from moestat.papers.expert_count import compiled_step
-from moestat.papers.expert_count.top_one import SMALL
+from moestat.papers.expert_count.top_one import LOST, SMALL
 
 _STRIP = STRIP * WIDTH // 8
 """Samples of a strip, of which a chunk has a whole number."""
@@ -41,15 +42,12 @@ class CompiledTraining:
         self, x: np.ndarray, features: np.ndarray, y: np.ndarray, weights: np.ndarray, theta: np.ndarray
     ) -> None:
         experts, own, neurons, size = weights.shape
-        self._neurons = neurons
-        eights = -(-neurons // LANES)
-        padded = np.zeros((experts, own, eights * LANES, size))
-        padded[:, :, :neurons] = weights
-        lanes = padded.reshape(experts, own, eights, LANES, size).transpose(0, 1, 2, 4, 3)
-        self._lanes = lanes.shape
-        self._weights = np.ascontiguousarray(lanes).reshape(experts, -1)
+        self._neurons, eights = neurons, -(-neurons // LANES)
+        self._lanes = experts, own, eights, size, LANES
+        self._weights = self._lanes_of(weights)
         self._gradient = np.zeros_like(self._weights)
         self._theta = np.ascontiguousarray(theta.T)
+        self._samples = x, features, y
         self._x, self._y = np.ascontiguousarray(x).ravel(), y
         n, read = features.shape
         self._features = zeros(whole(read, BREADTH), 8, outer=(-(-n // ROWS),))
@@ -60,7 +58,7 @@ class CompiledTraining:
         self._scores, self._room = zeros(whole(experts, HEIGHT), 8), zeros(2, 8)
         room, each = self._room.shape[1], x.shape[1] // own
         self._work = np.empty((own * eights, room * each * LANES))
-        self._expert = np.zeros(room, dtype=np.int64)
+        self._expert, self._sent = np.zeros(room, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self._rows = tuple(np.zeros(length, dtype=np.int64) for length in (experts + 1, room * each, room))
         self._sums, _ = room_for_sums([(experts, read)], 8)
         self._places = places(experts, read, 8)
@@ -86,6 +84,7 @@ class CompiledTraining:
             drawn = noise[first : first + ROWS]
             padded = whole(len(drawn), _STRIP)
             compiled_step.route(self._theta, features, drawn, padded, self._scores, self._expert, self._room[0])
+            self._sent[first : first + len(drawn)] = self._expert[: len(drawn)]
             exponentials = self._scores[:experts, :padded]
             np.exp(exponentials, out=exponentials)
             compiled_step.add_gradients(
@@ -99,9 +98,28 @@ class CompiledTraining:
     def _squares(self) -> np.ndarray:
         """Return the sums of the squares of the gradients, (M,), of which one whose squares would be lost is scaled."""
         squares = np.einsum("ms,ms->m", self._gradient, self._gradient)
-        for m in np.flatnonzero(squares < SMALL**2):
+        small = np.flatnonzero(squares < SMALL**2)
+        lost = [m for m in small if np.max(np.abs(self._gradient[m])) < LOST]
+        rows = np.flatnonzero(np.isin(self._sent, lost))
+        if rows.size:
+            self._gradient[lost] = self._lanes_of(self._directions(rows))[lost]
+        for m in small:
             largest = np.max(np.abs(self._gradient[m]))
             if largest > 0:
                 self._gradient[m] /= largest
                 squares[m] = self._gradient[m] @ self._gradient[m]
         return squares
+
+    def _directions(self, rows: np.ndarray) -> np.ndarray:
+        """Return the directions of the experts of some samples, (M, P or 1, J, d)."""
+        x, features, y = (array[rows][None] for array in self._samples)
+        sent = self._sent[rows][None]
+        return cubic_experts.weight_direction(self.weights[None], x, y, features @ self._theta.T, sent)[0]
+
+    def _lanes_of(self, weights: np.ndarray) -> np.ndarray:
+        """Lay weights (M, P or 1, J, d) out for the compiled code: neurons in eights, filled up with zeros, last."""
+        experts, own, eights, size, _ = self._lanes
+        padded = np.zeros((experts, own, eights * LANES, size))
+        padded[:, :, : weights.shape[2]] = weights
+        apart = padded.reshape(experts, own, eights, LANES, size).transpose(0, 1, 2, 4, 3)
+        return np.ascontiguousarray(apart).reshape(experts, -1)

@@ -30,7 +30,9 @@ OVER_STAGES: dict[str, tuple[Callable[..., np.floating], str]] = {
     "centre_signal": (np.max, "largest |<w, c_k>|"),
     "noise_signal": (np.max, "largest |<w, xi>|"),
     "over_threshold": (np.max, "largest gradient norm of an expert over M^2 sigma_0^1.8"),
+    "under_threshold": (np.min, "least gradient norm of an expert over M^2 sigma_0^1.8"),
     "aligned": (lambda a: a[-1], "share of an expert's gradient along its own signal in one patch, least over patches"),
+    "aligned_most": (np.max, "the same, largest over experts and steps"),
     "own_signal": (lambda a: a[-1], "<w, v> of the best neuron and its signal, least over patches, mean over experts"),
     "off_signals": (np.max, "largest |f(x) - f(x without centre and noise)|"),
     "off_centres": (np.max, "largest |h(x) - h(x with its centre alone)|"),
@@ -50,7 +52,7 @@ GROWTH = "growth of <w, v> of the own signal over eta times the steps, in the la
 class Settings(SettingsModel):
     """Settings of a cell. *Ours*: not stated in the paper."""
 
-    experts: int = Field(8, ge=2, description="M")
+    experts: int = Field(8, ge=1, description="M")
     clusters: int = Field(4, ge=2, description="K")
     patches: int = Field(4, ge=4, description="P, of which P - 3 hold noise")
     neurons: int = Field(8, ge=1, description="J")
@@ -176,10 +178,14 @@ class _Look:
         leading = third_moment / (2 * s.clusters * s.experts**2 * s.patches)
         own = self._own(weights @ self.directions.labels.T)
         off = np.arange(s.clusters)[:, None] != self.profession  # (K, M)
+        threshold = s.experts**2 * s.start_scale**1.8
+        aligned = np.min(along, axis=1) / np.where(norm > 0, norm, 1.0)
         return {
             "gradient_ratio": float(np.sum(along) / np.sum(leading * 3 * own**2)),
-            "over_threshold": float(norm.max()) / (s.experts**2 * s.start_scale**1.8),
-            "aligned": float(np.mean(np.min(along, axis=1) / np.where(norm > 0, norm, 1.0))),
+            "over_threshold": float(norm.max()) / threshold,
+            "under_threshold": float(norm.min()) / threshold,
+            "aligned": float(np.mean(aligned)),
+            "aligned_most": float(np.max(aligned)),
             "router_gradient": float(np.mean((self.directions.centres @ of_theta)[:, off])),
         }
 

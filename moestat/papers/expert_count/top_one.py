@@ -19,6 +19,9 @@ from moestat.models.sorted_experts import SortedExperts
 SMALL = 1e-140
 """A gradient whose largest entry is below this is scaled before it is squared: squares below 1e-308 lose digits."""
 
+LOST = 1e-280
+"""Below this an expert's direction is computed without the factor that is lost: exp(-z) of its least margin z."""
+
 Observer = Callable[[int, Array, Array], None]
 """Called with the step, the weights and theta."""
 
@@ -87,7 +90,7 @@ class _Plain:
     def __init__(
         self, x: Array, features: Array, y: Array, weights: Array, theta: Array, expert_rate: float, router_rate: float
     ) -> None:
-        self._features, self._weights, self._theta = features, weights, theta
+        self._x, self._features, self._y, self._weights, self._theta = x, features, y, weights, theta
         self._rates = expert_rate, router_rate
         self._gradient = _gradient(x, features, y, weights.shape[2])
 
@@ -100,10 +103,21 @@ class _Plain:
         scores = xp.matmul(self._features, self._theta)
         expert = xp.argmax(scores + noise, axis=-1)
         slope = self._gradient(self._weights, scores, expert)
-        gradient, norm = _with_norm(slope.weights)
+        gradient, norm = _with_norm(self._found(slope.weights, scores, expert))
         self._weights = self._weights - expert_rate * gradient / norm
         if router_rate != 0:
             self._theta = self._theta - router_rate * slope.theta
+
+    def _found(self, gradient: Array, scores: Array, expert: Array) -> Array:
+        """Return the gradients, with the directions of those that are lost in their place."""
+        xp = namespace(gradient)
+        lost = xp.max(xp.abs(gradient), axis=(2, 3, 4), keepdims=True) < LOST
+        if not bool(xp.any(lost)):
+            return gradient
+        used = xp.any(expert[:, :, None] == xp.arange(gradient.shape[1], dtype=expert.dtype), axis=1)
+        if not bool(xp.any(lost[:, :, 0, 0, 0] & used)):
+            return gradient
+        return xp.where(lost, cubic_experts.weight_direction(self._weights, self._x, self._y, scores, expert), gradient)
 
 
 class _Compiled:

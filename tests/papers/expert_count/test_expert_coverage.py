@@ -3,6 +3,7 @@ import pytest
 from pydantic import ValidationError
 
 from moestat.experiment import Cell
+from moestat.models import patches
 from moestat.papers.expert_count import expert_coverage
 from moestat.papers.expert_count.expert_coverage import Settings
 
@@ -29,3 +30,19 @@ def test_coverage_is_that_of_independent_uniform_professions():
     assert (ds.experts == 6).all()
     alone = run([7], clusters=4, count="linear", factor=1.5)
     assert alone.identical(ds.sel(replicate=[7]))
+
+
+def test_lead_and_best_product_are_those_of_lemma_6_by_loops():
+    ds = run([2, 5], clusters=3, count="linear", factor=2.0, dimension=9, neurons=4)
+    cell = Cell("moestat.papers.expert_count.expert_coverage", 3, "arm", {}, {})
+    for replicate in (2, 5):
+        signals = patches.dictionary(cell.generator(replicate, "directions", clusters=3, dimension=9), 3, 9).labels
+        weights = cell.generator(replicate, "start", dimension=9, neurons=4).standard_normal((1, 6, 1, 4, 9))[0, :, 0]
+        leads, products = [], []
+        for expert in weights:
+            along = sorted((float(np.dot(w, v)) for w in expert for v in signals), reverse=True)
+            leads.append((along[0] - along[1]) / along[0])
+            products.append(along[0])
+        one = ds.sel(replicate=replicate)
+        assert float(one.lead) == pytest.approx(min(leads) * 3 * 6 * 4**2 * 3**2 / 0.05)
+        assert float(one.best_product) == pytest.approx(min(products))

@@ -107,7 +107,7 @@ def test_the_compiled_code_takes_the_steps_of_the_plain_one(own, patches, neuron
 
 
 @pytest.mark.parametrize("where", ["compiled", "numpy", "strict"])
-@pytest.mark.parametrize("margin", [300.0, 360.0, 372.0, 500.0])
+@pytest.mark.parametrize("margin", [300.0, 360.0, 372.0, 500.0, 700.0, 745.0, 3000.0])
 def test_a_step_has_the_length_eta_however_small_the_gradient_is(margin, where, monkeypatch):
     if where == "compiled" and not kernel.vector_bits():
         pytest.skip("no compiled code on this machine")
@@ -121,3 +121,34 @@ def test_a_step_has_the_length_eta_however_small_the_gradient_is(margin, where, 
     args = [xp.asarray(a) for a in (x, x.reshape(1, 40, -1), y, weights, np.zeros((1, 15, 1)))]
     (end, _), _ = path(args, [xp.asarray(np.zeros((1, 40, 1)))], 1, (), router_rate=0.0)
     assert np.sqrt(np.sum((np.asarray(end) - weights) ** 2)) == pytest.approx(0.01, rel=1e-6)
+
+
+@pytest.mark.parametrize("where", ["compiled", "numpy", "strict"])
+def test_an_expert_whose_samples_all_have_large_margins_goes_where_the_exact_gradient_points(where, monkeypatch):
+    if where == "compiled" and not kernel.vector_bits():
+        pytest.skip("no compiled code on this machine")
+    mp = pytest.importorskip("mpmath")
+    monkeypatch.setenv(kernel.VARIABLE, "numpy" if where == "numpy" else "")
+    rng = np.random.default_rng(5)
+    n, large = 40, 12.0  # cubes of some 12 in place of 1
+    x, y = rng.uniform(0.5, 1.0, (1, n, 3, 5)), np.ones((1, n))
+    weights = rng.uniform(0.1, 0.3, (1, 3, 3, 2, 5))
+    weights[0, 0] *= large
+    sent = np.arange(n) % 2  # the third expert has no sample
+    noise = np.where(sent[:, None] == np.arange(3), 5.0, 0.0)[None]
+    xp = array_api_strict if where == "strict" else anp
+    args = [xp.asarray(a) for a in (x, x.reshape(1, n, -1), y, weights, np.zeros((1, 15, 3)))]
+    (end, _), _ = path(args, [xp.asarray(noise)], 1, (), router_rate=0.0)
+
+    exact = np.zeros((2, 3, 2, 5), dtype=object)
+    with mp.workdps(50):
+        for i in range(n):
+            reach = [[mp.fdot(w, x[0, i, p]) for w in weights[0, sent[i], p]] for p in range(3)]
+            margin = sum(s**3 for row in reach for s in row) / 3
+            assert sent[i] == 1 or margin > 746
+            for p, j in itertools.product(range(3), range(2)):
+                exact[sent[i], p, j] += -(reach[p][j] ** 2) / (1 + mp.exp(margin)) * x[0, i, p]
+        norms = [mp.sqrt(sum(g**2 for g in own.ravel())) for own in exact]
+        expected = [(-0.01 * own / norm).astype(float) for own, norm in zip(exact, norms, strict=True)]
+    np.testing.assert_allclose((np.asarray(end) - weights)[0, :2], expected, rtol=1e-9, atol=1e-14)
+    np.testing.assert_array_equal(np.asarray(end)[0, 2], weights[0, 2])
