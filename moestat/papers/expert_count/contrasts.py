@@ -60,6 +60,24 @@ def interaction(ds: xr.Dataset, claim: Claim, *, other: Mapping[str, Scalar]) ->
     return _mean(_differences(ds, claim, {}) - _differences(ds, claim, other), claim, "")
 
 
+def turn(ds: xr.Dataset, claim: Claim, *, before: Mapping[str, Scalar], over: str = "experts") -> Estimate:
+    """Estimate how much faster ``claim.variable`` changes from ``versus_at`` to ``at`` than from ``before`` to there.
+
+    Both changes are per doubling of ``over``, and paired by replicate.
+
+    Parameters
+    ----------
+    before : mapping
+        Coordinates of the point before: ``{"experts": 4}``.
+    """
+    first, middle, last = (float(at[over]) for at in (before, claim.versus_at or {}, claim.at))
+    onwards = _differences(ds, claim, {}) / np.log2(last / middle)
+    up_to = _differences(
+        ds, claim.model_copy(update={"at": claim.versus_at, "versus_at": {**(claim.versus_at or {}), **before}}), {}
+    )
+    return _mean(onwards - up_to / np.log2(middle / first), claim, "")
+
+
 def _differences(ds: xr.Dataset, claim: Claim, other: Mapping[str, Scalar]) -> np.ndarray:
     """Return the paired differences, (replicates,)."""
     sides = []

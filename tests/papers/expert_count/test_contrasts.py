@@ -69,6 +69,15 @@ def test_an_interaction_is_a_difference_of_paired_differences():
     assert (found.low, found.high) == pytest.approx((test.low, test.high))
 
 
+def test_a_turn_is_a_change_of_the_slope_per_doubling():
+    ds = dataset().assign_coords(experts=[4, 16, 32])
+    at = [{"start_scale": 0.1, "experts": m} for m in (32, 16)]
+    found = contrasts.turn(ds, claim(at=at[0], versus_at=at[1]), before={"experts": 4})
+    few, middle, many = ds["accuracy"].values[0, 0]
+    test = stats.ttest_1samp((many - middle) - (middle - few) / 2, 0).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((test.low, test.high))
+
+
 def test_an_axis_that_is_left_is_refused():
     with pytest.raises(NoAnswerError, match="fix them in 'at'"):
         contrasts.difference(dataset(), claim(at={"experts": 16}, versus_at={"experts": 4}))
