@@ -56,21 +56,21 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     Returns
     -------
     xarray.Dataset
-        ``experts``: M; ``clusters_with_expert``; ``covered``: whether that is all of them; ``lead``: the least over
-        experts of what the best product of a weight with a signal is ahead of the next, as a share, over the
-        delta / (3 M J^2 K^2) of Lemma 6; ``best_product``: the least best product over sigma_0. The device plays no
-        part.
+        ``experts``: M; ``clusters_with_expert``; ``covered``: whether that is all of them; ``leads``: whether every
+        expert's best product of a weight with a signal is ahead of its next by the share delta / (3 M J^2 K^2) of
+        Lemma 6, ``reaches``: whether it is at least 0.01 sigma_0. The device plays no part.
     """
     s = Settings.model_validate(dict(cell.settings))
-    found, leads, products = [], [], []
+    share = s.delta / (3 * s.experts * s.neurons**2 * s.clusters**2)
+    found, leads, reaches = [], [], []
     for replicate in replicates:
         rng = cell.generator(replicate, "directions", clusters=s.clusters, dimension=s.dimension)
         signals = patches.dictionary(rng, s.clusters, s.dimension).labels
         rng = cell.generator(replicate, "start", dimension=s.dimension, neurons=s.neurons)
         weights = rng.standard_normal((1, s.experts, 1, s.neurons, s.dimension))
         next_best, best = np.sort(np.reshape(weights @ signals.T, (s.experts, -1)), axis=1)[:, -2:].T
-        leads.append(np.min(1 - next_best / best))
-        products.append(np.min(best))
+        leads.append(bool(np.all(next_best <= (1 - share) * best)))
+        reaches.append(bool(np.all(best >= 0.01)))
         found.append(routing.clusters_with_expert(routing.profession(weights, signals[None]), s.clusters)[0])
     count = np.array(found)
     size = len(count)
@@ -81,7 +81,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         "experts": np.full(size, float(s.experts)),
         "clusters_with_expert": count,
         "covered": count == s.clusters,
-        "lead": np.array(leads) * 3 * s.experts * s.neurons**2 * s.clusters**2 / s.delta,
-        "best_product": np.array(products),
+        "leads": np.array(leads),
+        "reaches": np.array(reaches),
     }
     return assemble(replicates, values, dims={}, coords={}, attrs={})
