@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
+from scipy import stats
 
+from moestat.claims import printed
 from moestat.claims.estimates import seen
 from moestat.claims.rules import gap as paired_gap
 from moestat.claims.rules import largest, smallest
@@ -143,6 +146,108 @@ def printed_spread(ds: xr.Dataset, claim: Claim, *, columns: Sequence[str], limi
     value = float(cells.max())
     note = f"largest of {cells.size} cells, at {at}"
     return Estimate(value, value, value, note, subject="The largest spread", exact=True, cases=cases)
+
+
+def dealt(
+    ds: xr.Dataset,
+    claim: Claim,
+    *,
+    rule: Literal["lead", "share", "spread"],
+    cells: Sequence[str],
+    draws: int = 200,
+    **options: Any,
+) -> Estimate:
+    """Return what a rule of printed tables does, with the share of random deals of the table that pass it in the note.
+
+    A deal leaves every row its numbers and puts them into the cells, columns of arms, in a random order of its own.
+    What such tables pass as well says nothing of the rows in one cell, only of the levels of whole rows.
+
+    Parameters
+    ----------
+    rule : {"lead", "share", "spread"}
+        :func:`moestat.claims.printed.lead`, :func:`moestat.claims.printed.share` or :func:`printed_spread`.
+    cells : sequence of str
+        The columns whose numbers are dealt.
+    draws : int, optional
+        Deals, of a generator with a fixed seed.
+    **options
+        Those of the rule.
+
+    Raises
+    ------
+    NoAnswerError
+        If a column is not in the tables, or the rule has no answer.
+    """
+    rules: dict[str, Callable[..., Estimate]] = {
+        "lead": printed.lead,
+        "share": printed.share,
+        "spread": printed_spread,
+    }
+    judged = rules[rule]
+    answer = judged(ds, claim, **options)
+    table = _cells(ds, claim, cells)
+    (low, high), passed = claim.region, 0
+    other = ds[[claim.variable]].transpose("row", "arm", "column", "replicate").copy(deep=True)
+    columns = [ds["column"].values.tolist().index(column) for column in cells]
+    for values in _deals(table, draws):
+        other[claim.variable].values[:, :, columns, 0] = values.reshape(len(values), -1, len(columns))
+        passed += bool(low <= judged(other, claim, **options).value <= high)
+    note = f"of the deals of every row's numbers over the {table.sizes['cell']} cells {passed} of {draws} pass, too"
+    return replace(answer, note=f"{answer.note}; {note}")
+
+
+def nearer_in_cells(
+    ds: xr.Dataset, claim: Claim, *, cells: Sequence[str], of: Literal["mean", "largest"], draws: int = 2000
+) -> Estimate:
+    """Return the p-value of the spread of the rows in a cell, against random deals of every row over the cells.
+
+    The share of deals (see :func:`dealt`), the table itself among them, whose spread, the mean or the largest over the
+    cells, is no larger. A gap between whole rows is in all deals and makes no p-value small.
+
+    Raises
+    ------
+    NoAnswerError
+        If a column is not in the tables.
+    """
+    table = _cells(ds, claim, cells)
+
+    def spread(values: np.ndarray) -> float:
+        cells = np.ptp(values, axis=0)
+        return float(cells.mean() if of == "mean" else cells.max())
+
+    here = spread(table.values)
+    there = np.array([spread(values) for values in _deals(table, draws)])
+    # printed decimals, see printed_spread
+    count = int((there <= here + 1e-9).sum())
+    low, high = stats.binomtest(count, draws).proportion_ci(claim.level)
+    note = f"{of} spread {here:.3g}, in deals {there.mean():.3g}; {count} of {draws} deals have no larger one"
+    return Estimate((1 + count) / (1 + draws), float(low), float(high), note, subject="The p-value")
+
+
+def _cells(ds: xr.Dataset, claim: Claim, cells: Sequence[str]) -> xr.DataArray:
+    """Return a printed table (row, cell), a cell being a column of an arm."""
+    table = variable(ds, claim.variable, claim.at).isel(replicate=0, drop=True)
+    there = table["column"].values.tolist()
+    if missing := [column for column in cells if column not in there]:
+        raise NoAnswerError(f"column = {missing[0]!r} is not in this table, which has {listed(there)}.")
+    return table.sel(column=list(cells)).stack(cell=("arm", "column")).transpose("row", "cell")
+
+
+def _deals(table: xr.DataArray, draws: int) -> Iterator[np.ndarray]:
+    """Yield the table with the numbers of every row in a random order."""
+    rng = np.random.default_rng(0)
+    for _ in range(draws):
+        yield rng.permuted(table.values, axis=1)
+
+
+def gap_for_its_share(ds: xr.Dataset, claim: Claim, *, share: str) -> Estimate:
+    """Estimate the gap between ``claim.arm`` and ``claim.versus`` in ``claim.variable`` over ``share``, by replicate.
+
+    What silencing an expert costs grows with the share of its task that goes to it; over that share it is the cost of
+    what went there.
+    """
+    parts = variable(ds, claim.variable) / variable(ds, share)
+    return paired_gap(ds.assign({claim.variable: parts}), claim, over=())
 
 
 def visible_gap(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:
