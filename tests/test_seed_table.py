@@ -48,6 +48,20 @@ def test_the_widest_change_is_planned_for_the_pair_that_scatters_most(ds):
     assert (sd, run) == (pytest.approx(max(sds)), 5) and needed == paired_seeds(1.0, sd, level=1 - 0.05 / 3)
 
 
+def test_a_difference_of_differences_is_one_pair(ds):
+    """The terms of a contrast are added with their signs, seed by seed."""
+    losses = ds["bpc"].values
+    terms = [
+        {"sign": 1, "arm": "a", "at": {"lambda": 2.0}},
+        {"sign": -1, "arm": "b", "at": {"lambda": 2.0}},
+        {"sign": -1, "arm": "a", "at": {"lambda": 0.0}},
+        {"sign": 1, "arm": "b", "at": {"lambda": 0.0}},
+    ]
+    gain = Claim(**HEAD, kind="function", function=seed_table.CONTRAST, options={"terms": terms}, at_most=0.0)
+    expected = (losses[0, 2] - losses[1, 2] - losses[0, 0] + losses[1, 0])[None]
+    assert np.allclose(seed_table.differences(ds, gain), expected, rtol=0, atol=1e-15)
+
+
 def test_other_functions_and_missing_seeds_are_refused(ds):
     """What has no paired differences has no row."""
     with pytest.raises(NoAnswerError, match="not a claim on paired differences"):
@@ -83,7 +97,9 @@ def test_the_page_shows_the_table_and_says_what_follows():
     assert (
         enough["CompeteSMoE and SMoE, Switch", "`compete_lm/pairs`"] and enough["the same, GLaM", "`compete_lm/pairs`"]
     )
-    assert enough["lambda = 0.05 and SMoE", "`compete_schedule/trained`"]
+    assert all(enough[f"lambda = {value} and SMoE", "`compete_schedule/trained`"] for value in (0.01, 0.05, 0.07, 0.09))
+    assert not any(value for (what, _), value in enough.items() if what.startswith("alpha") and "clipped" not in what)
+    assert not any(value for (what, _), value in enough.items() if "gain on SMoE" in what)
     assert not enough["GLaM and Switch, SMoE", "`compete_lm/pairs`"]
     assert not enough["lambda from 0.03 to 0.09", "`compete_schedule/trained`"]
     sd = np.std([1.333 - 1.303, 1.322 - 1.303, 1.315 - 1.307, 1.320 - 1.315, 1.310 - 1.304], ddof=1)
