@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import stats
 
 from moestat.experiment import Cell
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention import brackets, dichotomy, tail_frequency
+from moestat.papers.sigmoid_attention import brackets, dichotomy, section_3_rules, tail_frequency
+from moestat.study.spec import Claim
 
 
 def run(module, replicates, **settings):
@@ -78,6 +80,32 @@ def test_the_lipschitz_constants_bound_differences_and_the_cover_is_counted():
     )
     entropy = brackets.entropy(model, 2, box, np.array([1e-6, 1e-9, 1e-12]))
     np.testing.assert_allclose(np.diff(entropy) / np.log(1e3), 2 * model.atom_size, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("growth", "allowed"),
+    [
+        (lambda h, log: h, True),
+        (lambda h, log: 1e6 + log, True),
+        (lambda h, log: h**1.5, False),
+        (lambda h, log: h**2, False),
+        (lambda h, log: h * np.exp(0.05 * log), False),
+        (lambda h, log: h * log, False),
+        (lambda h, log: h + 486 * log**1.5, False),
+    ],
+)
+def test_the_order_of_an_entropy_is_that_of_what_it_adds(growth, allowed):
+    """A large constant hides no higher order, as it does in the ratio of entropy and log(1 / epsilon)."""
+    logs = np.log(1.0 / brackets.EPSILON)
+    entropy = brackets.entropy(Model("sigmoid", "full", "relu", 8), 9, 5.0, brackets.EPSILON)
+    dims = ("arm", "epsilon", "replicate")
+    ds = xr.Dataset(
+        {"entropy": (dims, growth(entropy, logs)[None, :, None])},
+        coords={"arm": ["mended-relu"], "epsilon": brackets.EPSILON, "replicate": [0]},
+    )
+    claim = Claim(id="x", source="s", statement="t", kind="function", function="moestat:x", at_most=0.1)
+    found = section_3_rules.entropy_added(ds, claim, arms=["mended-*"])
+    assert found.exact and (found.high <= 0.1) == allowed
 
 
 # --- the tail ---
