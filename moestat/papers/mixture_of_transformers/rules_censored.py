@@ -1,13 +1,15 @@
-"""Claims about waiting times that grow no faster than a bound: what censored medians leave open is in the interval."""
+"""Claims about waiting times of which some are censored: what that leaves open is in the interval, or is said."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
 from moestat import streams
 from moestat.claims.selection import NoAnswerError, variable
-from moestat.papers.mixture_of_transformers.rules import DRAWS
+from moestat.papers.mixture_of_transformers.rules import DRAWS, median_slope
 from moestat.rates import Estimate
 from moestat.rates.estimate import replicate_slopes
 from moestat.study.spec import Claim
@@ -55,6 +57,62 @@ def median_slope_bounds(ds: xr.Dataset, claim: Claim, *, over: str = "experts", 
     )
     value = slopes(x, medians, last)[0]
     return Estimate(value, float(low), float(high), note, counts_failures=True, replicates=count)
+
+
+def growth(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: float = 0.0) -> Estimate:
+    """Estimate the exponent of the median of a waiting time along ``over``, as far as censoring alone does not make it.
+
+    The number is that of :func:`rules.median_slope`. Where fewer runs arrive at one end than at the other, the median
+    of all runs moves along the times of those that do arrive, whether or not these are longer. So the exponent of the
+    medians of the runs that arrive is estimated too, and nothing is decided unless it lies where the first one does.
+
+    Parameters
+    ----------
+    over : str
+        The axis.
+    least : float
+        Points of the axis below it are left out.
+
+    Raises
+    ------
+    NoAnswerError
+        If :func:`rules.median_slope` has no answer, or no run arrives at some point.
+    """
+    every = median_slope(ds, claim, over=over, least=least)
+    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose(over, "replicate")
+    array = array.isel({over: np.flatnonzero(array[over].values >= least)})
+    times = np.maximum(array.values, 1.0)
+    seen = np.isfinite(times)
+    if not seen.any(axis=1).all():
+        raise NoAnswerError(f"No run has a {claim.variable} at some {over}.")
+    x = np.log(array[over].values.astype(np.float64))
+    rng = streams.generator(0, streams.key(use="growth of those that arrive"), 0, "bootstrap")
+    count = times.shape[1]
+
+    def exponent(rows: list[np.ndarray]) -> float:
+        with np.errstate(invalid="ignore"):
+            medians = np.array([np.median(row[np.isfinite(row)]) for row in rows])
+        return float(replicate_slopes(x, np.log(medians)[:, None])[0])
+
+    found = []
+    for _ in range(DRAWS):
+        places = rng.integers(count, size=count)
+        if seen[:, places].any(axis=1).all():
+            found.append(exponent(list(times[:, places])))
+    tail = (1 - claim.level) / 2
+    low, high = (float(end) for end in np.quantile(found, (tail, 1 - tail)))
+    value = exponent(list(times))
+    shares = ", ".join(f"{at}: {share:.0%}" for at, share in zip(array[over].values, seen.mean(axis=1), strict=True))
+    least_end, most_end = claim.region
+    same = True
+    if least_end <= every.low and every.high <= most_end:
+        same = least_end <= low and high <= most_end
+    elif every.high < least_end or every.low > most_end:
+        same = high < least_end or low > most_end
+    told = f"the exponent of those that arrive is {value:.3f} [{low:.3f}, {high:.3f}]"
+    reasons = () if same or seen.all() else (f"Not all runs arrive, and {told}: what is seen may be their share.",)
+    note = f"{every.note}; runs that arrive by {over} {shares}; {told}"
+    return replace(every, note=note, reasons=(*every.reasons, *reasons))
 
 
 def slopes(x: np.ndarray, medians: np.ndarray, last: float) -> tuple[float, float]:
