@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from moestat import rates
+from moestat.claims.orders import beside
 from moestat.claims.selection import NoAnswerError, variable
-from moestat.papers.mixture_of_transformers.rules_orders import beside
 from moestat.rates import Estimate
 from moestat.study.spec import Claim
 

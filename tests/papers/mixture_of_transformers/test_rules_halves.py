@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from moestat.claims.orders import exponent
 from moestat.claims.selection import NoAnswerError
 from moestat.papers.mixture_of_transformers.rules_censored import growth
 from moestat.papers.mixture_of_transformers.rules_gains import adds
 from moestat.papers.mixture_of_transformers.rules_joint import at_one_step, weights, weights_order
-from moestat.papers.mixture_of_transformers.rules_orders import exponent
 from moestat.papers.mixture_of_transformers.rules_tuned import log_ratio_at_best
 from moestat.study.spec import Claim
 
