@@ -36,7 +36,6 @@ def exponent(ds: xr.Dataset, claim: Claim, *, target: float, given: Mapping[str,
     NoAnswerError
         If there is no number, or what is given does not hold, or the rule does not leave room before ``target``.
     """
-    _refuse(claim, target)
     places = [
         {"arm": claim.arm, **claim.at},
         {"arm": claim.versus or claim.arm, **(claim.at if claim.versus_at is None else claim.versus_at)},
@@ -60,8 +59,9 @@ def beside(each: np.ndarray, claim: Claim, target: float, subject: str) -> Estim
     NoAnswerError
         If fewer than two replicates have one, or the rule does not leave room before ``target``.
     """
-    _refuse(claim, target)
     low_end, high_end = claim.region
+    if not (low_end <= target <= high_end and np.isfinite([low_end, high_end]).sum() == 1):
+        raise NoAnswerError(f"The rule must be one limit on this side of {target:g}.")
     kept = each[np.isfinite(each)]
     if kept.size < 2:
         raise NoAnswerError(f"Only {kept.size} of {each.size} replicates have a log ratio.")
@@ -73,9 +73,3 @@ def beside(each: np.ndarray, claim: Claim, target: float, subject: str) -> Estim
         reasons += (f"All of the interval is short of {target:g}, within what is left for logarithms.",)
     note = f"a ratio of {np.exp(mean):.3g}, {kept.size} replicates, paired"
     return Estimate(mean, low, high, note, reasons, subject=subject, replicates=kept.size)
-
-
-def _refuse(claim: Claim, target: float) -> None:
-    low, high = claim.region
-    if not (low <= target <= high and np.isfinite([low, high]).sum() == 1):
-        raise NoAnswerError(f"The rule must be one limit on this side of {target:g}.")

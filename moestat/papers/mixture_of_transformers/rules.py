@@ -12,6 +12,7 @@ import xarray as xr
 
 from moestat import rates, streams
 from moestat.claims.selection import NoAnswerError, variable
+from moestat.papers.mixture_of_transformers.rules_tuned import at_best_rates
 from moestat.rates import Estimate
 from moestat.rates.estimate import replicate_slopes
 from moestat.study.spec import Claim
@@ -116,51 +117,7 @@ def tuned_log_ratio(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate") 
         The axis of rates, the same for both arms. A best rate at its end is said in the note, and where a better one
         beyond it could turn the verdict, nothing is decided.
     """
-    sides = [
-        variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose(over, "replicate")
-        for arm in (claim.arm, claim.versus)
-    ]
-    if (count := sides[0].sizes["replicate"]) < 4:  # each half chooses for the other
-        raise NoAnswerError(f"The rates of two halves are chosen from four replicates at least, not from {count}.")
-    axis = sides[0][over].values
-    chosen: list[list[float]] = []
-    logs = []
-    for side in sides:
-        value = np.where(np.isfinite(side.values) & (side.values > 0), side.values, np.inf)
-        at_best = np.empty(value.shape[1])
-        best = []
-        for half in (0, 1):
-            place = int(np.argmin(np.median(value[:, 1 - half :: 2], axis=1)))
-            at_best[half::2] = value[place, half::2]
-            best.append(float(axis[place]))
-        logs.append(np.log(at_best))
-        chosen.append(best)
-    usable = np.isfinite(logs[0]) & np.isfinite(logs[1])
-    if usable.sum() < 4:
-        raise NoAnswerError(f"Only {usable.sum()} of {usable.size} replicates have both values at the best rates.")
-    mean, _, low, high = rates.mean_interval(logs[0][usable] - logs[1][usable], claim.level)
-    ends = {float(axis.min()), float(axis.max())}
-    fixed = [
-        bool(np.all((side == side[:1]) | (np.isnan(side) & np.isnan(side[:1])))) for side in (s.values for s in sides)
-    ]
-    lower, higher = (bool(ends & set(best)) and not one for best, one in zip(chosen, fixed, strict=True))
-    told = "; ".join(
-        f"{arm} at its one rate"
-        if one
-        else f"{arm} at {over} {' or '.join(f'{rate:g}' for rate in sorted(set(best)))}"
-        + (" (an end of the sweep)" if ends & set(best) else "")
-        for arm, best, one in zip((claim.arm, claim.versus), chosen, fixed, strict=True)
-    )
-    note = f"{usable.sum()} of {usable.size} replicates; {told}"
-    # a better rate of the arm would lower the ratio, one of its rival raise it
-    least, most = claim.region
-    inside = least <= low and high <= most
-    open_end = (
-        lower and (low > most or inside and least > -np.inf) or higher and (high < least or inside and most < np.inf)
-    )
-    reasons = ("A best rate is at an end of the sweep; a better one beyond it could turn this.",) if open_end else ()
-    count = int(usable.sum())
-    return Estimate(float(mean), float(low), float(high), note, reasons, counts_failures=True, replicates=count)
+    return at_best_rates(ds, claim, over, lambda values: np.median(values, axis=1))
 
 
 def own_class(ds: xr.Dataset, claim: Claim, *, of: str, to: str = "") -> Estimate:

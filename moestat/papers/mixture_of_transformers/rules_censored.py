@@ -34,8 +34,7 @@ def median_slope_bounds(ds: xr.Dataset, claim: Claim, *, over: str = "experts", 
     NoAnswerError
         If a median of the runs themselves is censored, or there are fewer than three points.
     """
-    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose(over, "replicate")
-    array = array.isel({over: np.flatnonzero(array[over].values >= least)})
+    array = _times(ds, claim, over, least)
     seen = np.isfinite(array.values)
     medians = np.median(np.where(seen, np.maximum(array.values, 1.0), np.inf), axis=1)
     if (reached := int(np.isfinite(medians).sum())) < max(len(medians), 3):
@@ -79,8 +78,7 @@ def growth(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: float 
         If :func:`rules.median_slope` has no answer, or no run arrives at some point.
     """
     every = median_slope(ds, claim, over=over, least=least)
-    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose(over, "replicate")
-    array = array.isel({over: np.flatnonzero(array[over].values >= least)})
+    array = _times(ds, claim, over, least)
     times = np.maximum(array.values, 1.0)
     seen = np.isfinite(times)
     if not seen.any(axis=1).all():
@@ -113,6 +111,12 @@ def growth(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: float 
     reasons = () if same or seen.all() else (f"Not all runs arrive, and {told}: what is seen may be their share.",)
     note = f"{every.note}; runs that arrive by {over} {shares}; {told}"
     return replace(every, note=note, reasons=(*every.reasons, *reasons))
+
+
+def _times(ds: xr.Dataset, claim: Claim, over: str, least: float) -> xr.DataArray:
+    """Return the waiting times (over, replicate) of a claim, at the points of ``over`` from ``least`` on."""
+    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose(over, "replicate")
+    return array.isel({over: np.flatnonzero(array[over].values >= least)})
 
 
 def slopes(x: np.ndarray, medians: np.ndarray, last: float) -> tuple[float, float]:

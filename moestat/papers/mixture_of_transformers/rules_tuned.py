@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 
@@ -30,19 +32,31 @@ def log_ratio_at_best(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate"
     NoAnswerError
         If there are fewer than four replicates, or fewer than four have both values at the best rates.
     """
+    return at_best_rates(ds, claim, over, lambda values: np.log(values).mean(axis=1))
+
+
+def at_best_rates(ds: xr.Dataset, claim: Claim, over: str, centre: Callable[[np.ndarray], np.ndarray]) -> Estimate:
+    """Estimate the log ratio of two arms, each at the rate with the lowest ``centre`` of the other half's replicates.
+
+    Parameters
+    ----------
+    over : str
+        The axis of rates.
+    centre : callable
+        Takes values (rates, replicates), infinite where a run is not finite or 0, to one number for each rate.
+    """
     logs, chosen, fixed = [], [], []
     for arm in (claim.arm, claim.versus):
         side = variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose(over, "replicate")
         axis, value = side[over].values, side.values
         if value.shape[1] < 4:  # each half chooses for the other
             raise NoAnswerError(f"Two halves choose from four replicates at least, not from {value.shape[1]}.")
-        with np.errstate(invalid="ignore", divide="ignore"):
-            each = np.where(np.isfinite(value) & (value > 0), np.log(value), np.inf)
-        places = [int(np.argmin(each[:, 1 - half :: 2].mean(axis=1))) for half in (0, 1)]
+        each = np.where(np.isfinite(value) & (value > 0), value, np.inf)
+        places = [int(np.argmin(centre(each[:, 1 - half :: 2]))) for half in (0, 1)]
         at_best = np.empty(value.shape[1])
         for half, place in enumerate(places):
             at_best[half::2] = each[place, half::2]
-        logs.append(at_best)
+        logs.append(np.log(at_best))
         chosen.append({float(axis[place]) for place in places})
         fixed.append(bool(np.all((value == value[:1]) | (np.isnan(value) & np.isnan(value[:1])))))
     usable = np.isfinite(logs[0]) & np.isfinite(logs[1])
