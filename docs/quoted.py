@@ -64,23 +64,17 @@ class Found:
     verdicts: tuple[str, ...] = ()
 
 
-class NoRecordError(LookupError):
-    """There is no record of a study at a preset."""
-
-
 def look_up(out: Path, study: str, preset: str, words: str) -> Found:
     """Return what the record of a study says to the words of a mark.
 
     Raises
     ------
-    NoRecordError
-        If there is none.
     LookupError
-        If it holds no such thing; the message says what.
+        If there is none, or it holds no such thing; the message says what.
     """
     folder = records.path(out, study, preset)
     if not records.is_record(folder):
-        raise NoRecordError(f"there is no record of {study}, preset {preset}")
+        raise LookupError(f"there is no record of {study}, preset {preset}")
     records.check(folder)
     first, *rest = words.split()
     if not rest:
@@ -165,7 +159,6 @@ class Quote:
     right: str
     start: int
     problem: str = ""
-    missing: bool = False
 
 
 def quotes(text: str, out: Path) -> Iterator[Quote]:
@@ -178,9 +171,6 @@ def quotes(text: str, out: Path) -> Iterator[Quote]:
         try:
             found = look_up(out, study, preset, words)
             start, right = _right(text[: mark.start()], found, float(factor or 1), "−" in text)
-        except NoRecordError as error:
-            yield Quote(line, name, "", "", mark.start(), str(error), missing=True)
-            continue
         except (LookupError, ValueError) as error:
             yield Quote(line, name, "", "", mark.start(), str(error))
             continue
@@ -266,7 +256,7 @@ def main() -> int:
             page.write_text(new, encoding="utf-8")
             text = new
         for quote in quotes(text, arguments.out):
-            wrong += bool(quote.problem) and not quote.missing
+            wrong += bool(quote.problem)
             state = quote.problem or "holds"
             print(f"{page.relative_to(ROOT)}:{quote.line}: {quote.text or '(a number)'} [{quote.words}]: {state}")
     return 1 if wrong else 0

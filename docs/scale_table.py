@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from moestat.claims.verdicts import judged
-from moestat.runner import manifest_file
+from moestat.runner import manifest_file, stated_time
 from moestat.runner.progress import duration
 from moestat.runner.request import Request
 from moestat.study import contents, load
@@ -68,8 +68,12 @@ def missing(folder: Path = STUDIES, records: Path = RECORDS) -> str:
 
 
 def costs(folder: Path = STUDIES, records: Path = RECORDS) -> str:
-    """Return one Markdown table of the presets with a record: what it states to cost, and what its run took."""
+    """Return one Markdown table of the presets with a record: what it states to cost, and what its run took.
+
+    Below it: what all records took together, and those of presets `paper`, beside what they state.
+    """
     lines = ["| study | preset | stated | the record took | replicates |", "| --- | --- | --- | ---: | ---: |"]
+    sums = {"all": [0, 0.0, 0.0], "paper": [0, 0.0, 0.0]}
     for path in sorted(folder.glob("*.toml")):
         for preset, content in load.read(path).study.presets.items():
             kept = manifest_file.read(records / path.stem / preset)
@@ -78,4 +82,12 @@ def costs(folder: Path = STUDIES, records: Path = RECORDS) -> str:
             took, count = sum(kept["cells"].values()), kept["tally"]["replicates"]
             cost = duration(took) + (f", {duration(took / count)} each" if took >= count else "")
             lines.append(f"| `{path.stem}` | `{preset}` | {content.expected or 'not stated'} | {cost} | {count} |")
+            for name in ("all", preset) if preset in sums else ("all",):
+                for place, more in enumerate((1, took, stated_time.stated(content.expected, 2) or 0.0)):
+                    sums[name][place] += more
+    (runs, took, said), (papers, paper_took, paper_said) = sums["all"], sums["paper"]
+    lines.append(
+        f"\nAll records ({runs}): {duration(took / 2)} on two cores, stated {duration(said)}. Those of presets `paper` "
+        f"({papers}): {duration(paper_took / 2)}, stated {duration(paper_said)}."
+    )
     return "\n".join(lines) + "\n"
