@@ -10,6 +10,7 @@ from moestat import own
 from moestat.fit.moments import Problem
 from moestat.identify import identify
 from moestat.losses import quotient, voronoi
+from moestat.losses.rescore import rescore
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import regression
@@ -75,6 +76,43 @@ def test_settings_refuse_what_the_theory_of_an_own_function_does_not_cover(tmp_p
     assert regression.Settings(**not_zero_at_zero, n_fitted=3, fitted_gate="softmax").n_fitted == 3
     with pytest.raises(ValueError, match="import path 'module:function'"):
         regression.Settings(n=10, expert="swish")
+
+
+@pytest.mark.parametrize(
+    ("gate", "expert", "signs", "says"),
+    [
+        ("own_functions:bump", "gelu", (-1, 1), "gate 'own_functions:bump' is even"),
+        ("sigmoid", "own_functions:bump", (1, -1), "expert 'own_functions:bump' is even"),
+        ("own_functions:tanh", "linear", (-1, -1), "are odd"),
+    ],
+)
+def test_functions_with_which_another_atom_is_the_same_one_are_refused(gate, expert, signs, says):
+    """Signs of the gate and of the expert that leave the function as it is, and that no loss of distances knows of."""
+    model = Model(gate, "full", expert, 2)
+    rng = np.random.default_rng(3)
+    theta, x = rng.normal(size=(2, model.atom_size)), rng.uniform(-1, 1, (50, 2))
+    other = theta * np.repeat(signs, (model.gate_size, model.expert_size))
+    np.testing.assert_allclose(model.predict(other, x), model.predict(theta, x), atol=1e-13)
+    for refused in (
+        lambda: regression.Settings(n=10, truth_gate="sigmoid", fitted_gate=gate, expert=expert, n_true=2, n_fitted=2),
+        lambda: rescore(other[None, None], theta, n=[10], model=model),
+    ):
+        with pytest.raises(ValueError, match=says):
+            refused()
+    assert not Model("own_functions:arctan_gate", "full", "own_functions:swish", 2).mirror
+    assert not Model("sigmoid", "full", "own_functions:tanh", 2).mirror
+    assert regression.Settings(n=10, truth_gate=gate, fitted_gate="sigmoid", expert="gelu", n_true=2, n_fitted=2)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"), [([0.1, 1.0, 0.5, 2.0, 1.0], "two equal atoms"), ([0.3, 1.0, 0.5, 0.0, 0.0], "expert is zero")]
+)
+def test_an_explicit_truth_has_no_atom_too_many(row, says):
+    """Atoms [c, b, A, a, beta] with d = 1."""
+    first = [0.1, 1.0, 0.5, 2.0, 1.0]
+    with pytest.raises(ValueError, match=says):
+        regression.Settings(n=10, d=1, n_true=2, n_fitted=2, truth=[first, row])
+    assert regression.Settings(n=10, d=1, n_true=2, n_fitted=2, truth=[first, [0.2, *first[1:]]])
 
 
 def test_a_change_of_the_code_changes_the_identity_of_a_cell(tmp_path, monkeypatch):

@@ -302,6 +302,14 @@ def test_laws_on_unusable_input():
         rates.compare_laws(np.ones((4, 2)), over=[0.5, 2, 4, 8])
 
 
+def test_equal_replicates_are_no_interval():
+    """A column that was pasted twice has a slope, and no spread to trust it by."""
+    once = np.array([[1.0], [0.3], [0.1], [0.04]])
+    found = rates.fit(np.repeat(once, 3, axis=1), over=[10, 100, 1000, 10_000])
+    assert not found.trusted and "All replicates are equal" in " ".join(found.reasons)
+    assert rates.fit(once * [[1.0, 1.1]], over=[10, 100, 1000, 10_000]).trusted
+
+
 def test_power_gives_designs_that_reach_the_half_width():
     """The half-width of 2000 simulated studies of a proposed design is the promised one on average, to 3 per cent."""
     for design in rates.power(0.05, 0.4):
@@ -347,6 +355,24 @@ def test_the_chance_of_a_verdict_is_the_share_of_studies_that_decide(margin, siz
     assert rates.chance(margin, 0.0, sizes=sizes, replicates=replicates) == 1.0
     with pytest.raises(ValueError, match="margin"):
         rates.chance(0.0, 0.3, sizes=sizes, replicates=replicates)
+
+
+def test_the_fewest_replicates_that_decide_are_those_of_the_chance():
+    """One replicate less does not reach the wanted probability."""
+    for design in rates.deciding(0.1, 0.5, chance=0.7, sizes=[4, 9]):
+        reached = [rates.chance(0.1, 0.5, sizes=design.sizes, replicates=design.replicates - k) for k in (0, 1)]
+        assert reached[0] >= 0.7 > reached[1]
+        (same,) = rates.power(design.half_width * (1 + 1e-9), 0.5, sizes=[design.sizes])
+        assert same.replicates == design.replicates
+    assert rates.deciding(1e-6, 1.0, most=100) == []
+    for wrong, says in (
+        ({"margin": 0.0}, "margin > 0"),
+        ({"chance": 1.0}, "chance < 1"),
+        ({"log_sd": [0.1, 0.2]}, "log_sd is an array"),
+        ({"sizes": 4}, "must be a sequence"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            rates.deciding(**({"margin": 0.1, "log_sd": 0.5} | wrong))
 
 
 def test_what_is_no_loss_is_refused_in_words():

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from moestat.losses import function, matching, voronoi
+from moestat.losses import function, matching, minimisers, quotient, voronoi
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.fitted_gauge import fitted_gauge_losses
 from moestat.losses.measures import competition_losses, softmax_losses
@@ -63,10 +63,12 @@ def rescore(
     xarray.Dataset
         Dimensions n and replicate. For Gaussian models all of :func:`moestat.losses.measures.softmax_losses` or
         :func:`~moestat.losses.measures.competition_losses`; for regression models ``L1``, ``L2_1``, ``L2_2`` (L2r with
-        r = 1, 2), ``L3``, ``matched``, where they apply ``Lsm``, ``L4``, ``L5``, and the blocks of
-        :func:`moestat.losses.voronoi.blocks`. A block is NaN where there is no cell of its kind. ``usable`` says which
-        fits could be scored: the others (numbers that are not finite, variances that are not positive) are NaN in every
-        loss.
+        r = 1, 2), ``L3``, ``quotient``, ``matched``, where they apply ``Lsm``, ``L4``, ``L5``, and the blocks of
+        :func:`moestat.losses.voronoi.blocks`. As in the studies and in the theorems, ``L3`` and ``L5`` are infima over
+        all minimisers with N atoms that a truth has (:func:`moestat.losses.minimisers.L3_infimum`); to a list of
+        measures they are taken to these themselves. A block is NaN where there is no cell of its kind. ``usable`` says
+        which fits could be scored: the others (numbers that are not finite, variances that are not positive) are NaN in
+        every loss.
 
     Raises
     ------
@@ -93,6 +95,8 @@ def rescore(
         )
     if sizes.shape != fitted.shape[:1]:
         raise ValueError(f"n has shape {sizes.shape}; parameters holds fits at {fitted.shape[0]} sizes")
+    if isinstance(model, Model) and model.mirror:
+        raise ValueError(f"{model.mirror}; there is no loss for that")
     if not np.isfinite(target).all():
         raise ValueError("truth holds numbers that are not finite")
     losses = score(fitted, target, model, x=x, gauge=gauge)
@@ -186,17 +190,19 @@ def from_blocks(gate: Any, mean: Any, variance: Any) -> np.ndarray:
 
 
 def _regression(fitted: np.ndarray, truth: np.ndarray, model: Model) -> dict[str, np.ndarray]:
+    weak = minimisers.L3_infimum if truth.ndim == 2 else voronoi.L3
     losses = {
         "L1": voronoi.L1(fitted, truth, model),
         "L2_1": voronoi.L2r(fitted, truth, model, r=1.0),
         "L2_2": voronoi.L2r(fitted, truth, model, r=2.0),
-        "L3": voronoi.L3(fitted, truth, model),
+        "L3": weak(fitted, truth, model),
+        "quotient": quotient.quotient(fitted, truth, model),
         "matched": matching.matched_sum(fitted, truth, model),
     }
     if model.gate == "softmax":
         losses["Lsm"] = voronoi.Lsm(fitted, truth, model)
     if model.score == "partial":
-        losses |= {"L4": voronoi.L4(fitted, truth, model), "L5": voronoi.L5(fitted, truth, model)}
+        losses |= {"L4": voronoi.L4(fitted, truth, model), "L5": losses["L3"]}
     return losses | (voronoi.blocks(fitted, truth, model) if truth.ndim == 2 else {})
 
 

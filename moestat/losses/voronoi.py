@@ -146,7 +146,10 @@ def L2r(fitted: Array, truth: Array, model: Model, r: float = 1.0) -> Array:
 
 
 def L3(fitted: Array, truth: Array, model: Model) -> Array:
-    r"""Loss of weakly identifiable experts to the nearest pseudo-truth, equation (12).
+    r"""Loss of weakly identifiable experts to the nearest of the measures that are given, equation (12).
+
+    The theorems' loss is its infimum over all minimisers with N atoms. To a truth with fewer atoms that is
+    :func:`moestat.losses.minimisers.L3_infimum`; this number need not tend to zero with it.
 
     .. math::
         \sum_j\sum_{i\in A_j} (\|\Delta A\| + \|\Delta b\| + |\Delta c| + \|\Delta\eta\|)

@@ -75,6 +75,20 @@ class Model:
             raise ValueError(f"power is {self.power}; it must be at least 1, and 1 unless expert is 'polynomial'")
 
     @property
+    def mirror(self) -> str:
+        """Which signs of an atom leave functions of the user's own as they are, for no loss knows of them; else ""."""
+        gate, expert = (own.parity(own.load(f)) if own.is_path(f) else 0 for f in (self.gate, self.expert))
+        if gate == 1:
+            return f"the gate {self.gate!r} is even: (A, b, c) and (-A, -b, -c) are the same, and count as different"
+        if expert == 1:
+            return f"the expert {self.expert!r} is even: (a, beta) and (-a, -beta) are the same, and count as different"
+        odd = expert == -1 or self.expert == "linear" or (self.expert == "polynomial" and self.power % 2 == 1)
+        if gate == -1 and odd:
+            pair = f"{self.gate!r} and {self.expert!r} are odd"
+            return f"{pair}: an atom and its negative are the same, and count as different"
+        return ""
+
+    @property
     def gate_size(self) -> int:
         """Number Q of gate coordinates of an atom."""
         return gates.score_size(self.score, self.d)

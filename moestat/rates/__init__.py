@@ -1,6 +1,6 @@
 """Rates: log-log fits with honest intervals, paired slope differences, rate laws, and the size of a study."""
 
-from moestat.rates.design import Design, chance, power
+from moestat.rates.design import Design, chance, deciding, power
 from moestat.rates.difference import Difference, difference
 from moestat.rates.estimate import Cases, Estimate, mean_interval, replicate_slopes
 from moestat.rates.laws import LawComparison, compare_laws
@@ -17,6 +17,7 @@ __all__ = [
     "RateFit",
     "chance",
     "compare_laws",
+    "deciding",
     "difference",
     "fit",
     "mean_interval",

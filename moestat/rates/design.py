@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from moestat.rates.paired_design import paired_seeds
+
 
 @dataclass(frozen=True)
 class Design:
@@ -39,7 +41,8 @@ def power(
     Parameters
     ----------
     half_width : float
-        Wanted half-width of the slope's interval, e.g. 0.05 to tell -0.25 from -0.5 with ease.
+        Wanted half-width of the slope's interval, e.g. 0.05 to tell -0.25 from -0.5 with ease. With a half-width as large
+        as the distance from the edge of a claim little more than half of the studies decide: see :func:`deciding`.
     log_sd : float
         Standard deviation of the log loss of one replicate, independent between sizes
         (``RateFit.log_sd`` of a pilot); for a loss it is close to its coefficient of variation.
@@ -130,7 +133,68 @@ def chance(
     return float(stats.nct.sf(stats.t.ppf(0.5 + level / 2, replicates - 1), replicates - 1, distance))
 
 
+def deciding(
+    margin: float,
+    log_sd: float,
+    *,
+    chance: float = 0.8,
+    low: float = 1e3,
+    high: float = 1e5,
+    sizes: Sequence[int] = (4, 6, 8, 12, 16),
+    level: float = 0.95,
+    most: int = 100_000,
+) -> list[Design]:
+    """Return, for each number of log-equispaced sizes, the fewest replicates that decide a claim with a probability.
+
+    The inverse of :func:`moestat.rates.chance`.
+
+    Parameters
+    ----------
+    margin : float
+        Distance of the true slope from the edge: half the gap, 0.125, for telling -0.25 from -0.5 by a rule whose edge
+        is between them.
+    log_sd : float
+        As in :func:`power`.
+    chance : float, default 0.8
+        The wanted probability.
+    low, high, sizes, level, most
+        As in :func:`power`.
+
+    Returns
+    -------
+    list of Design
+        Their half-width is that on average.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> [(d.sizes, d.replicates) for d in deciding(0.1, 0.6)]
+    [(4, 26), (6, 22), (8, 18), (12, 14), (16, 11)]
+    """
+    _check(log_sd, low, high, sizes, level)
+    designs = []
+    for count in sizes:
+        sd = _slope_sd(log_sd, low, high, count)
+        try:
+            seeds = paired_seeds(margin, sd, chance=chance, level=level, most=most)
+        except ValueError:
+            if not (margin > 0 and 0 < chance < 1):
+                raise ValueError("needed are margin > 0 and 0 < chance < 1") from None
+            continue  # beyond `most`
+        half_width = float(stats.t.ppf(0.5 + level / 2, seeds - 1)) * sd / np.sqrt(seeds)
+        designs.append(Design(int(count), seeds, float(half_width)))
+    return designs
+
+
 def _check(log_sd: float, low: float, high: float, sizes: Sequence[int], level: float) -> None:
+    if np.ndim(log_sd):
+        raise ValueError(f"log_sd is an array of shape {np.shape(log_sd)}; it must be a number, its largest, say")
+    if np.ndim(sizes) != 1:
+        raise ValueError(f"sizes is {sizes!r}; it must be a sequence, [{sizes!r}], say")
     if not (log_sd >= 0 and 0 < low < high and 0 < level < 1):
         raise ValueError("needed are log_sd >= 0, 0 < low < high and 0 < level < 1")
     if min(sizes) < 2:

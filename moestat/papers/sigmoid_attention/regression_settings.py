@@ -154,24 +154,35 @@ class Settings(SettingsModel):
             raise ValueError("regime 'sparse' is defined for the gates sigmoid and softmax only")
         laws.law_of_x(self.law_of_x, self.d)
         laws.law_of_noise(self.law_of_noise)
+        if mirror := Model(self.fitted_gate, self.fitted_score, self.expert, self.d, self.power).mirror:
+            raise ValueError(f"{mirror}; take a gate and an expert without that symmetry")
         if self.truth:
             self._explicit_truth()
         more = self.n_fitted > self.n_true and self.fitted_gate != "softmax"
-        if more and own.is_path(self.expert) and float(own.load(self.expert)(np.zeros(1), 0)[0][0]) != 0:
+        if more and own.is_path(self.expert) and self._at_zero():
             raise ValueError(
                 f"n_fitted is {self.n_fitted}, above n_true = {self.n_true}, which needs an expert with phi(0) = 0 "
                 f"(superfluous atoms vanish at eta = 0) or a softmax gate; {self.expert!r} has another phi(0)"
             )
         return self
 
+    def _at_zero(self) -> float:
+        """Return phi(0) of an expert of the user's own."""
+        return float(own.load(self.expert)(np.zeros(1), 0)[0][0])
+
     def _explicit_truth(self) -> None:
-        """Refuse an explicit truth beside settings of a drawn one, of another size, or out of the box."""
+        """Refuse an explicit truth beside settings of a drawn one, of another size, too large by an atom, or off the box."""
         atoms = self.problem.atoms
         if self.regime == "sparse" or self.truths > 1:
             key = "regime" if self.regime == "sparse" else "truths"
             raise ValueError(f"{key} is {getattr(self, key)!r} beside an explicit truth; it belongs to drawn ones")
         if len(atoms) != self.n_true:
             raise ValueError(f"truth has {len(atoms)} atoms; n_true is {self.n_true}")
+        if len({tuple(row) for row in atoms}) < len(atoms):
+            raise ValueError("truth has two equal atoms: it is a truth with fewer")
+        size = self.problem.truth.expert_size
+        if not all(any(row[-size:]) for row in atoms) and not (own.is_path(self.expert) and self._at_zero()):
+            raise ValueError("truth has an atom whose expert is zero: it is a truth with fewer")
         largest = max(abs(value) for row in atoms for value in row)
         if largest > self.box:
             raise ValueError(f"truth has a coordinate of size {largest:g}, outside of box = {self.box:g}")
