@@ -4,12 +4,14 @@ The task-routing paper concludes that "task-level routing encourages specialized
 section 7). A model is trained as in :mod:`moestat.papers.task_routing.task_training`; then the outputs of single
 experts are set to zero, their routing left as it is. If a task's facts are in the expert that its tokens go to,
 silencing that one costs their objects and silencing another does not. The reverse is weaker: a silent expert also takes
-away what it adds to every token of the task, so that what is lost bounds from above what that expert alone stores.
+away what it adds to every token of the task, so that what is lost bounds from above what that expert alone stores. So
+its output is also put at its mean over the training cuts of the task, a constant that holds no fact of one subject.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,15 +34,17 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     -------
     xarray.Dataset
         ``recall`` (silent): share of the test sentences, cut just before the object with the subject shown, of which
-        the next token is the object; a mean over tasks, for *other* over the other experts, too. ``own_loss``: recall
-        with another expert silent less that with the own one silent. ``own_share``: share of those cuts that the router
-        sends to the own expert, the one that most of them of the task go to. ``train_loss`` in nats per token.
+        the next token is the object; a mean over tasks, for *other* over the other experts, too. ``recall_mean``: the
+        same where an expert's output is put at its mean over the training cuts of the task that go to it (0 if none
+        does) in place of 0. ``own_loss``, ``own_loss_mean``: recall with another expert so less that with the own one.
+        ``own_share``: share of those cuts that the router sends to the own expert, the one that most of them of the
+        task go to. ``train_loss`` in nats per token.
     """
     require_torch()
     settings = Settings.model_validate(dict(cell.settings))
     with one_thread():
         rows = [_replicate(cell, settings, replicate) for replicate in replicates]
-    dims = {"recall": ("silent",)}
+    dims = {"recall": ("silent",), "recall_mean": ("silent",)}
     variables = {name: (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows])) for name in rows[0]}
     coords = {"replicate": np.asarray(replicates, dtype=np.int64), "silent": np.array(SILENT, dtype=object)}
     return xr.Dataset(variables, coords=coords)
@@ -79,9 +83,9 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     curve = training.train(model, sentences, train_rows, plan, cell.generator(replicate, "batches", **split))
     finite = bool(np.isfinite(curve).all())
     status = Status.CONVERGED if finite else Status.NOT_FINITE
-    tokens, task = sentences.tokens[test_rows], sentences.task[test_rows]
+    test, known = ((sentences.tokens[rows], sentences.task[rows]) for rows in (test_rows, train_rows))
     return {
-        **silenced(model, tokens, task, len(knowledge.words)),
+        **silenced(model, *test, known, len(knowledge.words)),
         "train_loss": float(curve[-1]),
         "status": int(status),
         "message": f"The training ran its {settings.epochs} epochs." if finite else status.sentence,
@@ -89,8 +93,10 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     }
 
 
-def silenced(model: Any, tokens: np.ndarray, task: np.ndarray, words: int) -> dict[str, Any]:
-    """Count the objects that a model names with single experts silent.
+def silenced(
+    model: Any, tokens: np.ndarray, task: np.ndarray, known: tuple[np.ndarray, np.ndarray], words: int
+) -> dict[str, Any]:
+    """Count the objects that a model names with single experts silent, or at their mean.
 
     Parameters
     ----------
@@ -100,38 +106,75 @@ def silenced(model: Any, tokens: np.ndarray, task: np.ndarray, words: int) -> di
         Sentences, padded with -1; the second entity (a token of ``words`` or more) is the object.
     task : ndarray, shape (B,)
         Task of each sentence.
+    known : tuple of ndarrays, shapes (B', L) and (B',)
+        Training sentences and their tasks, over which the means are taken.
     words : int
         Number of tokens that are words.
 
     Returns
     -------
     dict
-        ``recall`` (4,) in the order of ``SILENT``, ``own_loss`` and ``own_share``; see :func:`run`.
+        ``recall`` and ``recall_mean`` (4,) in the order of ``SILENT``, ``own_loss``, ``own_loss_mean`` and
+        ``own_share``: see :func:`run`.
     """
+    experts, kinds = model.shape.experts, np.unique(task)
+    cuts, learnt = _cuts(model, tokens, words), _cuts(model, known[0], words)
+    constant = np.zeros((kinds.size, experts, model.shape.width), dtype=cuts.alone.dtype)
+    for i, k in enumerate(kinds):
+        for e in np.unique(learnt.expert[known[1] == k]):
+            there = (known[1] == k) & (learnt.expert == e)
+            constant[i, e] = (learnt.output - learnt.alone)[there].mean(axis=0)
+    # top-1: with its expert silent, a position has what the attention and the embedding say alone
+    added = constant[np.searchsorted(kinds, task), cuts.expert]
+    whole, without, average = (cuts.named(model, out) for out in (cuts.output, cuts.alone, cuts.alone + added))
+    recall, share = np.zeros((2, kinds.size, len(SILENT))), np.zeros(kinds.size)
+    for i, k in enumerate(kinds):
+        mine = task == k
+        expert, named = cuts.expert[mine], whole[mine]
+        used = np.bincount(expert, minlength=experts)
+        own = int(used.argmax())
+        share[i] = used[own] / mine.sum()
+        for way, off in enumerate((without[mine], average[mine])):
+            each = [np.where(expert == e, off, named).mean() for e in range(experts)]
+            others = [value for e, value in enumerate(each) if e != own]
+            recall[way, i] = named.mean(), each[own], np.mean(others) if others else np.nan, off.mean()
+    zero, mean = recall.mean(axis=1)
+    return {
+        "recall": zero,
+        "recall_mean": mean,
+        "own_loss": float(zero[2] - zero[1]),
+        "own_loss_mean": float(mean[2] - mean[1]),
+        "own_share": float(share.mean()),
+    }
+
+
+@dataclass(frozen=True)
+class _Cuts:
+    """Sentences cut before the object: the layer's output there, that without experts, and the token that is right."""
+
+    output: np.ndarray
+    alone: np.ndarray
+    expert: np.ndarray
+    wanted: np.ndarray
+
+    def named(self, model: Any, output: np.ndarray) -> np.ndarray:
+        """Return whether the model names the object (B,) from outputs (B, width)."""
+        import torch
+
+        with torch.no_grad():
+            logits = torch.addmm(model.out_bias, torch.from_numpy(output), model.out.t())
+        named: np.ndarray = logits.argmax(dim=-1).numpy() == self.wanted
+        return named
+
+
+def _cuts(model: Any, tokens: np.ndarray, words: int) -> _Cuts:
     import torch
 
-    experts = model.shape.experts
     place = np.array([np.flatnonzero(row)[1] for row in tokens >= words])
     rows = np.arange(tokens.shape[0])
     last = torch.from_numpy(rows * (tokens.shape[1] - 1) + place - 1)
     inputs = torch.from_numpy(np.maximum(tokens[:, :-1], 0))
-    # top-1: with its expert silent, a position has what the attention and the embedding say alone
     zero = {name: torch.zeros_like(getattr(model, name)) for name in ("second", "second_bias")}
     with torch.no_grad():
         whole, silent = model(inputs, last), torch.func.functional_call(model, zero, (inputs, last))
-        expert = whole.expert.numpy()
-        named, alone = (
-            model.logits(routed).argmax(dim=-1).numpy() == tokens[rows, place] for routed in (whole, silent)
-        )
-    kinds = np.unique(task)
-    recall, share = np.zeros((kinds.size, len(SILENT))), np.zeros(kinds.size)
-    for i, k in enumerate(kinds):
-        mine = task == k
-        used = np.bincount(expert[mine], minlength=experts)
-        own = int(used.argmax())
-        each = [np.where(expert[mine] == e, alone[mine], named[mine]).mean() for e in range(experts)]
-        others = [value for e, value in enumerate(each) if e != own]
-        recall[i] = named[mine].mean(), each[own], np.mean(others) if others else np.nan, alone[mine].mean()
-        share[i] = used[own] / mine.sum()
-    means = recall.mean(axis=0)
-    return {"recall": means, "own_loss": float(means[2] - means[1]), "own_share": float(share.mean())}
+    return _Cuts(whole.output.numpy(), silent.output.numpy(), whole.expert.numpy(), tokens[rows, place])
