@@ -195,6 +195,7 @@ def _dry_run(request: Any) -> int:
         print(f"expected{_of_preset(plan)}: {plan.preset.expected}")
     for text in [*cautions(plan), *returned.cautions(plan)]:
         print(f"caution: {text}")
+    cli_results.tell_stale(request, plan)
     print(f"results would go to {folder_of(request, plan.study_file.name)}; nothing was written")
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,9 +40,16 @@ def claims(word: str | None, paper: str | None, out: Path, pages: Sequence[Path]
     show(out, chosen)
     if word and (said := lookup.papers(word, chosen)):
         print(said)
-    called = cli_options.called()
-    print(f"One claim: {called} claim ID; as a page: {called} --claims --write FILE.html")
+    called, where = cli_options.called(), _where(out)
+    print(f"One claim: {called} claim ID{where}; as a page: {called} --claims{where} --write FILE.html")
     return 0
+
+
+def _where(out: Path) -> str:
+    """Return the option of a command that reads the same outputs folder."""
+    from moestat.report import ledger
+
+    return "" if out == ledger.OUTPUTS else f" --out {shlex.quote(str(out))}"
 
 
 def _write(out: Path, studies: Mapping[str, Study], pages: Sequence[Path]) -> int:
@@ -104,8 +112,11 @@ def items(paper: str, out: Path) -> int:
 
     [(listed, found)] = _found(out, _read(paper))
     Console().print(paper_items.rich(found, listed.title))
-    called = cli_options.called()
-    print(f"With numbers and figures: {called} --paper {paper} --report; its claims: {called} --claims {paper}")
+    called, where = cli_options.called(), _where(out)
+    print(
+        f"With numbers and figures: {called} --paper {paper} --report{where}; its claims: {called} --claims "
+        f"{paper}{where}"
+    )
     return 0
 
 
@@ -149,5 +160,5 @@ def card(word: str, out: Path) -> int:
     if said := lookup.papers(word, chosen):
         print(said)
     name, study = next(iter(chosen.items()))
-    print(f"One of them: {cli_options.called()} claim {name}:{study.claims[0].id}")
+    print(f"One of them: {cli_options.called()} claim {name}:{study.claims[0].id}{_where(out)}")
     return 0

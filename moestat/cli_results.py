@@ -105,6 +105,30 @@ def status(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def tell_stale(request: Any, plan: Any) -> None:
+    """Say how many stored replicates a run would compute again, if there are any; nothing is moved or written."""
+    from dataclasses import replace
+
+    from moestat.runner import begin, kept, overview, store
+    from moestat.sentences import counted
+
+    root = begin.folder_of(request, plan.study_file.name)
+    if request.fresh or request.backend == "dask" or not (root / "shards").is_dir():
+        return
+    wide, said = kept.widened(request, plan, root)
+    if said:
+        plan = begin.make_plan(wide)
+    scan = store.scan_only(root, plan, begin.version_of(plan))
+    if not scan.stale:
+        return
+    stale = counted(sum(row["stale"] for row in overview.overview(plan, scan)), "stored replicate")
+    if request.accept_stale:
+        print(f"of other settings or code: {stale}, to be used as they are (--accept-stale)")
+        return
+    advice = overview.advice(replace(request, replace_stale=False), plan, root, scan)
+    print(f"of other settings or code: {stale}, which would be computed again. {advice}")
+
+
 def _print_counts(title: str, head: list[str], rows: list[dict[str, Any]]) -> None:
     """Print a table of how many replicates are done, missing, failed and stale; names of arms are never cut."""
     from rich.box import SIMPLE_HEAD

@@ -302,14 +302,6 @@ def test_laws_on_unusable_input():
         rates.compare_laws(np.ones((4, 2)), over=[0.5, 2, 4, 8])
 
 
-def test_equal_replicates_are_no_interval():
-    """A column that was pasted twice has a slope, and no spread to trust it by."""
-    once = np.array([[1.0], [0.3], [0.1], [0.04]])
-    found = rates.fit(np.repeat(once, 3, axis=1), over=[10, 100, 1000, 10_000])
-    assert not found.trusted and "All replicates are equal" in " ".join(found.reasons)
-    assert rates.fit(once * [[1.0, 1.1]], over=[10, 100, 1000, 10_000]).trusted
-
-
 def test_power_gives_designs_that_reach_the_half_width():
     """The half-width of 2000 simulated studies of a proposed design is the promised one on average, to 3 per cent."""
     for design in rates.power(0.05, 0.4):

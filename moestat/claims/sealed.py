@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import Verdict, judge_claim, judged, rule
-from moestat.study.seal import Seal, code_of, digest_of, settled
+from moestat.rounding import number
+from moestat.study.seal import PROSE, Seal, code_of, digest_of, settled
 from moestat.study.spec import Claim
+
+REGION = ("within", "equivalent", "at_most", "at_least")
+"""Keys of a claim that state its region, which a note on a changed rule names in words."""
+ADDED = "The claim was added after the run on {day}."
+"""What ``why`` says of a claim that the run did not know: there was no rule that could have been changed."""
+
+
+def by_changed_rule(row: Mapping[str, Any]) -> bool:
+    """Return whether a row of claims.csv is a verdict by a rule, or by code of one, that was changed after the run.
+
+    A claim that was added after the run has the day in ``changed``, too, and is none.
+    """
+    day = row.get("changed")
+    return bool(day) and not str(row["why"]).endswith(ADDED.format(day=day))
 
 
 def judge_sealed(
@@ -59,10 +75,14 @@ def _change(evidence: Evidence, seal: Seal, claim: Claim, verdict: Verdict, befo
     """Say what was changed in the rule of a claim since the seal; an empty text for nothing."""
     day, old = seal.date[:10], seal.claim(claim.id)
     if old is None:
-        return f"The claim was added after the run on {day}."
+        return ADDED.format(day=day)
     if digest_of(old) != digest_of(settled(evidence.study, evidence.preset, claim)):
         word = judge_claim(evidence, old).wording
-        return f"The rule was changed after the run on {day}: by the rule before ({rule(old)}) the verdict is: {word}."
+        named = _differences(old, settled(evidence.study, evidence.preset, claim))
+        return (
+            f"The rule was changed after the run on {day}{named}: by the rule before ({rule(old)}) the verdict is: "
+            f"{word}."
+        )
     if seal.claims[claim.id]["code"] != code_of(claim):
         if before is None:
             return f"The code of the rule was changed after the run on {day}. The verdict before is not known."
@@ -71,6 +91,37 @@ def _change(evidence: Evidence, seal: Seal, claim: Claim, verdict: Verdict, befo
                 f"The code of the rule was changed after the run on {day}. The verdict before was: {before['wording']}."
             )
     return ""
+
+
+def _differences(old: Claim, now: Claim) -> str:
+    """Name in brackets what was changed in a rule, old and new; an empty text where its region alone was."""
+    before, after = (claim.model_dump(mode="json", exclude=set(PROSE)) for claim in (old, now))
+    keys = [key for key in after if before[key] != after[key]]
+    if set(keys) <= set(REGION):
+        return ""
+    texts = []
+    for key in (key for key in keys if key not in REGION):
+        if isinstance(before[key], dict) and isinstance(after[key], dict):
+            for part in before[key] | after[key]:
+                one, other = before[key].get(part), after[key].get(part)
+                texts += [f"{key} {part}: {_value(one)} -> {_value(other)}"] if one != other else []
+        else:
+            none = "all sizes" if key == "window" else "none"
+            texts.append(f"{key}: {_value(before[key], none)} -> {_value(after[key], none)}")
+    if not set(keys).isdisjoint(REGION):
+        texts.append(f"{rule(old)} -> {rule(now)}")
+    return f" ({'; '.join(texts)})"
+
+
+def _value(value: Any, none: str = "none") -> str:
+    """Return a value of a key of a claim as text."""
+    if value in (None, "", {}):
+        return none
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {_value(part)}" for key, part in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return number(value) if isinstance(value, bool | int | float | str) else str(value)
 
 
 def _same(before: Mapping[str, str], now: Verdict) -> bool:

@@ -41,8 +41,8 @@ def power(
     Parameters
     ----------
     half_width : float
-        Wanted half-width of the slope's interval, e.g. 0.05 to tell -0.25 from -0.5 with ease. With a half-width as large
-        as the distance from the edge of a claim little more than half of the studies decide: see :func:`deciding`.
+        Wanted half-width of the slope's interval, e.g. 0.05 to tell -0.25 from -0.5 with ease. With a half-width as
+        large as the distance from the edge of a claim little more than half of the studies decide: :func:`deciding`.
     log_sd : float
         Standard deviation of the log loss of one replicate, independent between sizes
         (``RateFit.log_sd`` of a pilot); for a loss it is close to its coefficient of variation.

@@ -100,8 +100,6 @@ def series(values: Any, over: Any, window: tuple[float, float] | None = None) ->
     reasons.extend(_missing(values, usable, complete, sizes))
     if complete.sum() < 2:
         reasons.append(f"{complete.sum()} complete replicates give no interval; at least 2 are needed.")
-    elif np.all(values[:, complete] == values[:, complete][:, :1]):
-        reasons.append("All replicates are equal, which is no spread to make an interval of.")
     return Series(sizes, values[:, complete], values.shape[1], complete, tuple(reasons))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from moestat.claims.rule_words import in_words
-from moestat.report import ledger
+from moestat.report import ledger, views
 from moestat.report.interval_text import draw
 from moestat.report.meaning import of_run, says
 from moestat.report.span import printed
@@ -41,7 +41,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
     lines = [f"{claim.id}  ({name}, {study.paper})", ""]
     lines += _entry("statement", claim.statement)
     lines += _entry("source", claim.source)
-    lines += _entry("whose", says(claim.origin, claim.bearing, claim.because))
+    lines += _entry("whose", says(claim.origin, claim.bearing, claim.because, study.paper))
     lines += _entry("group", f"counts once with the group {claim.group}" if claim.group else "")
     lines += _entry("rule", in_words(claim))
     lines += _entry("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else ""))
@@ -49,12 +49,13 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
     lines += _entry("estimate", f"{value}{interval}" if value else "none")
     drawing = draw(row["ci_low"], row["ci_high"], row["estimate"], claim.region, printed(claim.predicted), WIDTH)
     lines += ["", *drawing, ""] if drawing else []
-    lines += _entry("verdict", row["wording"])
+    by = " (by a rule that was changed after the run)" if views.changed([row]) else ""
+    lines += _entry("verdict", views.marked(row) + by)
     lines += _entry("why", row["why"])
     lines += _entry("run", _run(out_root, name, row))
     for other in _others(out_root, name, study, claim, row):
         lines += _entry("also run", other)
-    return "\n".join([*lines, "", *_decides(name, study, claim, row)])
+    return "\n".join([*lines, "", *_decides(out_root, name, study, claim, row)])
 
 
 def listing(out_root: Path, word: str, studies: Mapping[str, Study]) -> list[str]:
@@ -74,9 +75,9 @@ def listing(out_root: Path, word: str, studies: Mapping[str, Study]) -> list[str
     for name in sorted(studies, key=lambda name: studies[name].paper):
         lines += ["", f"{studies[name].paper}: {name}"]
         for row in (row for row in rows if row["study"] == name):
-            lines.append(f"  {row['claim']}  [{row['wording']}]")
+            lines.append(f"  {row['claim']}  [{views.marked(row)}]")
             lines += _wrapped(row["statement"], " " * 6, " " * 6)
-    return [*lines, ""]
+    return [*lines, "", *([views.CHANGED_NOTE] if views.changed(rows) else [])]
 
 
 def _entry(head: str, text: str) -> list[str]:
@@ -94,7 +95,7 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
 
 def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
     if not row["date"] and row["verdict"] == ledger.NOT_RUN:
-        return f"none in {out_root}"
+        return f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
     folder = records.results_folder(out_root, ledger.folder_of(name), row["preset"])
     return f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
 
@@ -106,11 +107,11 @@ def _others(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[
     for preset in study.presets:
         other = ledger.ledger(out_root, {name: alone}, first=preset).to_dict("records")[0]
         if preset != row["preset"] and other["preset"] == preset and other["verdict"] != ledger.NOT_RUN:
-            texts.append(f"preset {preset}, {other['date']}: {other['wording']}")
+            texts.append(f"preset {preset}, {other['date']}: {views.marked(other)}")
     return texts
 
 
-def _decides(name: str, study: Study, claim: Claim, row: Mapping[str, Any]) -> list[str]:
+def _decides(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping[str, Any]) -> list[str]:
     """Name the cheapest preset that decides the claim, what it takes, and its command."""
     best = presets.decisive(study, claim)
     if not best:
@@ -120,4 +121,4 @@ def _decides(name: str, study: Study, claim: Claim, row: Mapping[str, Any]) -> l
     done = said == row["preset"]
     cost = f", {preset.expected}" if preset.expected else ""
     head = f"Decided by preset {best}{cost}" + (", as it was or by more than it; again:" if done else ":")
-    return [*textwrap.wrap(head, WIDTH), f"  {ledger.command(name, best)}"]
+    return [*textwrap.wrap(head, WIDTH), f"  {ledger.command(name, best, out_root)}"]

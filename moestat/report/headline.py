@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from moestat.claims.sealed import by_changed_rule
 from moestat.claims.wording import VERDICTS
 from moestat.report.meaning import BEARINGS, SCALES
-from moestat.report.views import in_words
+from moestat.report.views import in_words, of_them
 from moestat.sentences import counted
 
 NOT_RUN = "not run"
@@ -78,11 +79,18 @@ def headline(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentences(table: pd.DataFrame) -> list[str]:
-    """Say the headline, one sentence per paper, bearing and scale; in words as they stand beside a verdict."""
+    """Say the headline, one sentence per paper, bearing and scale; in words as they stand beside a verdict.
+
+    Behind it stands how many statements rest on a rule that was changed after the run.
+    """
     lines = []
+    keys = ["paper", "bearing", "scale"]
+    marked = pd.Series(map(by_changed_rule, table.to_dict("records")), index=table.index, dtype=bool)
+    changed = table[marked].groupby(keys)["group"].nunique()
     for row in headline(table).to_dict("records"):
         words = {word: word for word in WORDS} | ({} if row["scale"] == "paper" else {"not supported": "not shown"})
         counts = in_words({shown: row[word] for word, shown in words.items() if row[word]})
+        more = of_them(int(changed.get(tuple(row[key] for key in keys), 0)))
         number = counted(row["statements"], "statement")
-        lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {number}: {counts}")
+        lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {number}: {counts}{more}")
     return lines

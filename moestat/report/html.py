@@ -65,6 +65,7 @@ def report(
     """Return the page of a study at a preset."""
     ds, study, preset = evidence.ds, evidence.study, evidence.preset
     word_counts = list(tally((v.verdict for v in verdicts), (v.scale for v in verdicts)).items())
+    by_changed = views.of_them(views.changed(v.row() for v in verdicts))
     shown_rates = views.rates_by_loss(tables.rates)
     heads = {column for view in shown_rates for column in view.columns}
     content = {
@@ -75,7 +76,9 @@ def report(
         "version": str(provenance.get("moestat_version", "")),
         "css": stylesheet(),
         "tally": word_counts,
-        "answer": _answer(word_counts),
+        "answer": _answer(word_counts, by_changed),
+        "by_changed": by_changed.removeprefix("; "),
+        "changed_note": views.CHANGED_NOTE,
         "warnings": _warnings(evidence, provenance),
         "design": design.parts(ds, study, preset, _overrides(provenance), tables.rates, tables.summaries),
         "arms": render.html(design.arms(ds, study)),
@@ -132,6 +135,7 @@ def index(out_root: Path) -> str:
     judgements = [row for run in runs for row in run.claims or []]
     totals = tally((row["verdict"] for row in judgements), (row["scale"] for row in judgements))
     summary = f"{len(set(groups))} studies, {len(runs)} presets; verdicts: {views.in_words(totals)}"
+    summary += views.of_them(views.changed(judgements))
     template = render.environment().get_template("index.html.j2")
     return template.render(css=stylesheet(), version="", summary=summary, table=render.html(shown, links=links))
 
@@ -157,12 +161,12 @@ def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(anchor, heading) for anchor, heading, there in every if there]
 
 
-def _answer(tally: Sequence[tuple[str, int]]) -> str:
+def _answer(tally: Sequence[tuple[str, int]], by_changed: str) -> str:
     total = sum(n for _, n in tally)
     if not total:
         return "The study states no claim for this preset."
     parts = ", ".join(f"{n} {_verb(word, n)} {word}" for word, n in tally)
-    return f"Of {counted(total, 'claim')}, {parts}."
+    return f"Of {counted(total, 'claim')}, {parts}{by_changed}."
 
 
 def _verb(wording: str, number: int) -> str:
@@ -217,18 +221,18 @@ def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
         "predicted": number(verdict.predicted),
         "rule": rule(claim),
         "estimate": value if verdict.ci_low == verdict.ci_high else f"{value} {interval}".strip(),
-        "wording": verdict.wording,
-        "says": _says(claim, verdict),
+        "wording": views.marked(verdict.row()),
+        "says": _says(study, claim, verdict),
         "scale": of_run(verdict.scale, study.paper),
         "why": verdict.why,
         "strip": svg.strip(verdict.ci_low, verdict.ci_high, claim.region, verdict.estimate, printed(verdict.predicted)),
     }
 
 
-def _says(claim: Claim, verdict: Verdict) -> str:
+def _says(study: Study, claim: Claim, verdict: Verdict) -> str:
     """Say whose statement a claim is, and what it means for the paper."""
     group = f"; counts once with the group {verdict.group}" if verdict.group != verdict.claim else ""
-    return says(verdict.origin, verdict.bearing, claim.because) + group
+    return says(verdict.origin, verdict.bearing, claim.because, study.paper) + group
 
 
 def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +26,16 @@ from moestat.claims.verdicts import COLUMNS, VERDICTS, rule, tally
 from moestat.fingerprint import digest
 from moestat.report import csv_text, render, views
 from moestat.rounding import estimate, number
-from moestat.runner import records
-from moestat.study import presets
+from moestat.runner import belongs, records, results
+from moestat.sentences import listed
+from moestat.study import presets, seal
 from moestat.study.load import StudyFile
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"
+OUTPUTS = Path("outputs")
+"""The outputs folder of a command without ``--out``."""
 ABOUT = ("study", "title", "paper", "because", "low", "high", "region")
 RUN = ("preset", "command", "date", "version", "code", "seed")
 LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
@@ -84,25 +89,32 @@ class Run:
         """The command that computes it again."""
         return str(self.manifest.get("command") or command(self.study, self.preset))
 
+    @cached_property
+    def problem(self) -> dict[str, str]:
+        """What its results are results of (:func:`moestat.study.seal.problem`); empty where that cannot be told.
+
+        A record has it in its manifest, a run in the attributes of ``results.nc``.
+        """
+        lines = self.manifest.get("problem")
+        lines = lines if isinstance(lines, list) else _read_problem(self.folder / results.NAME)
+        return dict(str(line).split("=", 1) for line in lines if "=" in str(line))
+
     def verdicts(self) -> dict[str, int]:
         """Return how many claims got which verdict."""
         words = [row["verdict"] for row in self.claims or []]
         return {word: words.count(word) for word in VERDICTS}
 
 
-def command(study: str, preset: str) -> str:
-    """Return the command line that runs a study at a preset."""
-    return f"python -m moestat.study {study}" + ("" if preset == "quick" else f" --preset {preset}")
+def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> str:
+    """Return the command line that runs a study at a preset, or does ``verb`` with it, in an outputs folder."""
+    words = ["python", "-m", "moestat.study", *([verb] if verb else []), study]
+    words += [] if preset == "quick" else ["--preset", preset]
+    return shlex.join([*words, *([] if out == OUTPUTS else ["--out", str(out)])])
 
 
 def folder_of(study: str) -> str:
     """Return the name of a study's folder: that of its file."""
     return Path(study).stem if study.endswith(".toml") else study
-
-
-def report_command(study: str, preset: str) -> str:
-    """Return the command line that judges a run again."""
-    return f"python -m moestat.study report {study}" + ("" if preset == "quick" else f" --preset {preset}")
 
 
 def runs(out_root: Path) -> list[Run]:
@@ -153,6 +165,19 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
+def _read_problem(path: Path) -> list[str]:
+    """Return what the attributes of results say that they are of; nothing where they cannot be read."""
+    if not path.is_file():
+        return []
+    import h5netcdf  # for one attribute: xarray opens all variables
+
+    try:
+        with h5netcdf.File(path, "r", decode_vlen_strings=True) as file:
+            return str(file.attrs.get("problem", "")).split("\n")
+    except results.UNREADABLE:
+        return []
+
+
 def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "") -> pd.DataFrame:
     """Return every claim of every study with the verdict that decides it.
 
@@ -173,15 +198,19 @@ def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "
         One row per claim. study, title, paper and because are those of the study file; low, high and region are the
         rule; then come the columns of claims.csv; preset, command, date, version, code (its fingerprint) and seed are
         of the run, and decides and decides_with the cheapest preset that decides the claim, and its command. The
-        verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one that was judged.
+        verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one that was judged,
+        and of all claims where the run is of other settings than the study file; why says so.
     """
+    out_root = Path(out_root)
     by_study: dict[str, list[Run]] = {}
-    for run in runs_and_records(Path(out_root)):
+    for run in runs_and_records(out_root):
         by_study.setdefault(run.study, []).append(run)
     rows = []
     for name, study in studies.items():
+        ran = by_study.get(folder_of(name), [])
+        foreign = {run.preset: _foreign(name, study, run, out_root) for run in ran}
         for claim in study.claims:
-            rows.append(_about(name, study, claim) | _row(name, study, claim, by_study.get(folder_of(name), []), first))
+            rows.append(_about(name, study, claim) | _row(name, study, claim, ran, foreign, first, out_root))
     return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
 
 
@@ -193,8 +222,10 @@ def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
     return says | {"low": claim.region[0], "high": claim.region[1], "decides_with": command(name, best)}
 
 
-def _row(name: str, study: Study, claim: Claim, ran: Iterable[Run], first: str) -> dict[str, Any]:
-    """Return what the run says that counts, or that there is none."""
+def _row(
+    name: str, study: Study, claim: Claim, ran: Iterable[Run], foreign: Mapping[str, str], first: str, out: Path
+) -> dict[str, Any]:
+    """Return what the run says that counts, or that there is none; ``foreign`` has why a preset's run does not."""
     by_preset = {run.preset: run for run in ran}
     order = presets.strongest_first(study, claim, by_preset)
     why = ""
@@ -204,7 +235,7 @@ def _row(name: str, study: Study, claim: Claim, ran: Iterable[Run], first: str) 
         row = next((r for r in run.claims or [] if r["claim"] == claim.id), None)
         if row is None:
             continue
-        problem = _outdated(name, study, claim, run, row)
+        problem = foreign[preset] or _outdated(name, study, claim, run, row, out)
         if not problem:
             judged = judged_by(run, row)
             if preset == first:
@@ -234,6 +265,8 @@ def is_current(study_file: StudyFile, preset: str, folder: Path) -> bool:
     run = Run(name, preset, folder, read_claims(folder / "claims.csv"), _read_manifest(folder / "manifest.json"))
     rows = {row["claim"]: row for row in run.claims or []}
     claims = verdicts.judged(study, preset)
+    if _foreign(name, study, run):
+        return False
     return all(claim.id in rows and not _outdated(name, study, claim, run, rows[claim.id]) for claim in claims)
 
 
@@ -244,7 +277,21 @@ def judged_by(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
     return kept | numbers | {key: getattr(run, key) for key in RUN}
 
 
-def _outdated(name: str, study: Study, claim: Claim, run: Run, row: Mapping[str, str]) -> str:
+def _foreign(name: str, study: Study, run: Run, out: Path = OUTPUTS) -> str:
+    """Say what a run is of that the study file is not; an empty text where it is of the same problem."""
+    if run.claims is None or run.preset not in study.presets:
+        return ""
+    now = seal.problem(study, run.preset)
+    differing = [belongs.WHAT[key] for key in now if run.problem.get(key, now[key]) != now[key]]
+    if not differing:
+        return ""
+    return (
+        f"The run on {run.date} ({run.preset}) is of {listed(differing)} than the study file now states, so its "
+        f"verdict is not shown; run it again: {command(name, run.preset, out)}"
+    )
+
+
+def _outdated(name: str, study: Study, claim: Claim, run: Run, row: Mapping[str, str], out: Path = OUTPUTS) -> str:
     """Say what was changed since a claim was judged; an empty text for nothing."""
     now = (claim.source, claim.statement, str(claim.predicted), study.scale_of(run.preset, claim))
     if tuple(row[key] for key in ("source", "statement", "predicted", "scale")) != now:
@@ -252,7 +299,7 @@ def _outdated(name: str, study: Study, claim: Claim, run: Run, row: Mapping[str,
     if row["rule"] != rule_digest(study, run.preset, claim):
         return (
             f"The rule was changed after the run on {run.date} ({run.preset}); by the rule before the verdict was: "
-            f"{row['wording']}. For the verdict by the new rule: {report_command(name, run.preset)}"
+            f"{row['wording']}. For the verdict by the new rule: {command(name, run.preset, out, verb='report')}"
         )
     return ""
 
@@ -284,7 +331,7 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
                 views.says(row, brief=brief),
                 number(row["predicted"]),
                 shown,
-                row["wording"],
+                views.marked(row),
                 *map(str, rest),
             )
         )
@@ -294,7 +341,25 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
     if not brief:
         columns = ("claim", "source", "says", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
     counts = tally(table["verdict"], table["scale"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
-    return views.View(f"{len(table)} claims: {views.in_words(counts)}", columns, rows, groups)
+    of_rows = table.to_dict("records")
+    changed = views.changed(of_rows)
+    title = f"{len(table)} claims: {views.in_words(counts)}{views.of_them(changed)}"
+    notes = [*([views.CHANGED_NOTE] if changed else []), *_not_shown(of_rows)]
+    return views.View(title, columns, rows, groups, notes)
+
+
+def _not_shown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say why runs that are there do not count, each reason once, with the claims that it holds for."""
+    claims: dict[str, list[str]] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        claims.setdefault(row["study"], []).append(row["claim"])
+        if row["verdict"] == NOT_RUN and row["why"]:
+            reasons.setdefault((row["study"], row["why"]), []).append(row["claim"])
+    return [
+        f"{study}{'' if names == claims[study] else f' ({listed(names, 3)})'}: {why}"
+        for (study, why), names in reasons.items()
+    ]
 
 
 def rich(table: pd.DataFrame) -> RenderableType:

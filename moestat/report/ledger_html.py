@@ -68,7 +68,7 @@ def shown(row: Mapping[str, Any]) -> dict[str, Any]:
     alone = row["group"] in (row["claim"], f"{row['study']}/{row['claim']}")
     return {key: str(row[key]) for key in (*FILTERS, "study", "claim", "title", "statement", "source", "region")} | {
         "anchor": anchor(row["study"], row["claim"]),
-        "says": _capital(says(row["origin"], row["bearing"], row["because"])),
+        "says": _capital(says(row["origin"], row["bearing"], row["because"], row["paper"])),
         "group": "" if alone else row["group"],
         "scale_text": of_run(row["scale"], row["paper"]),
         "predicted": number(row["predicted"]),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
 from moestat.claims import verdicts
+from moestat.claims.sealed import by_changed_rule
 from moestat.rounding import estimate, number
 from moestat.status import OUTCOMES, Status
 
@@ -25,6 +26,10 @@ CLAIM_COLUMNS = (
     "verdict",
     "why",
 )
+
+CHANGED = "\N{DAGGER}"
+"""Behind a verdict by a rule that was changed after the run."""
+CHANGED_NOTE = f"{CHANGED} the rule was changed after the run; to see how: moestat claim ID"
 
 
 @dataclass(frozen=True)
@@ -199,9 +204,29 @@ def claims(table: pd.DataFrame, *, columns: tuple[str, ...] = CLAIM_COLUMNS, bri
         value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
         interval = "" if row["ci_low"] == row["ci_high"] else interval
         shown = row | {"predicted": _number(row["predicted"]), "estimate": f"{value} {interval}".strip()}
-        shown |= {"verdict": row["wording"], "says": says(row, brief=brief)}
+        shown |= {"verdict": marked(row), "says": says(row, brief=brief)}
         rows.append(tuple(str(shown[c]) for c in columns))
-    return View("Claims", columns, rows)
+    notes = [CHANGED_NOTE] if "verdict" in columns and changed(table.to_dict("records")) else []
+    return View("Claims", columns, rows, notes=notes)
+
+
+def marked(row: Mapping[str, Any]) -> str:
+    """Return a verdict as it is shown, with a dagger where its rule was changed after the run."""
+    return str(row["wording"]) + (CHANGED if by_changed_rule(row) else "")
+
+
+def changed(rows: Iterable[Mapping[str, Any]]) -> int:
+    """Count the verdicts by rules that were changed after the run."""
+    return sum(map(by_changed_rule, rows))
+
+
+def of_them(count: int) -> str:
+    """Return what follows a tally of verdicts of which some are by rules that were changed after the run.
+
+    >>> of_them(1), of_them(0)
+    ('; 1 of them by a rule changed after the run', '')
+    """
+    return f"; {count} of them by a rule changed after the run" if count else ""
 
 
 def says(row: Mapping[str, Any], *, brief: bool = False) -> str:
@@ -211,8 +236,12 @@ def says(row: Mapping[str, Any], *, brief: bool = False) -> str:
 
 
 def tally(table: pd.DataFrame) -> str:
-    """Return how many claims got which verdict: ``3 supported, 1 not supported, 0 inconclusive``, with their scale."""
-    return in_words(verdicts.tally(table["verdict"], table["scale"]))
+    """Return how many claims got which verdict: ``3 supported, 1 not supported, 0 inconclusive``, with their scale.
+
+    How many of them have a rule that was changed after the run is said behind it.
+    """
+    counts = in_words(verdicts.tally(table["verdict"], table["scale"]))
+    return counts + of_them(changed(table.to_dict("records")))
 
 
 def in_words(counts: Mapping[str, int]) -> str:

@@ -171,7 +171,7 @@ class Settings(SettingsModel):
         return float(own.load(self.expert)(np.zeros(1), 0)[0][0])
 
     def _explicit_truth(self) -> None:
-        """Refuse an explicit truth beside settings of a drawn one, of another size, too large by an atom, or off the box."""
+        """Refuse an explicit truth beside settings of a drawn one, of another size, not minimal, or out of the box."""
         atoms = self.problem.atoms
         if self.regime == "sparse" or self.truths > 1:
             key = "regime" if self.regime == "sparse" else "truths"

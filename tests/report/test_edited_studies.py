@@ -1,0 +1,185 @@
+"""A study file that was edited after its run: what the run still judges, and how a changed rule shows."""
+
+import csv
+import shutil
+
+import pytest
+from machine import inside, undrawn, write_study
+
+from moestat.claims import sealed
+from moestat.report import ledger, meaning
+from moestat.study import load
+from moestat.study.spec import Claim
+
+RULE = "within = [-0.6, -0.4]"
+DAGGER = "\N{DAGGER}"
+ANOTHER = """
+[[claims]]
+id = "added"
+source = "a textbook"
+statement = "The error at 10 is not negative."
+kind = "mean"
+variable = "error"
+arm = "mean"
+at = { n = 10 }
+at_least = 0
+"""
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("edited")
+    path = write_study(folder, grid="n = [10, 20, 40, 80, 160]", replicates=4)
+    with undrawn():
+        code, _, err = inside(path, "--out", folder / "out", "--quiet", "--jobs", 1)
+    assert code == 0, err
+    return folder
+
+
+@pytest.fixture
+def ran(once, tmp_path):
+    """A study that was run, and its outputs."""
+    shutil.copytree(once, tmp_path / "here")
+    return tmp_path / "here" / "study.toml", tmp_path / "here" / "out"
+
+
+def change(path, old, new):
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def said(*words):
+    with undrawn():
+        code, out, err = inside(*words)
+    assert code == 0, err
+    return " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("[settings]", "[settings]\nshift = 1.0", "other settings"),
+        ("seed = 7", "seed = 8", "another seed"),
+        ("160]", "320]", "another grid"),
+    ],
+)
+def test_a_run_of_another_problem_judges_nothing(ran, old, new, told):
+    path, out = ran
+    folder = out / "study" / "quick"
+    assert ledger.is_current(load.read(path), "quick", folder)
+    assert "1 supported" in said("--claims", path, "--out", out) or "1 inconclusive" in said(
+        "--claims", path, "--out", out
+    )
+    change(path, old, new)
+    again = f"run it again: python -m moestat.study {path} --out {out}"
+    for text in (said("--claims", path, "--out", out), said("claim", f"{path}:mean-rate", "--out", out)):
+        assert f"is of {told} than the study file now states" in text and "not run" in text
+        assert again.replace(" ", "") in text.replace(" ", "")
+    page = path.parent / "l.csv"
+    said("--claims", path, "--out", out, "--write", page)
+    [row] = csv.DictReader(page.open(newline=""))
+    assert (row["verdict"], row["estimate"]) == ("not run", "") and told in row["why"]
+    assert not ledger.is_current(load.read(path), "quick", folder)
+
+
+def test_what_the_command_line_set_leaves_a_run_that_of_the_file(ran):
+    path, out = ran
+    said(path, "--out", out, "--set", "shift=0.5", "--replace-stale", "--quiet", "--jobs", 1)
+    assert "0 not run" in said("--claims", path, "--out", out)
+
+
+def test_a_dry_run_counts_what_is_stale(ran):
+    path, out = ran
+    assert "stored" not in said(path, "--out", out, "--dry-run")
+    change(path, "[settings]", "[settings]\nshift = 1.0")
+    before = sorted(out.rglob("*"))
+    text = said(path, "--out", out, "--dry-run")
+    assert "of other settings or code: 40 stored replicates, which would be computed again." in text
+    assert "setting shift" in text and "--replace-stale results would go to" in text
+    assert "to be used as they are" in said(path, "--out", out, "--dry-run", "--accept-stale")
+    assert sorted(out.rglob("*")) == before
+
+
+def test_a_verdict_by_a_changed_rule_is_marked_and_counted(ran):
+    path, out = ran
+    folder = out / "study" / "quick"
+    assert DAGGER not in said("report", path, "--out", out).split("Claims")[1]
+    change(path, RULE, "within = [-9.0, 9.0]")
+    path.write_text(path.read_text() + ANOTHER)
+    counts = "2 supported, 0 not supported, 0 inconclusive"
+    told = said("report", path, "--out", out)
+    table = told.split("Claims")[1]
+    assert table.count(f"supported{DAGGER}") == 1 and table.count(f"{DAGGER} the rule was changed after the run") == 1
+    assert f"Claims: {counts}; 1 of them by a rule changed after the run." in told
+    page = (folder / "report.html").read_text()
+    assert f"supported{DAGGER}</span>" in page and f"{DAGGER} the rule was changed after the run" in page
+    assert page.count("1 of them by a rule changed after the run.") == 1
+    assert "; 1 of them by a rule changed after the run" in (out / "index.html").read_text()
+    assert (
+        r"supported\dag{}" in (folder / "claims.tex").read_text() and DAGGER not in (folder / "claims.csv").read_text()
+    )
+    listed = said("--claims", path, "--out", out)
+    assert f"2 claims: {counts}, 0 not run; 1 of them by a rule changed after the run" in listed
+    assert listed.count(f"supported{DAGGER}") == 1 and f"{DAGGER} the rule was changed after the run" in listed
+    assert "2 statements: 2 supported; 1 of them by a rule changed after the run" in listed
+    card = said("claim", f"{path}:mean-rate", "--out", out)
+    assert f"supported{DAGGER} (by a rule that was changed after the run)" in card
+    assert DAGGER not in said("claim", f"{path}:added", "--out", out)
+    several = said("claim", f"{path}:a textbook", "--out", out)
+    assert several.count(f"[supported{DAGGER}]") == 1 and f"{DAGGER} the rule was changed" in several
+    assert f"claim {path}:mean-rate --out {out}" in several
+
+
+def test_the_pages_of_the_ledger_have_no_mark(ran):
+    path, out = ran
+    change(path, RULE, "within = [-9.0, 9.0]")
+    said("report", path, "--out", out)
+    for name in ("l.md", "l.html", "l.csv"):
+        said("--claims", path, "--out", out, "--write", path.parent / name)
+        assert DAGGER not in (path.parent / name).read_text()
+
+
+def claim(**more):
+    about = {"id": "c", "source": "s", "statement": "t", "kind": "slope", "variable": "L1", "arm": "a", "at_most": 0}
+    return Claim.model_validate(about | more)
+
+
+@pytest.mark.parametrize(
+    ("now", "named"),
+    [
+        ({"at_most": 1.0}, ""),
+        ({"statement": "another", "predicted": -0.5}, ""),
+        ({"variable": "L3", "at_most": 1.0}, " (variable: L1 -> L3; at most 0 -> at most 1)"),
+        ({"window": (10, 1000)}, " (window: all sizes -> [10, 1000])"),
+        ({"at": {"k": 2}, "level": 0.9}, " (at k: none -> 2; level: 0.95 -> 0.9)"),
+        ({"options": {"low": [1, 2], "strict": True}}, " (options low: none -> [1, 2]; options strict: none -> yes)"),
+        ({"versus_at": {"k": 2}}, " (versus_at: none -> k = 2)"),
+    ],
+)
+def test_what_was_changed_in_a_rule_is_named(now, named):
+    assert sealed._differences(claim(), claim(**now)) == named
+
+
+def test_a_moved_window_is_named_old_and_new(ran):
+    path, out = ran
+    change(path, 'loss = "error"\n', 'loss = "error"\nwindow = [10, 100]\n')
+    said("report", path, "--out", out)
+    with (out / "study" / "quick" / "claims.csv").open(newline="") as stream:
+        [row] = csv.DictReader(stream)
+    assert "(window: all sizes -> [10, 100]): by the rule before (within [-0.6, -0.4]) the verdict is: " in row["why"]
+
+
+def test_a_claim_names_the_folder_that_was_given(ran):
+    path, out = ran
+    assert said("claim", f"{path}:mean-rate", "--out", out).endswith(f"moestat.study {path} --out {out}")
+    assert f"claim ID --out {out}; " in said("--claims", path, "--out", out)
+
+
+def test_a_study_of_no_listed_paper_states_its_claims_itself(ran):
+    path, out = ran
+    whose = "stated by the study; if supported, it speaks for the study"
+    assert whose in said("claim", f"{path}:mean-rate", "--out", out)
+    assert "stated by the study" in meaning.says("stated", "for", "", "p" * 5000)
+    assert "stated in the paper; if supported, it speaks for the paper" in meaning.says(
+        "stated", "for", "", "task-routing"
+    )
