@@ -47,9 +47,9 @@ def claims(word: str | None, paper: str | None, out: Path, pages: Sequence[Path]
 
 def _where(out: Path) -> str:
     """Return the option of a command that reads the same outputs folder."""
-    from moestat.report import ledger
+    from moestat.report import stored_runs
 
-    return "" if out == ledger.OUTPUTS else f" --out {shlex.quote(str(out))}"
+    return "" if out == stored_runs.OUTPUTS else f" --out {shlex.quote(str(out))}"
 
 
 def _write(out: Path, studies: Mapping[str, Study], pages: Sequence[Path]) -> int:

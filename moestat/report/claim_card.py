@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from moestat.claims.rule_words import in_words
-from moestat.report import ledger, views
+from moestat.report import ledger, stored_runs, views
 from moestat.report.interval_text import draw
 from moestat.report.meaning import of_run, says
 from moestat.report.span import printed
@@ -96,7 +96,7 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
 def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
     if not row["date"] and row["verdict"] == ledger.NOT_RUN:
         return f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
-    folder = records.results_folder(out_root, ledger.folder_of(name), row["preset"])
+    folder = records.results_folder(out_root, stored_runs.folder_of(name), row["preset"])
     return f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
 
 
@@ -121,4 +121,4 @@ def _decides(out_root: Path, name: str, study: Study, claim: Claim, row: Mapping
     done = said == row["preset"]
     cost = f", {preset.expected}" if preset.expected else ""
     head = f"Decided by preset {best}{cost}" + (", as it was or by more than it; again:" if done else ":")
-    return [*textwrap.wrap(head, WIDTH), f"  {ledger.command(name, best, out_root)}"]
+    return [*textwrap.wrap(head, WIDTH), f"  {stored_runs.command(name, best, out_root)}"]

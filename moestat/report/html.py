@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
-from moestat.report import all_settings, design, ledger, performance, render, searches, svg, typography, views
+from moestat.report import all_settings, design, performance, render, searches, stored_runs, svg, typography, views
 from moestat.report.findings import findings
 from moestat.report.hover import Known
 from moestat.report.meaning import of_run, says
@@ -118,7 +118,7 @@ def stylesheet() -> Markup:
 def index(out_root: Path) -> str:
     """Return a page that lists the studies and presets of an outputs folder, with their verdicts."""
     rows, links = [], {}
-    runs = ledger.runs(out_root)
+    runs = stored_runs.runs(out_root)
     for run in runs:
         ended = run.manifest.get("tally")
         ended = ended if isinstance(ended, Mapping) else {}

@@ -5,13 +5,8 @@ It is read from what the runs left behind (``claims.csv`` and ``manifest.json`` 
 
 from __future__ import annotations
 
-import csv
-import json
 import math
-import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +14,13 @@ import pandas as pd
 from markupsafe import Markup
 from rich.console import RenderableType
 
-from moestat import files
 from moestat.claims import verdicts
 from moestat.claims.obstacles import TOO_FEW
-from moestat.claims.verdicts import COLUMNS, VERDICTS, rule, tally
-from moestat.fingerprint import digest
-from moestat.report import csv_text, render, views
+from moestat.claims.verdicts import COLUMNS, rule, tally
+from moestat.report import render, views
+from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, read_manifest, runs_and_records
 from moestat.rounding import estimate, number
-from moestat.runner import belongs, records, results
+from moestat.runner import belongs
 from moestat.sentences import listed
 from moestat.study import presets, seal
 from moestat.study.load import StudyFile
@@ -34,148 +28,9 @@ from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"
-OUTPUTS = Path("outputs")
-"""The outputs folder of a command without ``--out``."""
 ABOUT = ("study", "title", "paper", "because", "low", "high", "region")
 RUN = ("preset", "command", "date", "version", "code", "seed")
 LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
-
-
-@dataclass(frozen=True)
-class Run:
-    """What the folder of a preset says about itself.
-
-    Attributes
-    ----------
-    claims : list of dict or None
-        The rows of ``claims.csv``, all text; None when there is none.
-    manifest : dict
-        Empty when there is none that can be read.
-    """
-
-    study: str
-    preset: str
-    folder: Path
-    claims: list[dict[str, str]] | None
-    manifest: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def date(self) -> str:
-        """Day of the last change, or an empty text."""
-        return str(self.manifest.get("updated") or self.manifest.get("date") or "")[:10]
-
-    @property
-    def version(self) -> str:
-        """Version of moestat that computed."""
-        versions = self.manifest.get("versions")
-        version = (
-            versions.get("moestat", "") if isinstance(versions, Mapping) else self.manifest.get("moestat_version", "")
-        )
-        return str(version)
-
-    @property
-    def code(self) -> str:
-        """Fingerprint of the code that computed, as in the attributes of ``results.nc``."""
-        modules = self.manifest.get("code")
-        return digest(modules) if isinstance(modules, Mapping) else ""
-
-    @property
-    def seed(self) -> str:
-        """Seed of the study."""
-        return str(self.manifest.get("seed", ""))
-
-    @property
-    def command(self) -> str:
-        """The command that computes it again."""
-        return str(self.manifest.get("command") or command(self.study, self.preset))
-
-    @cached_property
-    def problem(self) -> dict[str, str]:
-        """What its results are results of (:func:`moestat.study.seal.problem`); empty where that cannot be told.
-
-        A record has it in its manifest, a run in the attributes of ``results.nc``.
-        """
-        lines = self.manifest.get("problem")
-        lines = lines if isinstance(lines, list) else _read_problem(self.folder / results.NAME)
-        return dict(str(line).split("=", 1) for line in lines if "=" in str(line))
-
-    def verdicts(self) -> dict[str, int]:
-        """Return how many claims got which verdict."""
-        words = [row["verdict"] for row in self.claims or []]
-        return {word: words.count(word) for word in VERDICTS}
-
-
-def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> str:
-    """Return the command line that runs a study at a preset, or does ``verb`` with it, in an outputs folder."""
-    words = ["python", "-m", "moestat.study", *([verb] if verb else []), study]
-    words += [] if preset == "quick" else ["--preset", preset]
-    return shlex.join([*words, *([] if out == OUTPUTS else ["--out", str(out)])])
-
-
-def folder_of(study: str) -> str:
-    """Return the name of a study's folder: that of its file."""
-    return Path(study).stem if study.endswith(".toml") else study
-
-
-def runs(out_root: Path) -> list[Run]:
-    """Return what lies in an outputs folder, by study and preset."""
-    return sorted(_runs(Path(out_root)), key=lambda run: (run.study, run.preset))
-
-
-def runs_and_records(out_root: Path) -> list[Run]:
-    """Return what lies in an outputs folder, and of the presets that were not judged there the records.
-
-    Raises
-    ------
-    StaleError
-        If a record was changed after it was made.
-    """
-    found = {(run.study, run.preset): run for run in runs(out_root)}
-    for study, preset, folder in records.every(out_root):
-        own = found.get((study, preset))
-        if own is None or own.claims is None:
-            records.check(folder, ("claims.csv", "manifest.json"))
-            read = read_claims(folder / "claims.csv"), _read_manifest(folder / "manifest.json")
-            found[study, preset] = Run(study, preset, folder, *read)
-    return list(found.values())
-
-
-def _runs(out_root: Path) -> Iterator[Run]:
-    folders = out_root.glob("*/*/") if out_root.is_dir() else ()
-    for folder in folders:
-        claims, manifest = folder / "claims.csv", folder / "manifest.json"
-        if claims.is_file() or manifest.is_file():
-            yield Run(folder.parent.name, folder.name, folder, read_claims(claims), _read_manifest(manifest))
-
-
-def read_claims(path: Path) -> list[dict[str, str]] | None:
-    """Read claims.csv; a file that is not one counts as absent."""
-    try:
-        rows = csv_text.load(path)
-    except (OSError, UnicodeDecodeError, csv.Error):
-        return None
-    return rows if all(set(COLUMNS) <= set(row) and None not in row.values() for row in rows) else None
-
-
-def _read_manifest(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(files.read_text(path))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def _read_problem(path: Path) -> list[str]:
-    """Return what the attributes of results say that they are of; nothing where they cannot be read."""
-    if not path.is_file():
-        return []
-    import h5netcdf  # for one attribute: xarray opens all variables
-
-    try:
-        with h5netcdf.File(path, "r", decode_vlen_strings=True) as file:
-            return str(file.attrs.get("problem", "")).split("\n")
-    except results.UNREADABLE:
-        return []
 
 
 def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "") -> pd.DataFrame:
@@ -262,7 +117,7 @@ def _undecidable(row: Mapping[str, Any]) -> bool:
 def is_current(study_file: StudyFile, preset: str, folder: Path) -> bool:
     """Return whether the claims in a folder are those of the study file, judged by its rules."""
     study, name = study_file.study, study_file.name
-    run = Run(name, preset, folder, read_claims(folder / "claims.csv"), _read_manifest(folder / "manifest.json"))
+    run = Run(name, preset, folder, read_claims(folder / "claims.csv"), read_manifest(folder / "manifest.json"))
     rows = {row["claim"]: row for row in run.claims or []}
     claims = verdicts.judged(study, preset)
     if _foreign(name, study, run):

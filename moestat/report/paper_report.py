@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moestat.report import headline, html, ledger, paper_items, render, style, svg
+from moestat.report import headline, html, ledger, paper_items, render, stored_runs, style, svg
 from moestat.report.ledger_html import shown
 from moestat.report.ledger_page import portable
 from moestat.report.standing import STANDINGS, Standing
@@ -90,7 +90,7 @@ def _figure(
     file = "figure" if figure in ("", first) else figure
     ran = Counter(row["preset"] for row in records if row["study"] == study and row["date"])
     for preset, _ in ran.most_common(1):
-        folder = kept.results_folder(out_root, ledger.folder_of(study), str(preset))
+        folder = kept.results_folder(out_root, stored_runs.folder_of(study), str(preset))
         folder = folder / kept.MADE if kept.is_record(folder) else folder  # where `report` draws it
         try:
             drawing = (folder / f"{file}.svg").read_bytes()

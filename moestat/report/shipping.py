@@ -26,7 +26,7 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
-from moestat.report import csv_text, defaults, ledger, tables
+from moestat.report import csv_text, defaults, stored_runs, tables
 from moestat.report.rate_panel import NUMBERS, numbers_of
 from moestat.report.write import write_outputs
 from moestat.runner import begin, belongs, experiments, labels, manifest_file, needs, plan, records, results
@@ -169,7 +169,7 @@ def _refuse_unfit(dataset: xr.Dataset, kept: Mapping[str, Any], root: Path) -> N
 def _tables(dataset: xr.Dataset, study: Study, preset: str, root: Path) -> dict[str, bytes]:
     """Judge a dataset by the study file as it is now, beside the rules of the run."""
     evidence = Evidence(dataset, defaults.filled(study, dataset), preset)
-    before = {row["claim"]: row for row in ledger.read_claims(root / "claims.csv") or []}
+    before = {row["claim"]: row for row in stored_runs.read_claims(root / "claims.csv") or []}
     judged, _ = judge_sealed(evidence, seal.read(root), before)
     made = {"claims.csv": tables.claims(judged), "rates.csv": tables.rates(evidence)}
     return {name: csv_text.dump(table).encode() for name, table in made.items()}

@@ -22,10 +22,10 @@ from moestat.report import (
     defaults,
     figures,
     html,
-    ledger,
     performance,
     render,
     searches,
+    stored_runs,
     style,
     tables,
     views,
@@ -157,7 +157,7 @@ def write_outputs(
     """
     study = defaults.filled(study, dataset)
     evidence = Evidence(dataset, study, preset)
-    before = {row["claim"]: row for row in ledger.read_claims(folder / "claims.csv") or []}
+    before = {row["claim"]: row for row in stored_runs.read_claims(folder / "claims.csv") or []}
     judgements, changes = judge_sealed(evidence, seal.read(folder), before)
     shown_tables = Tables(
         rates=tables.rates(evidence),
