@@ -75,7 +75,7 @@ def look_up(out: Path, study: str, preset: str, words: str) -> Found:
     folder = records.path(out, study, preset)
     if not records.is_record(folder):
         raise LookupError(f"there is no record of {study}, preset {preset}")
-    records.check(folder)
+    _check(folder)
     first, *rest = words.split()
     if not rest:
         row = _row(folder / "claims.csv", claim=first)
@@ -89,8 +89,12 @@ def look_up(out: Path, study: str, preset: str, words: str) -> Found:
     return _statistic(folder, STATISTICS[first], variable, keys)
 
 
+_check = cache(records.check)  # a page has many marks to one record
+_table = cache(csv_text.load)
+
+
 def _row(path: Path, **keys: str) -> dict[str, str]:
-    rows = [row for row in csv_text.load(path) if all(row.get(key) == value for key, value in keys.items())]
+    rows = [row for row in _table(path) if all(row.get(key) == value for key, value in keys.items())]
     if len(rows) != 1:
         raise LookupError(f"{path.name} has {len(rows)} rows with {', '.join(f'{k} = {v}' for k, v in keys.items())}")
     return rows[0]
@@ -112,7 +116,7 @@ STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
 
 @cache
 def _results(folder: Path) -> xr.Dataset:
-    """Read the results of a record, once: a page has several marks to one."""
+    """Read the results of a record, once."""
     return results.read(folder / results.NAME)
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,7 @@ ROWS = (
     Row("the same, GLaM", "compete_lm", "pairs", "compete-smoe-glam", 0.011, "Table 2, enwik8 small"),
     Row("the same, Switch, half a million weights", "compete_significance", "long", "better", 0.014, "Table 9"),
     Row("the same, winners' output", "compete_significance", "long", "better-winners", 0.014, "Table 9"),
-    Row("the same, 186 thousand weights", "compete_scale", "trained", "compete-larger", 0.015, "Table 2, enwik8 medium"),
+    Row("the same, 186 thousand weights", "compete_scale", "trained", "compete-larger", 0.015, "Table 2, medium"),
     Row("the same, K = 2", "compete_topk", "trained", "compete-better-2", 0.014, "Table 9; Fig. 3"),
     Row("the same, published code", "compete_published", "trained", "better", 0.014, "Table 2, enwik8 small"),
     Row("the same, published code, lambda = 1", "compete_published", "trained", "always-better", 0.014, "Table 2"),
@@ -82,13 +83,19 @@ def page(out: Path = OUT, rows: tuple[Row, ...] = ROWS) -> str:
     for row in rows:
         folder = records.path(out, row.study, row.preset)
         claim = next(c for c in load.read(row.study).study.claims if c.id == row.claim)
-        sd, run, needed = plan(results.read(folder / results.NAME), claim, row.size)
+        sd, run, needed = plan(read(folder / results.NAME), claim, row.size)
         kept = next(r for r in csv_text.load(folder / "claims.csv") if r["claim"] == row.claim)
         found = " ".join(estimate(*(float(kept[key]) for key in ("estimate", "ci_low", "ci_high"))))
         place = f"`{row.study}/{row.preset}`"
         cells = (row.what, place, number(row.size), row.printed, f"{sd:.2g}", needed, run, found, kept["wording"])
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines) + "\n"
+
+
+@cache
+def read(path: Path) -> xr.Dataset:
+    """Read the results of a record, once: most have several rows."""
+    return results.read(path)
 
 
 def plan(ds: xr.Dataset, claim: Claim, size: float) -> tuple[float, int, int]:

@@ -76,7 +76,7 @@ def test_a_row_is_of_its_record_and_its_size_is_the_one_that_its_claim_names(row
     """The interval that follows from the standard deviation is the verdict's, so that both are of one difference."""
     folder = records.path(ROOT / "outputs", row.study, row.preset)
     claim = next(c for c in load.read(row.study).study.claims if c.id == row.claim)
-    gaps = seed_table.differences(results.read(folder / results.NAME), claim)
+    gaps = seed_table.differences(seed_table.read(folder / results.NAME), claim)
     kept = next(r for r in csv.DictReader((folder / "claims.csv").open(encoding="utf-8")) if r["claim"] == row.claim)
     assert f"{row.size:g}" in f"{claim.predicted} {claim.statement} {claim.because}"
     mean, level = gaps.mean(axis=1), 1 - (1 - claim.level) / len(gaps)
