@@ -49,13 +49,14 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationInfo, ValidatorFunctionWrapHandler, field_validator
+from pydantic.fields import FieldInfo
 
 from moestat import extras, streams
 from moestat.fingerprint import fingerprint
@@ -72,8 +73,53 @@ COMPUTES = ("run", "prerequisites", "prepare")
 """What is called in an experiment's module to get numbers; settings are part of the identity of what they ask for."""
 
 
+Converted = tuple[tuple[int | str, ...], FieldInfo | None]
+"""Where a truth value stands, and the innermost field that it stands in."""
+LIMITS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
+
+
+def truth_values(
+    given: Any, made: Any, loc: tuple[int | str, ...] = (), of: FieldInfo | None = None
+) -> Iterator[Converted]:
+    """Yield the places at which pydantic took a truth value for the number 1 or 0.
+
+    Parameters
+    ----------
+    given, made
+        A value, and what it became: a model, a mapping, a list or a scalar.
+    loc : tuple
+        Where it stands.
+    of : FieldInfo, optional
+        The field that it is of.
+
+    >>> list(truth_values({"n": [True, 2], "flat": True}, {"n": (1, 2), "flat": True}))
+    [(('n', 0), None)]
+    """
+    if isinstance(given, bool):
+        if isinstance(made, int | float) and not isinstance(made, bool):
+            yield loc, of
+    elif isinstance(given, Mapping) and isinstance(made, Mapping | BaseModel):
+        fields = type(made).model_fields if isinstance(made, BaseModel) else {}
+        parts = {name: getattr(made, name) for name in fields} if isinstance(made, BaseModel) else made
+        for key, value in given.items():
+            if key in parts:
+                yield from truth_values(value, parts[key], (*loc, key), fields.get(key, of))
+    elif isinstance(given, list | tuple) and isinstance(made, list | tuple):
+        for at, (value, part) in enumerate(zip(given, made, strict=False)):
+            yield from truth_values(value, part, (*loc, at), of)
+
+
+def no_truth_value(field: FieldInfo | None) -> str:
+    """Say that a truth value is no number, and which numbers a field takes: ``allowed are whole numbers from 1``."""
+    kind = "whole numbers" if field is not None and "float" not in str(field.annotation) else "numbers"
+    rules = field.metadata if field is not None else []
+    found = [(word, getattr(rule, name, None)) for rule in rules for name, word in LIMITS.items()]
+    limits = "".join(f" {word} {limit}" for word, limit in found if limit is not None)
+    return f"a truth value is no number; allowed are {kind}{limits}"
+
+
 class SettingsModel(BaseModel):
-    """Base of every experiment's ``Settings``: immutable, and refusing keys it does not know."""
+    """Base of every experiment's ``Settings``: immutable; it refuses unknown keys, and truth values for numbers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), use_attribute_docstrings=True)
 
@@ -81,6 +127,16 @@ class SettingsModel(BaseModel):
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Keep the source of the experiment that is being imported: an edit later is an edit of other code."""
         remember()
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _numbers(cls, given: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        """Refuse true and false for a number, which pydantic takes for 1 and 0."""
+        made = handler(given)
+        field = cls.model_fields.get(info.field_name or "")
+        for _, of in truth_values(given, made, of=field):
+            raise ValueError(no_truth_value(of))
+        return made
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,7 +46,7 @@ class Use(NamedTuple):
 
 
 def uses(study: Study) -> Iterator[Use]:
-    """Yield every variable that a study file wants of the results for its claims, rates and tables."""
+    """Yield every variable that a study file wants of the results for its claims, rates, tables and figures."""
     for index, claim in enumerate(study.claims):
         if claim.kind == "function" and not claim.function.startswith(OWN_RULES):
             continue
@@ -59,20 +60,31 @@ def uses(study: Study) -> Iterator[Use]:
                     yield Use(f"{table}[{index}].{key}", name)
     for index, name in enumerate(study.summaries):
         yield Use(f"summaries[{index}]", name)
+    for index, figure in enumerate(study.figures):
+        if figure.kind == "function":
+            continue
+        if figure.per:
+            yield Use(f"figures[{index}].per ('{figure.name}')", figure.per)
+        for place, panel in enumerate(figure.panels):
+            for key in ("variable", "dashed", "reference"):
+                if name := getattr(panel, key):
+                    yield Use(f"figures[{index}].panels[{place}].{key} ('{figure.name}')", name)
 
 
 # -- before a run ---------------------------------------------------------------------------------------------------
 
 
 def refuse_unknown(plan: Plan) -> None:
-    """Refuse a study that judges, fits or tabulates a variable which an experiment of moestat cannot return.
+    """Refuse a study whose arms are equal, or that judges, fits, tabulates or draws what its experiment cannot return.
+
+    Of a user's own code the second is a caution.
 
     Raises
     ------
     InputError
         With one line for each: file, key, name, and the names that are near.
     """
-    lines = [
+    lines = [f"{plan.study_file.shown}: {text}" for text in _equal_arms(plan)] + [
         f"{plan.study_file.shown}: {use.key} is {use.name!r}, which the experiment "
         f"{plan.study_file.study.experiment!r} does not return{hint or '.'}"
         for use, hint in (_unknown(plan) if _is_ours(plan) else [])
@@ -80,6 +92,24 @@ def refuse_unknown(plan: Plan) -> None:
     if lines:
         more = [f"... and {len(lines) - MOST_TOLD} more problems"] if len(lines) > MOST_TOLD else []
         raise InputError("\n".join(lines[:MOST_TOLD] + more))
+
+
+def _equal_arms(plan: Plan) -> list[str]:
+    """Say which arms have all settings of another in every cell: two names of one thing, compared as two."""
+    cells: dict[str, dict[str, str]] = {}
+    for planned in plan.cells:
+        cells.setdefault(planned.cell.arm, {})[json.dumps(dict(planned.cell.coords), sort_keys=True)] = planned.digest
+    at = {arm.name: index for index, arm in enumerate(plan.study_file.study.arms)}
+    first: dict[tuple[tuple[str, str], ...], str] = {}
+    texts = []
+    for arm, own in cells.items():
+        other = first.setdefault(tuple(own.items()), arm)
+        if other != arm:
+            texts.append(
+                f"arms[{at[arm]}] ('{arm}') has the settings of arms[{at[other]}] ('{other}') in every cell of preset "
+                f"{plan.preset_name!r}, defaults included; allowed are arms that differ in a setting"
+            )
+    return texts
 
 
 def cautions(plan: Plan) -> list[str]:

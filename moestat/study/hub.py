@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from moestat.errors import InputError
+from moestat.sentences import listed, nearest
 from moestat.study.patterns import fits
 from moestat.study.spec import Claim, Rate, Study
 
@@ -93,10 +94,10 @@ def predictions(study: Study) -> Study:
     InputError
         If a claim that is printed, or whose statement places the number, has none.
     """
-    return study.model_copy(update={"claims": [_predicted(study, claim) for claim in study.claims]})
+    return study.model_copy(update={"claims": [_predicted(study, index, claim) for index, claim in enumerate(study.claims)]})
 
 
-def _predicted(study: Study, claim: Claim) -> Claim:
+def _predicted(study: Study, index: int, claim: Claim) -> Claim:
     if claim.kind != "slope" or claim.predicted != "":
         return claim
     series = facts(study, "", claim.variable, claim.over, claim.arm)
@@ -104,9 +105,12 @@ def _predicted(study: Study, claim: Claim) -> Claim:
     if exponent is None:
         if claim.printed or PLACE in claim.statement:
             kind = "printed" if claim.printed else "predicted"
+            losses = list(dict.fromkeys(rate.loss for rate in [*study.rates, *study.parameters]))
+            hint = "" if claim.variable in losses else nearest(claim.variable, losses)
             raise InputError(
-                f"claims ('{claim.id}'): there is no {kind} slope of {claim.variable} over {claim.over} for the arm "
-                f"{claim.arm!r}; state it in [[rates]], or `predicted` in the claim"
+                f"claims[{index}].variable ('{claim.id}') is {claim.variable!r}, of which no [[rates]] states a {kind} "
+                f"slope over {claim.over} for the arm {claim.arm!r}{hint or ';'} there are [[rates]] of "
+                f"{listed(losses)}; allowed is also `predicted` in the claim"
             )
         return claim
     statement = claim.statement.replace(PLACE, f"{exponent:g}")

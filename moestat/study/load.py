@@ -198,7 +198,10 @@ def read(name: str | Path) -> StudyFile:
         if key := _holds_nul(raw):
             raise InputError(f"{key} holds a NUL character, which no file of results can keep")
         raw = expand(filled(raw, path.parent), Study)
-        study = hub.predictions(Study.model_validate(raw))
+        study = Study.model_validate(raw)
+        if found := _truth_values(study, raw) or _cross_checks(study):
+            raise InputError(_few(found, f"\n{where}: "))
+        study = hub.predictions(study)  # after the checks: a name that is misspelt has no prediction either
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     except ValidationError as error:
@@ -208,9 +211,6 @@ def read(name: str | Path) -> StudyFile:
         raise InputError(f"{where}: the file is nested too deeply") from None
     for table, claim in zip(raw.get("claims", []), study.claims, strict=True):
         table |= {"predicted": claim.predicted, "statement": claim.statement} if claim.predicted != "" else {}
-    lines = [f"{where}: {problem}" for problem in _cross_checks(study)]
-    if lines:
-        raise InputError(_few(lines))
     return StudyFile(name=path.stem, path=path, text=text, raw=raw, study=study)
 
 
@@ -237,18 +237,53 @@ def _named(raw: Any, loc: tuple[int | str, ...], text: str) -> str:
     return text
 
 
-def _few(lines: list[str], limit: int = 8) -> str:
-    more = [f"... and {len(lines) - limit} more problems"] if len(lines) > limit else []
-    return "\n".join(lines[:limit] + more)
+def _few(lines: list[str], between: str = "\n", limit: int = 8) -> str:
+    more = f"\n... and {len(lines) - limit} more problems" if len(lines) > limit else ""
+    return between.join(lines[:limit]) + more
+
+
+def _truth_values(study: Study, raw: dict[str, Any]) -> list[str]:
+    """Say where the file has true or false for a number; settings are checked by their experiment."""
+    from moestat.experiment import no_truth_value, truth_values
+    from moestat.sentences import show
+    from moestat.study.problems import path_text
+
+    def given(loc: tuple[int | str, ...]) -> Any:
+        here: Any = raw
+        for part in loc:
+            here = here[part]
+        return here
+
+    return [
+        f"{_named(raw, loc, path_text(loc))} is {show(given(loc))}: {no_truth_value(of)}"
+        for loc, of in truth_values(raw, study)
+    ]
+
+
+def _names_twice(study: Study) -> list[str]:
+    """Say which arms, claims and figures are called as one before them; the first figure's files are figure.*."""
+    complaints = []
+    figures = ["figure", *(figure.name for figure in study.figures[1:])] if study.figures else []
+    for what, key, names in (
+        ("arm", "name", [arm.name for arm in study.arms]),
+        ("claim", "id", [claim.id for claim in study.claims]),
+        ("figure", "name", figures),
+    ):
+        for at, name in enumerate(names):
+            if (first := names.index(name)) < at:
+                called = f"as {what}s[{first}] is called" + (", being the first" if what == "figure" and not first else "")
+                complaints.append(f"{what}s[{at}].{key} is {name!r}, {called}; {what} names must be different")
+    return complaints
 
 
 def _cross_checks(study: Study) -> list[str]:
-    """What one table says about another: arms, axes and presets that do not exist."""
+    """What one table says about another: arms, axes and presets that do not exist, and what no run could judge."""
     from moestat.sentences import listed, nearest
+    from moestat.study import review
 
     arms = [arm.name for arm in study.arms]
     presets = list(study.presets)
-    complaints: list[str] = []
+    complaints = _names_twice(study)
 
     def matches(key: str, patterns: list[str], names: list[str], what: str) -> None:
         for pattern in patterns:
@@ -282,7 +317,7 @@ def _cross_checks(study: Study) -> list[str]:
         complaints.extend(
             f"{table}.{axis} {problem}" for axis, values in grid.items() for problem in axis_problems(axis, values)
         )
-    return complaints
+    return complaints or review.faults(study)  # which takes names and grids for granted
 
 
 def _windows(study: Study) -> list[str]:

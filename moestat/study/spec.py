@@ -107,7 +107,9 @@ class Claim(Strict):
     source: str = Field(description="where the paper says it, e.g. 'SA Fig. 1a'")
     statement: str = Field(description="what the paper says, in one sentence")
     origin: Literal["stated", "implied", "ours"] = Field(
-        "stated", description="who says it; if absent, 'ours' where `source` names no place of a paper"
+        "stated",
+        description="who says it; if absent, 'ours' where `source` begins with ours or check, or ends with ours. A "
+        "paper that moestat does not list states nothing: there it is stated by the study",
     )
     because: str = Field("", description="how it follows from the paper, for origin 'implied'")
     hindsight: str = Field(
@@ -286,15 +288,7 @@ class Study(Strict):
     notes: str = Field("", description="how to read the results, whatever they are; goes into the report")
 
     @model_validator(mode="after")
-    def _names(self) -> Study:
-        for what, names in (
-            ("arm", [a.name for a in self.arms]),
-            ("claim", [c.id for c in self.claims]),
-            ("figure", ["figure", *(f.name for f in self.figures[1:])] if self.figures else []),  # as files are named
-        ):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                raise ValueError(f"{what} names must be different; given twice: {', '.join(twice)}")
+    def _has_quick(self) -> Study:
         if "quick" not in self.presets:
             raise ValueError("presets must contain 'quick', the default")
         return self
