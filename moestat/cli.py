@@ -193,6 +193,8 @@ def _dry_run(request: Any) -> int:
     print(f"{len(plan.by_digest)} cells x {plan.replicates} replicates in blocks of {plan.block}")
     if plan.preset.expected:
         print(f"expected{_of_preset(plan)}: {plan.preset.expected}")
+    else:
+        print(f"expected: not stated; the key expected of presets.{plan.preset_name} would say it here")
     for text in [*cautions(plan), *returned.cautions(plan)]:
         print(f"caution: {text}")
     cli_results.tell_stale(request, plan)

@@ -114,8 +114,8 @@ def no_truth_value(field: FieldInfo | None) -> str:
     kind = "whole numbers" if field is not None and "float" not in str(field.annotation) else "numbers"
     rules = field.metadata if field is not None else []
     found = [(word, getattr(rule, name, None)) for rule in rules for name, word in LIMITS.items()]
-    limits = "".join(f" {word} {limit}" for word, limit in found if limit is not None)
-    return f"a truth value is no number; allowed are {kind}{limits}"
+    allowed = " ".join([kind, *(f"{word} {limit}" for word, limit in found if limit is not None)])
+    return f"a truth value is no number; allowed are {allowed}"
 
 
 class SettingsModel(BaseModel):

@@ -71,6 +71,37 @@ def uses(study: Study) -> Iterator[Use]:
                     yield Use(f"figures[{index}].panels[{place}].{key} ('{figure.name}')", name)
 
 
+def axes(study: Study) -> Iterator[Use]:
+    """Yield every axis that a study file names for its claims, rates and figures, and that no grid of it has."""
+    grid = {"arm", "replicate", *study.grid, *(axis for preset in study.presets.values() for axis in preset.grid)}
+    for use in _axes(study):
+        if use.name not in grid:
+            yield use
+
+
+def _axes(study: Study) -> Iterator[Use]:
+    for index, claim in enumerate(study.claims):
+        if claim.kind == "function" and not claim.function.startswith(OWN_RULES):
+            continue
+        if claim.kind.startswith("slope"):
+            yield Use(f"claims[{index}].over ('{claim.id}')", claim.over, claim)
+        for key in ("at", "versus_at"):
+            for axis in getattr(claim, key) or ():
+                yield Use(f"claims[{index}].{key} ('{claim.id}')", axis, claim)
+    for table, rates in (("rates", study.rates), ("parameters", study.parameters)):
+        for index, rate in enumerate(rates):
+            yield Use(f"{table}[{index}].over ('{rate.loss}')", rate.over)
+    for index, figure in enumerate(study.figures):
+        if figure.kind == "function":
+            continue
+        for key in ("x", "hue", "y"):
+            if name := getattr(figure, key):
+                yield Use(f"figures[{index}].{key} ('{figure.name}')", name)
+        for place, panel in enumerate(figure.panels):
+            for axis in panel.at:
+                yield Use(f"figures[{index}].panels[{place}].at ('{figure.name}')", axis)
+
+
 # -- before a run ---------------------------------------------------------------------------------------------------
 
 
@@ -107,7 +138,7 @@ def _equal_arms(plan: Plan) -> list[str]:
         if other != arm:
             texts.append(
                 f"arms[{at[arm]}] ('{arm}') has the settings of arms[{at[other]}] ('{other}') in every cell of preset "
-                f"{plan.preset_name!r}, defaults included; allowed are arms that differ in a setting"
+                f"{plan.preset_name!r}, defaults included; allowed are arms that differ in a setting or their presets"
             )
     return texts
 
@@ -131,14 +162,17 @@ def _unknown(plan: Plan) -> list[tuple[Use, str]]:
         return []
     described = labels.texts_of(plan.module_name)
     doubtful = [use for use in uses(plan.study_file.study) if not labels.meaning_of(use.name, described)[0]]
-    if not doubtful:
+    other = [use for use in axes(plan.study_file.study) if use.name not in plan.axes]
+    if not doubtful and not other:
         return []
     modules = fingerprint.modules_of(begin.version_of(plan)) + _of_readers(plan.study_file.study.experiment)
     source = Source(modules, _texts(plan))
     pools = ([name for name in described if "*" not in name], source.names)
     pools = pools if _is_ours(plan) else pools[::-1]
     some = f"; among its variables are {listed(pools[0][-SOME:])}" if _is_ours(plan) else ""  # its own come last
-    return [(use, near(use.name, *pools) or some) for use in doubtful if not source.may_name(use.name)]
+    found = [(use, near(use.name, *pools) or some) for use in doubtful if not source.may_name(use.name)]
+    grid = f"; the axes of the grid are {listed(plan.axes)}"
+    return found + [(use, near(use.name, plan.axes) or grid) for use in other if not source.may_name(use.name)]
 
 
 def _texts(plan: Plan) -> set[str]:

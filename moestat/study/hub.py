@@ -94,7 +94,8 @@ def predictions(study: Study) -> Study:
     InputError
         If a claim that is printed, or whose statement places the number, has none.
     """
-    return study.model_copy(update={"claims": [_predicted(study, index, claim) for index, claim in enumerate(study.claims)]})
+    claims = [_predicted(study, index, claim) for index, claim in enumerate(study.claims)]
+    return study.model_copy(update={"claims": claims})
 
 
 def _predicted(study: Study, index: int, claim: Claim) -> Claim:

@@ -8,7 +8,6 @@ works too.
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import re
 import tomllib
 from collections.abc import Mapping
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat.errors import InputError
-from moestat.study.patterns import fits
 
 if TYPE_CHECKING:
     from moestat.study.spec import Study
@@ -187,7 +185,7 @@ def read(name: str | Path) -> StudyFile:
     text, raw = parse(path)
     from pydantic import ValidationError
 
-    from moestat.study import hub
+    from moestat.study import cross_checks, hub
     from moestat.study.problems import path_text, problems
     from moestat.study.spec import Study
     from moestat.study.templates import expand
@@ -199,7 +197,7 @@ def read(name: str | Path) -> StudyFile:
             raise InputError(f"{key} holds a NUL character, which no file of results can keep")
         raw = expand(filled(raw, path.parent), Study)
         study = Study.model_validate(raw)
-        if found := _truth_values(study, raw) or _cross_checks(study):
+        if found := _truth_values(study, raw) or cross_checks.problems(study):
             raise InputError(_few(found, f"\n{where}: "))
         study = hub.predictions(study)  # after the checks: a name that is misspelt has no prediction either
     except InputError as error:
@@ -260,108 +258,5 @@ def _truth_values(study: Study, raw: dict[str, Any]) -> list[str]:
     ]
 
 
-def _names_twice(study: Study) -> list[str]:
-    """Say which arms, claims and figures are called as one before them; the first figure's files are figure.*."""
-    complaints = []
-    figures = ["figure", *(figure.name for figure in study.figures[1:])] if study.figures else []
-    for what, key, names in (
-        ("arm", "name", [arm.name for arm in study.arms]),
-        ("claim", "id", [claim.id for claim in study.claims]),
-        ("figure", "name", figures),
-    ):
-        for at, name in enumerate(names):
-            if (first := names.index(name)) < at:
-                called = f"as {what}s[{first}] is called" + (", being the first" if what == "figure" and not first else "")
-                complaints.append(f"{what}s[{at}].{key} is {name!r}, {called}; {what} names must be different")
-    return complaints
-
-
-def _cross_checks(study: Study) -> list[str]:
-    """What one table says about another: arms, axes and presets that do not exist, and what no run could judge."""
-    from moestat.sentences import listed, nearest
-    from moestat.study import review
-
-    arms = [arm.name for arm in study.arms]
-    presets = list(study.presets)
-    complaints = _names_twice(study)
-
-    def matches(key: str, patterns: list[str], names: list[str], what: str) -> None:
-        for pattern in patterns:
-            if not fnmatch.filter(names, pattern):
-                hint = nearest(pattern, names) or ";"
-                complaints.append(
-                    f"{key} names {pattern!r}, which is no {what} of the study{hint} they are {listed(names)}"
-                )
-
-    for name, preset in study.presets.items():
-        matches(f"presets.{name}.arms", preset.arms, arms, "arm")
-    for index, arm in enumerate(study.arms):
-        matches(f"arms[{index}].presets ('{arm.name}')", arm.presets, presets, "preset")
-    for index, rate in enumerate(study.rates):
-        for key in ("arms", "predicted", "printed"):
-            matches(f"rates[{index}].{key} ('{rate.loss}')", list(getattr(rate, key)), arms, "arm")
-    complaints += _windows(study)
-    for index, claim in enumerate(study.claims):
-        for key in ("arm", "versus"):
-            value = getattr(claim, key)
-            if value and value not in arms:
-                matches(f"claims[{index}].{key} ('{claim.id}')", [value], arms, "arm")
-        matches(f"claims[{index}].presets ('{claim.id}')", claim.presets, presets, "preset")
-    for index, finding in enumerate(study.findings):
-        matches(f"findings[{index}].when", list(finding.when), [claim.id for claim in study.claims], "claim")
-    for index, figure in enumerate(study.figures):
-        matches(f"figures[{index}].presets ('{figure.name}')", figure.presets, presets, "preset")
-        for place, panel in enumerate(figure.panels):
-            matches(f"figures[{index}].panels[{place}].arms ('{figure.name}')", panel.arms, arms, "arm")
-    for table, grid in [("grid", study.grid)] + [(f"presets.{k}.grid", p.grid) for k, p in study.presets.items()]:
-        complaints.extend(
-            f"{table}.{axis} {problem}" for axis, values in grid.items() for problem in axis_problems(axis, values)
-        )
-    return complaints or review.faults(study)  # which takes names and grids for granted
-
-
-def _windows(study: Study) -> list[str]:
-    """Say which series have a fit window twice, and not the same one."""
-    windows: dict[tuple[str, str, str], Any] = {}
-    complaints = []
-    for rate in [*study.rates, *study.parameters]:
-        for arm in study.arms:
-            if fits(arm.name, rate.arms):
-                before = windows.setdefault((rate.loss, rate.over, arm.name), rate.window)
-                if before != rate.window:
-                    complaints.append(
-                        f"rates: {rate.loss!r} over {rate.over} of the arm {arm.name!r} has two fit windows, "
-                        f"{before or 'all sizes'} and {rate.window or 'all sizes'}; allowed is one"
-                    )
-    return complaints
-
-
-def axis_problems(axis: str, values: list[Any]) -> list[str]:
-    """Say what is wrong with one axis of a grid."""
-    import math
-
-    from moestat.sentences import show
-
-    complaints = []
-    if axis in RESERVED or not axis.isidentifier():
-        complaints.append(
-            f"is not allowed as the name of an axis (a plain word other than {', '.join(sorted(RESERVED))})"
-        )
-    if not values:
-        complaints.append("is empty; give at least one value")
-    if len(set(values)) < len(values):
-        complaints.append(f"has a value twice: {show(values)}")
-    for value in values:
-        if isinstance(value, float) and not math.isfinite(value):
-            complaints.append(f"holds {value}; allowed are finite numbers, text, true and false")
-        if isinstance(value, int) and abs(value) >= 2**63:
-            complaints.append("holds an integer beyond 64 bits")
-    kinds = {str if isinstance(value, str) else bool if isinstance(value, bool) else float for value in values}
-    if len(kinds) > 1:
-        complaints.append(f"mixes numbers, text and truth values: {show(values)}")
-    return complaints
-
-
 NAME = re.compile(r"\w(.*\S)?", re.DOTALL)
 DEEP_KEY = re.compile(r"""(?<![A-Za-z0-9_"'-])(?:[A-Za-z0-9_"'-]++[ \t]*+\.[ \t]*+){100}""")
-RESERVED = frozenset({"arm", "arm_label", "replicate", "status", "message", "iterations"})

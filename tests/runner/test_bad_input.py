@@ -326,6 +326,38 @@ def edited(old: str, new: str) -> str:
         ),
         (edited('"shift" = 0.5', '"shfit" = 0.5'), "settings.shfit is an unknown key; did you mean 'shift'?"),
         (edited('"experts" = 2', '"experts" = 0'), "settings.experts is 0: input should be greater than or equal to 1"),
+        (
+            edited('"experts" = 2', '"experts" = true'),
+            "settings.experts is True: a truth value is no number; allowed are whole numbers from 1",
+        ),
+        (
+            edited('"shift" = 0.5', '"shift" = false'),
+            "settings.shift is False: a truth value is no number; allowed are numbers",
+        ),
+        (
+            edited('"seconds" = 0.0', '"raise_at" = [1, true]'),
+            "presets.quick.settings.raise_at is [1, True]: a truth value is no number; allowed are whole numbers",
+        ),
+        (
+            edited('"replicates" = 3', '"replicates" = true'),
+            "presets.quick.replicates is True: a truth value is no number; allowed are whole numbers from 1",
+        ),
+        (
+            edited('"within" = [-0.6, -0.4]', '"within" = [false, true]'),
+            "claims[0].within[0] ('c') is False: a truth value is no number; allowed are numbers",
+        ),
+        (
+            edited('"name" = "median"', '"name" = "mean"'),
+            "arms[1].name is 'mean', as arms[0] is called; arm names must be different",
+        ),
+        (
+            edited('"shift" = 0.5', '"n" = 5'),
+            "settings.n is 5, which never counts: the grid replaces it by n = 10, 40; allowed is one of the two",
+        ),
+        (
+            edited('"seconds" = 0.0', '"n" = 5'),
+            "presets.quick.settings.n is 5, which never counts: the grid replaces it by n = 10, 40; allowed",
+        ),
         (edited('"n" = [10, 40]', '"n" = [10, 10]'), "grid.n has a value twice: [10, 10]"),
         (edited('"n" = [10, 40]', '"n" = [0, 10]'), "grid.n is 0: input should be greater than or equal to 1"),
         (edited('"arm" = "mean"', '"arm" = "maen"'), "claims[0].arm ('c') names 'maen', which is no arm of the study"),
@@ -334,13 +366,13 @@ def edited(old: str, new: str) -> str:
         (edited('"title" = "T"', '"title" = "T'), "the file is not valid TOML: "),
         (
             document(BASE | {"figures": BASE["figures"] + [BASE["figures"][0] | {"name": name} for name in "ff"]}),
-            "figure names must be different; given twice: f",
+            "figures[2].name is 'f', as figures[1] is called; figure names must be different",
         ),
         (
             document(
                 BASE | {"figures": BASE["figures"] * 2}
             ),  # whatever the first one is called, its files are figure.*
-            "figure names must be different; given twice: figure",
+            "figures[1].name is 'figure', as figures[0] is always called, whatever its name; figure names must be",
         ),
     ],
 )

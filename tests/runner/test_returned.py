@@ -37,11 +37,17 @@ replicates = 2
 [[rates]]
 loss = "{loss}"
 
+[[figures]]
+{axis}
+panels = [{{ variable = "{drawn}" }}]
+
 [[claims]]
 id = "falls"
 source = "ours"
 statement = "It falls."
 kind = "slope"
+over = "{over}"
+at = {{ {at} }}
 variable = "{variable}"
 arm = "relu"
 at_most = -0.3
@@ -57,6 +63,7 @@ arm = "relu"
 at_most = 1.0
 """
 RIGHT = {"summary": "L1", "loss": "L3", "variable": "L2_2", "function": "moestat.claims.rules:largest", "asked": "rmse"}
+RIGHT |= {"drawn": "rmse", "axis": 'kind = "rates"', "over": "n", "at": ""}
 
 
 def plan_of(folder, **names):
@@ -77,6 +84,17 @@ def plan_of(folder, **names):
         ({"summary": "rmsee"}, "summaries[0] is 'rmsee', which the experiment 'regression' does not return; did you"),
         ({"asked": "rmsee"}, "claims[1].variable ('most') is 'rmsee'"),
         (
+            {"drawn": "rmsee"},
+            "figures[0].panels[0].variable ('figure') is 'rmsee', which the experiment 'regression' does not return",
+        ),
+        ({"axis": 'kind = "lines"\nx = "nn"'}, "figures[0].x ('figure') is 'nn', which the experiment 'regression'"),
+        (
+            {"over": "xyzzy", "at": "n = 100"},
+            "claims[0].over ('falls') is 'xyzzy', which the experiment 'regression' does not return; the axes of the "
+            "grid are n",
+        ),
+        ({"at": "xyzzy = 3"}, "claims[0].at ('falls') is 'xyzzy', which the experiment 'regression' does not return"),
+        (
             {"variable": "xyzzy"},
             "claims[0].variable ('falls') is 'xyzzy', which the experiment 'regression' does not return; among its",
         ),
@@ -95,6 +113,8 @@ def test_what_an_experiment_of_moestat_cannot_return_is_refused_in_advance(tmp_p
         {"variable": "start_L3", "loss": "b_over_atom"},  # made of other names
         {"variable": "expert_eta_vanished"},  # not of a run: a study that reads it adds it to the record
         {"function": "mine:rule", "asked": "whatever"},  # to another rule it may be anything
+        {"axis": 'kind = "function"\nfunction = "mine:figure"', "drawn": "whatever"},  # and to another figure
+        {"over": "atom", "at": "n = 100"},  # an axis of its own
     ],
 )
 def test_what_it_can_return_is_not(tmp_path, names):
@@ -107,6 +127,29 @@ def test_the_refusal_comes_before_anything_is_written(tmp_path, words):
     code, out, err = inside(tmp_path / "mine.toml", "--out", tmp_path / "out", *words)
     assert code == 2 and not out and err.count("did you mean 'L3'?") == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.toml"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "equal"),
+    [
+        ("", True),
+        ('expert = "relu"', True),
+        ("d = 8", True),
+        ("d = 7", False),
+        ("n = 100", False),
+        ("n = [100, 1000]", True),
+    ],
+)
+def test_two_arms_of_equal_settings_are_two_names_of_one_thing(tmp_path, settings, equal):
+    path = tmp_path / "mine.toml"
+    twin = f'[[arms]]\nname = "twin"\nsettings = {{ {settings} }}\n\n[presets.quick]'
+    path.write_text(REGRESSION.format(**RIGHT).replace("[presets.quick]", twin))
+    plan = begin.make_plan(Request(study=str(path)))
+    if not equal:
+        return returned.refuse_unknown(plan)
+    told = r"mine.toml: arms\[1\] \('twin'\) has the settings of arms\[0\] \('relu'\) in every cell of preset 'quick'"
+    with pytest.raises(InputError, match=told):
+        returned.refuse_unknown(plan)
 
 
 def test_no_study_of_moestat_is_refused():
