@@ -135,6 +135,7 @@ def make(study_file: StudyFile, preset_name: str = "quick", overrides: Overrides
     if module is not None:
         builder = Builder(study_file, preset_name, preset, overrides, module, module_name, seed, axes)
         cells = tuple(builder.cells(arms))
+        _refuse_equal_arms(study_file, preset_name, cells)
     return Plan(
         study_file=study_file,
         preset_name=preset_name,
@@ -172,6 +173,23 @@ def _refuse_settings_of_arms(where: str, arms: Sequence[Arm], overrides: Overrid
             raise InputError(
                 f"--set {key}: the arms of {where} differ in {key}, which {names} set themselves, so they cannot "
                 "have one value; change the arms in a study file of your own, or choose a preset without them"
+            )
+
+
+def _refuse_equal_arms(study_file: StudyFile, preset_name: str, cells: Sequence[PlannedCell]) -> None:
+    """Refuse arms that have all settings of another in every cell: two names of one thing, compared as two."""
+    own: dict[str, dict[str, str]] = {}
+    for planned in cells:
+        own.setdefault(planned.cell.arm, {})[json.dumps(dict(planned.cell.coords), sort_keys=True)] = planned.digest
+    at = {arm.name: index for index, arm in enumerate(study_file.study.arms)}
+    first: dict[tuple[tuple[str, str], ...], str] = {}
+    for arm, digests in own.items():
+        other = first.setdefault(tuple(digests.items()), arm)
+        if other != arm:
+            raise InputError(
+                f"{study_file.shown}: arms[{at[arm]}] ('{arm}') has the settings of arms[{at[other]}] ('{other}') in "
+                f"every cell of preset {preset_name!r}, defaults included; allowed are arms that differ in a setting "
+                "or their presets"
             )
 
 

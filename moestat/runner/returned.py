@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -106,7 +105,7 @@ def _axes(study: Study) -> Iterator[Use]:
 
 
 def refuse_unknown(plan: Plan) -> None:
-    """Refuse a study whose arms are equal, or that judges, fits, tabulates or draws what its experiment cannot return.
+    """Refuse a study that judges, fits, tabulates or draws what its experiment cannot return.
 
     Of a user's own code the second is a caution.
 
@@ -115,7 +114,7 @@ def refuse_unknown(plan: Plan) -> None:
     InputError
         With one line for each: file, key, name, and the names that are near.
     """
-    lines = [f"{plan.study_file.shown}: {text}" for text in _equal_arms(plan)] + [
+    lines = [
         f"{plan.study_file.shown}: {use.key} is {use.name!r}, which the experiment "
         f"{plan.study_file.study.experiment!r} does not return{hint or '.'}"
         for use, hint in (_unknown(plan) if _is_ours(plan) else [])
@@ -123,24 +122,6 @@ def refuse_unknown(plan: Plan) -> None:
     if lines:
         more = [f"... and {len(lines) - MOST_TOLD} more problems"] if len(lines) > MOST_TOLD else []
         raise InputError("\n".join(lines[:MOST_TOLD] + more))
-
-
-def _equal_arms(plan: Plan) -> list[str]:
-    """Say which arms have all settings of another in every cell: two names of one thing, compared as two."""
-    cells: dict[str, dict[str, str]] = {}
-    for planned in plan.cells:
-        cells.setdefault(planned.cell.arm, {})[json.dumps(dict(planned.cell.coords), sort_keys=True)] = planned.digest
-    at = {arm.name: index for index, arm in enumerate(plan.study_file.study.arms)}
-    first: dict[tuple[tuple[str, str], ...], str] = {}
-    texts = []
-    for arm, own in cells.items():
-        other = first.setdefault(tuple(own.items()), arm)
-        if other != arm:
-            texts.append(
-                f"arms[{at[arm]}] ('{arm}') has the settings of arms[{at[other]}] ('{other}') in every cell of preset "
-                f"{plan.preset_name!r}, defaults included; allowed are arms that differ in a setting or their presets"
-            )
-    return texts
 
 
 def cautions(plan: Plan) -> list[str]:
