@@ -63,7 +63,7 @@ ROWS = (
     Row("alpha = 5 and SMoE", "compete_balance", "trained", "better-50", 0.03, "Tables 5 and 9"),
     Row("alpha = 25 and SMoE", "compete_balance", "trained", "better-250", 0.012, "Tables 5 and 9"),
     Row("alpha = 250 and SMoE", "compete_balance", "trained", "better-2500", 0.005, "Tables 5 and 9"),
-    Row("alpha from 0.1 to 5", "compete_balance", "trained", "robust", 0.014, "Table 9, as *robust*"),
+    Row("alpha from 0.1 to 5", "compete_balance", "seeds", "robust", 0.014, "Table 9, as *robust*"),
     Row("alpha = 250 and 5, clipped", "compete_balance", "trained", "large-worse", 0.025, "Table 5"),
     Row("the same, not clipped", "compete_balance", "trained", "unclipped-worse", 0.025, "Table 5"),
     Row("CompeteSMoE and SMoE, accuracy", "compete_finetune", "trained", "compete-smoe", 0.037, "Table 3, largest"),
