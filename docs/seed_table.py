@@ -69,7 +69,7 @@ ROWS = (
     Row("CompeteSMoE and SMoE, accuracy", "compete_finetune", "trained", "compete-smoe", 0.037, "Table 3, largest"),
     Row("the same", "compete_finetune", "trained", "compete-smoe", 0.004, "Table 3, smallest"),
     Row("SMoE-Fixed and SMoE, accuracy", "compete_finetune", "trained", "fixed-smoe", 0.025, "Table 3, largest"),
-    Row("CompeteSMoE and SMoE, entropy", "router_entropy", "trained", "compete-smoe", 0.06, "Table 10"),
+    Row("CompeteSMoE and SMoE, entropy", "router_entropy", "seeds", "compete-smoe", 0.06, "Table 10"),
     Row("the same, half a million weights", "compete_significance", "long", "surer", 0.06, "Table 10"),
 )
 
