@@ -57,7 +57,7 @@ ROWS = (
     Row("lambda = 0.05 and SMoE", "compete_schedule", "trained", "better-5", 0.03, "Tables 4 and 9"),
     Row("lambda = 0.07 and SMoE", "compete_schedule", "trained", "better-7", 0.023, "Tables 4 and 9"),
     Row("lambda = 0.09 and SMoE", "compete_schedule", "trained", "better-9", 0.024, "Tables 4 and 9"),
-    Row("lambda from 0.03 to 0.09", "compete_schedule", "trained", "robust", 0.014, "Table 9, as *robust*"),
+    Row("lambda from 0.03 to 0.09", "compete_schedule", "seeds", "robust", 0.014, "Table 9, as *robust*"),
     Row("alpha = 0.1 and SMoE", "compete_balance", "trained", "better-01", 0.027, "Tables 5 and 9"),
     Row("alpha = 1 and SMoE", "compete_balance", "trained", "better-10", 0.026, "Tables 5 and 9"),
     Row("alpha = 5 and SMoE", "compete_balance", "trained", "better-50", 0.03, "Tables 5 and 9"),

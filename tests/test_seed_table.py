@@ -101,7 +101,7 @@ def test_the_page_shows_the_table_and_says_what_follows():
     assert not any(value for (what, _), value in enough.items() if what.startswith("alpha") and "clipped" not in what)
     assert not any(value for (what, _), value in enough.items() if "gain on SMoE" in what)
     assert not enough["GLaM and Switch, SMoE", "`compete_lm/pairs`"]
-    assert not enough["lambda from 0.03 to 0.09", "`compete_schedule/trained`"]
+    assert not enough["lambda from 0.03 to 0.09", "`compete_schedule/seeds`"]
     sd = np.std([1.333 - 1.303, 1.322 - 1.303, 1.315 - 1.307, 1.320 - 1.315, 1.310 - 1.304], ddof=1)
     assert f"{sd:.3f}, with which 0.014 takes {paired_seeds(0.014, sd)} seeds" in page
     for seeds, words in ((24, "0.8 and 1.4"), (8, "0.7 and 2.0"), (4, "0.6 and 3.7")):
