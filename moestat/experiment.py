@@ -66,7 +66,7 @@ from moestat.status import Status
 if TYPE_CHECKING:
     import xarray as xr
 
-NOT_IN_CODE_VERSION = ("Cell", "SettingsModel", "code_version", "require_torch")
+NOT_IN_CODE_VERSION = ("Cell", "SettingsModel", "code_version", "no_truth_value", "require_torch", "truth_values")
 """They describe what is computed, which a result's identity says already; ``Cell.generator`` counts all the same."""
 
 COMPUTES = ("run", "prerequisites", "prepare")

@@ -96,7 +96,7 @@ def test_a_claim_that_states_no_prediction_has_the_one_of_its_rate():
     assert [c.predicted for c in claims] == [-0.5, -0.24, "< 0"]
     assert [c.statement for c in claims] == ["Like n^(-0.5).", "Like n^(-0.24).", "Stated."]
     for wrong in said[:2]:
-        with pytest.raises(InputError, match="there is no (printed|predicted) slope of L3 over n for the arm"):
+        with pytest.raises(InputError, match="no .*rates.* states a (printed|predicted) slope over n for the arm"):
             hub.predictions(study(rates=[{"loss": "L3"}], claims=[wrong]))
 
 

@@ -47,7 +47,9 @@ def collected(tmp_path):
 
 def test_the_shape_of_the_results(tmp_path):
     study = write_study(tmp_path, grid='n = [10, 40]\nexperts = [2, 3]\nkind = ["mean", "median"]', replicates=3)
-    study.write_text(study.read_text().replace('settings = { kind = "median" }', 'label = "The middle"'))
+    middle = 'label = "The middle"\nsettings = { shift = 1.0 }'
+    text = study.read_text().replace('settings = { kind = "median" }', middle)
+    study.write_text(text.replace("within =", 'at = { kind = "mean", experts = 2 }\nwithin ='))
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     found = results(tmp_path)
     assert found["error"].dims == ("arm", "n", "experts", "kind", "replicate")

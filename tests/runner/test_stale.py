@@ -210,6 +210,7 @@ class Settings(SettingsModel):
     own_code: str = ""
     file: str = "data.txt"
     file_sha256: str = ""
+    shift: float = 0.0
 
     @model_validator(mode="before")
     @classmethod
@@ -241,7 +242,7 @@ def test_what_a_setting_is_a_hash_of_is_the_file_that_is_named(tmp_path, monkeyp
     (tmp_path / "others.py").write_text("def swish(h, order):\n    return (h,)\n")
     (tmp_path / "data.txt").write_text("one")
     study = write_study(tmp_path, experiment="trial")
-    study.write_text(study.read_text().replace('settings = { kind = "median" }', ""))
+    study.write_text(study.read_text().replace('settings = { kind = "median" }', "settings = { shift = 1.0 }"))
     words = ("study.toml", "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
     code, _, err = outside(*words)
     assert code == 0, err
