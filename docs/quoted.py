@@ -31,7 +31,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import xarray as xr
 
 from moestat.report import csv_text
 from moestat.runner import records, results
@@ -91,6 +90,7 @@ def look_up(out: Path, study: str, preset: str, words: str) -> Found:
 
 _check = cache(records.check)  # a page has many marks to one record
 _table = cache(csv_text.load)
+_results = cache(results.read)
 
 
 def _row(path: Path, **keys: str) -> dict[str, str]:
@@ -114,16 +114,10 @@ STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
 }
 
 
-@cache
-def _results(folder: Path) -> xr.Dataset:
-    """Read the results of a record, once."""
-    return results.read(folder / results.NAME)
-
-
 def _statistic(folder: Path, function: Callable[[np.ndarray], float], variable: str, keys: dict[str, str]) -> Found:
     from scipy import stats
 
-    dataset = _results(folder)
+    dataset = _results(folder / results.NAME)
     if variable not in dataset:
         raise LookupError(f"{folder / results.NAME} has no variable {variable!r}")
     array = dataset[variable]

@@ -73,7 +73,7 @@ def costs(folder: Path = STUDIES, records: Path = RECORDS) -> str:
     Below it: what all records took together, and those of presets `paper`, beside what they state.
     """
     lines = ["| study | preset | stated | the record took | replicates |", "| --- | --- | --- | ---: | ---: |"]
-    sums = {"all": [0, 0.0, 0.0], "paper": [0, 0.0, 0.0]}
+    runs: list[tuple[str, float, float]] = []
     for path in sorted(folder.glob("*.toml")):
         for preset, content in load.read(path).study.presets.items():
             kept = manifest_file.read(records / path.stem / preset)
@@ -82,12 +82,13 @@ def costs(folder: Path = STUDIES, records: Path = RECORDS) -> str:
             took, count = sum(kept["cells"].values()), kept["tally"]["replicates"]
             cost = duration(took) + (f", {duration(took / count)} each" if took >= count else "")
             lines.append(f"| `{path.stem}` | `{preset}` | {content.expected or 'not stated'} | {cost} | {count} |")
-            for name in ("all", preset) if preset in sums else ("all",):
-                for place, more in enumerate((1, took, stated_time.stated(content.expected, 2) or 0.0)):
-                    sums[name][place] += more
-    (runs, took, said), (papers, paper_took, paper_said) = sums["all"], sums["paper"]
-    lines.append(
-        f"\nAll records ({runs}): {duration(took / 2)} on two cores, stated {duration(said)}. Those of presets `paper` "
-        f"({papers}): {duration(paper_took / 2)}, stated {duration(paper_said)}."
-    )
+            runs.append((preset, took / 2, stated_time.stated(content.expected, 2) or 0.0))
+    of_paper = [run for run in runs if run[0] == "paper"]
+    lines.append(f"\nAll records {_together(runs, ' on two cores')}. Those of presets `paper` {_together(of_paper)}.")
     return "\n".join(lines) + "\n"
+
+
+def _together(runs: list[tuple[str, float, float]], where: str = "") -> str:
+    """Say how many runs there are, what they took, and what is stated; of (preset, took, stated)."""
+    took, said = (sum(run[place] for run in runs) for place in (1, 2))
+    return f"({len(runs)}): {duration(took)}{where}, stated {duration(said)}"

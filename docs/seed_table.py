@@ -92,10 +92,7 @@ def page(out: Path = OUT, rows: tuple[Row, ...] = ROWS) -> str:
     return "\n".join(lines) + "\n"
 
 
-@cache
-def read(path: Path) -> xr.Dataset:
-    """Read the results of a record, once: most have several rows."""
-    return results.read(path)
+read = cache(results.read)  # most records have several rows
 
 
 def plan(ds: xr.Dataset, claim: Claim, size: float) -> tuple[float, int, int]:

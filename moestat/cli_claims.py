@@ -49,7 +49,7 @@ def _where(out: Path) -> str:
     """Return the option of a command that reads the same outputs folder."""
     from moestat.report import stored_runs
 
-    return "" if out == stored_runs.OUTPUTS else f" --out {shlex.quote(str(out))}"
+    return "".join(f" {shlex.quote(word)}" for word in stored_runs.named(out))
 
 
 def _write(out: Path, studies: Mapping[str, Study], pages: Sequence[Path]) -> int:

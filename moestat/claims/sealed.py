@@ -10,10 +10,8 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import Verdict, judge_claim, judged, rule
 from moestat.rounding import number
 from moestat.study.seal import PROSE, Seal, code_of, digest_of, settled
-from moestat.study.spec import Claim
+from moestat.study.spec import RULES, Claim
 
-REGION = ("within", "equivalent", "at_most", "at_least")
-"""Keys of a claim that state its region, which a note on a changed rule names in words."""
 ADDED = "The claim was added after the run on {day}."
 """What ``why`` says of a claim that the run did not know: there was no rule that could have been changed."""
 
@@ -97,10 +95,10 @@ def _differences(old: Claim, now: Claim) -> str:
     """Name in brackets what was changed in a rule, old and new; an empty text where its region alone was."""
     before, after = (claim.model_dump(mode="json", exclude=set(PROSE)) for claim in (old, now))
     keys = [key for key in after if before[key] != after[key]]
-    if set(keys) <= set(REGION):
+    if set(keys) <= set(RULES):
         return ""
     texts = []
-    for key in (key for key in keys if key not in REGION):
+    for key in (key for key in keys if key not in RULES):
         if isinstance(before[key], dict) and isinstance(after[key], dict):
             for part in before[key] | after[key]:
                 one, other = before[key].get(part), after[key].get(part)
@@ -108,7 +106,7 @@ def _differences(old: Claim, now: Claim) -> str:
         else:
             none = "all sizes" if key == "window" else "none"
             texts.append(f"{key}: {_value(before[key], none)} -> {_value(after[key], none)}")
-    if not set(keys).isdisjoint(REGION):
+    if not set(keys).isdisjoint(RULES):
         texts.append(f"{rule(old)} -> {rule(now)}")
     return f" ({'; '.join(texts)})"
 

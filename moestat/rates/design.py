@@ -7,8 +7,10 @@ replicates has the half-width :math:`t_{R-1} \sigma / \sqrt{R S_{xx}}`.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -73,7 +75,7 @@ def power(
     if not half_width > 0 or not (assurance is None or 0 < assurance < 1):
         raise ValueError("needed are half_width > 0 and 0 < assurance < 1")
     replicates = np.arange(2, most + 1)
-    factor = stats.t.ppf(0.5 + level / 2, replicates - 1) / np.sqrt(replicates)
+    factor = _factor(replicates, level)
     if assurance is not None:
         factor = factor * np.sqrt(stats.chi2.ppf(assurance, replicates - 1) / (replicates - 1))
     designs = []
@@ -176,18 +178,20 @@ def deciding(
     [(4, 26), (6, 22), (8, 18), (12, 14), (16, 11)]
     """
     _check(log_sd, low, high, sizes, level)
+    if not (margin > 0 and 0 < chance < 1):
+        raise ValueError("needed are margin > 0 and 0 < chance < 1")
     designs = []
     for count in sizes:
         sd = _slope_sd(log_sd, low, high, count)
-        try:
+        with contextlib.suppress(ValueError):  # beyond `most`
             seeds = paired_seeds(margin, sd, chance=chance, level=level, most=most)
-        except ValueError:
-            if not (margin > 0 and 0 < chance < 1):
-                raise ValueError("needed are margin > 0 and 0 < chance < 1") from None
-            continue  # beyond `most`
-        half_width = float(stats.t.ppf(0.5 + level / 2, seeds - 1)) * sd / np.sqrt(seeds)
-        designs.append(Design(int(count), seeds, float(half_width)))
+            designs.append(Design(int(count), seeds, float(_factor(seeds, level) * sd)))
     return designs
+
+
+def _factor(replicates: Any, level: float) -> Any:
+    """Return the half-width of the interval over so many replicates, in standard deviations of one."""
+    return stats.t.ppf(0.5 + level / 2, replicates - 1) / np.sqrt(replicates)
 
 
 def _check(log_sd: float, low: float, high: float, sizes: Sequence[int], level: float) -> None:

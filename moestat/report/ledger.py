@@ -18,11 +18,11 @@ from moestat.claims import verdicts
 from moestat.claims.obstacles import TOO_FEW
 from moestat.claims.verdicts import COLUMNS, rule, tally
 from moestat.report import render, views
-from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, read_manifest, runs_and_records
+from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, runs_and_records
 from moestat.rounding import estimate, number
-from moestat.runner import belongs
+from moestat.runner import belongs, manifest_file
 from moestat.sentences import listed
-from moestat.study import presets, seal
+from moestat.study import presets
 from moestat.study.load import StudyFile
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
@@ -117,7 +117,7 @@ def _undecidable(row: Mapping[str, Any]) -> bool:
 def is_current(study_file: StudyFile, preset: str, folder: Path) -> bool:
     """Return whether the claims in a folder are those of the study file, judged by its rules."""
     study, name = study_file.study, study_file.name
-    run = Run(name, preset, folder, read_claims(folder / "claims.csv"), read_manifest(folder / "manifest.json"))
+    run = Run(name, preset, folder, read_claims(folder / "claims.csv"), manifest_file.read(folder))
     rows = {row["claim"]: row for row in run.claims or []}
     claims = verdicts.judged(study, preset)
     if _foreign(name, study, run):
@@ -136,8 +136,7 @@ def _foreign(name: str, study: Study, run: Run, out: Path = OUTPUTS) -> str:
     """Say what a run is of that the study file is not; an empty text where it is of the same problem."""
     if run.claims is None or run.preset not in study.presets:
         return ""
-    now = seal.problem(study, run.preset)
-    differing = [belongs.WHAT[key] for key in now if run.problem.get(key, now[key]) != now[key]]
+    differing = belongs.differing(run.problem, study, run.preset)
     if not differing:
         return ""
     return (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,11 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from moestat import files
 from moestat.claims.verdicts import COLUMNS, VERDICTS
 from moestat.fingerprint import digest
 from moestat.report import csv_text
-from moestat.runner import records, results
+from moestat.runner import belongs, manifest_file, records, results
 
 OUTPUTS = Path("outputs")
 """The outputs folder of a command without ``--out``."""
@@ -77,7 +75,7 @@ class Run:
         """
         lines = self.manifest.get("problem")
         lines = lines if isinstance(lines, list) else _read_problem(self.folder / results.NAME)
-        return dict(str(line).split("=", 1) for line in lines if "=" in str(line))
+        return belongs.problem_of(map(str, lines))
 
     def verdicts(self) -> dict[str, int]:
         """Return how many claims got which verdict."""
@@ -89,7 +87,12 @@ def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> 
     """Return the command line that runs a study at a preset, or does ``verb`` with it, in an outputs folder."""
     words = ["python", "-m", "moestat.study", *([verb] if verb else []), study]
     words += [] if preset == "quick" else ["--preset", preset]
-    return shlex.join([*words, *([] if out == OUTPUTS else ["--out", str(out)])])
+    return shlex.join([*words, *named(out)])
+
+
+def named(out: Path) -> list[str]:
+    """Return the words that name an outputs folder on a command line, none for the one without."""
+    return [] if out == OUTPUTS else ["--out", str(out)]
 
 
 def folder_of(study: str) -> str:
@@ -115,7 +118,7 @@ def runs_and_records(out_root: Path) -> list[Run]:
         own = found.get((study, preset))
         if own is None or own.claims is None:
             records.check(folder, ("claims.csv", "manifest.json"))
-            read = read_claims(folder / "claims.csv"), read_manifest(folder / "manifest.json")
+            read = read_claims(folder / "claims.csv"), manifest_file.read(folder)
             found[study, preset] = Run(study, preset, folder, *read)
     return list(found.values())
 
@@ -123,9 +126,9 @@ def runs_and_records(out_root: Path) -> list[Run]:
 def _runs(out_root: Path) -> Iterator[Run]:
     folders = out_root.glob("*/*/") if out_root.is_dir() else ()
     for folder in folders:
-        claims, manifest = folder / "claims.csv", folder / "manifest.json"
-        if claims.is_file() or manifest.is_file():
-            yield Run(folder.parent.name, folder.name, folder, read_claims(claims), read_manifest(manifest))
+        claims = folder / "claims.csv"
+        if claims.is_file() or (folder / manifest_file.NAME).is_file():
+            yield Run(folder.parent.name, folder.name, folder, read_claims(claims), manifest_file.read(folder))
 
 
 def read_claims(path: Path) -> list[dict[str, str]] | None:
@@ -135,15 +138,6 @@ def read_claims(path: Path) -> list[dict[str, str]] | None:
     except (OSError, UnicodeDecodeError, csv.Error):
         return None
     return rows if all(set(COLUMNS) <= set(row) and None not in row.values() for row in rows) else None
-
-
-def read_manifest(path: Path) -> dict[str, Any]:
-    """Read manifest.json; one that cannot be read counts as empty."""
-    try:
-        content = json.loads(files.read_text(path))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _read_problem(path: Path) -> list[str]:

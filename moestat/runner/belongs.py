@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from moestat.runner import results
 from moestat.runner.request import Request
 from moestat.study import seal
 from moestat.study.load import StudyFile
+from moestat.study.spec import Study
 
 WHAT = {
     "experiment": "another experiment",
@@ -20,6 +22,17 @@ WHAT = {
     "grid": "another grid",
     "arms": "other arms",
 }
+
+
+def problem_of(lines: Iterable[str]) -> dict[str, str]:
+    """Return what results are results of, from the lines KEY=TEXT in which a manifest or a dataset keeps it."""
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def differing(written: Mapping[str, str], study: Study, preset: str) -> list[str]:
+    """Return in words what results are of that a study at a preset is not; what is not known does not differ."""
+    now = seal.problem(study, preset)
+    return [WHAT[key] for key in now if written.get(key, now[key]) != now[key]]
 
 
 def refuse_foreign(dataset: xr.Dataset, study_file: StudyFile, request: Request, root: Path) -> None:
@@ -31,14 +44,12 @@ def refuse_foreign(dataset: xr.Dataset, study_file: StudyFile, request: Request,
         The message says what differs, and what to run.
     """
     path = root / results.NAME
-    written = dict(line.split("=", 1) for line in results.provenance(dataset)["problem"] if "=" in line)
-    now = seal.problem(study_file.study, request.preset)
     plain = replace(request, accept_stale=False)
-    differing = [WHAT[key] for key in now if key in written and written[key] != now[key]]
-    if differing:
+    others = differing(problem_of(results.provenance(dataset)["problem"]), study_file.study, request.preset)
+    if others:
         accept = f", or use them as they are with: {request.command('collect')}" if request.accept_stale else ""
         raise StaleError(
-            f"{path} holds results of {', '.join(differing)} than {study_file.shown} now asks for; give these results "
+            f"{path} holds results of {', '.join(others)} than {study_file.shown} now asks for; give these results "
             f"their own folder (--out), or compute again with: {plain.command()}{accept}"
         )
     sealed = seal.read(root)

@@ -178,13 +178,13 @@ def _refuse_settings_of_arms(where: str, arms: Sequence[Arm], overrides: Overrid
 
 def _refuse_equal_arms(study_file: StudyFile, preset_name: str, cells: Sequence[PlannedCell]) -> None:
     """Refuse arms that have all settings of another in every cell: two names of one thing, compared as two."""
-    own: dict[str, dict[str, str]] = {}
+    own: dict[str, list[str]] = {}
     for planned in cells:
-        own.setdefault(planned.cell.arm, {})[json.dumps(dict(planned.cell.coords), sort_keys=True)] = planned.digest
+        own.setdefault(planned.cell.arm, []).append(planned.digest)
     at = {arm.name: index for index, arm in enumerate(study_file.study.arms)}
-    first: dict[tuple[tuple[str, str], ...], str] = {}
+    first: dict[tuple[str, ...], str] = {}
     for arm, digests in own.items():
-        other = first.setdefault(tuple(digests.items()), arm)
+        other = first.setdefault(tuple(digests), arm)
         if other != arm:
             raise InputError(
                 f"{study_file.shown}: arms[{at[arm]}] ('{arm}') has the settings of arms[{at[other]}] ('{other}') in "

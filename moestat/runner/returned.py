@@ -107,7 +107,7 @@ def _axes(study: Study) -> Iterator[Use]:
 def refuse_unknown(plan: Plan) -> None:
     """Refuse a study that judges, fits, tabulates or draws what its experiment cannot return.
 
-    Of a user's own code the second is a caution.
+    Of a user's own code that is a caution.
 
     Raises
     ------

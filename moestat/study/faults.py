@@ -12,10 +12,8 @@ from typing import Any
 
 from moestat.sentences import counted, listed, show
 from moestat.study import hub, presets, toml_text
-from moestat.study.spec import Claim, Scalar, Study
+from moestat.study.spec import RULES, Claim, Scalar, Study
 
-RULES = ("within", "equivalent", "at_most", "at_least")
-"""Keys of a claim of which one states its rule."""
 FEWEST_SIZES = 2
 """Sizes without which there is no slope."""
 

@@ -96,6 +96,10 @@ class Parameter(Rate):
     )
 
 
+RULES = ("within", "equivalent", "at_most", "at_least")
+"""Keys of a claim of which one states its rule, the region of the estimate."""
+
+
 class Claim(Strict):
     """A statement of a paper and the rule, fixed before the run, by which the simulation judges it.
 
@@ -158,8 +162,8 @@ class Claim(Strict):
 
     @model_validator(mode="after")
     def _one_rule(self) -> Claim:
-        if sum(getattr(self, rule) is not None for rule in ("within", "equivalent", "at_most", "at_least")) != 1:
-            raise ValueError("exactly one of within, equivalent, at_most, at_least must be given")
+        if sum(getattr(self, rule) is not None for rule in RULES) != 1:
+            raise ValueError(f"exactly one of {', '.join(RULES)} must be given")
         if self.origin == "implied" and not self.because:
             raise ValueError("origin 'implied' needs because: how the statement follows from the paper")
         if self.equivalent is not None and self.kind in ("slope", "mean"):

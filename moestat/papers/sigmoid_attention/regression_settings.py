@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from moestat import own
 from moestat.experiment import SettingsModel
-from moestat.models.experts import EXPERTS
+from moestat.models.experts import EXPERTS, activation
 from moestat.models.gates import GATES
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import regression_laws as laws
@@ -159,7 +159,7 @@ class Settings(SettingsModel):
         if self.truth:
             self._explicit_truth()
         more = self.n_fitted > self.n_true and self.fitted_gate != "softmax"
-        if more and own.is_path(self.expert) and self._at_zero():
+        if more and self._at_zero():
             raise ValueError(
                 f"n_fitted is {self.n_fitted}, above n_true = {self.n_true}, which needs an expert with phi(0) = 0 "
                 f"(superfluous atoms vanish at eta = 0) or a softmax gate; {self.expert!r} has another phi(0)"
@@ -167,8 +167,8 @@ class Settings(SettingsModel):
         return self
 
     def _at_zero(self) -> float:
-        """Return phi(0) of an expert of the user's own."""
-        return float(own.load(self.expert)(np.zeros(1), 0)[0][0])
+        """Return phi(0) of the expert, without which a superfluous atom can vanish at eta = 0."""
+        return float(activation(self.expert, np.zeros(1), power=self.power)[0][0])
 
     def _explicit_truth(self) -> None:
         """Refuse an explicit truth beside settings of a drawn one, of another size, not minimal, or out of the box."""
@@ -181,7 +181,7 @@ class Settings(SettingsModel):
         if len({tuple(row) for row in atoms}) < len(atoms):
             raise ValueError("truth has two equal atoms: it is a truth with fewer")
         size = self.problem.truth.expert_size
-        if not all(any(row[-size:]) for row in atoms) and not (own.is_path(self.expert) and self._at_zero()):
+        if not all(any(row[-size:]) for row in atoms) and not self._at_zero():
             raise ValueError("truth has an atom whose expert is zero: it is a truth with fewer")
         largest = max(abs(value) for row in atoms for value in row)
         if largest > self.box:
