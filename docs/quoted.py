@@ -16,7 +16,7 @@ It names a study, its preset (``quick`` if none is named), and a claim by its id
 ``mean``, ``median``, ``min``, ``max`` of a variable, ``count`` of the replicates in which it is not zero, or the
 ``slope`` of a loss, each at ``KEY=VALUE``. ``%`` and "points" are hundredths; ``* FACTOR`` stands for any other change.
 A claim's id behind words in italics means its verdict. A page with the line ``<!-- every interval is marked -->`` may
-hold no interval without a mark.
+hold no interval without a mark, unless a remark behind it says where it is from, ``<!-- of no record: ... -->``.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ def quotes(text: str, out: Path) -> Iterator[Quote]:
         there = text[start : mark.start()]
         yield Quote(line, name, there, right, start, "" if there == right else f"the record says {right}")
     if EVERY in text:
-        for found in re.finditer(INTERVAL, text):
-            if not re.match(r"\s*(?:%|points?)?\s*<!--\s*=", text[found.end() :]):
+        for found in re.finditer(rf"(?<![A-Za-z]){INTERVAL}", text):  # but Unif[0, 1] is none
+            if not re.match(r"\s*(?:%|points?)?\s*<!--\s*(?:=|of no record: )", text[found.end() :]):
                 line = text.count("\n", 0, found.start()) + 1
                 yield Quote(line, "", found[0], "", found.start(), "the interval has no mark")
 

@@ -94,7 +94,7 @@ def test_another_number_is_found_and_can_be_put_right(text, right, out):
         ("*supported*<!-- = toy mean hit -->", "there is no verdict but that of a claim"),
         ("16 of 20<!-- = toy one -->", "a count is marked with"),
         ("0.1 [0, 1]<!-- = toy max hit -->", "the record has no such number"),
-        (f"{quoted.EVERY}\nis 0.5 [0.4, 0.6].", "the interval has no mark"),
+        (f"{quoted.EVERY}\nis 0.5 [0.4, 0.6] of Unif[0, 1].", "the interval has no mark"),
     ],
 )
 def test_what_cannot_be_looked_up_is_said(text, problem, out):
@@ -104,6 +104,9 @@ def test_what_cannot_be_looked_up_is_said(text, problem, out):
 
 def test_a_remark_is_no_mark(out):
     assert not list(quoted.quotes("<!-- test command -->\n0.1 [0, 1] <!-- a remark -->", out))
+    assert not list(quoted.quotes(f"{quoted.EVERY}\n0.1 [0, 1]<!-- of no record: a trial -->", out))
+    (quote,) = quoted.quotes(f"{quoted.EVERY}\n0.1 [0, 1]<!-- a remark -->", out)
+    assert quote.problem == "the interval has no mark"
 
 
 @pytest.mark.parametrize("page", quoted.PAGES, ids=lambda page: page.name)
