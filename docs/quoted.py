@@ -15,8 +15,9 @@ count or a verdict:
 It names a study, its preset (``quick`` if none is named), and a claim by its id, or else what is to be computed:
 ``mean``, ``median``, ``min``, ``max`` of a variable, ``count`` of the replicates in which it is not zero, or the
 ``slope`` of a loss, each at ``KEY=VALUE``. ``%`` and "points" are hundredths; ``* FACTOR`` stands for any other change.
-A claim's id behind words in italics means its verdict. A page with the line ``<!-- every interval is marked -->`` may
-hold no interval without a mark, unless a remark behind it says where it is from, ``<!-- of no record: ... -->``.
+A claim's id behind words in italics means its verdict, with the scale of the run; counts ("in 50 of 50") may be left
+out. A page with the line ``<!-- every interval is marked -->`` may hold no interval without a mark, unless a remark
+behind it says where it is from, ``<!-- of no record: ... -->``.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ FORMS = (
     re.compile(rf"(?<![\d.]){NUMBER}{UNIT}$"),
 )
 VERDICT = re.compile(r"\*([^*]+)\*$")
+COUNTS = re.compile(r" (?:in|by) \d+ of \d+")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,8 @@ def look_up(out: Path, study: str, preset: str, words: str) -> Found:
     first, *rest = words.split()
     if not rest:
         row = _row(folder / "claims.csv", claim=first)
-        return Found(*_numbers(row, "estimate"), verdicts=(row["verdict"], row["wording"]))
+        wording = row["wording"]
+        return Found(*_numbers(row, "estimate"), verdicts=(COUNTS.sub("", wording), wording))
     if first not in STATISTICS:
         raise LookupError(f"{words!r} is neither the id of a claim nor one of {', '.join(STATISTICS)} with a variable")
     variable, *places = rest

@@ -27,6 +27,7 @@ def out(tmp_path_factory):
     claims = "claim,estimate,ci_low,ci_high,verdict,wording\n"
     claims += "one,-0.5231,-0.5512,-0.4949,not supported,not shown at reduced scale\n"
     claims += "share,0.9714,0.9591,0.9838,supported,supported on a stand-in\n"
+    claims += "all,1,1,1,refuted,refuted by 3 of 40 at reduced scale\n"
     content = {
         "results.nc": records.packed(xr.Dataset({"hit": hits})),
         "claims.csv": claims.encode(),
@@ -47,7 +48,8 @@ RIGHT = [
     "97.1 % [95.9, 98.4]<!-- = toy share -->",
     "97.1 points [95.9,\n98.4]<!-- = toy share -->",
     "97 %<!-- = toy share -->",
-    "*not supported*<!-- = toy one -->, *not shown at\nreduced scale*<!-- = toy one -->",
+    "*not shown at\nreduced scale*<!-- = toy one -->, *supported on a stand-in*<!-- = toy share -->",
+    "*refuted at reduced scale*<!-- = toy all -->, *refuted by 3 of 40 at reduced scale*<!-- = toy all -->",
     "-1.63 ± 0.41<!-- = toy slope D1 arm=a -->",
     "3 of 4<!-- = toy count hit arm=a -->",
     "0.75<!-- = toy mean hit arm=a -->",
@@ -71,6 +73,8 @@ def test_what_the_records_hold_stands(text, out):
         ("96 % [95, 98]<!-- = toy share -->", "97 % [96, 98]<!-- = toy share -->"),
         ("−0.52 ± 0.02<!-- = toy one -->", "−0.52 ± 0.03<!-- = toy one -->"),
         ("so *supported*<!-- = toy one -->", "so *not shown at reduced scale*<!-- = toy one -->"),
+        ("so *not supported*<!-- = toy one -->", "so *not shown at reduced scale*<!-- = toy one -->"),
+        ("so *refuted*<!-- = toy all -->", "so *refuted by 3 of 40 at reduced scale*<!-- = toy all -->"),
         ("4 of 4<!-- = toy count hit arm=a -->", "3 of 4<!-- = toy count hit arm=a -->"),
         ("1 − 0.5<!-- = toy one -->", "1 − −0.5<!-- = toy one -->"),
     ],
