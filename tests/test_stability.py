@@ -31,3 +31,17 @@ def test_the_verdicts_at_the_study_s_seed_are_those_of_the_record(run):
         pytest.skip("no record of this preset is kept")
     kept = {row["claim"]: row["verdict"] for row in csv_text.load(folder / "claims.csv")}
     assert {row["claim"]: row["seed_0"] for row in RUNS[run]} == kept
+
+
+def test_the_pages_have_the_numbers_of_the_table():
+    for_it, against = {"supported", "no counterexample"}, {"not supported", "refuted"}
+    verdicts = [{row[f"seed_{k}"] for k in range(5)} for row in ROWS]
+    turned = sum(bool(seen & for_it and seen & against) for seen in verdicts)
+    alike = sum(seen <= for_it or seen <= against for seen in verdicts)
+    decided = sum(bool(seen & (for_it | against)) for seen in verdicts)
+    page = " ".join((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8").split())
+    assert f"Of {len(ROWS)} claims {alike} have the same side at all five seeds" in page
+    assert f"Of the {decided} that are ever decided seven turn" in page and turned == 7
+    assert f"of {decided} verdicts that are decided at any of them seven turn" in " ".join(
+        (ROOT / "docs" / "trust.md").read_text(encoding="utf-8").split()
+    )
