@@ -29,6 +29,7 @@ NETWORK = {"stage_one": 1, "stage_two": 2, "epochs": 3, "width": 4, "depth": 1, 
 LANGUAGE = {"blocks": 1, "width": 8, "length": 8, "batch": 2, "steps": 4, "every": 2, "validation": 64}
 TINY = {
     "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "batch": 64, "tokens": 512, "rounds": 1},
+    "attention_speed": {"blocks": 1, "width": 8, "heads": 1, "hidden": 8, "tokens": 512, "rounds": 1},
     "brackets": {"points_log2": 6, "functions": 5},
     "compete_collapse": LANGUAGE | {"test": 64},
     "compete_finetune": LANGUAGE | {"test": 64, "reviews": 20, "tune_steps": 10, "tune_batch": 4},
