@@ -15,32 +15,27 @@ import csv
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
+from moestat.claims.wording import broad
+from moestat.report import csv_text
 from moestat.runner import records
 from moestat.study import load
 
 RESULTS = Path(__file__).parent / "results" / "stability.csv"
 SEEDS = 5
-FOR, AGAINST = "for", "against"
-SIDES = {"supported": FOR, "no counterexample": FOR, "not supported": AGAINST, "refuted": AGAINST}
 
 
 def run(study: str, preset: str, seed: int, out: Path, jobs: int) -> list[dict[str, str]]:
     """Run a study at a seed, unless that is done or a record is of that seed; its claims."""
     kept = records.path(Path("outputs"), study, preset)
     if seed == load.read(study).study.seed and records.is_record(kept):
-        return read(kept / "claims.csv")
+        return csv_text.load(kept / "claims.csv")
     folder = out / f"seed-{seed}"
     command = [sys.executable, "-m", "moestat.study", study, "--preset", preset, "--seed", str(seed), "--quiet"]
     subprocess.run([*command, "--jobs", str(jobs), "--out", str(folder)], check=True, stdout=subprocess.DEVNULL)
-    return read(folder / study / preset / "claims.csv")
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table of claims."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return csv_text.load(folder / study / preset / "claims.csv")
 
 
 def write(study: str, preset: str, by_seed: dict[int, list[dict[str, str]]]) -> None:
@@ -48,8 +43,7 @@ def write(study: str, preset: str, by_seed: dict[int, list[dict[str, str]]]) -> 
     columns = ["study", "preset", "claim", "origin", *(f"seed_{k}" for k in range(SEEDS))]
     kept = []
     if RESULTS.exists():
-        with RESULTS.open(newline="") as file:
-            kept = [row for row in csv.DictReader(file) if (row["study"], row["preset"]) != (study, preset)]
+        kept = [row for row in csv_text.load(RESULTS) if (row["study"], row["preset"]) != (study, preset)]
     rows: dict[str, dict[str, str]] = {}
     for k, claims in enumerate(by_seed.values()):
         for claim in claims:
@@ -61,19 +55,27 @@ def write(study: str, preset: str, by_seed: dict[int, list[dict[str, str]]]) -> 
         writer.writerows(sorted([*kept, *rows.values()], key=lambda row: (row["study"], row["preset"], row["claim"])))
 
 
+def verdicts_of(row: Mapping[str, str]) -> list[str]:
+    """Return the verdicts of a claim, seed by seed."""
+    return [row[f"seed_{k}"] for k in range(SEEDS)]
+
+
+def kind(row: Mapping[str, str]) -> str:
+    """Say whether a claim is decided alike at all seeds, at some, at none (never), or has turned."""
+    sides = [broad(verdict) for verdict in verdicts_of(row)]
+    decided = set(sides) & {"supported", "not supported"}
+    return "never" if not decided else "turned" if len(decided) == 2 else "some" if set(sides) - decided else "all"
+
+
 def summary() -> None:
     """Print, for every study, how many claims are decided at all seeds, at some, and in opposite ways."""
-    with RESULTS.open(newline="") as file:
-        table = list(csv.DictReader(file))
+    table = csv_text.load(RESULTS)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     turned, rare = [], 0
     for row in table:
-        verdicts = [row[f"seed_{k}"] for k in range(SEEDS)]
-        sides = [SIDES.get(verdict, "") for verdict in verdicts]
-        decided = set(sides) - {""}
-        kind = "never" if not decided else "turned" if len(decided) == 2 else "some" if "" in sides else "all"
-        counts[f"{row['study']}/{row['preset']}"][kind] += 1
-        if kind == "turned":
+        verdicts = verdicts_of(row)
+        counts[f"{row['study']}/{row['preset']}"][kind(row)] += 1
+        if kind(row) == "turned":
             rare += not {"supported", "not supported"} & set(verdicts)
             turned.append(f"{row['study']} {row['claim']}: {', '.join(verdicts)}")
     total = sum(counts.values(), Counter())

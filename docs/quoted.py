@@ -30,11 +30,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
+from moestat.claims.wording import Word, wording
 from moestat.report import csv_text
 from moestat.runner import records, results
+from moestat.study.spec import Scale
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "findings").glob("*.md")))
@@ -51,7 +54,6 @@ FORMS = (
     re.compile(rf"(?<![\d.]){NUMBER}{UNIT}$"),
 )
 VERDICT = re.compile(r"\*([^*]+)\*$")
-COUNTS = re.compile(r" (?:in|by) \d+ of \d+")
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,8 @@ def look_up(out: Path, study: str, preset: str, words: str) -> Found:
     first, *rest = words.split()
     if not rest:
         row = _row(folder / "claims.csv", claim=first)
-        wording = row["wording"]
-        return Found(*_numbers(row, "estimate"), verdicts=(COUNTS.sub("", wording), wording))
+        verdicts = wording(cast(Word, row["verdict"]), cast(Scale, row["scale"])), row["wording"]
+        return Found(*_numbers(row, "estimate"), verdicts=verdicts)
     if first not in STATISTICS:
         raise LookupError(f"{words!r} is neither the id of a claim nor one of {', '.join(STATISTICS)} with a variable")
     variable, *places = rest

@@ -24,10 +24,10 @@ def out(tmp_path_factory):
         dims=("arm", "replicate"),
         coords={"arm": np.array(["a", "b"], dtype=object)},
     )
-    claims = "claim,estimate,ci_low,ci_high,verdict,wording\n"
-    claims += "one,-0.5231,-0.5512,-0.4949,not supported,not shown at reduced scale\n"
-    claims += "share,0.9714,0.9591,0.9838,supported,supported on a stand-in\n"
-    claims += "all,1,1,1,refuted,refuted by 3 of 40 at reduced scale\n"
+    claims = "claim,estimate,ci_low,ci_high,scale,verdict,wording\n"
+    claims += "one,-0.5231,-0.5512,-0.4949,reduced,not supported,not shown at reduced scale\n"
+    claims += "share,0.9714,0.9591,0.9838,stand-in,supported,supported on a stand-in\n"
+    claims += "all,1,1,1,reduced,refuted,refuted by 3 of 40 at reduced scale\n"
     content = {
         "results.nc": records.packed(xr.Dataset({"hit": hits})),
         "claims.csv": claims.encode(),
