@@ -28,6 +28,7 @@ from moestat.study.presets import judges
 NETWORK = {"stage_one": 1, "stage_two": 2, "epochs": 3, "width": 4, "depth": 1, "heads": 1, "hidden": 4, "batch": 64}
 LANGUAGE = {"blocks": 1, "width": 8, "length": 8, "batch": 2, "steps": 4, "every": 2, "validation": 64}
 TINY = {
+    "attention_gpu": {"blocks": 1, "width": 8, "heads": 1, "hidden": 8, "vocabulary": 9, "rounds": 1, "tokens": 1},
     "attention_lm": LANGUAGE | {"heads": 1, "hidden": 8, "batch": 64, "tokens": 512, "rounds": 1},
     "attention_speed": {"blocks": 1, "width": 8, "heads": 1, "hidden": 8, "tokens": 512, "rounds": 1},
     "brackets": {"points_log2": 6, "functions": 5},
@@ -159,6 +160,7 @@ def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, mo
         monkeypatch.setattr(evaluate, name_of, fewer)
     if WRITTEN[study.experiment] != name:
         monkeypatch.setattr(results, "write", lambda root, dataset: "0" * 64)
+    monkeypatch.setattr(runner, "resolve_device", lambda asked, made: "cpu")  # also what is meant for a GPU alone
     make = runner.make_plan
     monkeypatch.setattr(runner, "make_plan", lambda request: shrink(make(request)))
     result = runner.run(Request(name, out=tmp_path / "out", jobs=1, quiet=True, report=False))

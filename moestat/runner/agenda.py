@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -10,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from moestat.arrays import resolve_device
 from moestat.errors import InputError, UserError
 from moestat.runner import begin, manifest_file, overview, store
-from moestat.runner.devices import default_jobs
+from moestat.runner.devices import default_jobs, for_gpu
 from moestat.runner.progress import Estimate
 from moestat.runner.request import Request
 from moestat.runner.stated_time import stated
@@ -46,8 +45,7 @@ def beyond(study_file: StudyFile, preset: str) -> str:
     known = study_file.study.presets
     if preset not in known:
         return f"it has no preset {preset!r}; it has {', '.join(known)}"
-    needs_gpu = re.search(r"\b(GPU|CUDA)\b", known[preset].expected)
-    if needs_gpu and resolve_device("auto") == "cpu":
+    if for_gpu(known[preset]) and resolve_device("auto") == "cpu":
         return f"it is meant for a GPU ({known[preset].expected})"
     return ""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 
 from moestat import extras
 from moestat.errors import InputError
 from moestat.runner.plan import Plan
 from moestat.runner.stated_time import stated
+from moestat.study.spec import Preset
 
 SHORT = 300.0
 """Seconds on this machine's cores below which ``auto`` leaves a study to them: a GPU wants large batches."""
@@ -18,12 +20,15 @@ BY_NAME = 'pip install "moestat[cuda13]" or "moestat[cuda12]"'
 def resolve_device(asked: str, plan: Plan) -> str:
     """Return the device to compute on.
 
-    ``auto`` takes a GPU only for an experiment whose ``DEVICES`` name it, and a preset that does not state to be short.
+    ``auto`` takes a GPU only for an experiment whose ``DEVICES`` name it, and a preset that does not state to be short
+    on the processors; for an experiment that computes on a GPU alone it is ``cuda``.
     """
     from moestat.arrays import DeviceError
     from moestat.arrays import resolve_device as resolve
 
     able = getattr(plan.experiment, "DEVICES", None)
+    if asked == "auto" and able == ("cuda",):
+        asked = "cuda"
     if asked == "auto" and ("cuda" not in (able or ()) or _short(plan)):
         return "cpu"
     if able is not None and asked not in ("auto", *able):
@@ -36,7 +41,14 @@ def resolve_device(asked: str, plan: Plan) -> str:
         raise InputError(f"--device: {text}") from None
 
 
+def for_gpu(preset: Preset) -> bool:
+    """Whether a preset states its time on a GPU."""
+    return re.search(r"\b(GPU|CUDA)\b", preset.expected) is not None
+
+
 def _short(plan: Plan) -> bool:
+    if for_gpu(plan.preset):
+        return False
     seconds = stated(plan.preset.expected, default_jobs())
     return seconds is not None and seconds < SHORT
 

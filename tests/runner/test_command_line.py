@@ -328,7 +328,13 @@ def test_auto_takes_a_gpu_only_for_experiments_that_know_how_and_not_for_a_few_m
     assert run_module.resolve_device("auto", made) == "cpu"
     assert run_module.resolve_device("auto", with_devices(("cpu", "cuda"))) == "cuda"
     assert run_module.resolve_device("auto", with_devices(("cpu",))) == "cpu"
-    for device, expected in (("cpu", "about two minutes"), ("cuda", "not measured"), ("cuda", "")):
+    assert run_module.resolve_device("auto", with_devices(("cuda",), "a minute")) == "cuda"
+    for device, expected in (
+        ("cpu", "about two minutes"),
+        ("cuda", "20 s on one GPU"),
+        ("cuda", "not measured"),
+        ("cuda", ""),
+    ):
         assert run_module.resolve_device("auto", with_devices(("cpu", "cuda"), expected)) == device
     assert run_module.resolve_device("cuda", with_devices(("cpu", "cuda"), "10 s")) == "cuda"
     with pytest.raises(InputError, match="computes on cpu"):

@@ -1,0 +1,223 @@
+"""Least squares and descent on the device: the same minima, statuses and numbers as on the processor."""
+
+import array_api_compat
+import numpy as np
+import pytest
+
+from moestat.arrays import namespace, to_numpy
+from moestat.fit import moments
+from moestat.fit.global_search import Budget, global_search
+from moestat.fit.gradient import sgd
+from moestat.fit.gram import from_residuals
+from moestat.fit.levenberg_marquardt import levenberg_marquardt
+from moestat.fit.newton import least_squares
+from moestat.fit.screening import candidates, screen
+from moestat.models import truths
+from moestat.models.regression import Model
+from moestat.status import Status
+
+pytestmark = pytest.mark.gpu
+
+FITTED = [
+    Model("softmax", "full", "relu", 2),
+    Model("sigmoid", "full", "relu", 2),
+    Model("softmax", "full", "gelu", 2),
+    Model("sigmoid", "partial", "gelu", 2),
+    Model("softmax", "linear", "linear", 2),
+    Model("sigmoid", "full", "linear", 2),
+    Model("sigmoid", "linear", "polynomial", 2, 2),
+]
+
+
+def case(model, replicates=3, n=400, atoms=2, starts=2, seed=0):
+    """Return samples of one truth and starts beside it."""
+    rng = np.random.default_rng(seed)
+    truth = 2.0 * truths.ground_truth(model, atoms, "dense", rng)
+    samples = [truths.sample(model, truth, n, 0.01, rng) for _ in range(replicates)]
+    x, y = (np.stack(part) for part in zip(*samples, strict=True))
+    start = truth + 0.05 * rng.standard_normal((replicates, starts, *truth.shape))
+    return x, y, np.clip(start, -5.0, 5.0)
+
+
+def name(model):
+    return f"{model.gate}-{model.score}-{model.expert}"
+
+
+@pytest.mark.parametrize("model", FITTED, ids=name)
+def test_the_minimum_is_the_same(on, model):
+    x, y, starts = case(model)
+    expected = least_squares(model, x, y, starts)
+    found = least_squares(model, *on(x, y, starts))
+    assert type(found.loss) is type(on(y)), "the fit stays on the device"
+    np.testing.assert_array_equal(to_numpy(found.status), expected.status)
+    assert np.all(expected.status == Status.CONVERGED)
+    np.testing.assert_allclose(to_numpy(found.loss), expected.loss, rtol=1e-7)
+    np.testing.assert_allclose(to_numpy(found.start_losses), expected.start_losses, rtol=1e-6)
+    np.testing.assert_array_equal(to_numpy(found.box_hits), expected.box_hits)
+    fitted = model.predict(to_numpy(found.theta), x)
+    np.testing.assert_allclose(fitted, model.predict(expected.theta, x), rtol=0, atol=1e-4)
+    # the certificate is that of the point where the fit ended
+    goal = 1e-9 * expected.smoothed_loss + 1e-15 * np.var(y, axis=-1)
+    assert np.all(to_numpy(found.decrement) <= goal) and np.all(to_numpy(found.decrement) >= 0)
+    np.testing.assert_allclose(to_numpy(found.min_eigenvalue), expected.min_eigenvalue, rtol=1e-2, atol=2e-7)
+    assert found.message()[0].startswith(Status.CONVERGED.sentence)
+
+
+def test_an_overspecified_fit_is_as_low(on):
+    """Atoms may end elsewhere in a flat valley, on the box, or at another local minimum, a percent lower or higher."""
+    model = Model("sigmoid", "full", "relu", 2)
+    x, y, starts = case(model, atoms=2)
+    starts = truths.split(model, starts, 3)
+    starts = starts + 0.05 * np.random.default_rng(5).standard_normal(starts.shape)
+    expected = least_squares(model, x, y, starts, max_iterations=300)
+    found = least_squares(model, *on(x, y, starts), max_iterations=300)
+    np.testing.assert_allclose(to_numpy(found.loss), expected.loss, rtol=2e-2)
+    assert set(to_numpy(found.status).tolist()) <= {Status.CONVERGED, Status.LIMIT, Status.STALLED}
+
+
+@pytest.mark.parametrize("model", FITTED, ids=name)
+def test_the_moments_over_several_chunks(on, model, monkeypatch):
+    """More rows than one chunk holds, with and without kept monomials, in both precisions."""
+    n = moments.CUDA_ROWS + 1000
+    x, y, starts = case(model, replicates=2, n=n, atoms=3, starts=1)
+    theta = starts[:, 0]
+    reference = moments.Problem(model, 3, x, y, "double")
+    expected = (*reference.hessian(theta, 0.01, 0.7), reference.loss(theta, 0.01))
+    for precision, rtol in (("double", 1e-10), ("mixed", 1e-3)):
+        numbers = []
+        for most in (1 << 62, 0):
+            monkeypatch.setattr(moments, "cache_bytes", lambda like, most=most: most)
+            problem = moments.Problem(model, 3, *on(x, y), precision)
+            assert problem.cached is (most > 0)
+            if array_api_compat.is_cupy_array(on(y)):
+                assert len(problem.chunks) == 2
+            point = on(theta)
+            numbers.append([to_numpy(v) for v in (*problem.hessian(point, 0.01, 0.7), problem.loss(point, 0.01))])
+            some = problem.take(on(np.array([1]))).gradient(point[1:, ...], 0.01)
+            np.testing.assert_allclose(to_numpy(some[0]), expected[0][1:], rtol=1e-10)
+        for kept, made, true in zip(*numbers, expected, strict=True):
+            np.testing.assert_array_equal(kept, made)
+            np.testing.assert_allclose(kept, true, rtol=rtol, atol=rtol * np.abs(true).max())
+
+
+def test_memory_for_monomials_is_a_share_of_what_is_free(on):
+    free = moments.cache_bytes(on(np.zeros(1)))
+    assert isinstance(free, int) and free >= moments.CACHE_BYTES
+
+
+def test_a_fit_of_more_rows_than_a_chunk_in_groups(on):
+    model = Model("softmax", "linear", "gelu", 1)
+    x, y, starts = case(model, replicates=2, n=moments.CUDA_ROWS + 500, starts=1)
+    expected = least_squares(model, x, y, starts)
+    for batch_bytes in (None, 1):  # one group, and one per member
+        found = least_squares(model, *on(x, y, starts), batch_bytes=batch_bytes)
+        np.testing.assert_array_equal(to_numpy(found.status), expected.status)
+        np.testing.assert_allclose(to_numpy(found.loss), expected.loss, rtol=1e-8)
+        fitted = model.predict(to_numpy(found.theta), x)
+        np.testing.assert_allclose(fitted, model.predict(expected.theta, x), rtol=0, atol=1e-3)
+
+
+def test_a_member_is_fitted_alike_in_any_batch(on):
+    model = Model("softmax", "full", "relu", 2)
+    x, y, starts = case(model)
+    together = least_squares(model, *on(x, y, starts))
+    alone = least_squares(model, *on(x[1:2], y[1:2], starts[1:2]))
+    np.testing.assert_allclose(to_numpy(alone.loss)[0], to_numpy(together.loss)[1], rtol=1e-9)
+    np.testing.assert_array_equal(to_numpy(alone.status)[0], to_numpy(together.status)[1])
+
+
+def test_responses_that_are_not_finite_stay_with_their_member(on):
+    model = Model("sigmoid", "linear", "linear", 1)
+    x, y, starts = case(model, n=100)
+    y[1, 7] = np.nan
+    expected = least_squares(model, x, y, starts)
+    found = least_squares(model, *on(x, y, starts))
+    np.testing.assert_array_equal(to_numpy(found.status), expected.status)
+    assert to_numpy(found.status)[1] == Status.NOT_FINITE
+    np.testing.assert_allclose(to_numpy(found.loss)[[0, 2]], expected.loss[[0, 2]], rtol=1e-7)
+
+
+@pytest.mark.parametrize("scaling", ["identity", "diagonal"])
+def test_levenberg_marquardt_in_a_box(on, scaling):
+    """Exponential decays y = a exp(-b t), one of them with its rate held by the box."""
+    t, true = np.linspace(0.0, 3.0, 40), np.array([[2.0, 0.5], [1.0, 1.5], [3.0, 2.5]])
+    noise = 0.01 * np.random.default_rng(6).standard_normal((3, 40))
+    y = true[:, :1] * np.exp(-true[:, 1:] * t) + noise
+
+    def problem(t, y):
+        def residuals(theta, members):
+            xp = namespace(theta)
+            decay = xp.exp(-theta[:, 1:] * t[None, :])
+            slope = xp.stack([decay, -theta[:, :1] * t[None, :] * decay], axis=-1)
+            return theta[:, :1] * decay - xp.take(y, members, axis=0), slope
+
+        return from_residuals(residuals)
+
+    start = np.array([[1.0, 1.0]] * 3)
+    options = {"lower": 0.0, "upper": 3.5 if scaling == "identity" else 2.0, "scaling": scaling}
+    expected = levenberg_marquardt(problem(t, y), start, **options)
+    found = levenberg_marquardt(problem(*on(t, y)), on(start), **options)
+    np.testing.assert_array_equal(to_numpy(found.status), expected.status)
+    np.testing.assert_array_equal(to_numpy(found.box_hits), expected.box_hits)
+    np.testing.assert_allclose(to_numpy(found.theta), expected.theta, rtol=1e-5)
+    np.testing.assert_allclose(to_numpy(found.loss), expected.loss, rtol=1e-8)
+
+
+@pytest.mark.parametrize("batch", [100, 1000])
+def test_minibatch_descent(on, batch):
+    """Steps of 800 rows over all members, and full batches, are computed on the device."""
+    model = Model("softmax", "full", "relu", 3)
+    x, y, starts = case(model, replicates=4, n=1000)
+    orders = [np.stack([np.random.default_rng([r, k]).permutation(1000) for k in range(2)]) for r in range(4)]
+    options = {"batch_size": batch, "order": orders, "epochs": 2}
+    expected = sgd(model, x, y, starts, **options)
+    np.testing.assert_allclose(to_numpy(sgd(model, *on(x, y, starts), **options)), expected, rtol=1e-8, atol=1e-10)
+
+
+def test_short_steps_of_descent_are_the_processors_own(on):
+    model = Model("sigmoid", "full", "gelu", 2)
+    x, y, starts = case(model, replicates=2, n=200, starts=1)
+    orders = [np.stack([np.random.default_rng(r).permutation(200)]) for r in range(2)]
+    options = {"batch_size": 10, "order": orders, "epochs": 1}
+    found = sgd(model, *on(x, y, starts), **options)
+    assert type(found) is type(on(y))
+    exact = array_api_compat.is_cupy_array(found)
+    expected = sgd(model, x, y, starts, **options)
+    np.testing.assert_allclose(to_numpy(found), expected, rtol=0 if exact else 1e-9)
+
+
+def test_descent_that_diverges_says_so_by_its_numbers(on):
+    model = Model("softmax", "full", "linear", 1)
+    x, y, starts = case(model, replicates=1, n=600, starts=1)
+    options = {"batch_size": 600, "epochs": 30, "step": 1e60}
+    assert not np.isfinite(to_numpy(sgd(model, *on(x, y, starts), **options))).all()
+
+
+@pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
+def test_screening_promises_the_same(on, gate):
+    model = Model(gate, "full", "relu", 2)
+    x, y, starts = case(model, replicates=1, n=3000, starts=1)
+    theta, law = starts[0, 0], np.full(model.atom_size, 0.7)
+    drawn = [candidates(model, some, theta, 100, law, np.random.default_rng(7), box=5.0) for some in (x[0], on(x[0]))]
+    np.testing.assert_allclose(drawn[1], drawn[0], rtol=0, atol=1e-4)  # bisected to 80 / 2^20
+    expected = screen(model, x[0], y[0], theta, drawn[0], box=5.0)
+    found = screen(model, *on(x[0], y[0]), theta, drawn[0], box=5.0)
+    np.testing.assert_allclose(found.gain, expected.gain, rtol=1e-2, atol=1e-3 * expected.gain.max())
+    np.testing.assert_allclose(found.atom, expected.atom, rtol=0, atol=2e-2)
+
+
+def test_a_global_search_ends_at_the_same_minimum(on):
+    model = Model("softmax", "linear", "linear", 1)
+    rng = np.random.default_rng(8)
+    truth = 2.0 * truths.ground_truth(model, 2, "dense", rng)
+    x, y = truths.sample(model, truth, 300, 0.01, rng)
+    options = {
+        "local": truth[None] + 0.05 * rng.standard_normal((1, *truth.shape)),
+        "known": truth[None],
+        "stream": lambda purpose: np.random.default_rng([9, *purpose.encode()]),
+        "budget": Budget(near=4, random=3, inserted=3, screened=32, rounds=1, replaced=2, heats=((8, 0.7),), agree=2),
+    }
+    expected, found = (global_search(model, *data, **options) for data in ((x, y), on(x, y)))
+    np.testing.assert_allclose(found.fit.loss, expected.fit.loss, rtol=1e-6)
+    assert type(found.fit.loss) is np.ndarray and found.fit.status[0] == expected.fit.status[0]
+    assert found.agreed and expected.agreed
