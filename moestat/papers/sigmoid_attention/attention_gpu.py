@@ -29,8 +29,8 @@ TASKS = ("inference", "decoding", "training")
 class Settings(SettingsModel):
     """Settings of a cell; sizes are the paper's, *ours* where it has none."""
 
-    blocks: int = Field(24, ge=1)
-    width: int = Field(2048, ge=1)
+    blocks: int = Field(24, ge=1, description="of attention and feed-forward network")
+    width: int = Field(2048, ge=1, description="of the model")
     heads: int = Field(32, ge=1, description="must divide width")
     hidden: int = Field(5504, ge=1, description="ours: 8/3 of the width, as in Llama 2")
     vocabulary: int = Field(32000, ge=2, description="ours: Llama 2's")
