@@ -74,7 +74,7 @@ def test_every_replicate_has_a_truth_of_its_own(name):
     """No truth is chosen, and intervals over replicates are intervals over truths."""
     study = load.read(FOLDER / f"{name}.toml").study
     for label, preset in study.presets.items():
-        least = {"paper": 10, "theorems": 10, "gates": 10, "compact": 10, "figure2": 6}.get(label, 30)
+        least = {"paper": 10, "theorems": 10, "gates": 10, "exact": 10, "compact": 10, "figure2": 6}.get(label, 30)
         assert preset.settings["truths"] == preset.replicates >= least, label
 
 
