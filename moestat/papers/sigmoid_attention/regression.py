@@ -21,9 +21,9 @@ from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import regression_search, several_truths
 from moestat.papers.sigmoid_attention.regression_laws import law_of_noise, law_of_x
-from moestat.papers.sigmoid_attention.regression_problem import Problem
+from moestat.papers.sigmoid_attention.regression_problem import Problem, embed
 from moestat.papers.sigmoid_attention.regression_pseudo_truths import compute_pseudo_truths, near_truth, prerequisite
-from moestat.papers.sigmoid_attention.regression_scores import score
+from moestat.papers.sigmoid_attention.regression_scores import score, score_L3
 from moestat.papers.sigmoid_attention.regression_settings import Settings
 from moestat.papers.sigmoid_attention.regression_targets import Target, target_of
 from moestat.sentences import counted
@@ -53,11 +53,17 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
     xarray.Dataset
         Losses (``L1`` ... ``rmse``), the same at the start (``start_L1`` ...), solver diagnostics, the fitted
         parameters ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the
-        bound of the function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). After a
+        bound of the function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With
+        ``scores = "L3"`` the losses are those of :func:`~.regression_scores.score_L3`, and beside them stand ``moved``,
+        the distance from start to end, and ``line_L3``, the Fisher line of the replicate's own truth. After a
         global search also its record (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ...), see
         :mod:`moestat.papers.sigmoid_attention.regression_search`; the start is then the first local one.
     """
-    settings = Settings(**cell.settings)
+    return fitted(cell, Settings(**cell.settings), replicates, device=device)
+
+
+def fitted(cell: Cell, settings: Settings, replicates: Sequence[int], *, device: Device) -> xr.Dataset:
+    """Fit and score the replicates of a cell whose settings are read."""
     if settings.truths == 1:
         return _run(cell, settings, settings.problem, replicates, device)
     by_truth = [[r for r in replicates if r % settings.truths == draw] for draw in range(settings.truths)]
@@ -127,9 +133,14 @@ def _run(cell: Cell, settings: Settings, problem: Problem, replicates: Sequence[
         diagnostics = _sgd_diagnostics(problem.fitted, theta, to_numpy(x), to_numpy(y), settings)
 
     variables: dict[str, tuple] = {}
+    brief = settings.scores == "L3"
     for prefix, parameters in (("", theta), ("start_", chosen)):
-        for name, values in score(problem, target, parameters, settings.evaluation_log2).items():
-            variables[prefix + name] = ("replicate", values)
+        scored = (score_L3 if brief else score)(problem, target, parameters, settings.evaluation_log2)
+        variables |= {prefix + name: ("replicate", values) for name, values in scored.items()}
+    if brief:
+        variables["moved"] = ("replicate", np.linalg.norm((theta - chosen).reshape(len(theta), -1), axis=1))
+        line = target.lines(settings.n).get("fisher_L3", np.nan)
+        variables["line_L3"] = ("replicate", np.full(len(theta), line))
     residual = y - problem.truth.predict(xp.asarray(target.truth), x)
     variables["truth_loss"] = ("replicate", to_numpy(0.5 * xp.mean(residual**2, axis=-1)))
     variables |= diagnostics
@@ -155,7 +166,13 @@ def start_policy(settings: Settings, target: Target) -> str:
     """Say in one sentence where the optimiser starts."""
     if settings.estimator == "sgd":
         rule = RadiusRule(settings.radius_scale, settings.radius_exponent)
-        return f"SGD starts near the truth's parameters, standard deviation per coordinate {rule}."
+        place = (
+            "the best pseudo-truth" if target.is_pseudo and settings.start_at == "target" else "the truth's parameters"
+        )
+        copied = (
+            ", its last atom copied" if settings.superfluous == "copy" and settings.n_fitted > settings.n_true else ""
+        )
+        return f"SGD starts near {place}{copied}, standard deviation per coordinate {rule}."
     place = "the pseudo-truth" if target.is_pseudo else "the truth"
     text = f"{counted(min(settings.starts, len(target.minimisers)), 'start')} near {place}"
     text += f", radius {settings.start_radius:g}"
@@ -188,9 +205,7 @@ def _draw(
 def _starts(cell: Cell, settings: Settings, problem: Problem, target: Target, replicates: Sequence[int]) -> np.ndarray:
     """Start values (replicate, start, N, P) by the declared policy."""
     if settings.estimator == "sgd":
-        # as the paper: near the ground truth, also where the fitted model does not contain it
-        numbers = near_truth(problem.truth, target.truth, problem.fitted, problem.n_fitted)
-        near = numbers[None] if target.is_pseudo else target.minimisers[:1]
+        near = _near(settings, problem, target)[None]
         radius = RadiusRule(settings.radius_scale, settings.radius_exponent).radius(settings.n)
     else:
         near = target.minimisers[: settings.starts]
@@ -213,8 +228,22 @@ def _starts(cell: Cell, settings: Settings, problem: Problem, target: Target, re
     return np.clip(all_starts, -settings.box, settings.box)
 
 
+def _near(settings: Settings, problem: Problem, target: Target) -> np.ndarray:
+    """Return where SGD starts, (N, P), before it is perturbed: "near their ground-truth values" (App. E.1.2)."""
+    if target.is_pseudo and settings.start_at == "target":
+        return target.minimisers[0]
+    if settings.superfluous == "copy":
+        atoms = embed(target.truth, problem.truth, problem.fitted)
+        return np.concatenate([atoms, *[atoms[-1:]] * (problem.n_fitted - problem.n_true)])
+    if target.is_pseudo:
+        return near_truth(problem.truth, target.truth, problem.fitted, problem.n_fitted)
+    return target.minimisers[0]
+
+
 def _order(cell: Cell, settings: Settings, replicate: int) -> np.ndarray:
     """The order of the samples in every epoch, (epochs, n)."""
+    if settings.batch_size in (0, settings.n):
+        return np.empty(0)  # all samples at once have no order
     rng = cell.generator(replicate, "order", n=settings.n)
     order = [rng.permutation(settings.n) for _ in range(settings.epochs)]
     return np.asarray(order, dtype=np.int64).reshape(settings.epochs, settings.n)

@@ -46,6 +46,7 @@ class Problem:
     atoms: tuple[tuple[float, ...], ...] = ()
     law_of_x: str = ""
     law_of_noise: str = ""
+    fisher_log2: int = 17
 
     @property
     def data_identity(self) -> dict[str, Any]:

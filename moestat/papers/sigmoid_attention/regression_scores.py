@@ -61,6 +61,30 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
     return {name: np.where(finite, values, np.nan) for name, values in losses.items()}
 
 
+def score_L3(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: int) -> dict[str, np.ndarray]:
+    """Return the loss of Fig. 1 alone, in both readings of it, and the function error, one array (R,) each.
+
+    Parameters
+    ----------
+    problem, target, theta, evaluation_log2
+        As of :func:`score`.
+
+    Returns
+    -------
+    dict
+        ``L3`` to the set of population minimisers, which Theorem 3 bounds; ``L3_to_truth`` to the truth itself with its
+        N* atoms, as the legend of Fig. 1 writes it (to pseudo-truths, which have N atoms, it is ``L3``); ``rmse``.
+    """
+    finite = np.isfinite(theta).all(axis=(-2, -1))
+    usable = np.where(finite[:, None, None], theta, 0.0)
+    model, points = problem.fitted, problem.evaluation_points(evaluation_log2)
+    losses = {"L3": to_minimisers(usable, target, model)}
+    literal = [minimisers.eq12(atoms, target.measures[0], model) for atoms in usable]
+    losses["L3_to_truth"] = losses["L3"] if target.is_pseudo else np.array(literal)
+    losses["rmse"] = function.rmse(model, usable, _true_values(problem, target, evaluation_log2), points)
+    return {name: np.where(finite, values, np.nan) for name, values in losses.items()}
+
+
 def to_minimisers(theta: np.ndarray, target: Target, model: Model) -> np.ndarray:
     """Return equation (12) (L3, and L5 where the score has no b) to the set of population minimisers, (R,)."""
     if target.is_pseudo:

@@ -102,7 +102,21 @@ class Settings(SettingsModel):
     batch_size: int = Field(32, ge=0, description="0: all samples")
     epochs: int = Field(10, ge=0, description="passes of SGD over the samples")
     step: float = Field(0.1, gt=0, description="step of SGD")
+    start_at: Literal["numbers", "target"] = Field(
+        "numbers",
+        description="SGD starts near the numbers of the truth, whatever gate they are given, or near the target of the "
+        "loss; for the gate of the data they are the same",
+    )
+    superfluous: Literal["split", "copy"] = Field(
+        "split",
+        description="how SGD starts the atoms above n_true: the last true atom split in equal parts, or copied whole, "
+        "so that its weight counts twice",
+    )
     # evaluation
+    scores: Literal["all", "L3"] = Field(
+        "all", description="L3: only L3, to its infimum and to the truth itself, and the function error"
+    )
+    fisher_log2: int = Field(17, ge=10, le=20, description="points of the information matrix of the Fisher line")
     evaluation_log2: int = Field(16, ge=8, le=22, description="function error on 2**this points of the law of x")
     pseudo_points_log2: int = Field(15, ge=8, le=20, description="points of the search for pseudo-truths")
     pseudo_polish_log2: int = Field(17, ge=8, le=20, description="points of their final polish")
@@ -212,6 +226,7 @@ class Settings(SettingsModel):
             atoms=laws.true_atoms(self.truth, true),
             law_of_x=self.law_of_x,
             law_of_noise=self.law_of_noise,
+            fisher_log2=self.fisher_log2,
         )
 
 

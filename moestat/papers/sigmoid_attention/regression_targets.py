@@ -30,9 +30,6 @@ from moestat.papers.sigmoid_attention.regression_pseudo_truths import (
 )
 from moestat.sentences import counted
 
-FISHER_LOG2 = 17
-"""The information matrix is a mean over 2**FISHER_LOG2 points of the law of x."""
-
 
 @dataclass(frozen=True)
 class Target:
@@ -143,13 +140,13 @@ def compute_fisher(problem: Problem, study_seed: int) -> dict[str, float]:
         "data": problem.data_identity,
         "noise_variance": problem.noise_variance,
         "seed": study_seed,
-        "points_log2": FISHER_LOG2,
+        "points_log2": problem.fisher_log2,
         "code": digest(of(fisher_line, evaluation_points, true_parameters)),
         **problem.own,
     }
 
     def compute() -> dict[str, np.ndarray]:
-        truth, points = problem.true_parameters(study_seed), problem.evaluation_points(FISHER_LOG2)
+        truth, points = problem.true_parameters(study_seed), problem.evaluation_points(problem.fisher_log2)
         line = fisher_line(problem.truth, truth, points, problem.noise_variance)
         values = {name: line.at_one[name] for name in ("L1", "L3", "matched_sum", "rmse") if name in line.at_one}
         return {name: np.asarray(v) for name, v in (values | {"rank": line.rank, "nullity": line.nullity}).items()}
@@ -167,12 +164,12 @@ def compute_sandwich(
         "pseudo-truth": dict(needed),
         "search code": search_code(),
         "noise_variance": problem.noise_variance,
-        "points_log2": FISHER_LOG2,
+        "points_log2": problem.fisher_log2,
         "code": digest(of(sandwich_line, evaluation_points)),
     }
 
     def compute() -> dict[str, np.ndarray]:
-        points = problem.evaluation_points(FISHER_LOG2)
+        points = problem.evaluation_points(problem.fisher_log2)
         values = problem.truth.predict(truth, points)
         line = sandwich_line(problem.fitted, pseudo_truth, points, values, problem.noise_variance, box=problem.box)
         names = ("L1", "L3", "matched_sum", "rmse_pseudo")

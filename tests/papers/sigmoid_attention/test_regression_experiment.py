@@ -100,14 +100,38 @@ def test_sgd_without_epochs_returns_its_start():
 
 @pytest.mark.parametrize("truths", [1, 2])
 def test_the_protocol_from_its_target_is_the_other_one_where_the_gate_is_that_of_the_data(truths):
-    ours = regression_from_target.run(cell(estimator="sgd", truths=truths), [0, 1, 2])
+    ours = regression_from_target.run(cell(estimator="sgd", truths=truths, start_at="target"), [0, 1, 2])
     xr.testing.assert_identical(ours["theta"], run(estimator="sgd", truths=truths)["theta"])
     xr.testing.assert_identical(ours["L3"], run(estimator="sgd", truths=truths)["L3"])
 
 
+def test_a_copied_atom_counts_twice_and_is_a_start_near_the_truth_itself():
+    """Started at the truth with its last atom copied, L3 is zero to the truth, and steps move off at once."""
+    still = {"estimator": "sgd", "truth_gate": "softmax", "fitted_gate": "softmax", "n_true": 2, "n_fitted": 3}
+    still |= {"superfluous": "copy", "radius_scale": 0.0, "scores": "L3", "batch_size": 0}
+    ds = run(**still, epochs=0)
+    assert np.all(ds["L3"] == 0) and np.all(ds["L3_to_truth"] == 0) and np.all(ds["moved"] == 0)
+    np.testing.assert_array_equal(ds["theta"][:, 1], ds["theta"][:, 2])
+    assert np.all(ds["rmse"] > 0.01), "the function of the copy is not that of the truth"
+    split = run(**still | {"superfluous": "split", "epochs": 0})
+    assert np.all(split["rmse"] < 1e-12) and np.all(split["L3"] < 1e-12)
+    np.testing.assert_allclose(split["L3_to_truth"], 2 * np.log(2), rtol=1e-12)
+    after, theirs = run(**still, epochs=3), run(**still | {"superfluous": "split"}, epochs=3)
+    assert np.all(after["moved"] > 3 * theirs["moved"])
+
+
+def test_brief_scores_are_those_of_the_full_ones():
+    settings = {"estimator": "sgd", "truth_gate": "softmax", "fitted_gate": "softmax", "n_true": 2, "n_fitted": 3}
+    full, brief = run(**settings), run(**settings, scores="L3")
+    for name in ("L3", "start_L3", "rmse", "theta"):
+        np.testing.assert_array_equal(full[name], brief[name])
+    np.testing.assert_array_equal(brief["line_L3"], np.full(3, float(full["fisher_L3"])))
+    assert "quotient" not in brief
+
+
 def test_another_gate_starts_beside_its_pseudo_truth():
     other = {"estimator": "sgd", "truth_gate": "softmax", "epochs": 0, "radius_scale": 1e-6}
-    ours, theirs = regression_from_target.run(cell(**other), [0, 1]), run([0, 1], **other)
+    ours, theirs = regression_from_target.run(cell(**other, start_at="target"), [0, 1]), run([0, 1], **other)
     assert np.all(ours["start_L3"] < 1e-3) and np.all(theirs["start_L3"] > 1e-2)
     assert "pseudo-truth" in ours.attrs["start_policy"]
 
