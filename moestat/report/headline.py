@@ -22,12 +22,18 @@ YES, NO = ("supported", "no counterexample"), ("not supported", "refuted")
 def of_group(verdicts: list[str]) -> str:
     """Return the verdict of the variants of one statement together.
 
-    Variants that contradict each other are *mixed*; otherwise the weakest verdict counts: one that decides nothing
-    before one that does. A variant without a run leaves open what the others say; *not run* is what no run bears on.
+    A statement about every case is *refuted* by one counterexample, whatever its other variants have not found or left
+    open. Variants that contradict each other are *mixed* otherwise, and else the weakest verdict counts: one that
+    decides nothing before one that does. A variant without a run leaves open what the others say; *not run* is what no
+    run bears on.
 
     >>> of_group(["supported", "supported"]), of_group(["supported", "refuted"]), of_group(["supported", "not run"])
     ('supported', 'mixed', 'inconclusive')
+    >>> of_group(["refuted", "no counterexample"]), of_group(["refuted", "inconclusive"])
+    ('refuted', 'refuted')
     """
+    if "refuted" in verdicts and "supported" not in verdicts:
+        return "refuted"
     if any(v in YES for v in verdicts) and any(v in NO for v in verdicts):
         return MIXED
     if all(v == NOT_RUN for v in verdicts):

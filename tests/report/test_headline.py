@@ -35,15 +35,18 @@ def test_variants_of_one_statement_count_once():
     ("verdicts", "word"),
     [
         (["supported", "not supported"], "mixed"),
-        (["no counterexample", "refuted", "inconclusive"], "mixed"),
+        (["no counterexample", "not supported"], "mixed"),
+        (["no counterexample", "refuted"], "refuted"),
+        (["no counterexample", "refuted", "inconclusive", "not run"], "refuted"),
         (["supported", "inconclusive"], "inconclusive"),
-        (["refuted", "inconclusive"], "inconclusive"),
+        (["refuted", "inconclusive"], "refuted"),
+        (["not supported", "inconclusive"], "inconclusive"),
         (["supported", "not run"], "inconclusive"),
-        (["refuted", "not run"], "inconclusive"),
+        (["refuted", "not run"], "refuted"),
         (["supported", "refuted", "not run"], "mixed"),
         (["not run", "not run"], "not run"),
         (["supported", "no counterexample"], "no counterexample"),
     ],
 )
-def test_the_weakest_variant_counts_and_contradictions_are_mixed(verdicts, word):
+def test_one_counterexample_refutes_else_the_weakest_variant_counts_and_contradictions_are_mixed(verdicts, word):
     assert headline.of_group(verdicts) == headline.of_group(verdicts[::-1]) == word
