@@ -101,7 +101,7 @@ RULES = ("within", "equivalent", "at_most", "at_least")
 
 
 class Claim(Strict):
-    """A statement of a paper and the rule, fixed before the run, by which the simulation judges it.
+    """A statement of a paper and the rule, sealed when a run starts, by which the simulation judges it.
 
     The estimate's interval is compared with the region [low, high] of ``within``, ``equivalent``, ``at_most`` or
     ``at_least``: inside is *supported*, outside is *not supported*, anything else is *inconclusive*.
