@@ -71,13 +71,13 @@ def page(table: pd.DataFrame) -> str:
 
 
 def rules_of(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Say when the rules of the verdicts were written, and how many of the sealed ones were settled with hindsight."""
+    """Say when the rules of the verdicts were written, and how many of the sealed ones say what was settled in hindsight."""
     judged = [row for row in rows if row["verdict"] in VERDICTS]
     if not judged:
         return "No claim has been judged yet."
     told = f"{counted(len(judged), 'verdict')}{views.of_rules(count_written(judged))}."
     seen = sum(bool(row["hindsight"]) and written(row) == "sealed" for row in judged)
-    return f"{told} Of the sealed, {seen} had a part of the rule settled after other results." if seen else told
+    return f"{told} Of the sealed, {seen} say what was settled in hindsight." if seen else told
 
 
 _RUN = ("date", "preset", "version", "code", "seed", "command")
