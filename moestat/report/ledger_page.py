@@ -71,7 +71,7 @@ def page(table: pd.DataFrame) -> str:
 
 
 def rules_of(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Say when the rules of the verdicts were written, and how many of the sealed ones say what was settled in hindsight."""
+    """Say when the rules of the verdicts were written, and how many of the sealed say what was settled in hindsight."""
     judged = [row for row in rows if row["verdict"] in VERDICTS]
     if not judged:
         return "No claim has been judged yet."

@@ -29,7 +29,7 @@ CLAIM_COLUMNS = (
 
 MARKS: dict[Written, str] = {"sealed": "", "edited": "\N{DAGGER}", "added": "\N{DOUBLE DAGGER}"}
 """Behind a verdict, by when its rule was written."""
-_NOTES = {
+_NOTES: dict[Written, str] = {
     "edited": f"{MARKS['edited']} the rule was changed after the run; to see how: moestat claim ID",
     "added": f"{MARKS['added']} the claim was added after the run",
 }

@@ -118,8 +118,8 @@ class Claim(Strict):
     because: str = Field("", description="how it follows from the paper, for origin 'implied'")
     hindsight: str = Field(
         "",
-        description="what of the rule, or of what it means for the paper, was settled after results had been seen; told "
-        "with the verdict",
+        description="what of the rule, or of what it means for the paper, was settled after results had been seen; "
+        "told with the verdict",
     )
     bearing: Literal["for", "against", "neutral"] = Field(
         "for", description="what it means for the paper if it is supported; if absent, 'neutral' for origin 'ours'"
