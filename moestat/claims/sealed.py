@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from moestat.claims.evidence import Evidence
-from moestat.claims.verdicts import Verdict, judge_claim, judged, rule
+from moestat.claims.verdicts import VERDICTS, Verdict, judge_claim, judged, rule
 from moestat.rounding import number
 from moestat.study.seal import PROSE, Seal, code_of, digest_of, settled
 from moestat.study.spec import RULES, Claim
@@ -16,13 +16,24 @@ ADDED = "The claim was added after the run on {day}."
 """What ``why`` says of a claim that the run did not know: there was no rule that could have been changed."""
 
 
-def by_changed_rule(row: Mapping[str, Any]) -> bool:
-    """Return whether a row of claims.csv is a verdict by a rule, or by code of one, that was changed after the run.
+Written = Literal["sealed", "edited", "added"]
+"""When a rule was written: before its run, whose seal has it; or it, or its code, was edited after the run; or the
+claim was added after the run."""
+WHEN: tuple[Written, ...] = get_args(Written)
 
-    A claim that was added after the run has the day in ``changed``, too, and is none.
-    """
+
+def written(row: Mapping[str, Any]) -> Written:
+    """Return when the rule of a judged row of claims.csv was written."""
     day = row.get("changed")
-    return bool(day) and not str(row["why"]).endswith(ADDED.format(day=day))
+    if not day:
+        return "sealed"
+    return "added" if str(row["why"]).endswith(ADDED.format(day=day)) else "edited"
+
+
+def count_written(rows: Iterable[Mapping[str, Any]]) -> dict[Written, int]:
+    """Count judged rows by when their rules were written; a claim without a run has no verdict, and is not counted."""
+    found = [written(row) for row in rows if row["verdict"] in VERDICTS]
+    return {when: found.count(when) for when in WHEN}
 
 
 def judge_sealed(

@@ -1,4 +1,4 @@
-"""Verdicts: each claim of a study, judged by the rule that its file stated before the run.
+"""Verdicts: each claim of a study, judged by its rule; :mod:`moestat.claims.sealed` tells when that was written.
 
 The interval of the estimate is compared with the region of the rule: inside is *supported*, outside is *not
 supported*, anything else is *inconclusive*. A statement about every case has *no counterexample* or is *refuted*. What

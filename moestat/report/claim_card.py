@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from moestat.claims.rule_words import in_words
+from moestat.claims.sealed import written
 from moestat.report import ledger, stored_runs, views
 from moestat.report.interval_text import draw
 from moestat.report.meaning import of_run, says
@@ -23,6 +24,11 @@ from moestat.study.spec import Claim, Study
 
 WIDTH = 80
 HEAD = 12
+BY = {
+    "sealed": "",
+    "edited": " (by a rule that was changed after the run)",
+    "added": " (the claim was added after the run)",
+}
 
 
 def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
@@ -49,8 +55,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
     lines += _entry("estimate", f"{value}{interval}" if value else "none")
     drawing = draw(row["ci_low"], row["ci_high"], row["estimate"], claim.region, printed(claim.predicted), WIDTH)
     lines += ["", *drawing, ""] if drawing else []
-    by = " (by a rule that was changed after the run)" if views.changed([row]) else ""
-    lines += _entry("verdict", views.marked(row) + by)
+    lines += _entry("verdict", views.marked(row) + BY[written(row)])
     lines += _entry("why", row["why"])
     lines += _entry("run", _run(out_root, name, row))
     for other in _others(out_root, name, study, claim, row):
@@ -77,7 +82,7 @@ def listing(out_root: Path, word: str, studies: Mapping[str, Study]) -> list[str
         for row in (row for row in rows if row["study"] == name):
             lines.append(f"  {row['claim']}  [{views.marked(row)}]")
             lines += _wrapped(row["statement"], " " * 6, " " * 6)
-    return [*lines, "", *([views.CHANGED_NOTE] if views.changed(rows) else [])]
+    return [*lines, "", *views.notes_on(rows)]
 
 
 def _entry(head: str, text: str) -> list[str]:

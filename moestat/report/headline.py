@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from moestat.claims.sealed import by_changed_rule
+from moestat.claims.sealed import WHEN, written
 from moestat.claims.wording import VERDICTS
 from moestat.report.meaning import BEARINGS, SCALES
-from moestat.report.views import in_words, of_them
+from moestat.report.views import in_words, of_rules
 from moestat.sentences import counted
 
 NOT_RUN = "not run"
@@ -22,12 +22,18 @@ YES, NO = ("supported", "no counterexample"), ("not supported", "refuted")
 def of_group(verdicts: list[str]) -> str:
     """Return the verdict of the variants of one statement together.
 
-    Variants that contradict each other are *mixed*; otherwise the weakest verdict counts: one that decides nothing
-    before one that does. A variant without a run leaves open what the others say; *not run* is what no run bears on.
+    A statement about every case is *refuted* by one counterexample, whatever its other variants have not found or left
+    open. Variants that contradict each other are *mixed* otherwise, and else the weakest verdict counts: one that
+    decides nothing before one that does. A variant without a run leaves open what the others say; *not run* is what no
+    run bears on.
 
     >>> of_group(["supported", "supported"]), of_group(["supported", "refuted"]), of_group(["supported", "not run"])
     ('supported', 'mixed', 'inconclusive')
+    >>> of_group(["refuted", "no counterexample"]), of_group(["refuted", "inconclusive"])
+    ('refuted', 'refuted')
     """
+    if "refuted" in verdicts and "supported" not in verdicts:
+        return "refuted"
     if any(v in YES for v in verdicts) and any(v in NO for v in verdicts):
         return MIXED
     if all(v == NOT_RUN for v in verdicts):
@@ -81,16 +87,20 @@ def headline(table: pd.DataFrame) -> pd.DataFrame:
 def sentences(table: pd.DataFrame) -> list[str]:
     """Say the headline, one sentence per paper, bearing and scale; in words as they stand beside a verdict.
 
-    Behind it stands how many statements rest on a rule that was changed after the run.
+    Behind it stands when their rules were written: a statement of which one variant was added after its run counts
+    there, and else one of which the rule of one variant was edited.
     """
-    lines = []
     keys = ["paper", "bearing", "scale"]
-    marked = pd.Series(map(by_changed_rule, table.to_dict("records")), index=table.index, dtype=bool)
-    changed = table[marked].groupby(keys)["group"].nunique()
+    latest: dict[tuple[str, ...], dict[str, int]] = {}
+    for row in table[table["verdict"] != NOT_RUN].to_dict("records"):
+        groups = latest.setdefault(tuple(row[key] for key in keys), {})
+        groups[row["group"]] = max(groups.get(row["group"], 0), WHEN.index(written(row)))
+    lines = []
     for row in headline(table).to_dict("records"):
         words = {word: word for word in WORDS} | ({} if row["scale"] == "paper" else {"not supported": "not shown"})
         counts = in_words({shown: row[word] for word, shown in words.items() if row[word]})
-        more = of_them(int(changed.get(tuple(row[key] for key in keys), 0)))
+        found = list(latest.get(tuple(row[key] for key in keys), {}).values())
+        rules = of_rules({when: found.count(place) for place, when in enumerate(WHEN)})
         number = counted(row["statements"], "statement")
-        lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {number}: {counts}{more}")
+        lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {number}: {counts}{rules}")
     return lines

@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
+from moestat.claims.sealed import count_written
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
 from moestat.report import all_settings, design, performance, render, searches, stored_runs, svg, typography, views
 from moestat.report.findings import findings
@@ -65,7 +66,8 @@ def report(
     """Return the page of a study at a preset."""
     ds, study, preset = evidence.ds, evidence.study, evidence.preset
     word_counts = list(tally((v.verdict for v in verdicts), (v.scale for v in verdicts)).items())
-    by_changed = views.of_them(views.changed(v.row() for v in verdicts))
+    judged_rows = [v.row() for v in verdicts]
+    rules = views.of_rules(count_written(judged_rows))
     shown_rates = views.rates_by_loss(tables.rates)
     heads = {column for view in shown_rates for column in view.columns}
     content = {
@@ -76,9 +78,9 @@ def report(
         "version": str(provenance.get("moestat_version", "")),
         "css": stylesheet(),
         "tally": word_counts,
-        "answer": _answer(word_counts, by_changed),
-        "by_changed": by_changed.removeprefix("; "),
-        "changed_note": views.CHANGED_NOTE,
+        "answer": _answer(word_counts, rules),
+        "rules": rules.removeprefix("; "),
+        "mark_notes": views.notes_on(judged_rows),
         "warnings": _warnings(evidence, provenance),
         "design": design.parts(ds, study, preset, _overrides(provenance), tables.rates, tables.summaries),
         "arms": render.html(design.arms(ds, study)),
@@ -135,7 +137,7 @@ def index(out_root: Path) -> str:
     judgements = [row for run in runs for row in run.claims or []]
     totals = tally((row["verdict"] for row in judgements), (row["scale"] for row in judgements))
     summary = f"{len(set(groups))} studies, {len(runs)} presets; verdicts: {views.in_words(totals)}"
-    summary += views.of_them(views.changed(judgements))
+    summary += views.of_rules(count_written(judgements))
     template = render.environment().get_template("index.html.j2")
     return template.render(css=stylesheet(), version="", summary=summary, table=render.html(shown, links=links))
 
@@ -161,12 +163,12 @@ def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(anchor, heading) for anchor, heading, there in every if there]
 
 
-def _answer(tally: Sequence[tuple[str, int]], by_changed: str) -> str:
+def _answer(tally: Sequence[tuple[str, int]], rules: str) -> str:
     total = sum(n for _, n in tally)
     if not total:
         return "The study states no claim for this preset."
     parts = ", ".join(f"{n} {_verb(word, n)} {word}" for word, n in tally)
-    return f"Of {counted(total, 'claim')}, {parts}{by_changed}."
+    return f"Of {counted(total, 'claim')}, {parts}{rules}."
 
 
 def _verb(wording: str, number: int) -> str:

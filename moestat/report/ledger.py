@@ -16,6 +16,7 @@ from rich.console import RenderableType
 
 from moestat.claims import verdicts
 from moestat.claims.obstacles import TOO_FEW
+from moestat.claims.sealed import count_written
 from moestat.claims.verdicts import COLUMNS, rule, tally
 from moestat.report import render, views
 from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, runs_and_records
@@ -28,7 +29,7 @@ from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"
-ABOUT = ("study", "title", "paper", "because", "low", "high", "region")
+ABOUT = ("study", "title", "paper", "because", "hindsight", "low", "high", "region")
 RUN = ("preset", "command", "date", "version", "code", "seed")
 LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
 
@@ -50,11 +51,11 @@ def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "
     Returns
     -------
     DataFrame
-        One row per claim. study, title, paper and because are those of the study file; low, high and region are the
-        rule; then come the columns of claims.csv; preset, command, date, version, code (its fingerprint) and seed are
-        of the run, and decides and decides_with the cheapest preset that decides the claim, and its command. The
-        verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one that was judged,
-        and of all claims where the run is of other settings than the study file; why says so.
+        One row per claim. study, title, paper, because and hindsight are those of the study file; low, high and region
+        are the rule; then come the columns of claims.csv; preset, command, date, version, code (its fingerprint) and
+        seed are of the run, and decides and decides_with the cheapest preset that decides the claim, and its command.
+        The verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one that was
+        judged, and of all claims where the run is of other settings than the study file; why says so.
     """
     out_root = Path(out_root)
     by_study: dict[str, list[Run]] = {}
@@ -70,7 +71,8 @@ def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "
 
 
 def _about(name: str, study: Study, claim: Claim) -> dict[str, Any]:
-    says = {key: getattr(claim, key) for key in ("source", "origin", "because", "bearing", "statement", "predicted")}
+    told = ("source", "origin", "because", "hindsight", "bearing", "statement", "predicted")
+    says = {key: getattr(claim, key) for key in told}
     says |= {"claim": claim.id, "group": claim.group or f"{name}/{claim.id}", "region": rule(claim)}
     best = presets.decisive(study, claim) or "quick"
     says |= {"study": name, "title": study.title, "paper": study.paper, "decides": best}
@@ -196,9 +198,8 @@ def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -
         columns = ("claim", "source", "says", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
     counts = tally(table["verdict"], table["scale"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
     of_rows = table.to_dict("records")
-    changed = views.changed(of_rows)
-    title = f"{len(table)} claims: {views.in_words(counts)}{views.of_them(changed)}"
-    notes = [*([views.CHANGED_NOTE] if changed else []), *_not_shown(of_rows)]
+    title = f"{len(table)} claims: {views.in_words(counts)}{views.of_rules(count_written(of_rows))}"
+    notes = [*views.notes_on(of_rows), *_not_shown(of_rows)]
     return views.View(title, columns, rows, groups, notes)
 
 

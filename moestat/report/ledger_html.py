@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from moestat.report import headline, html, render, svg
 from moestat.report.ledger import NOT_RUN
-from moestat.report.ledger_page import portable
+from moestat.report.ledger_page import portable, rules_of
 from moestat.report.meaning import BEARINGS, ORIGINS, SCALES, of_run, says
 from moestat.report.span import printed
 from moestat.rounding import estimate, number
@@ -35,7 +35,8 @@ def page(table: pd.DataFrame) -> str:
     str
         One page without links to other files. A claim has the anchor ``STUDY:ID``.
     """
-    rows = [shown(row) for row in table.to_dict("records")]
+    records = table.to_dict("records")
+    rows = [shown(row) for row in records]
     counts = headline.headline(table)
     known = [*headline.WORDS, *BEARINGS, *SCALES, *ORIGINS]
 
@@ -50,6 +51,7 @@ def page(table: pd.DataFrame) -> str:
         rows=rows,
         filters=filters,
         words=headline.WORDS,
+        rules=rules_of(records),
         counts=counts.to_dict("records"),
         not_run=NOT_RUN,
     )

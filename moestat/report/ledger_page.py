@@ -9,9 +9,12 @@ from typing import Any
 
 import pandas as pd
 
+from moestat.claims.sealed import count_written, written
+from moestat.claims.verdicts import VERDICTS
 from moestat.report import headline, views
 from moestat.report.typography import markdown
 from moestat.rounding import estimate, number
+from moestat.sentences import counted
 
 COMMAND = "python -m moestat.study --claims --write docs/ledger.md --write docs/_static/ledger.html"
 _LOCAL = ("--out", "--jobs", "--backend", "--scheduler")
@@ -22,7 +25,7 @@ _HEAD = f"""\
 <!-- made by `{COMMAND}`; do not edit -->
 
 Every claim of the papers that a study of moestat judges: what the paper says, what the simulation finds, and the
-verdict by the rule that the study file stated before the run. A verdict is *supported* when the whole interval lies
+verdict by the rule of the study file. A verdict is *supported* when the whole interval lies
 inside the region of the rule, *not supported* when it lies outside, and *inconclusive* otherwise, or when something
 stands in the way of an honest answer (a failed replicate, say). A statement about every case has *no counterexample*
 or is *refuted*. A run that is not the paper's own problem says so: *not shown at reduced scale* is no verdict about
@@ -55,7 +58,7 @@ def page(table: pd.DataFrame) -> str:
         command; the id of a claim stands as code behind its statement. It depends on the table alone: the same outputs
         give the same page.
     """
-    parts = [_HEAD, "<!-- summary -->", _summary(table), "<!-- /summary -->"]
+    parts = [_HEAD, rules_of(table.to_dict("records")), "<!-- summary -->", _summary(table), "<!-- /summary -->"]
     for paper in sorted(set(table["paper"])):
         parts.append(f"## {markdown(paper)}")
         mine = table[table["paper"] == paper]
@@ -65,6 +68,16 @@ def page(table: pd.DataFrame) -> str:
             for ran, group in groupby(sorted(rows, key=_run, reverse=True), key=_run):
                 parts += [_provenance(name, dict(zip(_RUN, ran, strict=True))), _claims(group)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def rules_of(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Say when the rules of the verdicts were written, and how many of the sealed say what was settled in hindsight."""
+    judged = [row for row in rows if row["verdict"] in VERDICTS]
+    if not judged:
+        return "No claim has been judged yet."
+    told = f"{counted(len(judged), 'verdict')}{views.of_rules(count_written(judged))}."
+    seen = sum(bool(row["hindsight"]) and written(row) == "sealed" for row in judged)
+    return f"{told} Of the sealed, {seen} say what was settled in hindsight." if seen else told
 
 
 _RUN = ("date", "preset", "version", "code", "seed", "command")

@@ -33,10 +33,11 @@ Every theorem, lemma, table and figure of the papers, in their order, and how it
 [ledger](../ledger.md). An item **holds** if a statement for it was found so on the paper's own problem and nothing
 speaks against it; **on smaller problems** if that was seen on those or on stand-ins alone; **in part** if there is
 both for and against, or something for it is still open. What speaks against it **stands against** it where the problem
-is the paper's own; elsewhere the item was **not shown**. Variants of one statement count once, and are *mixed* where
-they contradict each other. Where what an item concludes fails, a consequence of it that is seen does not make it hold
-in part. *Objections* are statements against the paper: one that is supported speaks against the item. In brackets
-stands what single variants of the inconclusive statements have decided. What is neutral to the paper decides nothing.
+is the paper's own; elsewhere the item was **not shown**. Variants of one statement count once: one counterexample
+refutes a statement about every case, and variants that contradict each other otherwise are *mixed*. Where what an item
+concludes fails, a consequence of it that is seen does not make it hold in part. *Objections* are statements against the
+paper: one that is supported speaks against the item. In brackets stands what single variants of the inconclusive
+statements have decided. What is neutral to the paper decides nothing.
 
 The numbers, rules and drawings of an item are in the report of its paper:
 `python -m moestat.study --paper PAPER --report`; the table of one paper, in the terminal: `--paper PAPER` alone.

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moestat.report import headline, html, ledger, paper_items, render, stored_runs, style, svg
+from moestat.claims.sealed import count_written
+from moestat.report import headline, html, ledger, paper_items, render, stored_runs, style, svg, views
 from moestat.report.ledger_html import shown
 from moestat.report.ledger_page import portable
 from moestat.report.standing import STANDINGS, Standing
@@ -67,6 +68,7 @@ def page(out_root: Path, studies: Mapping[str, Study], contents: Contents) -> st
         identity=id,
         shown=shown,
         words=headline.WORDS,
+        rules=views.of_rules(count_written(records)).removeprefix("; ") or "none yet",
         counts=counts.to_dict("records"),
         runs=_runs(records),
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from moestat.claims import verdicts
-from moestat.claims.sealed import by_changed_rule
+from moestat.claims.sealed import WHEN, Written, count_written, written
 from moestat.rounding import estimate, number
 from moestat.status import OUTCOMES, Status
 
@@ -27,9 +27,12 @@ CLAIM_COLUMNS = (
     "why",
 )
 
-CHANGED = "\N{DAGGER}"
-"""Behind a verdict by a rule that was changed after the run."""
-CHANGED_NOTE = f"{CHANGED} the rule was changed after the run; to see how: moestat claim ID"
+MARKS: dict[Written, str] = {"sealed": "", "edited": "\N{DAGGER}", "added": "\N{DOUBLE DAGGER}"}
+"""Behind a verdict, by when its rule was written."""
+_NOTES: dict[Written, str] = {
+    "edited": f"{MARKS['edited']} the rule was changed after the run; to see how: moestat claim ID",
+    "added": f"{MARKS['added']} the claim was added after the run",
+}
 
 
 @dataclass(frozen=True)
@@ -206,27 +209,33 @@ def claims(table: pd.DataFrame, *, columns: tuple[str, ...] = CLAIM_COLUMNS, bri
         shown = row | {"predicted": _number(row["predicted"]), "estimate": f"{value} {interval}".strip()}
         shown |= {"verdict": marked(row), "says": says(row, brief=brief)}
         rows.append(tuple(str(shown[c]) for c in columns))
-    notes = [CHANGED_NOTE] if "verdict" in columns and changed(table.to_dict("records")) else []
+    notes = notes_on(table.to_dict("records")) if "verdict" in columns else []
     return View("Claims", columns, rows, notes=notes)
 
 
 def marked(row: Mapping[str, Any]) -> str:
-    """Return a verdict as it is shown, with a dagger where its rule was changed after the run."""
-    return str(row["wording"]) + (CHANGED if by_changed_rule(row) else "")
+    """Return a verdict as it is shown, with a mark where its rule was edited, or its claim added, after the run."""
+    return str(row["wording"]) + MARKS[written(row)]
 
 
-def changed(rows: Iterable[Mapping[str, Any]]) -> int:
-    """Count the verdicts by rules that were changed after the run."""
-    return sum(map(by_changed_rule, rows))
+def notes_on(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return what the marks behind some verdicts mean, those that occur."""
+    counts = count_written(rows)
+    return [note for when, note in _NOTES.items() if counts[when]]
 
 
-def of_them(count: int) -> str:
-    """Return what follows a tally of verdicts of which some are by rules that were changed after the run.
+def of_rules(counts: Mapping[Written, int]) -> str:
+    """Return what follows a tally of verdicts: when their rules were written; of no verdicts an empty text.
 
-    >>> of_them(1), of_them(0)
-    ('; 1 of them by a rule changed after the run', '')
+    >>> of_rules({"sealed": 5, "edited": 1, "added": 0})
+    '; 5 by a rule sealed before the run, 1 by one edited after it, 0 by one added after it'
+    >>> of_rules({"sealed": 2, "edited": 0, "added": 0})
+    '; all by rules sealed before the run'
     """
-    return f"; {count} of them by a rule changed after the run" if count else ""
+    sealed, edited, added = (counts[when] for when in WHEN)
+    if not edited and not added:
+        return "; all by rules sealed before the run" if sealed else ""
+    return f"; {sealed} by a rule sealed before the run, {edited} by one edited after it, {added} by one added after it"
 
 
 def says(row: Mapping[str, Any], *, brief: bool = False) -> str:
@@ -238,10 +247,10 @@ def says(row: Mapping[str, Any], *, brief: bool = False) -> str:
 def tally(table: pd.DataFrame) -> str:
     """Return how many claims got which verdict: ``3 supported, 1 not supported, 0 inconclusive``, with their scale.
 
-    How many of them have a rule that was changed after the run is said behind it.
+    When their rules were written is said behind it.
     """
     counts = in_words(verdicts.tally(table["verdict"], table["scale"]))
-    return counts + of_them(changed(table.to_dict("records")))
+    return counts + of_rules(count_written(table.to_dict("records")))
 
 
 def in_words(counts: Mapping[str, int]) -> str:

@@ -101,7 +101,7 @@ RULES = ("within", "equivalent", "at_most", "at_least")
 
 
 class Claim(Strict):
-    """A statement of a paper and the rule, fixed before the run, by which the simulation judges it.
+    """A statement of a paper and the rule, sealed when a run starts, by which the simulation judges it.
 
     The estimate's interval is compared with the region [low, high] of ``within``, ``equivalent``, ``at_most`` or
     ``at_least``: inside is *supported*, outside is *not supported*, anything else is *inconclusive*.
@@ -117,7 +117,9 @@ class Claim(Strict):
     )
     because: str = Field("", description="how it follows from the paper, for origin 'implied'")
     hindsight: str = Field(
-        "", description="what of the rule was settled after results of other runs had been seen, told with the verdict"
+        "",
+        description="what of the rule, or of what it means for the paper, was settled after results had been seen; "
+        "told with the verdict",
     )
     bearing: Literal["for", "against", "neutral"] = Field(
         "for", description="what it means for the paper if it is supported; if absent, 'neutral' for origin 'ours'"

@@ -12,7 +12,7 @@ from moestat.study import load
 from moestat.study.spec import Claim
 
 RULE = "within = [-0.6, -0.4]"
-DAGGER = "\N{DAGGER}"
+DAGGER, DOUBLE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
 ANOTHER = """
 [[claims]]
 id = "added"
@@ -110,21 +110,23 @@ def test_a_verdict_by_a_changed_rule_is_marked_and_counted(ran):
     told = said("report", path, "--out", out)
     table = told.split("Claims")[1]
     assert table.count(f"supported{DAGGER}") == 1 and table.count(f"{DAGGER} the rule was changed after the run") == 1
-    assert f"Claims: {counts}; 1 of them by a rule changed after the run." in told
+    rules = "0 by a rule sealed before the run, 1 by one edited after it, 1 by one added after it"
+    assert f"Claims: {counts}; {rules}." in told
     page = (folder / "report.html").read_text()
     assert f"supported{DAGGER}</span>" in page and f"{DAGGER} the rule was changed after the run" in page
-    assert page.count("1 of them by a rule changed after the run.") == 1
-    assert "; 1 of them by a rule changed after the run" in (out / "index.html").read_text()
+    assert f'<p class="note">{rules}.</p>' in page and f"Verdicts: {rules}." in page
+    assert f"; {rules}" in (out / "index.html").read_text()
     assert (
         r"supported\dag{}" in (folder / "claims.tex").read_text() and DAGGER not in (folder / "claims.csv").read_text()
     )
     listed = said("--claims", path, "--out", out)
-    assert f"2 claims: {counts}, 0 not run; 1 of them by a rule changed after the run" in listed
+    assert f"2 claims: {counts}, 0 not run; {rules}" in listed
     assert listed.count(f"supported{DAGGER}") == 1 and f"{DAGGER} the rule was changed after the run" in listed
-    assert "2 statements: 2 supported; 1 of them by a rule changed after the run" in listed
+    assert f"2 statements: 2 supported; {rules}" in listed
+    assert listed.count(f"supported{DOUBLE}") == 1 and f"{DOUBLE} the claim was added after the run" in listed
     card = said("claim", f"{path}:mean-rate", "--out", out)
     assert f"supported{DAGGER} (by a rule that was changed after the run)" in card
-    assert DAGGER not in said("claim", f"{path}:added", "--out", out)
+    assert f"supported{DOUBLE} (the claim was added after the run)" in said("claim", f"{path}:added", "--out", out)
     several = said("claim", f"{path}:a textbook", "--out", out)
     assert several.count(f"[supported{DAGGER}]") == 1 and f"{DAGGER} the rule was changed" in several
     assert f"claim {path}:mean-rate --out {out}" in several
@@ -137,6 +139,8 @@ def test_the_pages_of_the_ledger_have_no_mark(ran):
     for name in ("l.md", "l.html", "l.csv"):
         said("--claims", path, "--out", out, "--write", path.parent / name)
         assert DAGGER not in (path.parent / name).read_text()
+    told = "1 verdict; 0 by a rule sealed before the run, 1 by one edited after it, 0 by one added after it."
+    assert all(told in (path.parent / name).read_text() for name in ("l.md", "l.html"))
 
 
 def claim(**more):

@@ -27,23 +27,38 @@ def test_variants_of_one_statement_count_once():
     first = counts.iloc[0]
     assert (first["supported"], first["refuted"]) == (1, 1)
     assert (counts[list(headline.WORDS)].sum(axis=1) == counts["statements"]).all()
-    assert headline.sentences(TABLE)[0] == "p, for, paper: 2 statements: 1 supported, 1 refuted"
-    assert "p, for, reduced: 1 statement: 1 not shown" in headline.sentences(TABLE)
+    sealed = "; all by rules sealed before the run"
+    assert headline.sentences(TABLE)[0] == f"p, for, paper: 2 statements: 1 supported, 1 refuted{sealed}"
+    assert f"p, for, reduced: 1 statement: 1 not shown{sealed}" in headline.sentences(TABLE)
+    assert headline.sentences(TABLE)[-1] == "q, neutral, stand-in: 1 statement: 1 not run"
+
+
+def test_a_statement_counts_as_the_latest_written_of_its_variants():
+    edited = TABLE.assign(changed=["", "2026-01-01", "2026-01-01", "", "", ""], why="The rule was changed.")
+    told = "; 0 by a rule sealed before the run, 2 by one edited after it, 0 by one added after it"
+    assert headline.sentences(edited)[0].endswith(told)
+    added = edited.assign(
+        why=["", "The claim was added after the run on 2026-01-01.", "The rule was changed.", "", "", ""]
+    )
+    assert headline.sentences(added)[0].endswith("1 by one edited after it, 1 by one added after it")
 
 
 @pytest.mark.parametrize(
     ("verdicts", "word"),
     [
         (["supported", "not supported"], "mixed"),
-        (["no counterexample", "refuted", "inconclusive"], "mixed"),
+        (["no counterexample", "not supported"], "mixed"),
+        (["no counterexample", "refuted"], "refuted"),
+        (["no counterexample", "refuted", "inconclusive", "not run"], "refuted"),
         (["supported", "inconclusive"], "inconclusive"),
-        (["refuted", "inconclusive"], "inconclusive"),
+        (["refuted", "inconclusive"], "refuted"),
+        (["not supported", "inconclusive"], "inconclusive"),
         (["supported", "not run"], "inconclusive"),
-        (["refuted", "not run"], "inconclusive"),
+        (["refuted", "not run"], "refuted"),
         (["supported", "refuted", "not run"], "mixed"),
         (["not run", "not run"], "not run"),
         (["supported", "no counterexample"], "no counterexample"),
     ],
 )
-def test_the_weakest_variant_counts_and_contradictions_are_mixed(verdicts, word):
+def test_one_counterexample_refutes_else_the_weakest_variant_counts_and_contradictions_are_mixed(verdicts, word):
     assert headline.of_group(verdicts) == headline.of_group(verdicts[::-1]) == word

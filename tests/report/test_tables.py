@@ -139,7 +139,7 @@ def test_a_study_without_rates_or_claims(ds):
         {"verdict": ["supported", "refuted", "supported", "refuted"], "scale": [*["stand-in"] * 2, *["paper"] * 2]}
     )
     told = "1 supported, 1 supported on a stand-in, 0 not supported, 1 refuted, 1 refuted on a stand-in, 0 inconclusive"
-    assert views.tally(several) == told
+    assert views.tally(several) == f"{told}; all by rules sealed before the run"
 
 
 def test_arms_with_one_label_are_called_by_their_names():

@@ -153,7 +153,8 @@ def test_the_terminal_shows_rates_claims_and_what_went_wrong(written):
         assert all(word in text for word in ("softmax-relu", "not shown", "inconclusive", "Fisher"))
         assert "absent: There is no number to judge" in text
         assert "320 runs: 1 failed, 0 not converged, 1 missing." in text
-        told = "Claims: 1 supported at reduced scale, 1 not shown at reduced scale, 1 inconclusive."
+        told = "Claims: 1 supported at reduced scale, 1 not shown at reduced scale, 1 inconclusive; all by rules "
+        told += "sealed before the run."
         assert told in " ".join(text.split()) and "not supported" not in text
 
 
@@ -225,7 +226,8 @@ def test_the_page_says_everything(written, page):
     for part in (
         "A study of & for <tests>",
         "Does sigmoid converge faster than softmax?",
-        "Of 3 claims, 1 is supported at reduced scale, 1 is not shown at reduced scale, 1 is inconclusive.",
+        "Of 3 claims, 1 is supported at reduced scale, 1 is not shown at reduced scale, 1 is inconclusive; all by "
+        "rules sealed before the run.",
         "This run is not complete: 1 of 320 runs are missing.",
         "set aside a <damaged> shard",
         "n = 3728, replicate 3",

@@ -40,6 +40,20 @@ def test_figures_and_repairs_name_what_there_is(paper):
                 assert fnmatch.filter(claims, pattern), pattern
 
 
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_conclusion_is_of_claims_on_its_item(paper):
+    listed = contents.read(paper)
+    mine: dict[str, list[str]] = {}
+    for name, study in STUDIES.items():
+        for claim in study.claims if study.paper == paper else ():
+            for item in listed.items_of(claim.source)[:1]:
+                if claim.bearing != "neutral":
+                    mine.setdefault(item.name, []).append(f"{name}:{claim.id}")
+    for item in listed.items:
+        for pattern in item.conclusion:
+            assert fnmatch.filter(mine.get(item.name, ()), pattern), (item.name, pattern)
+
+
 @pytest.mark.parametrize(
     ("source", "found"),
     [
