@@ -20,6 +20,7 @@ import scale_table  # noqa: E402
 import seed_table  # noqa: E402
 import settings_tables  # noqa: E402
 import study_keys  # noqa: E402
+import truths_table  # noqa: E402
 
 import moestat  # noqa: E402
 
@@ -55,6 +56,7 @@ for notebook in sorted((ROOT / "studies" / "notebooks").glob("*.ipynb")):
 (HERE / "_made" / "missing.md").write_text(scale_table.missing(), encoding="utf-8")
 (HERE / "_made" / "costs.md").write_text(scale_table.costs(), encoding="utf-8")
 (HERE / "_made" / "seeds.md").write_text(seed_table.page(), encoding="utf-8")
+(HERE / "_made" / "truths.md").write_text(truths_table.page(), encoding="utf-8")
 exclude_patterns.append("_made")
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import pandas as pd
 import xarray as xr
 
-from moestat.report import captions
+from moestat.report import captions, truths
 from moestat.report.meaning import of_run
 from moestat.report.views import View
 from moestat.rounding import number
@@ -71,11 +71,14 @@ def _mechanisms(ds: xr.Dataset, study: Study, preset: str, overrides: Mapping[st
     settings |= {key: f"{value} (set on the command line)" for key, value in free.items()}
     if settings:
         rows.append(("Settings", ", ".join(f"{key} = {_value(value)}" for key, value in settings.items())))
-    return rows
+    return rows + _by_arms(truths.said(ds), "How typical the truth is")
 
 
 def _statements(ds: xr.Dataset, name: str, called: str) -> Rows:
-    texts = captions.statements_of(ds, name)
+    return _by_arms(captions.statements_of(ds, name), called)
+
+
+def _by_arms(texts: Mapping[str, list[str]], called: str) -> Rows:
     return [
         (called, f"{text} ({', '.join(arms)})" if len(texts) > 1 and arms else text) for text, arms in texts.items()
     ]
