@@ -196,8 +196,7 @@ def write_outputs(
         _write(folder, "performance.tex", latex(performance.view(shown_tables.performance), label="tab:performance"))
     drawn = [
         _draw(evidence, figure, "figure" if position == 0 else figure.name, folder)
-        for position, figure in enumerate(study.figures)
-        if figures.shown(evidence, figure)
+        for position, figure in enumerate(figure for figure in study.figures if figures.shown(evidence, figure))
     ]
     notes = provenance.get("notes") or []
     notes = [*(notes.splitlines() if isinstance(notes, str) else notes), *changes]

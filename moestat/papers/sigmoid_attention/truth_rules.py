@@ -49,21 +49,31 @@ def level_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()
     return _hull(parts, "log ratio")
 
 
-def slope_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()) -> Estimate:
-    """Estimate the difference of the slopes of two arms' losses, over truths; see :func:`level_by_truth`.
+def log_ratio_to(ds: xr.Dataset, claim: Claim, *, scale: float, exponent: float) -> Estimate:
+    """Estimate the log ratio of a printed loss, ``scale * n**exponent``, to a variable at ``claim.at``, over truths."""
+    own = np.log(_samples(ds, claim.variable, claim.arm, claim))
+    printed = np.log(scale) + exponent * np.log(float(claim.at["n"]))
+    return _hull({claim.variable: _over_truths(printed - own, _truths(ds, claim), claim.level)}, "log ratio")
 
-    What stands in the way of either slope stands in that of the difference, as in claims of kind ``slope_difference``.
+
+def slope_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()) -> Estimate:
+    """Estimate the slope of an arm's loss, or how it differs from that of ``versus``, over truths.
+
+    As :func:`level_by_truth`. What stands in the way of either slope stands in that of the difference, as in claims of
+    kind ``slope_difference``.
     """
     parts: dict[str, Estimate] = {}
     reasons: dict[str, None] = {}
     for name in (claim.variable, *together):
-        arrays = [variable(ds, name, {"arm": arm, **claim.at}) for arm in (claim.arm, claim.versus)]
+        sides = [side for side in (claim.arm, claim.versus) if side]
+        arrays = [variable(ds, name, {"arm": side, **claim.at}) for side in sides]
         arrays = [without_lengths_of_one(array, (claim.over, "replicate")) for array in arrays]
-        found = rates.difference(*arrays, over=claim.over, window=claim.window, level=claim.level)
+        compared = rates.difference if len(arrays) == 2 else rates.fit
+        found = compared(*arrays, over=claim.over, window=claim.window, level=claim.level)
         reasons |= dict.fromkeys(found.reasons)
-        first, second = (slopes_of(array, [], claim.over)[0] for array in arrays)
-        parts[name] = _over_truths(first - second, _truths(ds, claim), claim.level)
-    return _hull(parts, "difference of the slopes", tuple(reasons))
+        slopes = [slopes_of(array, [], claim.over)[0] for array in arrays]
+        parts[name] = _over_truths(slopes[0] - (slopes[1] if claim.versus else 0.0), _truths(ds, claim), claim.level)
+    return _hull(parts, "difference of the slopes" if claim.versus else "slope", tuple(reasons))
 
 
 def _samples(ds: xr.Dataset, name: str, arm: str, claim: Claim) -> np.ndarray:

@@ -18,7 +18,6 @@ from moestat.fingerprint import digest, of
 from moestat.losses.typical import Features, Place, features
 from moestat.papers.sigmoid_attention.regression_problem import Problem, evaluation_points, true_parameters
 from moestat.papers.sigmoid_attention.regression_settings import Settings
-from moestat.papers.sigmoid_attention.regression_targets import FISHER_LOG2
 from moestat.rounding import number
 from moestat.threads import one_thread
 
@@ -52,7 +51,7 @@ def place_of(problem: Problem, study_seed: int, truths: int = 1) -> Place:
         raise ValueError("the truth is explicit: a design, and no draw of a law")
     if problem.noise_variance == 0:
         raise ValueError("noise_variance is 0; a Fisher line needs noise")
-    own = _features(problem, study_seed, range(truths), FISHER_LOG2)
+    own = _features(problem, study_seed, range(truths), problem.fisher_log2)
     return Place(own, _features(problem, SEED, DRAWS, LOG2))
 
 

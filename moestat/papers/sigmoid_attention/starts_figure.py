@@ -1,0 +1,100 @@
+"""The figure of the printed protocol: the loss over n from several starts, beside least squares and what can be had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+import moestat
+from moestat.claims.evidence import Evidence
+from moestat.report import style
+from moestat.report.rate_panel import geometric
+from moestat.runner import records, results
+from moestat.study.spec import Figure
+
+PRINTED = {
+    ("softmax", "relu"): (1.003, -0.24),
+    ("sigmoid", "relu"): (1.011, -0.51),
+    ("softmax", "linear"): (1.005, -0.07),
+    ("sigmoid", "linear"): (1.012, -0.46),
+}
+"""Scale and exponent of the powers of n in the legends of Fig. 1, by gate and expert."""
+STARTS = {
+    "printed": "as printed, near the truth",
+    "split": "the same, ninth atom split off",
+    "numbers": "at the softmax truth's numbers",
+    "wide": "radius 0.1, whatever n",
+}
+"""The starts, as the legend names them; where the ninth atom of a printed start comes from stands in the panel."""
+NINTH = {"softmax": "ninth atom a copy", "sigmoid": "beside its target"}
+EXPERTS = {"relu": "ReLU", "linear": "linear"}
+
+
+def starts(ds: xr.Dataset, figure: Figure, *, evidence: Evidence) -> Canvas:
+    """Draw L3 over n from every start, one panel for each gate and expert.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        Results of the arms ``{gate}-{expert}-{start}``, with ``L3`` and ``line_L3`` over n and replicate.
+    figure : Figure
+    evidence : Evidence
+        The fitted series.
+    """
+    kept = _record(evidence)
+    canvas = style.new_figure(style.TWO_COLUMNS, 5.4)
+    grid = canvas.subplots(2, 2, sharex=True, sharey=True)
+    for axes, (gate, expert), letter in zip(grid.flat, PRINTED, "abcd", strict=True):
+        _panel(axes, evidence, gate, expert, kept)
+        axes.set_title(f"({letter}) {gate} gate, {EXPERTS[expert]} experts", loc="left")
+    for axes in grid[-1]:
+        axes.set_xlabel("sample size n")
+    for row in grid:
+        row[0].set_ylabel("Voronoi loss L3")
+    handles = {}
+    for axes in grid.flat:
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(name, handle)
+    canvas.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False)
+    return canvas
+
+
+def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Dataset | None) -> None:
+    ds, arm = evidence.ds, f"{gate}-{expert}"
+    for number, (start, words) in enumerate(STARTS.items()):
+        name = f"{arm}-{start}"
+        if name not in ds["arm"].values:
+            continue
+        n, mean, low, high, _ = geometric(ds["L3"].sel(arm=name), "n")
+        slope = evidence.series("L3", "n", name).fit.slope
+        colour = style.colour(number)
+        bars = np.stack([mean - low, high - mean])
+        axes.errorbar(n, mean, yerr=bars, color=colour, label=words, linewidth=1.2, **style.marker(number))
+        axes.annotate(f"{slope:.2f}", (n[-1], mean[-1]), (5, 0), textcoords="offset points", color=colour, va="center")
+    n = ds["n"].values.astype(float)
+    scale, exponent = PRINTED[gate, expert]
+    axes.plot(n, scale * n**exponent, color=style.INK, linestyle="--", linewidth=1.2, label="printed in Fig. 1")
+    lines = ds["line_L3"].sel(arm=f"{arm}-printed").transpose("n", "replicate").values
+    axes.fill_between(n, np.nanmin(lines, 1), np.nanmax(lines, 1), color=style.REFERENCE, alpha=0.2, linewidth=0)
+    axes.plot(n, np.nanmedian(lines, 1), color=style.REFERENCE, linewidth=1.0, label="information bound")
+    if kept is not None and arm in kept["arm"].values:
+        sizes, mean, *_ = geometric(kept["L3"].sel(arm=arm), "n")
+        axes.plot(sizes, mean, "s:", color=style.INK, markersize=3, linewidth=0.8, label="least squares (record)")
+    axes.text(0.02, 0.03, f"printed start: {NINTH[gate]}", transform=axes.transAxes, fontsize=6.5)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(n[0] / 1.3, n[-1] * 2.6)
+
+
+def _record(evidence: Evidence) -> xr.Dataset | None:
+    """Return the record of least squares over several truths, of the current folder's outputs or the checkout's."""
+    for root in (Path("outputs"), Path(moestat.__file__).parents[1] / "outputs"):
+        folder = records.path(root, str(evidence.ds.attrs.get("study", "")), "truths")
+        if records.is_record(folder):
+            records.check(folder)
+            return results.read(folder / results.NAME)
+    return None
