@@ -178,7 +178,7 @@ def _numbers(a: xr.Dataset, b: xr.Dataset) -> Iterator[str]:
 
 def _unreported(a: Run, b: Run, name: str) -> Iterator[str]:
     """Say which of two runs lacks a table that the other has: it was run without a report."""
-    there = [(run.path / name).is_file() for run in (a, b)]
+    there = [(run.path / name).exists() for run in (a, b)]
     if any(there) and not all(there):
         where, run = ("A", a) if not there[0] else ("B", b)
         yield f"{where} has no report ({run.path / name} is missing); make it with the subcommand report"

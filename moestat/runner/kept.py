@@ -13,7 +13,7 @@ from typing import Any
 
 from moestat.errors import UserError
 from moestat.runner import hdf5, manifest_file, plan, results
-from moestat.runner.request import Request
+from moestat.runner.request import Request, no_word
 from moestat.sentences import listed
 
 
@@ -86,7 +86,7 @@ def widened(request: Request, planned: plan.Plan, root: Path) -> tuple[Request, 
     settings = dict(request.settings)
     for axis, values in (asked.get("settings") or {}).items():
         before = planned.axes.get(axis) or _single(planned, axis)
-        if axis in settings or not before or not isinstance(values, list):
+        if axis in settings or not before or not isinstance(values, list) or no_word(values):
             continue
         if tuple(values) == there.axes.get(axis) and set(before) < set(values):
             settings[axis] = values

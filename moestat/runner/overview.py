@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,12 +15,9 @@ from moestat.errors import InputError, UserError
 from moestat.runner import lock, manifest_file, shard, store
 from moestat.runner.begin import folder_of, make_plan, version_of
 from moestat.runner.plan import Plan
-from moestat.runner.request import Request
+from moestat.runner.request import Request, no_word
 from moestat.sentences import show
 from moestat.status import outcome
-
-PLAIN = re.compile(r"[\w -]*")
-"""A word that names neither code nor a file."""
 
 
 def recorded(request: Request, study_name: str) -> Request:
@@ -45,18 +41,13 @@ def recorded_in(request: Request, root: Path) -> Request:
             changes[key] = value
     if not request.settings and kept.get("settings"):
         for key, value in kept["settings"].items():
-            if name := next((text for text in _texts(value) if not PLAIN.fullmatch(text)), None):
+            if name := no_word(value):
                 raise InputError(
                     f"{root / manifest_file.NAME} asks for --set {key} = {show(name)}, which can name code or a file; "
                     "if these results are yours, give it yourself, with --set"
                 )
         changes["settings"] = kept["settings"]
     return replace(request, **changes)
-
-
-def _texts(value: Any) -> list[str]:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
-    return [value] if isinstance(value, str) else [text for part in inside for text in _texts(part)]
 
 
 def look(request: Request) -> tuple[Request, Plan, Path, store.Scan, dict[str, str]]:
