@@ -14,7 +14,6 @@ from typing import Any
 from moestat.errors import InputError
 from moestat.sentences import show
 
-
 WORD = re.compile(r"[\w -]*")
 
 

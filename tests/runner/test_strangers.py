@@ -326,10 +326,8 @@ def test_results_whose_manifest_cannot_be_read_are_not_believed(folder, content)
 
 def test_a_manifest_widens_no_axis_with_a_name_of_code(folder, evil, monkeypatch):
     study, root = folder
-    wide = study.with_name("wide.toml")
-    wide.write_text(study.read_text().replace("n = [10, 40]", 'n = [10, 40]\nnote = ["a", "b"]'))
-    planned = SimpleNamespace(study_file=load.read(wide), axes={"note": ("a", "b")}, replicates=2, cells=())
+    planned = SimpleNamespace(study_file=load.read(study), axes={"note": ("a", "b")}, replicates=2, cells=())
     for more, kept_too in (("c", {"note": ["a", "b", "c"]}), ("evil:gate", {})):
         manifest(root, request={"settings": {"note": ["a", "b", more]}})
         monkeypatch.setattr(kept, "extent", lambda _, m=more: kept.Extent(2, {"note": ("a", "b", m)}, True))
-        assert kept.widened(Request("wide"), planned, root)[0].settings == kept_too
+        assert kept.widened(Request("study"), planned, root)[0].settings == kept_too
