@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import mmap
-import os
 import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from h5py import File, h5a, h5d, h5g, h5l, h5o, h5p, h5t, h5z
@@ -57,7 +57,7 @@ def check(path: Path) -> None:
     size = require(path, LARGEST)
     try:
         with File(path, "r") as file, path.open("rb") as stream:
-            _Walk(file, stream.fileno(), size).everything()
+            _Walk(file, stream, size).everything()
     except _RefusedError as error:
         raise DataFileError(f"{path} {error}, and is no file of results that can be read") from None
 
@@ -65,8 +65,8 @@ def check(path: Path) -> None:
 class _Walk:
     """A walk through a file that counts what it takes in memory."""
 
-    def __init__(self, file: File, handle: int, size: int) -> None:
-        self.file, self.handle, self.size = file.id, handle, size
+    def __init__(self, file: File, stream: IO[bytes], size: int) -> None:
+        self.file, self.stream, self.size = file.id, stream, size
         self.limit, self.taken = SPARE + FOLD * size, 0
 
     def everything(self) -> None:
@@ -123,7 +123,7 @@ class _Walk:
         """Return the bytes of the texts of a variable; each has its length, then where it stands, in the file."""
         count, total = math.prod(variable.shape), 0
         for at, size, _ in _pieces(variable, plan) if count else ():
-            raw = np.frombuffer(os.pread(self.handle, size, at), np.uint8)
+            raw = np.frombuffer(self._read(at, size), np.uint8)
             if raw.size != size or size % PLACE:
                 raise _RefusedError(f"is cut off in {name}")
             total += int(raw.reshape(-1, PLACE)[:, :4].copy().view("<u4").sum(dtype=np.uint64))
@@ -135,8 +135,10 @@ class _Walk:
         if len(pieces) > count:
             raise _RefusedError(f"has more pieces of {name} than it has room for")
         for at, packed, _ in pieces:
-            raw = os.pread(self.handle, min(packed, 2 * most + 1000), at)
-            if len(zlib.decompressobj().decompress(raw, most + 1)) > most:
+            if (
+                packed > 2 * most + 1000
+                or len(zlib.decompressobj().decompress(self._read(at, packed), most + 1)) > most
+            ):
                 raise _RefusedError(f"unpacks to more than it says with {name}")
 
     def _attributes(self, item: h5o.ObjectID, name: str) -> None:
@@ -162,12 +164,16 @@ class _Walk:
     def longest(self) -> int:
         """The most bytes that a text can have: those of the largest heap, by what stands where one begins."""
         sizes = [0]
-        with mmap.mmap(self.handle, 0, access=mmap.ACCESS_READ) as content:
+        with mmap.mmap(self.stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
             at = content.find(HEAP)
             while at >= 0:
                 sizes.append(int.from_bytes(content[at + len(HEAP) : at + len(HEAP) + 8], "little"))
                 at = content.find(HEAP, at + 1)
         return min(max(sizes), self.size)
+
+    def _read(self, at: int, size: int) -> bytes:
+        self.stream.seek(at)
+        return self.stream.read(min(size, self.size))
 
     def _take(self, count: int, what: str) -> None:
         self.taken += count
