@@ -24,6 +24,9 @@ NOT_IN_CODE_VERSION = ("*",)  # moves numbers and computes none
 LARGEST = 2_000_000_000
 """Bytes that are read of one file, unpacked: four times WikiText-103, ten times CIFAR."""
 
+SMALL = 64_000_000
+"""Bytes that are read of a text of ours, unpacked: a manifest, rules, a table of claims."""
+
 _CHUNK = 1 << 20
 _HEADER = 10_240
 """Bytes in which the header of an array must end; NumPy's own limit is 10 000."""
@@ -33,8 +36,8 @@ class DataFileError(ValueError):
     """A file or folder of data cannot be read, or is another one than stated; the message names it."""
 
 
-def require(path: Path) -> int:
-    """Return the size of a regular file that is not larger than ``LARGEST``.
+def require(path: Path, largest: int | None = None) -> int:
+    """Return the size of a regular file that is not larger than ``largest`` bytes, or ``LARGEST`` if not given.
 
     Raises
     ------
@@ -46,34 +49,50 @@ def require(path: Path) -> int:
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise DataFileError(f"{path}: cannot be read (it is no regular file)")
-    if found.st_size > LARGEST:
-        raise DataFileError(f"{path}: the file has {found.st_size} bytes; at most {LARGEST} are read")
+    if found.st_size > (largest := LARGEST if largest is None else largest):
+        raise DataFileError(f"{path}: the file has {found.st_size} bytes; at most {largest} are read")
     return found.st_size
 
 
-def read(path: Path, *, packed: bool = False) -> bytes:
+def read(path: Path, *, packed: bool = False, largest: int | None = None) -> bytes:
     """Return the content of a file, with ``packed`` what its gzip unpacks to.
 
     Raises
     ------
     DataFileError
-        If it is larger than ``LARGEST``, no regular file, cannot be read, or is not whole gzip.
+        If it is larger than ``largest`` bytes (``LARGEST`` if not given), no regular file, cannot be read, or is not
+        whole gzip.
     """
     parts, size = [], 0
+    largest = LARGEST if largest is None else largest
     try:
-        require(path)
+        require(path, largest)
         with gzip.open(path, "rb") if packed else path.open("rb") as stream:
             while chunk := stream.read(_CHUNK):
                 size += len(chunk)
-                if size > LARGEST:
+                if size > largest:
                     what = "unpacks to" if packed else "has"
-                    raise DataFileError(f"{path}: the file {what} more than {LARGEST} bytes, the most that is read")
+                    raise DataFileError(f"{path}: the file {what} more than {largest} bytes, the most that is read")
                 parts.append(chunk)
     except (EOFError, zlib.error) as error:
         raise DataFileError(f"{path}: the file is cut off or damaged ({error})") from None
     except OSError as error:  # gzip.BadGzipFile is one
         raise DataFileError(f"{path}: cannot be read ({error.strerror or error})") from None
     return b"".join(parts)
+
+
+def text(path: Path, *, packed: bool = False) -> str:
+    """Return the text of a small file of ours.
+
+    Raises
+    ------
+    DataFileError
+        As :func:`read` does, for more than ``SMALL`` bytes, or if it is not UTF-8.
+    """
+    try:
+        return read(path, packed=packed, largest=SMALL).decode()
+    except UnicodeDecodeError as error:
+        raise DataFileError(f"{path}: the file is not UTF-8 text (byte {error.start})") from None
 
 
 def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:

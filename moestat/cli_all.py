@@ -83,7 +83,7 @@ def _reported(entry: Entry, path: Path) -> bool:
             return False
     except OSError:
         return False
-    tally = manifest_file.read(root).get("tally")
+    tally = manifest_file.cached(root).get("tally")
     complete = isinstance(tally, Mapping) and tally.get("missing") == 0
     return complete and ledger.is_current(load.read(path), request.preset, root)
 

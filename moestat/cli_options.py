@@ -63,7 +63,7 @@ other subcommands (each has its own --help):
                                 and the variables that claims may name
   keys [TABLE]                  the keys of a study file, what they mean
   diff A B                      two runs: settings, code, numbers, verdicts
-  merge A B --out C             join runs that were computed apart
+  merge STUDY A B --out C       join runs that were computed apart
   export STUDY                  results as a tidy losses.csv (or Parquet)
   verify STUDY                  some replicates of a kept record, once more
   ship STUDY                    make the record that is kept, outputs/records

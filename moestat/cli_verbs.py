@@ -52,6 +52,7 @@ def parser(command: str) -> argparse.ArgumentParser:
                 name, metavar=name.upper(), type=Path, help="folder <outputs>/<study>/<preset>, or its results.nc"
             )
     elif command == "merge":
+        parser.add_argument("study", metavar="STUDY", help="name of the study, or path of its file")
         parser.add_argument("folders", nargs="+", metavar="FOLDER", type=Path, help="folder <outputs>/<study>/<preset>")
         parser.add_argument("--out", type=Path, required=True, metavar="OUT", help="a new folder of results")
         parser.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
@@ -209,8 +210,9 @@ def _merge(arguments: argparse.Namespace, collect: Callable[[Request], int]) -> 
     from moestat.runner import merge
 
     if len(arguments.folders) < 2:
-        raise InputError("merge takes two folders or more: moestat merge A B --out C")
-    request, said = merge.merge([path.expanduser() for path in arguments.folders], arguments.out.expanduser())
+        raise InputError("merge takes a study and two folders or more: moestat merge STUDY A B --out C")
+    folders = [path.expanduser() for path in arguments.folders]
+    request, said = merge.merge(arguments.study, folders, arguments.out.expanduser())
     print(said)
     return collect(replace(request, report=not arguments.no_report))
 

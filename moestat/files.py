@@ -9,7 +9,6 @@ import json
 import math
 import os
 import socket
-import stat
 import time
 import uuid
 from pathlib import Path
@@ -48,21 +47,6 @@ def write(path: Path, content: bytes, *, durable: bool = True) -> None:
 def write_json(path: Path, content: Any, *, durable: bool = True) -> None:
     """Write ``content`` as indented JSON, see :func:`write`."""
     write(path, (json.dumps(content, indent=2) + "\n").encode(), durable=durable)
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a small file of ours.
-
-    Raises
-    ------
-    OSError
-        If it is no regular file: a pipe would be waited for.
-    ValueError
-        If it is not UTF-8.
-    """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError(errno.EINVAL, "no regular file", str(path))
-    return path.read_text(encoding="utf-8")
 
 
 _flushed = -math.inf

@@ -20,6 +20,8 @@ Written = Literal["sealed", "edited", "added"]
 """When a rule was written: before its run, whose seal has it; or it, or its code, was edited after the run; or the
 claim was added after the run."""
 WHEN: tuple[Written, ...] = get_args(Written)
+OURS = ("moestat.claims.", "moestat.papers.")
+STRANGE = "which is not imported, for the study file does not name it"
 
 
 def written(row: Mapping[str, Any]) -> Written:
@@ -73,8 +75,12 @@ def judge_sealed(
         claim for claim in gone if claim in judged(evidence.study.model_copy(update={"claims": gone}), evidence.preset)
     ]
     notes = [
-        f"The claim {claim.id} was removed after the run on {day}; by its rule ({rule(claim)}) it is: "
-        f"{judge_claim(evidence, claim).wording}."
+        f"The claim {claim.id} was removed after the run on {day}; "
+        + (
+            f"by its rule ({rule(claim)}) it is: {judge_claim(evidence, claim).wording}."
+            if _known(evidence, claim)
+            else f"its rule is {claim.function}, {STRANGE}."
+        )
         for claim in gone
     ]
     return marked, notes
@@ -85,6 +91,9 @@ def _change(evidence: Evidence, seal: Seal, claim: Claim, verdict: Verdict, befo
     day, old = seal.date[:10], seal.claim(claim.id)
     if old is None:
         return ADDED.format(day=day)
+    if not _known(evidence, old):
+        word = f" The verdict before was: {before['wording']}." if before is not None else ""
+        return f"The rule was changed after the run on {day}: it was {old.function}, {STRANGE}.{word}"
     if digest_of(old) != digest_of(settled(evidence.study, evidence.preset, claim)):
         word = judge_claim(evidence, old).wording
         named = _differences(old, settled(evidence.study, evidence.preset, claim))
@@ -100,6 +109,12 @@ def _change(evidence: Evidence, seal: Seal, claim: Claim, verdict: Verdict, befo
                 f"The code of the rule was changed after the run on {day}. The verdict before was: {before['wording']}."
             )
     return ""
+
+
+def _known(evidence: Evidence, old: Claim) -> bool:
+    """Whether a sealed rule may be imported: it is one of ours, or the study file names it today."""
+    now = {claim.function for claim in evidence.study.claims}
+    return old.function in now or not old.function or old.function.startswith(OURS)
 
 
 def _differences(old: Claim, now: Claim) -> str:

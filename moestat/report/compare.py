@@ -12,12 +12,17 @@ import pandas as pd
 import xarray as xr
 
 from moestat import fingerprint
-from moestat.errors import InputError
+from moestat.errors import InputError, UserError
 from moestat.report import all_settings, csv_text
 from moestat.rounding import estimate, number
 from moestat.runner import manifest_file, own_labels, results
 from moestat.sentences import listed, show
 
+COLUMNS = {
+    "rates.csv": (("slope", "ci_low", "ci_high"), ("arm", "loss", "over")),
+    "claims.csv": (("estimate", "ci_low", "ci_high"), ("claim", "verdict")),
+}
+"""Table -> its columns that are compared, of numbers and of texts."""
 MOST = 12
 """Lines of one part that are shown; the last one counts the others."""
 
@@ -31,11 +36,25 @@ class Run:
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a table of the report, empty where there is none."""
-        try:
-            return csv_text.frame(self.path / name)
-        except (OSError, pd.errors.EmptyDataError):
+        """Return a table of the report, empty where there is none.
+
+        Raises
+        ------
+        UserError
+            If it cannot be read, or lacks a column.
+        """
+        path, numbers, texts = self.path / name, *COLUMNS[name]
+        if not path.exists():
             return pd.DataFrame()
+        try:
+            table = csv_text.frame(path)
+            return table.assign(**{key: pd.to_numeric(table[key]) for key in numbers}).astype(dict.fromkeys(texts, str))
+        except pd.errors.EmptyDataError:
+            return pd.DataFrame()
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(
+                f"{path} is no table of a report ({error}); make it again with the subcommand report"
+            ) from None
 
 
 def read(path: Path) -> Run:
@@ -159,7 +178,7 @@ def _numbers(a: xr.Dataset, b: xr.Dataset) -> Iterator[str]:
 
 def _unreported(a: Run, b: Run, name: str) -> Iterator[str]:
     """Say which of two runs lacks a table that the other has: it was run without a report."""
-    there = [(run.path / name).is_file() for run in (a, b)]
+    there = [(run.path / name).exists() for run in (a, b)]
     if any(there) and not all(there):
         where, run = ("A", a) if not there[0] else ("B", b)
         yield f"{where} has no report ({run.path / name} is missing); make it with the subcommand report"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from moestat import bounded
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -22,13 +25,11 @@ def load(path: Path) -> list[dict[str, str]]:
 
     Raises
     ------
-    OSError, UnicodeDecodeError, csv.Error
+    moestat.bounded.DataFileError, csv.Error
         If they cannot be read.
     """
-    if path.exists() and not path.is_file():
-        raise OSError(f"{path} is no regular file")  # a pipe would be waited for
-    with open(path, newline="", encoding="utf-8") as stream:
-        return [{key: plain(value) for key, value in row.items()} for row in csv.DictReader(stream)]
+    rows = csv.DictReader(io.StringIO(bounded.text(path), newline=""))
+    return [{key: plain(value) for key, value in row.items()} for row in rows]
 
 
 def frame(path: Path) -> pd.DataFrame:
@@ -36,10 +37,10 @@ def frame(path: Path) -> pd.DataFrame:
 
     Raises
     ------
-    OSError, pandas.errors.EmptyDataError
+    moestat.bounded.DataFileError, pandas.errors.EmptyDataError, pandas.errors.ParserError
         If it cannot be read, or is empty.
     """
-    table = pd.read_csv(path, keep_default_na=False, na_values=["", "nan"])
+    table = pd.read_csv(io.StringIO(bounded.text(path)), keep_default_na=False, na_values=["", "nan"])
     texts = table.select_dtypes(include=["object", "string"]).columns
     return table.assign(**{name: table[name].map(plain) for name in texts})
 

@@ -119,7 +119,7 @@ def _undecidable(row: Mapping[str, Any]) -> bool:
 def is_current(study_file: StudyFile, preset: str, folder: Path) -> bool:
     """Return whether the claims in a folder are those of the study file, judged by its rules."""
     study, name = study_file.study, study_file.name
-    run = Run(name, preset, folder, read_claims(folder / "claims.csv"), manifest_file.read(folder))
+    run = Run(name, preset, folder, read_claims(folder / "claims.csv"), manifest_file.cached(folder))
     rows = {row["claim"]: row for row in run.claims or []}
     claims = verdicts.judged(study, preset)
     if _foreign(name, study, run):

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat import fingerprint
+from moestat import bounded, fingerprint
 from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
 from moestat.errors import InputError, UserError
@@ -142,7 +142,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     return said
 
 
-def _compact(content: bytes) -> bytes:
+def _compact(content: str) -> bytes:
     """Return JSON without what is there for the eye, a third of the bytes of rules."""
     return json.dumps(json.loads(content), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
@@ -180,9 +180,9 @@ def _shown(study: Study, preset: str, root: Path, folder: Path, dataset: xr.Data
     with tempfile.TemporaryDirectory(dir=folder) as name:
         place = Path(name)
         if any((root / file).is_file() for file in (seal.NAME, seal.PACKED)):
-            (place / seal.NAME).write_bytes(seal.raw(root))
+            (place / seal.NAME).write_bytes(seal.raw(root).encode())
         if (root / "claims.csv").is_file():
-            (place / "claims.csv").write_bytes((root / "claims.csv").read_bytes())
+            (place / "claims.csv").write_bytes(bounded.read(root / "claims.csv"))
         write_outputs(dataset, study, preset, place, provenance=results.provenance(dataset))
         texts = {p.name: p.read_text(encoding="utf-8") for p in sorted(place.iterdir()) if p.name.endswith(SHOWN)}
     return {name: _without_chance(text) if name.endswith(".svg") else text for name, text in texts.items()}

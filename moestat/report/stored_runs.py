@@ -13,7 +13,7 @@ from typing import Any
 from moestat.claims.verdicts import COLUMNS, VERDICTS
 from moestat.fingerprint import digest
 from moestat.report import csv_text
-from moestat.runner import belongs, manifest_file, records, results
+from moestat.runner import belongs, hdf5, manifest_file, records, results
 
 OUTPUTS = Path("outputs")
 """The outputs folder of a command without ``--out``."""
@@ -118,7 +118,7 @@ def runs_and_records(out_root: Path) -> list[Run]:
         own = found.get((study, preset))
         if own is None or own.claims is None:
             records.check(folder, ("claims.csv", "manifest.json"))
-            read = read_claims(folder / "claims.csv"), manifest_file.read(folder)
+            read = read_claims(folder / "claims.csv"), manifest_file.cached(folder)
             found[study, preset] = Run(study, preset, folder, *read)
     return list(found.values())
 
@@ -128,14 +128,14 @@ def _runs(out_root: Path) -> Iterator[Run]:
     for folder in folders:
         claims = folder / "claims.csv"
         if claims.is_file() or (folder / manifest_file.NAME).is_file():
-            yield Run(folder.parent.name, folder.name, folder, read_claims(claims), manifest_file.read(folder))
+            yield Run(folder.parent.name, folder.name, folder, read_claims(claims), manifest_file.cached(folder))
 
 
 def read_claims(path: Path) -> list[dict[str, str]] | None:
     """Read claims.csv; a file that is not one counts as absent."""
     try:
         rows = csv_text.load(path)
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except (ValueError, csv.Error):
         return None
     return rows if all(set(COLUMNS) <= set(row) and None not in row.values() for row in rows) else None
 
@@ -147,6 +147,7 @@ def _read_problem(path: Path) -> list[str]:
     import h5netcdf  # for one attribute: xarray opens all variables
 
     try:
+        hdf5.check(path)
         with h5netcdf.File(path, "r", decode_vlen_strings=True) as file:
             return str(file.attrs.get("problem", "")).split("\n")
     except results.UNREADABLE:

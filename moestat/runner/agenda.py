@@ -108,7 +108,7 @@ def ordered(entries: Iterable[Entry]) -> list[Entry]:
 
 def measured(request: Request) -> float | None:
     """Return the seconds that the replicates of a study took, over all its runs, on the processes of this request."""
-    cells = manifest_file.read(begin.folder_of(request, load.find(request.study).stem)).get("cells")
+    cells = manifest_file.cached(begin.folder_of(request, load.find(request.study).stem)).get("cells")
     if not isinstance(cells, list) or not cells:
         return None
     took = [cell.get("seconds") for cell in cells if isinstance(cell, Mapping)]

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from moestat.runner import manifest_file, plan, results
-from moestat.runner.request import Request
+from moestat.errors import UserError
+from moestat.runner import hdf5, manifest_file, plan, results
+from moestat.runner.request import Request, no_word
 from moestat.sentences import listed
 
 
@@ -28,17 +29,20 @@ class Extent:
 def extent(root: Path) -> Extent | None:
     """Return the size of the results in a folder; None where there are none that can be read."""
     path = root / results.NAME
-    if not path.is_file() or results.altered(path):
+    if not path.is_file():
         return None
     import h5netcdf  # for three of a hundred variables: xarray opens all of them, for half a second
 
     try:
+        if results.altered(path):
+            return None
+        hdf5.check(path)
         with h5netcdf.File(path, "r", decode_vlen_strings=True) as file:
             dims = file["status"].dimensions if "status" in file.variables else tuple(file.dimensions)
             axes = {dim: _values(file[dim]) for dim in dims if dim != "replicate" and dim in file.variables}
             replicates = file.dimensions["replicate"].size if "replicate" in file.dimensions else 0
             return Extent(replicates, axes, int(file.attrs.get("count_missing", 1)) == 0)
-    except results.UNREADABLE:  # it is made again
+    except (UserError, *results.UNREADABLE):  # it is made again
         return None
 
 
@@ -68,7 +72,7 @@ def widened(request: Request, planned: plan.Plan, root: Path) -> tuple[Request, 
     study = planned.study_file.study
     if request.fresh or study.reads:
         return request, []
-    asked = manifest_file.read(root).get("request", {})
+    asked = manifest_file.cached(root).get("request", {})
     if not asked.get("replicates") and not asked.get("settings"):
         return request, []
     there = extent(root)
@@ -82,7 +86,7 @@ def widened(request: Request, planned: plan.Plan, root: Path) -> tuple[Request, 
     settings = dict(request.settings)
     for axis, values in (asked.get("settings") or {}).items():
         before = planned.axes.get(axis) or _single(planned, axis)
-        if axis in settings or not before or not isinstance(values, list):
+        if axis in settings or not before or not isinstance(values, list) or no_word(values):
             continue
         if tuple(values) == there.axes.get(axis) and set(before) < set(values):
             settings[axis] = values

@@ -171,7 +171,11 @@ def _end(end: float | str, sizes: Mapping[Hashable, int], without: float) -> flo
 
 @cache
 def _tables(package: str) -> dict[str, dict[str, Any]]:
-    file = importlib.resources.files(package) / FILE
+    """Return the tables of a package of ours; it may be one that a file of results names, so it is not imported."""
+    names = package.split(".")[1:]
+    if not all(map(str.isidentifier, names)):
+        return {}
+    file = importlib.resources.files("moestat").joinpath(*names, FILE)
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from moestat import files
+from moestat import bounded, files
 from moestat.errors import UserError
 
 HEARTBEAT = 5.0
@@ -227,8 +227,8 @@ def ended(owner: dict[str, Any]) -> bool | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        owner = json.loads(files.read_text(path))
-    except (OSError, ValueError, RecursionError):
+        owner = json.loads(bounded.text(path))
+    except (ValueError, RecursionError):
         return {}
     return owner if isinstance(owner, dict) else {}
 

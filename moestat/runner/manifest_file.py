@@ -7,9 +7,54 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from moestat import files
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from moestat import bounded, files
+from moestat.bounded import DataFileError
+from moestat.errors import UserError
+from moestat.study.problems import path_text, problems
 
 NAME = "manifest.json"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+
+class _Request(_Table):
+    replicates: int | None = None
+    seed: int | None = None
+    block: int | None = None
+    settings: dict[str, Any] = {}
+
+
+class _Cell(_Table):
+    digest: str
+    seconds: float
+
+
+class _Manifest(_Table):
+    """The types of what is read of a manifest; any key may be missing."""
+
+    study: str = ""
+    file: str = ""
+    preset: str = ""
+    experiment: str = ""
+    seed: int = 0
+    request: _Request = _Request()
+    command: str = ""
+    versions: dict[str, str] = {}
+    code: dict[str, str] = {}
+    rules: str = ""
+    origins: list[dict[str, Any]] = []
+    tally: dict[str, int] = {}
+    cells: list[_Cell] | dict[str, float] = []
+    problem: list[str] = []
+    notes: list[str] = []
+    left_out: list[str] = []
+    updated: str = ""
+    results_sha256: str = ""
+    run_sha256: str | None = None
 
 
 def write(root: Path, content: Mapping[str, Any]) -> None:
@@ -18,9 +63,38 @@ def write(root: Path, content: Mapping[str, Any]) -> None:
 
 
 def read(root: Path) -> dict[str, Any]:
-    """Return the manifest of a folder, empty if there is none that can be read (it is only a cache)."""
-    try:
-        content = json.loads(files.read_text(root / NAME))
-    except (OSError, ValueError, RecursionError):
+    """Return the manifest of a folder, empty if there is none.
+
+    Raises
+    ------
+    UserError
+        If there is one that cannot be read, or holds something else than a manifest does; the message names the key.
+    """
+    path = root / NAME
+    if not path.exists():
         return {}
-    return content if isinstance(content, dict) else {}
+    try:
+        content = json.loads(bounded.text(path))
+    except DataFileError as error:
+        raise UserError(f"{error}; {_ADVICE}") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} cannot be read as JSON ({error}); {_ADVICE}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path} holds no table; {_ADVICE}")
+    try:
+        _Manifest.model_validate(content)
+    except ValidationError as error:
+        where, what = problems(error, _Manifest, content)[0]
+        raise UserError(f"{path}: {path_text(where)} {what}; {_ADVICE}") from None
+    return content
+
+
+def cached(root: Path) -> dict[str, Any]:
+    """Return the manifest of a folder, empty if there is none that can be read, where it is about to be made again."""
+    try:
+        return read(root)
+    except UserError:
+        return {}
+
+
+_ADVICE = "of results of your own it is made again by the subcommand collect"

@@ -11,12 +11,13 @@ from moestat import files, fingerprint
 from moestat.errors import InputError, UserError
 from moestat.runner import manifest_file, shard, store
 from moestat.runner.begin import folder_of, make_plan, version_of
-from moestat.runner.overview import recorded
+from moestat.runner.overview import recorded_in
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.study import load, seal
+from moestat.study.load import StudyFile
 
-SAME = {"study": "study", "preset": "preset", "experiment": "experiment", "seed": "seed", "rules": "rules of claims"}
+SAME = {"preset": "preset", "seed": "seed", "rules": "rules of claims"}
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,14 @@ class Part:
     plan: Plan
 
 
-def merge(folders: Sequence[Path], out: Path) -> tuple[Request, str]:
+def merge(study: str, folders: Sequence[Path], out: Path) -> tuple[Request, str]:
     """Copy the shards of several folders below ``out``.
 
     Parameters
     ----------
+    study : str
+        Its name or path. A manifest names a study, a file and an experiment, too; they are compared and never imported,
+        for the folders may be somebody else's.
     folders : sequence of Path
         Folders ``<outputs>/<study>/<preset>`` of one study at one preset.
     out : Path
@@ -49,11 +53,14 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[Request, str]:
     Raises
     ------
     InputError
-        If the folders are not of one study, or there are results in the way.
+        If the folders are not of the study, or there are results in the way.
     UserError
         If a shard is damaged, or the parts were computed from other settings or other code.
     """
-    parts = [_read(folder) for folder in folders]
+    if Path(study).is_dir():
+        raise InputError("merge takes the study before the folders: moestat merge STUDY A B --out C")
+    study_file = load.read(study)
+    parts = [_read(study_file, study, folder) for folder in folders]
     first = parts[0]
     for part in parts[1:]:
         _refuse_other(first, part)
@@ -78,23 +85,32 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[Request, str]:
             target = shard.folder(root, entry.digest)
             target.mkdir(parents=True, exist_ok=True)
             path = target / entry.path.name
-            if path.exists() and path.read_bytes() != entry.path.read_bytes():
+            content = shard.contents(entry.path)
+            if path.exists() and path.read_bytes() != content:
                 path = target / f"{entry.path.name.removesuffix(shard.SUFFIX)}-{copied}{shard.SUFFIX}"
-            files.write(path, entry.path.read_bytes())
+            files.write(path, content)
             copied += 1
     _seal(parts, root)
     return request, f"{copied} shards of {len(parts)} folders are in {root}"
 
 
-def _read(folder: Path) -> Part:
+def _read(study_file: StudyFile, study: str, folder: Path) -> Part:
     kept = manifest_file.read(folder)
     if not kept:
         raise InputError(f"{folder} holds no manifest.json; name the folder <outputs>/<study>/<preset> of a run")
-    name, file = str(kept.get("study", "")), Path(str(kept.get("file", "")))
-    study = str(file) if file.is_file() and name not in load.known_studies() else name
-    plain = Request(study=study, preset=str(kept.get("preset", "quick")), out=folder.resolve().parents[1])
-    request = recorded(plain, name)
-    return Part(folder, kept, request, make_plan(request))
+    preset = kept.get("preset", "quick")
+    if kept.get("study") != study_file.name:
+        named = f"of the study {kept.get('study')!r}, by its manifest"
+        raise InputError(f"{folder} holds results {named}, and not of {study_file.shown}")
+    load.need_preset(study_file, preset)
+    request = recorded_in(Request(study=study, preset=preset), folder)
+    plan = make_plan(request)
+    if kept.get("experiment") != plan.module_name:
+        raise InputError(
+            f"{folder} holds results of the experiment {kept.get('experiment')!r}, by its manifest; that of "
+            f"{study_file.shown} is {plan.module_name!r}"
+        )
+    return Part(folder, kept, request, plan)
 
 
 def _refuse_other(first: Part, part: Part) -> None:

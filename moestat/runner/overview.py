@@ -10,12 +10,13 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from moestat import files
-from moestat.errors import UserError
+from moestat import bounded
+from moestat.errors import InputError, UserError
 from moestat.runner import lock, manifest_file, shard, store
 from moestat.runner.begin import folder_of, make_plan, version_of
 from moestat.runner.plan import Plan
-from moestat.runner.request import Request
+from moestat.runner.request import Request, no_word
+from moestat.sentences import show
 from moestat.status import outcome
 
 
@@ -25,16 +26,26 @@ def recorded(request: Request, study_name: str) -> Request:
 
 
 def recorded_in(request: Request, root: Path) -> Request:
-    """Fill in what the manifest of a folder says that was asked for."""
-    kept = manifest_file.read(root).get("request", {})
+    """Fill in what the manifest of a folder says that was asked for.
+
+    Raises
+    ------
+    InputError
+        If it asks for a setting that could name code or a file, which nobody but the user may.
+    """
+    kept = manifest_file.cached(root).get("request", {})
     changes: dict[str, Any] = {}
-    if not isinstance(kept, dict):
-        return request
     for key, least in (("replicates", 1), ("seed", 0), ("block", 1)):
         value = kept.get(key)
         if getattr(request, key) is None and type(value) is int and least <= value < 2**63:
             changes[key] = value
-    if not request.settings and isinstance(kept.get("settings"), dict):
+    if not request.settings and kept.get("settings"):
+        for key, value in kept["settings"].items():
+            if name := no_word(value):
+                raise InputError(
+                    f"{root / manifest_file.NAME} asks for --set {key} = {show(name)}, which can name code or a file; "
+                    "if these results are yours, give it yourself, with --set"
+                )
         changes["settings"] = kept["settings"]
     return replace(request, **changes)
 
@@ -137,8 +148,8 @@ def running(root: Path) -> list[str]:
     lines = []
     for path in sorted((root / "locks").glob("*.json")):
         try:
-            owner = json.loads(files.read_text(path))
-        except (OSError, ValueError, RecursionError):  # it has just ended, or is just beginning
+            owner = json.loads(bounded.text(path))
+        except (ValueError, RecursionError):  # it has just ended, or is just beginning
             continue
         if not isinstance(owner, dict) or lock.ended(owner):  # killed; the next run takes its lock over
             continue

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat import files
+from moestat import bounded, files
+from moestat.bounded import DataFileError
 from moestat.errors import InputError, StaleError, UserError
 from moestat.runner import manifest_file, results
 from moestat.runner.request import Request
@@ -101,8 +102,8 @@ def report_folder(folder: Path) -> Path:
         return folder
     made = folder / MADE
     made.mkdir(exist_ok=True)
-    for name, content in ((seal.NAME, seal.raw(folder)), ("claims.csv", (folder / "claims.csv").read_bytes())):
-        files.write(made / name, content, durable=False)
+    for name, content in ((seal.NAME, seal.raw(folder)), ("claims.csv", bounded.text(folder / "claims.csv"))):
+        files.write(made / name, content.encode(), durable=False)
     return made
 
 
@@ -114,18 +115,19 @@ def check(folder: Path, names: Sequence[str] = FILES) -> None:
     StaleError
         If one is missing or another one.
     UserError
-        If there are no digests that can be read.
+        If there are no digests that can be read, or one of the files is none.
     """
     try:
-        lines = [line.split(maxsplit=1) for line in files.read_text(folder / SUMS).splitlines()]
+        lines = [line.split(maxsplit=1) for line in bounded.text(folder / SUMS).splitlines()]
         wanted = {name: digest for digest, name in lines}
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise UserError(f"{folder / SUMS} cannot be read ({error})") from None
     for name in names:
+        file = folder / name
         try:
-            found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        except OSError:
-            found = "missing"
+            found = hashlib.sha256(bounded.read(file)).hexdigest() if file.exists() else "missing"
+        except DataFileError as error:
+            raise UserError(f"{error}, so this is no record") from None
         if wanted.get(name) != found:
             raise StaleError(
                 f"{folder / name} is {'missing' if found == 'missing' else 'not the one that was recorded'}: its "

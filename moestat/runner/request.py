@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,16 @@ from typing import Any
 
 from moestat.errors import InputError
 from moestat.sentences import show
+
+WORD = re.compile(r"[\w -]*")
+
+
+def no_word(value: Any) -> str:
+    """Return the first text in a setting that is no mere word, so that it can name code or a file; "" for none."""
+    if isinstance(value, str):
+        return "" if WORD.fullmatch(value) else value
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return next((text for part in inside if (text := no_word(part))), "")
 
 
 @dataclass(frozen=True)

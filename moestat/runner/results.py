@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from moestat import files
+from moestat import bounded, files
+from moestat.bounded import DataFileError
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import manifest_file
+from moestat.runner import hdf5, manifest_file
 
 NAME = "results.nc"
 NOT_COMPUTED = -1
@@ -24,8 +26,11 @@ RANGE = "valid_range"
 AXES = "standing_axes"
 """Attribute of a variable whose axes are kept in another order, for the sake of compression: their names in order."""
 LISTS = ("accepted_stale", "notes", "problem", "set")
-UNREADABLE = (OSError, ValueError, KeyError, RuntimeError)
-"""What is raised by a file that is no netCDF, or is damaged: one flipped bit can make h5py raise a RuntimeError."""
+UNREADABLE = (
+    *(OSError, ValueError, LookupError, RuntimeError, TypeError, AttributeError, ArithmeticError, MemoryError),
+    zlib.error,
+)
+"""What is raised by a file that is no netCDF, or is damaged: whatever its bytes happen to mean."""
 
 
 def write(root: Path, dataset: xr.Dataset) -> str:
@@ -78,32 +83,44 @@ def read(path: Path) -> xr.Dataset:
     StaleError
         If it is not the file that the manifest beside it names: it is damaged, or was edited.
     UserError
-        If it is not a dataset.
+        If it is not a dataset, no file of results (:func:`moestat.runner.hdf5.check`), or the manifest beside it cannot
+        be read.
 
     Notes
     -----
     Units such as "seconds" stay numbers, whatever version of xarray reads them.
     """
-    if not path.is_file():
+    if not path.exists():
         raise InputError(f"there is no {path}")
+    try:
+        bounded.require(path, hdf5.LARGEST)  # before it is read for its SHA-256
+    except DataFileError as error:
+        raise UserError(str(error)) from None
     if altered(path):
         raise StaleError(
             f"{path} was changed after it was written (its SHA-256 is not that of {manifest_file.NAME}); make it again "
             "with the subcommand collect, or read a copy that lies elsewhere"
         )
     try:
+        hdf5.check(path)
         with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as dataset:
             return in_order(dataset.load())
+    except DataFileError as error:
+        raise UserError(str(error)) from None
     except UNREADABLE as error:
-        raise UserError(
-            f"{path} cannot be read as netCDF: {error}; make it again with the subcommand collect"
-        ) from None
+        why = " ".join(str(error).split())
+        raise UserError(f"{path} cannot be read as netCDF: {why}; make it again with the subcommand collect") from None
 
 
 def altered(path: Path) -> bool:
     """Say whether a results file is another one than the manifest beside it names; without a manifest it is not.
 
     It is asked before the file is opened: HDF5 may return other numbers from a damaged file, and may not return at all.
+
+    Raises
+    ------
+    UserError
+        If there is a manifest that cannot be read.
     """
     for wait in (0.0, 0.5):  # a run that is being collected puts the manifest in place after the file
         time.sleep(wait)

@@ -36,6 +36,8 @@ from moestat.sentences import show
 MAGIC = b"moestat-shard "
 FORMAT = 1
 SUFFIX = ".shard"
+LARGEST = 4_000_000_000
+"""Bytes of a shard."""
 
 
 @dataclass(frozen=True)
@@ -166,12 +168,15 @@ def contents(path: Path) -> bytes:
     Raises
     ------
     DamagedShardError
-        If it is no regular file, or does not begin as a shard does: what is not one is not read.
+        If it is no regular file, too large, or does not begin as a shard does: what is not one is not read.
     FileNotFoundError
         If it is gone.
     """
-    if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
         raise DamagedShardError("it is no regular file")
+    if found.st_size > LARGEST:
+        raise DamagedShardError(f"it has {found.st_size} bytes, and at most {LARGEST} are read")
     with open(path, "rb") as stream:
         if stream.read(len(MAGIC)) != MAGIC:
             raise DamagedShardError("its first line is not that of a shard")

@@ -31,8 +31,9 @@ def sources(study_file: StudyFile, request: Request) -> dict[str, Source]:
     read = {}
     for needed in needs.requests(study_file, request):
         path = records.results_folder(needed.out, needed.study, needed.preset) / results.NAME
+        dataset = results.read(path)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        read[needed.study] = Source(path, digest, results.read(path), needed.command())
+        read[needed.study] = Source(path, digest, dataset, needed.command())
     return read
 
 

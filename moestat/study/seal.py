@@ -11,17 +11,21 @@ import gzip
 import hashlib
 import json
 import time
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from moestat import files, fingerprint
+from pydantic import ValidationError
+
+from moestat import bounded, files, fingerprint
+from moestat.bounded import DataFileError
+from moestat.errors import UserError
 from moestat.source.names import NoCodeError
 from moestat.study import hub
 from moestat.study.patterns import fits
+from moestat.study.problems import path_text
 from moestat.study.spec import Claim, Study
 
 NAME = "rules.json"
@@ -57,8 +61,20 @@ class Seal:
         return _digest({"date": self.date, "claims": self.claims})
 
     def claim(self, name: str) -> Claim | None:
-        """Return a claim as it was."""
-        return Claim.model_validate(self.claims[name]["claim"]) if name in self.claims else None
+        """Return a claim as it was.
+
+        Raises
+        ------
+        UserError
+            If what was sealed is none.
+        """
+        try:
+            return Claim.model_validate(self.claims[name]["claim"]) if name in self.claims else None
+        except ValidationError as error:
+            where = path_text(error.errors()[0]["loc"])
+            raise UserError(
+                f"the sealed rule of the claim {name!r} is none ({where}); compute again with --fresh"
+            ) from None
 
 
 def make(study: Study, preset: str) -> Seal:
@@ -109,24 +125,37 @@ def write(root: Path, seal: Seal) -> None:
 
 
 def read(root: Path) -> Seal | None:
-    """Return the seal of a folder, or None if there is none that can be read."""
+    """Return the seal of a folder, or None if there is none, or one that holds no rules.
+
+    Raises
+    ------
+    UserError
+        If there is a file that cannot be read, or unpacks to more than a seal has.
+    """
+    if not any((root / name).exists() for name in (PACKED, NAME)):
+        return None
     try:
         content = json.loads(raw(root))
-        return Seal(str(content["date"]), dict(content["claims"]))
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError):
+        claims = {
+            name: {"claim": dict(rule["claim"]), "code": str(rule["code"])} for name, rule in content["claims"].items()
+        }
+        return Seal(str(content["date"]), claims)
+    except DataFileError as error:
+        raise UserError(str(error)) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def raw(root: Path) -> bytes:
+def raw(root: Path) -> str:
     """Return the text of the seal of a folder, that of a run or of a record.
 
     Raises
     ------
-    OSError, EOFError, zlib.error
-        If there is none, or it cannot be unpacked.
+    DataFileError
+        If there is none, it cannot be unpacked, or has more than ``bounded.SMALL`` bytes.
     """
-    packed = root / PACKED
-    return gzip.decompress(packed.read_bytes()) if packed.is_file() else (root / NAME).read_bytes()
+    packed = (root / PACKED).exists()
+    return bounded.text(root / (PACKED if packed else NAME), packed=packed)
 
 
 def packed(text: bytes) -> bytes:

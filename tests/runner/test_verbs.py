@@ -132,21 +132,23 @@ def test_runs_are_merged_by_what_they_are(runs, tmp_path):
     study = write_study(folder, grid="n = [10, 20, 40, 100, 160]")
     for out, words in {"p": ["--part", "1/2"], "q": ["--part", "2/2"]}.items():
         assert inside(study, *words, "--out", folder / out, "--jobs", 1, "--quiet")[0] == 0
-    merged = inside("merge", folder / "p/study/quick", folder / "q/study/quick", "--out", folder / "m", "--no-report")
+    merged = inside(
+        "merge", study, folder / "p/study/quick", folder / "q/study/quick", "--out", folder / "m", "--no-report"
+    )
     assert merged[0] == 0, merged[2]
     whole = moestat.load(runs["b"])
     np.testing.assert_array_equal(results(folder / "m")["error"].values, whole["error"].values)
-    code, _, err = inside("merge", folder / "p/study/quick", folder / "q/study/quick", "--out", folder / "m")
+    code, _, err = inside("merge", study, folder / "p/study/quick", folder / "q/study/quick", "--out", folder / "m")
     assert code == 2 and "holds results already" in err
-    code, _, err = inside("merge", runs["a"], runs["c"], "--out", folder / "n")
+    code, _, err = inside("merge", study, runs["a"], runs["c"], "--out", folder / "n")
     assert code == 2 and "--set shift = None and 1.0" in err
     write_study(folder, name="other", seed=8)
     assert inside(folder / "other.toml", "--out", folder, "--jobs", 1, "--quiet", "--no-report")[0] == 0
-    code, _, err = inside("merge", runs["a"], folder / "other/quick", "--out", folder / "n")
-    assert code == 2 and "their study is 'study' and 'other'" in err
+    code, _, err = inside("merge", study, runs["a"], folder / "other/quick", "--out", folder / "n")
+    assert code == 2 and "holds results of the study 'other', by its manifest" in err
     shard = next((folder / "q/study/quick/shards").rglob("*.shard"))
     shard.write_bytes(shard.read_bytes()[:-9])
-    code, _, err = inside("merge", folder / "p/study/quick", folder / "q/study/quick", "--out", folder / "n")
+    code, _, err = inside("merge", study, folder / "p/study/quick", folder / "q/study/quick", "--out", folder / "n")
     assert code == 1 and "damaged shard" in err
     assert not (folder / "n").exists(), "a merge that is refused leaves nothing behind"
 

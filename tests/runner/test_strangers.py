@@ -1,0 +1,333 @@
+"""Folders of results that somebody else made: reading them runs none of his code, and reads no other file of ours."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import sys
+import zlib
+from types import SimpleNamespace
+
+import h5py
+import numpy as np
+import pytest
+from machine import inside, shards, undrawn, write_study
+
+import moestat
+from moestat.errors import InputError, UserError
+from moestat.runner import hdf5, kept, labels, overview, records
+from moestat.runner.request import Request
+from moestat.study import load, seal
+
+SECRET = b"TOP-SECRET-" * 100
+EVIL = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\ndef rule(ds, claim):\n    return 1\n"
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mine")
+    study = write_study(folder, replicates=2)
+    with undrawn():
+        assert inside(study, "--out", folder / "out", "--jobs", 1, "--quiet")[0] == 0
+    return study, folder / "out"
+
+
+@pytest.fixture
+def folder(computed, tmp_path):
+    """A copy of the results to be tampered with: the study file, and the folder of its preset."""
+    shutil.copytree(computed[1], tmp_path / "out")
+    return computed[0], tmp_path / "out/study/quick"
+
+
+@pytest.fixture
+def evil(tmp_path, monkeypatch):
+    """A module of the stranger that can be imported, and tells that it was."""
+    place = tmp_path / "evil"
+    place.mkdir()
+    (place / "evil.py").write_text(EVIL)
+    monkeypatch.syspath_prepend(place)
+    yield place
+    assert not (place / "ran").exists() and "evil" not in sys.modules
+
+
+def manifest(root, **changes):
+    path = root / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def edited(root, change):
+    """Change results.nc, and let the manifest say that this is how it was written."""
+    path = root / "results.nc"
+    with h5py.File(path, "r+") as file:
+        after = change(file)
+    if after:
+        after(path)
+    manifest(root, results_sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def one_sentence(*words, told, code=1):
+    """Run a command that must end with one sentence."""
+    with undrawn():
+        got, _, err = inside(*words)
+    assert got == code and told in err and len(err.splitlines()) == 1, err
+
+
+# --- code -----------------------------------------------------------------------------------------------------------
+
+
+def test_merge_imports_nothing_that_a_manifest_names(folder, evil):
+    study, root = folder
+    theirs = write_study(evil, name="theirs", experiment="evil")
+    other = root.with_name("other")
+    shutil.copytree(root, other)
+    manifest(other, study="theirs", file=str(theirs), experiment="evil")
+    words = ("--out", evil / "merged")
+    one_sentence("merge", study, root, other, *words, told="results of the study 'theirs', by its manifest", code=2)
+    manifest(other, study="study")
+    one_sentence("merge", study, root, other, *words, told="results of the experiment 'evil', by its manifest", code=2)
+    one_sentence("merge", root, root, other, *words, told="merge takes the study before the folders", code=2)
+    assert not (evil / "merged").exists()
+
+
+@pytest.mark.parametrize("value", ["evil:gate", "/etc/passwd", ["../secret"], {"a": "evil.py"}])
+def test_a_manifest_asks_for_no_setting_that_names_code_or_a_file(folder, evil, value):
+    _, root = folder
+    manifest(root, request={"settings": {"gate": value}})
+    with pytest.raises(InputError, match="manifest.json asks for --set gate = .*; if these results are yours, give it"):
+        overview.recorded_in(Request("study"), root)
+    manifest(root, request={"settings": {"kind": "median", "shift": 0.5}})
+    assert overview.recorded_in(Request("study"), root).settings == {"kind": "median", "shift": 0.5}
+
+
+def test_a_sealed_rule_that_the_study_does_not_name_is_not_imported(folder, evil):
+    study, root = folder
+    kept = json.loads((root / "rules.json").read_text())
+    kept["claims"]["mean-rate"]["claim"] |= {"kind": "function", "function": "evil:rule", "over": ""}
+    kept["claims"]["gone"] = kept["claims"]["mean-rate"]
+    (root / "rules.json").write_text(json.dumps(kept))
+    digest = seal.read(root).digest
+    edited(root, lambda file: file.attrs.__setitem__("rules", digest))
+    with undrawn():
+        assert inside("report", study, "--out", root.parents[1])[0] == 0
+    assert "it was evil:rule, which is not imported" in (root / "claims.csv").read_text()
+
+
+@pytest.mark.parametrize("name", ["moestat.study.__main__.x", "moestat.nothing.x", "moestat./etc.x", "evil.x"])
+def test_the_experiment_that_results_name_is_not_imported(folder, evil, name):
+    _, root = folder
+    edited(root, lambda file: file.attrs.__setitem__("experiment", name))
+    assert moestat.load(root)["iterations"].attrs["long_name"] == labels.texts_of("")["iterations"][0]
+
+
+# --- HDF5 -----------------------------------------------------------------------------------------------------------
+
+
+def scale(file, name, shape=(8,), kind="f8", **how):
+    """A variable that is its own dimension, so that readers of netCDF take it."""
+    data = file.create_dataset(name, shape, kind, **how)
+    data.make_scale(name)
+    return data
+
+
+def deflated(file):
+    content = zlib.compress(bytes(50_000_000))
+    scale(file, "bomb", chunks=(8,), compression="gzip").id.write_direct_chunk((0,), content)
+
+
+def a_text_often(file):
+    """Two hundred thousand texts that are one and the same megabyte of the file."""
+    data = scale(file, "bomb", (200_000,), h5py.string_dtype())
+    data[0] = "x" * 1_000_000
+    at = data.id.get_offset()
+
+    def repeat(path):
+        content = bytearray(path.read_bytes())
+        content[at : at + 16 * 200_000] = content[at : at + 16] * 200_000
+        path.write_bytes(content)
+
+    return repeat
+
+
+def many_texts_in_an_attribute(file):
+    file.attrs["text"] = "x" * 1_000_000
+    file["error"].attrs.create("texts", [""] * 1000, dtype=h5py.string_dtype())
+
+
+def plugin(file):
+    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plan.set_chunk((8,))
+    plan.set_filter(32001, h5py.h5z.FLAG_OPTIONAL, (1,))
+    h5py.h5d.create(file.id, b"bomb", h5py.h5t.NATIVE_DOUBLE, h5py.h5s.create_simple((8,)), plan)
+    file["bomb"].make_scale("bomb")
+
+
+def virtual(file, source):
+    layout = h5py.VirtualLayout((8,), "f8")
+    layout[...] = h5py.VirtualSource(str(source), "x", (8,))
+    file.create_virtual_dataset("bomb", layout)
+    file["bomb"].make_scale("bomb")
+
+
+def linked(file, link):
+    file["bomb"] = link
+
+
+def cycle(file):
+    file.create_group("bomb")["up"] = file["/"]
+
+
+HDF5 = {
+    "external storage": (
+        lambda file, secret: scale(file, "bomb", external=[(str(secret), 0, h5py.h5f.UNLIMITED)]),
+        "keeps 'bomb' in another file",
+    ),
+    "a virtual dataset": (virtual, "keeps 'bomb' in another file"),
+    "an external link": (
+        lambda file, secret: linked(file, h5py.ExternalLink(str(secret), "x")),
+        "has a link to somewhere else ('bomb')",
+    ),
+    "a soft link": (lambda file, _: linked(file, h5py.SoftLink("/error")), "has a link to somewhere else ('bomb')"),
+    "a cycle of groups": (lambda file, _: cycle(file), "holds something else than variables ('bomb')"),
+    "800 GB": (
+        lambda file, _: scale(file, "bomb", (10**11,), chunks=(10**6,), compression="gzip"),
+        "would unpack to more than",
+    ),
+    "a piece that is larger than the whole": (
+        lambda file, _: scale(file, "bomb", maxshape=(None,), chunks=(10**8,)),
+        "would unpack to more than",
+    ),
+    "a packed piece": (lambda file, _: deflated(file), "unpacks to more than it says with 'bomb'"),
+    "one text many times": (lambda file, _: a_text_often(file), "would unpack to more than"),
+    "texts of an attribute": (lambda file, _: many_texts_in_an_attribute(file), "with attributes of 'error'"),
+    "a plug-in": (lambda file, _: plugin(file), "packs 'bomb' in another way than results are packed"),
+    "references": (lambda file, _: scale(file, "bomb", kind=h5py.regionref_dtype), "something else than numbers and"),
+    "a structure": (lambda file, _: scale(file, "bomb", kind="f8,i4"), "something else than numbers and texts"),
+    "lists": (lambda file, _: scale(file, "bomb", kind=h5py.vlen_dtype("i4")), "something else than numbers and texts"),
+}
+
+
+@pytest.mark.parametrize("what", HDF5)
+def test_results_that_reach_out_of_their_file_or_blow_up_are_refused(folder, tmp_path, what):
+    study, root = folder
+    secret = tmp_path / "secret"
+    if what == "a virtual dataset":
+        os.mkfifo(secret)  # it would be waited for
+    else:
+        secret.write_bytes(SECRET)
+    make, told = HDF5[what]
+    edited(root, lambda file: make(file, secret))
+    for path in (root, root / "results.nc"):
+        with pytest.raises(UserError) as error:
+            moestat.load(path)
+        assert told in str(error.value) and "TOP-SECRET" not in str(error.value)
+    for words in (("report",), ("ship", "--to", tmp_path / "kept")):
+        one_sentence(words[0], study, "--out", root.parents[1], *words[1:], told=told)
+    one_sentence("diff", root, root, told=told)
+    assert not list((tmp_path / "kept").rglob("*.nc"))
+
+
+def test_what_results_and_records_hold_passes(folder):
+    study, root = folder
+    hdf5.check(root / "results.nc")
+    packed = root.with_name("packed.nc")
+    packed.write_bytes(records.packed(moestat.load(root).assign(more=("k", np.zeros(100_000)))))
+    hdf5.check(packed)
+    assert moestat.load(packed)["more"].size == 100_000
+
+
+# --- the files beside it --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["results.nc", "manifest.json", "rules.json", "rules.json.gz"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_pipes_and_devices_are_not_read(folder, name, kind):
+    study, root = folder
+    (root / name).unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(root / name)
+    else:
+        (root / name).symlink_to("/dev/zero")
+    if name == "results.nc":
+        with pytest.raises(UserError, match="results.nc: cannot be read .it is no regular file"):
+            moestat.load(root / name)
+    else:
+        told = f"{name}: cannot be read (it is no regular file)"
+        one_sentence("report", study, "--out", root.parents[1], told=told)
+
+
+@pytest.mark.parametrize("name", ["claims.csv", "rates.csv"])
+def test_a_table_that_is_a_pipe_or_none_is_one_sentence(computed, folder, name):
+    _, root = folder
+    (root / name).unlink()
+    os.mkfifo(root / name)
+    one_sentence("diff", computed[1] / "study/quick", root, told=f"{name}: cannot be read (it is no regular file)")
+    (root / name).unlink()
+    (root / name).write_text("a,b\n1,2\n")
+    one_sentence("diff", computed[1] / "study/quick", root, told=f"{name} is no table of a report")
+
+
+def test_rules_that_unpack_to_gigabytes_are_one_sentence(folder):
+    study, root = folder
+    (root / "rules.json.gz").write_bytes(gzip.compress(bytes(65_000_000), compresslevel=1))
+    one_sentence(
+        "report", study, "--out", root.parents[1], told="rules.json.gz: the file unpacks to more than 64000000"
+    )
+
+
+def test_a_shard_of_any_size_is_not_read(folder):
+    study, root = folder
+    path = shards(root.parents[1])[0].with_name("0000000-0000009.0.shard")
+    path.write_bytes(b"moestat-shard ")
+    os.truncate(path, 10**13)
+    code, _, err = inside("collect", study, "--out", root.parents[1], "--no-report")
+    assert code == 0 and "it has 10000000000000 bytes" in err
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"request": [1]}, "manifest.json: request is [1]"),
+        ({"request": {"settings": 3}}, "manifest.json: request.settings is 3"),
+        ({"request": {"replicates": "many"}}, "manifest.json: request.replicates is 'many'"),
+        ({"versions": [1]}, "manifest.json: versions is [1]"),
+        ({"code": {"a": 1}}, "manifest.json: code.a is 1"),
+        ({"origins": [1]}, "manifest.json: origins[0] is 1"),
+        ({"cells": 3}, "manifest.json: cells is 3"),
+        ({"tally": {"replicates": None}}, "manifest.json: tally.replicates is None"),
+        ({"results_sha256": 3}, "manifest.json: results_sha256 is 3"),
+    ],
+)
+def test_a_wrong_type_in_a_manifest_is_one_sentence(computed, folder, tmp_path, changes, told):
+    study, root = folder
+    manifest(root, **changes)
+    for words in (
+        ("diff", computed[1] / "study/quick", root),
+        ("report", study, "--out", root.parents[1]),
+        ("ship", study, "--out", root.parents[1], "--to", tmp_path / "kept"),
+        ("merge", study, root, root, "--out", tmp_path / "merged"),
+    ):
+        one_sentence(*words, told=told)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "[" * 100_000, "\ufeff{}", '{"results_sha256": 3}'])
+def test_results_whose_manifest_cannot_be_read_are_not_believed(folder, content):
+    study, root = folder
+    with h5py.File(root / "results.nc", "r+") as file:
+        file["error"][...] = 0.0
+    (root / "manifest.json").write_text(content)
+    with pytest.raises(UserError, match="manifest.json"):
+        moestat.load(root)
+    assert inside("collect", study, "--out", root.parents[1], "--no-report")[0] == 0  # of one's own it is made again
+    assert (moestat.load(root)["error"] != 0).all()
+
+
+def test_a_manifest_widens_no_axis_with_a_name_of_code(folder, evil, monkeypatch):
+    study, root = folder
+    planned = SimpleNamespace(study_file=load.read(study), axes={"note": ("a", "b")}, replicates=2, cells=())
+    for more, kept_too in (("c", {"note": ["a", "b", "c"]}), ("evil:gate", {})):
+        manifest(root, request={"settings": {"note": ["a", "b", more]}})
+        monkeypatch.setattr(kept, "extent", lambda _, m=more: kept.Extent(2, {"note": ("a", "b", m)}, True))
+        assert kept.widened(Request("study"), planned, root)[0].settings == kept_too
