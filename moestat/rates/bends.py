@@ -1,0 +1,61 @@
+"""Whether a line of log losses bends, in words: a mean slope is a rate only where the line is straight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from moestat.rates.estimate import Estimate
+from moestat.rounding import estimate as rounded
+
+STILL = 1e-9
+"""A slope or a change of it below this one is rounding."""
+
+
+def turn(first: Estimate, last: Estimate, curvature: Estimate) -> str:
+    """Say how a line bends, behind "is bent"; an empty text where the interval of its curvature reaches 0.
+
+    Parameters
+    ----------
+    first, last : Estimate
+        Slopes on the lower and on the upper half of the sizes.
+    curvature : Estimate
+        Change of the local slope per decade.
+    """
+    if not (curvature.low > 0 or curvature.high < 0) or abs(curvature.value) < STILL:
+        return ""
+    if not np.isfinite([first.value, last.value]).all():
+        return f": its local slope changes by {curvature.value:+.3f} per decade"
+    lower, (upper, interval) = rounded(first.value, first.low, first.high)[0], rounded(last.value, last.low, last.high)
+    upper += f" {interval}" if last.low < last.high else ""
+    return f" and {_word(first, last)}: slope {lower} in the lower half of its sizes, {upper} in the upper"
+
+
+def _word(first: Estimate, last: Estimate) -> str:
+    end = "floor" if first.value < 0 else "ceiling"
+    if first.high < 0 < last.low or last.high < 0 < first.low:
+        return "turns"
+    if abs(last.value) >= abs(first.value):
+        return "steepens"
+    # an interval that reaches the slope of the lower half as well as 0 does not show a level
+    if last.low <= 0 <= last.high and not last.low <= first.value <= last.high:
+        return f"ends level, as on a {end}" if end == "floor" else f"ends level, as at a {end}"
+    return f"flattens, towards a {end} or a slower rate"
+
+
+def sentence(turns: Mapping[str, str]) -> str:
+    """Name the lines that bend, in one sentence; an empty text where none does.
+
+    Parameters
+    ----------
+    turns : mapping
+        Of every line, by what it is called, what :func:`turn` says.
+
+    Examples
+    --------
+    >>> sentence({"the first line": "", "the second line": " and turns"})
+    'The second line is bent and turns.'
+    """
+    text = "; ".join(f"{name} is bent{said}" for name, said in turns.items() if said)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
