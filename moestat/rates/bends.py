@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from moestat.rates.estimate import Estimate
-from moestat.rounding import estimate as rounded
 
 STILL = 1e-9
 """A slope or a change of it below this one is rounding."""
@@ -27,9 +26,8 @@ def turn(first: Estimate, last: Estimate, curvature: Estimate) -> str:
         return ""
     if not np.isfinite([first.value, last.value]).all():
         return f": its local slope changes by {curvature.value:+.3f} per decade"
-    lower, (upper, interval) = rounded(first.value, first.low, first.high)[0], rounded(last.value, last.low, last.high)
-    upper += f" {interval}" if last.low < last.high else ""
-    return f" and {_word(first, last)}: slope {lower} in the lower half of its sizes, {upper} in the upper"
+    upper = str(last) if last.low < last.high else f"{last.value:.3f}"
+    return f" and {_word(first, last)}: slope {first.value:.3f} in the lower half of its sizes, {upper} in the upper"
 
 
 def _word(first: Estimate, last: Estimate) -> str:
