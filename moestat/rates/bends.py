@@ -12,7 +12,7 @@ STILL = 1e-9
 """A slope or a change of it below this one is rounding."""
 
 
-def turn(first: Estimate, last: Estimate, curvature: Estimate) -> str:
+def turn(first: Estimate, last: Estimate, curvature: Estimate, local: np.ndarray) -> str:
     """Say how a line bends, behind "is bent"; an empty text where the interval of its curvature reaches 0.
 
     Parameters
@@ -21,25 +21,27 @@ def turn(first: Estimate, last: Estimate, curvature: Estimate) -> str:
         Slopes on the lower and on the upper half of the sizes.
     curvature : Estimate
         Change of the local slope per decade.
+    local : array (S - 1,)
+        Slopes between neighbouring sizes, for a line of which one half has one size.
     """
     if not (curvature.low > 0 or curvature.high < 0) or abs(curvature.value) < STILL:
         return ""
     if not np.isfinite([first.value, last.value]).all():
-        return f": its local slope changes by {curvature.value:+.3f} per decade"
+        return f": its local slopes go from {local[0]:.3f} to {local[-1]:.3f}"
     upper = str(last) if last.low < last.high else f"{last.value:.3f}"
     return f" and {_word(first, last)}: slope {first.value:.3f} in the lower half of its sizes, {upper} in the upper"
 
 
 def _word(first: Estimate, last: Estimate) -> str:
-    end = "floor" if first.value < 0 else "ceiling"
+    falls = first.value < 0
     if first.high < 0 < last.low or last.high < 0 < first.low:
         return "turns"
     if abs(last.value) >= abs(first.value):
         return "steepens"
     # an interval that reaches the slope of the lower half as well as 0 does not show a level
     if last.low <= 0 <= last.high and not last.low <= first.value <= last.high:
-        return f"ends level, as on a {end}" if end == "floor" else f"ends level, as at a {end}"
-    return f"flattens, towards a {end} or a slower rate"
+        return "ends level, as on a floor" if falls else "ends level, as at a ceiling"
+    return "flattens, towards a floor or a slower rate" if falls else "flattens"
 
 
 def sentence(turns: Mapping[str, str]) -> str:

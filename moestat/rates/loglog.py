@@ -89,7 +89,7 @@ class RateFit:
     @property
     def turn(self) -> str:
         """How the line bends, behind "is bent"; empty where the interval of its curvature reaches 0."""
-        return bends.turn(self.first_half, self.last_half, self.curvature)
+        return bends.turn(self.first_half, self.last_half, self.curvature, self.local)
 
     @property
     def bend(self) -> str:
@@ -239,12 +239,13 @@ def _fit(data: Series, level: float, draws: int, seed: int) -> RateFit:
     slopes = replicate_slopes(x, logs)
     some = slopes.size > 0 and x.size > 0
     middle = 0.5 * (x[0] + x[-1]) if x.size else np.nan
-    first, last = (over_replicates(replicate_slopes(x[half], logs[half]), level) for half in (x <= middle, x >= middle))
+    halves = (x <= middle + 1e-9, x >= middle)  # a size in the middle belongs to the lower half, whatever rounding says
+    first, last = (over_replicates(replicate_slopes(x[half], logs[half]), level) for half in halves)
     local = np.diff(logs, axis=0) / np.diff(x)[:, None]
     local_mean, local_se, *_ = mean_interval(local, level)
     curvature = over_replicates(_bend(x, logs), level)
     ols, wls = of_log_means(data, level)
-    bend = bends.sentence({"the line": bends.turn(first, last, curvature)})
+    bend = bends.sentence({"the line": bends.turn(first, last, curvature, local_mean)})
     rate = replace(over_replicates(slopes, level), bend=bend)
     return RateFit(
         rate=rate,

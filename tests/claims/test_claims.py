@@ -615,6 +615,8 @@ def test_a_limit_is_judged_by_its_trend_and_a_plateau_is_none():
     bent["L3"][0, 2:] = bent["L3"][0, 2].values[None]
     assert judged(bent, **SLOPE, at_most=-0.05).verdict == "supported"
     assert judged(bent, **rule, at_most=-0.05).verdict in ("not supported", "inconclusive")
+    bent["L3"][0] = falling["L3"][0] + 1e-2
+    assert "The line is bent: its local slopes go from -0.3" in judged(bent, **rule, at_most=-0.05).why
     assert "has slope 0" in judged(falling, **rule, at_most=0.0).why
     assert "over a decade" in judged(dataset(sizes=N[:3]), **rule, at_most=-0.05).why
 
