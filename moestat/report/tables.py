@@ -35,7 +35,7 @@ DIAGNOSTICS = {
 """Variables that tell how the estimator did, where a study has them, and how they are called."""
 
 RATE_HEAD = ("arm", "label", "loss", "over", "slope", "ci_low", "ci_high", "trusted", "why")
-METHODS = ("ols", "wls", "first_half", "last_half", "curvature")
+METHODS = ("ols", "wls", "last_half", "curvature")
 
 _LOST = re.compile(r"(\d+) (not finite \(missing or failed\))")
 """How :mod:`moestat.rates` counts the values that are none: it knows losses alone, and not how runs ended."""

@@ -103,7 +103,7 @@ def rates(table: pd.DataFrame, *, brief: bool = False) -> View:
     columns = tuple(interval if c == "interval" else c for c in rows[0]) if rows else ("arm",)
     notes = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
     if any(map(_bent, records)):
-        notes.append(BENT + (" rates.csv has both halves." if brief else ""))
+        notes.append(BENT + (" How it bends is in rates.csv, under notes." if brief else ""))
     notes += [f"\N{DOUBLE DAGGER} {name}: {text} Something lower may be left." for name, text in searches.items()]
     cells = [tuple(row.values()) for row in rows]
     groups = [_series(row, table.attrs.get("axes", [])) for row in records]
