@@ -200,11 +200,63 @@ def test_unusable_input_raises(values, over, window):
         rates.fit(values, over=over, window=window)
 
 
-def test_a_floor_shows_as_curvature():
-    values = losses(np.random.default_rng(12), sd=0.05) + 0.003
-    result = rates.fit(values, over=N)
-    assert result.curvature.low > 0
-    assert "bent" in result.notes[0]
+WIDE = np.geomspace(1e2, 1e5, 8)
+BENT = {
+    "a floor that is far": (0.02 + 3 * WIDE**-0.5, "flattens, towards a floor or a slower rate: slope -0.4"),
+    "a scaling law": (1.69 + 13 * WIDE**-0.34, "flattens, towards a floor or a slower rate: slope -0.1"),
+    "a floor that is reached": (np.maximum(3 * WIDE**-0.5, 0.06), "ends level, as on a floor: slope -0."),
+    "a ceiling that is reached": (np.minimum(WIDE / 1e3, 1.0), "ends level, as at a ceiling: slope 0."),
+    "a way down and up": (np.maximum(WIDE / 3e3, 3e3 / WIDE), "turns: slope -"),
+    "a late fall": (np.exp(-WIDE / 1e5), "steepens: slope -0.0"),
+    "a growth that slows": (np.log(WIDE), "flattens: slope 0."),
+}
+BENT_FLOOR = BENT["a floor that is far"][0]
+
+
+@pytest.mark.parametrize(("curve", "said"), BENT.values(), ids=BENT)
+def test_a_bent_line_says_so_where_its_slope_is_printed(curve, said):
+    """The interval of a level half misses 0 for one seed in twenty; nothing else hangs on the noise."""
+    values = curve[:, None] * losses(np.random.default_rng(12), slope=0, sd=0.003, sizes=WIDE)
+    result = rates.fit(values, over=WIDE, draws=0)
+    assert result.bend.startswith(f"The line is bent and {said}") and result.bend.endswith(" in the upper.")
+    assert f" {result.first_half.value:.3f} in the lower" in result.bend and f" {result.last_half} in" in result.bend
+    first, second = str(result).split("\n")
+    assert second.startswith(result.bend.rstrip(".")) and "trusted" not in str(result)
+    assert result.trusted and not result.reasons and result.notes == (result.bend,), "what decides claims is as it was"
+    short = rates.fit(values[:, :5], over=WIDE, window=(1e2, 9e2), draws=0)
+    assert "NOT TRUSTED: Only 3 sizes" in str(short) and (short.bend.rstrip(".") in str(short))
+
+
+def test_a_difference_and_a_table_of_fits_name_the_lines_that_bend():
+    rng = np.random.default_rng(22)
+    straight, floor = (curve[:, None] * losses(rng, slope=0, sd=0.01, sizes=WIDE) for curve in (WIDE**-0.5, BENT_FLOOR))
+    result = rates.difference(floor, straight, over=WIDE)
+    assert result.bend.startswith("The first line is bent and flattens, ") and "second" not in result.bend
+    assert result.bend.rstrip(".") in str(result) and "trusted" not in str(result)
+    other = rates.difference(straight, floor, over=WIDE, paired=False)
+    assert other.bend == result.bend.replace("The first", "The second")
+    both = rates.difference(floor, floor**2, over=WIDE).bend
+    assert both.startswith("The first line is bent and") and "; the second line is bent and" in both
+    array = xr.DataArray([straight, floor], dims=("arm", "n", "replicate"), coords={"n": WIDE})
+    table = rates.fit(array, over="n", draws=0)
+    assert table["notes"].values.tolist() == ["", rates.fit(floor, over=WIDE, draws=0).bend]
+
+
+def test_rounding_is_no_bend_and_a_half_of_one_size_has_no_slope():
+    exact = np.repeat(2 * WIDE[:, None] ** -0.5, 2, axis=1)
+    assert rates.fit(exact, over=WIDE, draws=0).bend == ""
+    sizes = np.array([10.0, 1000, 2000, 3000, 4000])
+    values = (0.02 + 3 * sizes**-0.5)[:, None] * losses(np.random.default_rng(23), slope=0, sd=0.003, sizes=sizes)
+    result = rates.fit(values, over=sizes, draws=0)
+    assert result.bend == f"The line is bent: its local slopes go from {result.local[0]:.3f} to {result.local[-1]:.3f}."
+
+
+@pytest.mark.parametrize(("replicates", "sd"), [(4, 0.3), (10, 0.3), (10, np.linspace(1.2, 0.3, 8))])
+def test_straight_lines_are_called_bent_in_one_of_twenty(replicates, sd):
+    """More than 77 of 1000, or fewer than 25, have a probability of 1e-4 each at 0.05."""
+    rng = np.random.default_rng(24)
+    marks = sum(bool(rates.fit(losses(rng, sd=sd, replicates=replicates), over=N, draws=0).bend) for _ in range(1000))
+    assert 25 <= marks <= 77
 
 
 def test_data_arrays():

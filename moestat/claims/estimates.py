@@ -196,6 +196,7 @@ def _function(ds: xr.Dataset, claim: Claim) -> Estimate:
         exact=bool(getattr(answer, "exact", False)),
         replicates=getattr(answer, "replicates", None),
         cases=getattr(answer, "cases", None),
+        bend=str(getattr(answer, "bend", "") or ""),
     )
 
 

@@ -18,6 +18,7 @@ from moestat import rates
 from moestat.claims import counts, selection
 from moestat.claims.counts import Counts
 from moestat.claims.selection import NoAnswerError
+from moestat.rates.difference import of_fits
 from moestat.rates.estimate import over_replicates
 from moestat.rates.log_means import bootstrap
 from moestat.rates.series import series
@@ -78,8 +79,7 @@ def difference(first: FittedSeries, second: FittedSeries) -> rates.Difference:
     one, other = (side.samples.transpose(side.over, "replicate") for side in (first, second))
     if first.exact == second.exact and _alike(one, other, first.over):
         estimate = over_replicates(first.fit.slopes - second.fit.slopes, first.fit.level)
-        reasons = tuple(dict.fromkeys(first.fit.reasons + second.fit.reasons))
-        return rates.Difference(estimate, True, first.fit, second.fit, reasons)
+        return of_fits(estimate, first.fit, second.fit, paired=True)
     if first.exact != second.exact:
         one, other = (
             selection.with_replicates(a.isel(replicate=0, drop=True), b) if side.exact else a

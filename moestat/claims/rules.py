@@ -16,6 +16,7 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
+from moestat import rates
 from moestat.claims.counts import is_at
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.selection import NoAnswerError, variable
@@ -260,7 +261,8 @@ def vanishes(ds: xr.Dataset, claim: Claim, *, over: str) -> Estimate:
     slopes = replicate_slopes(x[upper], np.log(losses[:, upper]).T)
     first, last = (float(np.exp(np.mean(np.log(losses[:, k])))) if len(losses) else np.nan for k in (0, -1))
     note = f"from {first:.3g} at {over} = {sizes[order[0]]:g} to {last:.3g} at {sizes[order[-1]]:g}; {note}"
-    return _mean(slopes, claim.level, note)
+    line = rates.fit(losses[:, upper].T, over=sizes[order][upper], level=claim.level, draws=0)
+    return replace(_mean(slopes, claim.level, note), bend=line.bend)
 
 
 def spread(ds: xr.Dataset, claim: Claim) -> Estimate:

@@ -151,7 +151,7 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
             ci_high=answer.high if answer else math.nan,
             verdict=word,
             wording=wording(word, scale, answer.cases if answer else None),
-            why=" ".join(text for text in (why, claim.hindsight) if text),
+            why=" ".join(text for text in (why, answer.bend if answer else "", claim.hindsight) if text),
             rule=rule_digest(evidence.study, evidence.preset, claim),
         )
 

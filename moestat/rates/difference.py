@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from scipy import stats
 
+from moestat.rates import bends
 from moestat.rates.estimate import Estimate, mean_interval, over_replicates
 from moestat.rates.loglog import RateFit, fit, trust
 from moestat.rates.series import arranged, refuse_other
@@ -30,12 +31,17 @@ class Difference:
         """Whether nothing speaks against either fit."""
         return not self.reasons
 
+    @property
+    def bend(self) -> str:
+        """How the two lines bend, in a sentence; empty where neither does."""
+        return self.estimate.bend
+
     def __str__(self) -> str:
         first, second = self.first, self.second
         how = f"paired, {first.complete} replicates" if self.paired else "not paired"
         return (
             f"slope difference {self.estimate} ({first.level:.0%}, {how})\n"
-            f"{trust(self.reasons)}; first {first.rate}, second {second.rate}"
+            f"{trust(self.reasons, self.bend)}; first {first.rate}, second {second.rate}"
         )
 
     __repr__ = __str__
@@ -92,8 +98,14 @@ def difference(
         estimate = over_replicates(fits[0].slopes - fits[1].slopes, level)
     else:
         estimate = _welch(fits[0].slopes, fits[1].slopes, level)
-    reasons = tuple(dict.fromkeys(fits[0].reasons + fits[1].reasons))
-    return Difference(estimate, paired, fits[0], fits[1], reasons)
+    return of_fits(estimate, *fits, paired=paired)
+
+
+def of_fits(estimate: Estimate, first: RateFit, second: RateFit, *, paired: bool) -> Difference:
+    """Return a difference with what speaks against its two fits, and how their lines bend."""
+    bend = bends.sentence({"the first line": first.turn, "the second line": second.turn})
+    reasons = tuple(dict.fromkeys(first.reasons + second.reasons))
+    return Difference(replace(estimate, bend=bend), paired, first, second, reasons)
 
 
 def _welch(first: np.ndarray, second: np.ndarray, level: float) -> Estimate:

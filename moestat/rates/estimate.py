@@ -57,6 +57,9 @@ class Estimate:
         Independent replicates that the interval rests on, where that is what it rests on.
     cases : Cases or None
         For a statement about every case or about some case.
+    bend : str
+        Of the slope of a line, or of a difference of such: how the lines bend, in a sentence; empty where they do not.
+        It forbids no verdict.
     """
 
     value: float
@@ -70,6 +73,7 @@ class Estimate:
     exact: bool = False
     replicates: int | None = None
     cases: Cases | None = None
+    bend: str = ""
 
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"

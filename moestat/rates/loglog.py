@@ -10,13 +10,14 @@ equal or Monte Carlo weights, stands beside it: its usual interval is not honest
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from moestat.rates import bends
 from moestat.rates.estimate import Estimate, mean_interval, over_replicates, replicate_slopes
 from moestat.rates.log_means import bootstrap, of_log_means
 from moestat.rates.series import Series, arranged, refuse_other, series
@@ -25,6 +26,9 @@ from moestat.rates.series import Series, arranged, refuse_other, series
 @dataclass(frozen=True)
 class RateFit:
     """A fitted rate. When it is not ``trusted`` the numbers are there all the same, and ``reasons`` says why not.
+
+    Trust is about the data: enough sizes, a decade, whole replicates. Whether they lie on a line is another question,
+    which ``bend`` answers: of a bent line the slope is a mean over its sizes, and no rate.
 
     Attributes
     ----------
@@ -35,8 +39,8 @@ class RateFit:
         Carlo standard errors, interval from them (t, R - 1).
     bootstrap : (low, high)
         Percentile interval of the ols slope when whole replicates are drawn again.
-    last_half : Estimate
-        As ``rate``, on the sizes in the upper half of the log range.
+    first_half, last_half : Estimate
+        As ``rate``, on the sizes in the lower and in the upper half of the log range.
     curvature : Estimate
         Change of the local slope per decade of sizes (from a quadratic per replicate); 0 for a power law.
     local, local_se : array (S - 1,)
@@ -62,6 +66,7 @@ class RateFit:
     ols: Estimate
     wls: Estimate
     bootstrap: tuple[float, float]
+    first_half: Estimate
     last_half: Estimate
     curvature: Estimate
     local: np.ndarray
@@ -82,6 +87,16 @@ class RateFit:
         return not self.reasons
 
     @property
+    def turn(self) -> str:
+        """How the line bends, behind "is bent"; empty where the interval of its curvature reaches 0."""
+        return bends.turn(self.first_half, self.last_half, self.curvature, self.local)
+
+    @property
+    def bend(self) -> str:
+        """How the line bends, in a sentence; empty where the interval of its curvature reaches 0."""
+        return self.rate.bend
+
+    @property
     def slope(self) -> float:
         """The estimate, ``rate.value``."""
         return self.rate.value
@@ -99,7 +114,7 @@ class RateFit:
     def row(self) -> dict[str, Any]:
         """Return the fit as one flat row of a table."""
         out: dict[str, Any] = {"slope": self.rate.value, "se": self.rate.se, "low": self.low, "high": self.high}
-        for name in ("ols", "wls", "last_half", "curvature"):
+        for name in ("ols", "wls", "first_half", "last_half", "curvature"):
             estimate: Estimate = getattr(self, name)
             out |= {name: estimate.value, f"{name}_se": estimate.se}
             out |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
@@ -110,18 +125,19 @@ class RateFit:
 
     def __str__(self) -> str:
         span = f" from {self.sizes[0]:g} to {self.sizes[-1]:g}" if self.sizes.size else ""
-        upper, bend = self.last_half.value, self.curvature.value
+        upper = "" if self.bend else f"upper half {self.last_half.value:.3f}, "
         return (
             f"slope {self.rate} ({self.level:.0%}, {self.complete} replicates, {self.sizes.size} sizes{span})\n"
-            f"{trust(self.reasons)}; upper half {upper:.3f}, curvature {bend:+.3f} per decade"
+            f"{trust(self.reasons, self.bend)}; {upper}curvature {self.curvature.value:+.3f} per decade"
         )
 
     __repr__ = __str__
 
 
-def trust(reasons: tuple[str, ...]) -> str:
-    """Say whether a result is to be trusted, and why not."""
-    return f"NOT TRUSTED: {' '.join(reasons).rstrip('.')}" if reasons else "trusted"
+def trust(reasons: tuple[str, ...], bend: str) -> str:
+    """Say whether a result is to be trusted, why not, and how its lines bend, in place of a bare "trusted"."""
+    said = [f"NOT TRUSTED: {' '.join(reasons)}"] if reasons else []
+    return "; ".join(text.rstrip(".") for text in [*said, bend] if text) or "trusted"
 
 
 @overload
@@ -221,25 +237,23 @@ def fit(
 def _fit(data: Series, level: float, draws: int, seed: int) -> RateFit:
     x, logs = data.x, data.logs
     slopes = replicate_slopes(x, logs)
-    rate = over_replicates(slopes, level)
     some = slopes.size > 0 and x.size > 0
-    upper = x >= 0.5 * (x[0] + x[-1]) if x.size else np.zeros(0, dtype=bool)
+    middle = 0.5 * (x[0] + x[-1]) if x.size else np.nan
+    halves = (x <= middle + 1e-9, x >= middle)  # a size in the middle belongs to the lower half, whatever rounding says
+    first, last = (over_replicates(replicate_slopes(x[half], logs[half]), level) for half in halves)
     local = np.diff(logs, axis=0) / np.diff(x)[:, None]
     local_mean, local_se, *_ = mean_interval(local, level)
     curvature = over_replicates(_bend(x, logs), level)
     ols, wls = of_log_means(data, level)
-    notes = []
-    if curvature.low > 0 or curvature.high < 0:
-        notes.append(
-            f"The line is bent: the local slope changes by {curvature.value:+.3f} per decade, so the slope depends on "
-            "the window."
-        )
+    bend = bends.sentence({"the line": bends.turn(first, last, curvature, local_mean)})
+    rate = replace(over_replicates(slopes, level), bend=bend)
     return RateFit(
         rate=rate,
         ols=ols,
         wls=wls,
         bootstrap=bootstrap(data, level, draws, seed),
-        last_half=over_replicates(replicate_slopes(x[upper], logs[upper]), level),
+        first_half=first,
+        last_half=last,
         curvature=curvature,
         local=local_mean,
         local_se=local_se,
@@ -251,7 +265,7 @@ def _fit(data: Series, level: float, draws: int, seed: int) -> RateFit:
         complete=slopes.size,
         level=level,
         reasons=data.reasons,
-        notes=tuple(notes),
+        notes=(bend,) if bend else (),
     )
 
 

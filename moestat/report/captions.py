@@ -156,9 +156,10 @@ def _rest(evidence: Evidence, facts: Sequence[Facts]) -> list[str]:
         parts.append(
             "Shaded: lowest to highest loss of the near-minimisers, within v p of the least residual sum of squares"
         )
-    parts += _grouped(
-        "Not trusted", [(at, text) for at, fact in zip(letters, facts, strict=True) for text in fact.untrusted]
-    )
+    for head, kind in (("Not trusted", "untrusted"), ("Bent", "bent")):
+        parts += _grouped(
+            head, [(at, text) for at, fact in zip(letters, facts, strict=True) for text in getattr(fact, kind)]
+        )
     parts += dict.fromkeys(
         f"{at}{text.rstrip('.')}" for at, fact in zip(letters, facts, strict=True) for text in fact.unsettled
     )

@@ -47,6 +47,7 @@ class Facts:
     sentences: list[str] = field(default_factory=list)
     arms: list[str] = field(default_factory=list)
     untrusted: list[str] = field(default_factory=list)
+    bent: list[str] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     parts: set[str] = field(default_factory=set)
@@ -186,6 +187,8 @@ class _Painter:
         if not fit.trusted:
             facts.untrusted.append(f"{name}: {' '.join(fit.reasons)}")
             facts.parts.add("untrusted")
+        if fit.bend:
+            facts.bent.append(f"{name}: the slope depends on the window")
         if stated.printed is not None and stated.printed not in self.printed:  # once for arms that share it
             self.printed.add(stated.printed)
             drawn += _line(self.axes, fit, stated.printed, color=colour, linestyle="--", linewidth=1.0)

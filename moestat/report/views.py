@@ -11,6 +11,7 @@ import pandas as pd
 
 from moestat.claims import verdicts
 from moestat.claims.sealed import WHEN, Written, count_written, written
+from moestat.rates.bends import STILL
 from moestat.rounding import estimate, number
 from moestat.status import OUTCOMES, Status
 
@@ -26,6 +27,8 @@ CLAIM_COLUMNS = (
     "verdict",
     "why",
 )
+
+BENT = "* the line is bent: the interval of its curvature excludes 0, so the slope depends on the window."
 
 MARKS: dict[Written, str] = {"sealed": "", "edited": "\N{DAGGER}", "added": "\N{DOUBLE DAGGER}"}
 """Behind a verdict, by when its rule was written."""
@@ -95,17 +98,15 @@ def rates(table: pd.DataFrame, *, brief: bool = False) -> View:
         if row.get("search") and not brief:
             mark += "\N{DOUBLE DAGGER}"
             searches.setdefault(name, row["search"])
-        mark += "*" if _bent(row) and not brief else ""
+        mark += "*" if _bent(row) else ""
         rows.append(_rate(name + mark, row, brief))
     levels = table["level"].dropna().unique() if "level" in table else []
     interval = f"{100 * levels[0]:.4g} % interval" if len(levels) == 1 else "interval"
     interval = f"slope, {interval}" if brief else interval
     columns = tuple(interval if c == "interval" else c for c in rows[0]) if rows else ("arm",)
     notes = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
-    if any(map(_bent, records)) and not brief:
-        notes.append(
-            "* the line is bent: the interval of the curvature excludes 0, so the slope depends on the window."
-        )
+    if any(map(_bent, records)):
+        notes.append(BENT + (" How it bends is in rates.csv, under notes." if brief else ""))
     notes += [f"\N{DOUBLE DAGGER} {name}: {text} Something lower may be left." for name, text in searches.items()]
     cells = [tuple(row.values()) for row in rows]
     groups = [_series(row, table.attrs.get("axes", [])) for row in records]
@@ -130,7 +131,7 @@ def rates_by_loss(table: pd.DataFrame) -> list[View]:
 def parameters(table: pd.DataFrame) -> View:
     """Show the rates of the parameters, block by block: one group of rows per arm.
 
-    A dagger marks a rate that cannot be trusted; the notes say why.
+    A dagger marks a rate that cannot be trusted, a star a bent line; the notes say so.
     """
     marks: dict[str, str] = {}
     axes = table.attrs.get("axes", [])
@@ -141,6 +142,7 @@ def parameters(table: pd.DataFrame) -> View:
         mark = ""
         if not row["trusted"]:
             mark = marks.setdefault(row["why"], "\N{DAGGER}" if not marks else f"\N{DAGGER}{len(marks) + 1}")
+        mark += "*" if _bent(row) else ""
         slope, interval = estimate(row["slope"], row["ci_low"], row["ci_high"])
         complete = f"{_count(row.get('complete'))}/{_count(row.get('replicates'))}".strip("/")
         place = [number(row[axis]) for axis in axes]
@@ -159,6 +161,7 @@ def parameters(table: pd.DataFrame) -> View:
         groups.append(str(row["_arm"]))
     columns = ("block", "atoms", "role", *axes, "slope", "95 % interval", "predicted", "complete")
     notes = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
+    notes += [BENT] if any(map(_bent, table.to_dict("records"))) else []
     title = "Parameter rates: slopes of the log error of each block"
     return View(title, columns, rows, groups, notes, frozenset(columns[3:])).without_empty_columns()
 
@@ -172,12 +175,9 @@ def _series(row: dict[str, Any], axes: Sequence[str]) -> str:
     return ", ".join([f"{row['loss']} over {row['over']}{sizes}", *place])
 
 
-STILL = 1e-9
-"""A slope or a bend below this one is rounding: the loss does not depend on the size."""
-
-
 def _bent(row: Mapping[str, Any]) -> bool:
-    return bool(row.get("notes")) and abs(row.get("curvature", math.nan)) > STILL
+    notes = row.get("notes")  # NaN where a row has no fit
+    return isinstance(notes, str) and bool(notes)
 
 
 def _rate(name: str, row: dict[str, Any], brief: bool) -> dict[str, str]:

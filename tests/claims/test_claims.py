@@ -12,6 +12,7 @@ import xarray as xr
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import moestat.rates
 from moestat import rounding
 from moestat.claims import verdicts
 from moestat.claims.selection import usable
@@ -100,6 +101,65 @@ def test_a_slope_is_judged_by_its_interval(rule, word):
     assert "0 failed, 0 not converged" in verdict.why
     assert tuple(verdict.row()) == verdicts.COLUMNS
     assert verdict.predicted == -0.5
+
+
+def bent(sizes=N, **more):
+    """Return losses of which that of arm0 has a floor of a tenth of its first value."""
+    ds = dataset(sizes=sizes, sd=0.01, **more)
+    ds["L3"][0] += 0.1 * float(ds["L3"][0, 0].mean())
+    return ds
+
+
+def test_a_slope_of_a_bent_line_has_its_verdict_and_says_so():
+    claim = SLOPE | {"at_most": -0.2, "hindsight": "Written late."}
+    verdict = judged(bent(), **claim)
+    assert verdict.verdict == "supported" and "trusted" not in verdict.why
+    assert (
+        "(10 complete replicates at 5 sizes from 1000 to 100000; 0 failed, 0 not converged). The line is bent and "
+        in (verdict.why)
+    )
+    assert "flattens, towards a floor or a slower rate: slope -0.4" in verdict.why
+    assert verdict.why.endswith(" in the upper. Written late.")
+    assert "bent" not in judged(dataset(), **claim).why
+    undecided = judged(bent(), **SLOPE, at_most=verdict.estimate)
+    assert undecided.verdict == "inconclusive" and "The line is bent and flattens" in undecided.why
+
+
+def test_a_claim_is_told_of_the_bend_in_its_own_window():
+    ds = bent(sizes=[*N, 300000, 1000000, 3000000])
+    ds["L3"][0] = ds["L3"][1] * (np.maximum(ds.n, 1e5) / 1e5) ** 0.5  # straight up to 1e5, then upwards
+    assert "The line is bent and turns" in judged(ds, **SLOPE, at_most=0).why
+    assert "bent" not in judged(ds, **SLOPE, at_most=0, window=[1e3, 1e5]).why
+
+
+@pytest.mark.parametrize("exact", ["L3", "fisher_L3"])
+def test_a_difference_of_slopes_says_which_line_is_bent(exact):
+    ds = bent()
+    claim = {"kind": "slope_difference", "variable": "L3", "arm": "arm0", "versus": "arm1", "versus_variable": exact}
+    verdict = judged(ds, **claim, within=[-1, 1])
+    assert verdict.verdict == "supported" and "The first line is bent and flattens" in verdict.why
+    assert "second line" not in verdict.why
+    back = judged(ds, **claim | {"arm": "arm1", "versus": "arm0", "versus_variable": "L3"}, within=[-1, 1])
+    assert "The second line is bent and flattens" in back.why and "first line" not in back.why
+
+
+def test_a_line_without_an_error_is_bent_by_more_than_rounding():
+    ds = dataset()
+    claim = {"kind": "slope", "variable": "fisher_L3", "arm": "arm0", "at_most": 0}
+    assert "bent" not in judged(ds, **claim).why
+    ds["fisher_L3"] += 0.01
+    assert "The line is bent and flattens" in judged(ds, **claim).why
+
+
+def rate_of_arm(ds, claim):
+    """A function of a user, which hands on what a fit says."""
+    return moestat.rates.fit(ds[claim.variable].sel(arm=claim.arm), over="n", draws=0).rate
+
+
+def test_a_function_that_returns_the_rate_of_a_fit_tells_of_its_bend():
+    claim = {"kind": "function", "function": f"{__name__}:rate_of_arm", "variable": "L3", "arm": "arm0", "at_most": 0}
+    assert "The line is bent and flattens" in judged(bent(), **claim).why
+    assert "bent" not in judged(dataset(), **claim).why
 
 
 @settings(max_examples=100, deadline=None)
@@ -555,6 +615,8 @@ def test_a_limit_is_judged_by_its_trend_and_a_plateau_is_none():
     bent["L3"][0, 2:] = bent["L3"][0, 2].values[None]
     assert judged(bent, **SLOPE, at_most=-0.05).verdict == "supported"
     assert judged(bent, **rule, at_most=-0.05).verdict in ("not supported", "inconclusive")
+    bent["L3"][0] = falling["L3"][0] + 1e-2
+    assert "The line is bent: its local slopes go from -0.3" in judged(bent, **rule, at_most=-0.05).why
     assert "has slope 0" in judged(falling, **rule, at_most=0.0).why
     assert "over a decade" in judged(dataset(sizes=N[:3]), **rule, at_most=-0.05).why
 

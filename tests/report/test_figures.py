@@ -150,6 +150,15 @@ def test_a_rate_that_is_not_trusted_looks_so(ds):
     assert "Only 2 sizes" in facts.untrusted[0]
 
 
+def test_a_bent_line_is_named_below_its_figure(ds):
+    ds["L3"][0] += float(ds["L3"][0].mean())
+    _, facts = draw(ds, figure(PANEL))
+    told = captions.notes(Evidence(ds, study_of(ds), "quick"), figure(PANEL), facts)
+    caption = captions.caption(Evidence(ds, study_of(ds), "quick"), figure(PANEL), facts)
+    (said,) = [text for text in " ".join([caption, *told]).split(". ") if text.startswith("Bent: ")]
+    assert "softmax gate, relu" in said and said.endswith(": the slope depends on the window")
+
+
 def odd_results():
     ds = results()
     ds["status"][0, 3, 2:5] = 3

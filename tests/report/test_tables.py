@@ -23,6 +23,7 @@ def test_rates_are_those_of_the_rate_fit(ds, study):
         assert (row["slope"], row["ci_low"], row["ci_high"]) == (fit.slope, fit.low, fit.high)
         assert (row["ols"], row["wls_low"], row["bootstrap_high"]) == (fit.ols.value, fit.wls.low, fit.bootstrap[1])
         assert (row["last_half"], row["curvature"]) == (fit.last_half.value, fit.curvature.value)
+        assert row["notes"] == fit.bend
         assert (row["sizes"], row["first"], row["last"], row["replicates"], row["complete"]) == (8, 1e3, 1e5, 10, 10)
         assert (row["failed"], row["not_converged"], row["missing"], row["trusted"]) == (0, 0, 0, True)
 
@@ -199,7 +200,8 @@ def test_parameter_rates_are_shown_arm_by_arm_in_every_format(ds):
     shown = views.parameters(tables.parameters(Evidence(ds, study_of(ds, parameters=BLOCKS), "quick")))
     assert shown.columns == ("block", "atoms", "role", "slope", "95 % interval", "predicted", "complete")
     assert len(set(shown.groups)) == 4 and len(shown.rows) == 6
-    assert any(row[0].endswith("\N{DAGGER}") and row[-1] == "9/10" for row in shown.rows) and len(shown.notes) == 1
+    assert any(row[0].endswith("\N{DAGGER}") and row[-1] == "9/10" for row in shown.rows)
+    assert sum(note.startswith("\N{DAGGER}") for note in shown.notes) == 1
     assert r"\toprule" in latex(shown) and "over-specified" in render.text(shown) and "<th" in render.html(shown)
 
 
@@ -214,13 +216,18 @@ def test_parameter_rates_are_fitted_over_the_sizes_of_the_other_rates(name):
     assert all(entry.window in windows for entry in study.parameters)
 
 
-def test_a_bent_line_is_marked_at_its_arm_and_rounding_is_no_bend(ds, study):
+def test_a_bent_line_is_marked_at_its_arm_and_rounding_is_no_bend(ds):
+    ds["L3"][:] = (ds.n.astype(float) ** -0.5).broadcast_like(ds["L3"])
+    ds["L3"][0] += 0.01
+    ds["rmse"][:] = 1 + 2e-17 * ds["L3"]
+    study = study_of(ds, rates=[{"loss": "L3"}, {"loss": "rmse"}, {"loss": "none"}])
     table = tables.rates(Evidence(ds, study, "quick"))
-    table[["notes", "curvature"]] = "", 0.2
-    table.loc[0, "notes"] = "bent"
-    table.loc[1, ["notes", "curvature", "slope", "ci_low", "ci_high"]] = ["bent", -8e-17, -2e-17, -2e-17, -2e-17]
-    view = views.rates(table)
-    assert [row[0].endswith("*") for row in view.rows] == [k == 0 for k in range(len(view.rows))]
-    assert any(note.startswith("* the line is bent") for note in view.notes)
-    assert "e-17" not in str(view.rows[1])
+    table.loc[5, ["slope", "ci_low", "ci_high"]] = -2e-17
+    for view in (views.rates(table), views.rates(table, brief=True), views.rates_by_loss(table)[0]):
+        assert [row[0].endswith("*") for row in view.rows] == [k == 0 for k in range(len(view.rows))]
+        assert sum(note.startswith("* the line is bent") for note in view.notes) == 1
+        assert "e-17" not in str(view.rows)
     assert not any(note.startswith("*") for note in views.rates(table.iloc[1:]).notes)
+    shown = views.parameters(tables.parameters(Evidence(ds, study_of(ds, parameters=BLOCKS[:1]), "quick")))
+    assert [row[0] for row in shown.rows] == ["A*", "A", "A", "A"] and len(shown.notes) == 1
+    assert "the line is bent" in latex(views.rates_by_loss(table)[0])

@@ -118,9 +118,8 @@ def sharp(
     low, high = claim.region
     if low <= fit.low and fit.high <= high and not fit.low <= exponent <= fit.high:
         reasons += (f"The interval lies in the region but leaves {exponent:g} out.",)
-    return Estimate(
-        fit.slope, fit.low, fit.high, f"{fit.complete} complete replicates, {fit.sizes.size} sizes", reasons
-    )
+    note = f"{fit.complete} complete replicates, {fit.sizes.size} sizes"
+    return Estimate(fit.slope, fit.low, fit.high, note, reasons, bend=fit.bend)
 
 
 def over_bound(ds: xr.Dataset, claim: Claim, *, window: tuple[float, float] | None = None) -> Estimate:
@@ -135,7 +134,9 @@ def over_bound(ds: xr.Dataset, claim: Claim, *, window: tuple[float, float] | No
     note = f"{fit.complete} complete replicates, {fit.sizes.size} sizes"
     subject = f"The slope of {claim.variable} over sqrt(log n / n)"
     reasons = fit.reasons + _unsettled(ds, claim, window)
-    return Estimate(fit.slope, fit.low, fit.high, note, reasons, subject=subject, replicates=fit.complete)
+    return Estimate(
+        fit.slope, fit.low, fit.high, note, reasons, subject=subject, replicates=fit.complete, bend=fit.bend
+    )
 
 
 def _unsettled(ds: xr.Dataset, claim: Claim, window: tuple[float, float] | None) -> tuple[str, ...]:

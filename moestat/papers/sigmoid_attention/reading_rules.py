@@ -16,8 +16,8 @@ import xarray as xr
 
 from moestat.claims.rules import simultaneous
 from moestat.claims.selection import variable
-from moestat.papers.sigmoid_attention.rules import paired, slopes_of
-from moestat.rates import Estimate
+from moestat.papers.sigmoid_attention.rules import paired, slopes_of, turns_of
+from moestat.rates import Estimate, bends
 from moestat.rates.estimate import mean_interval
 from moestat.study.spec import Claim
 
@@ -47,7 +47,7 @@ def nearest_reading(
     over : str, default "n"
         The axis of the slopes.
     """
-    kept, names = zip(*(_of_curve(ds, claim, curve, between, over) for curve in curves), strict=True)
+    kept, names, turns = zip(*(_of_curve(ds, claim, curve, between, over) for curve in curves), strict=True)
     slopes = np.stack(paired(kept))  # curves, readings, replicates
     regions = np.array([curve["within"] for curve in curves], dtype=np.float64)
     middle, half = regions.mean(axis=1), np.diff(regions, axis=1)[:, 0] / 2
@@ -55,28 +55,33 @@ def nearest_reading(
     ends = [one.reshape(slopes.shape[:2]) - half[:, None] for one in simultaneous(flat, claim.level)]
     value, low, high = (end.max(axis=0) for end in ends)
     best = int(np.argmin(value))
+    lines = [f"the line of {curve.get('variable', claim.variable)}, {curve.get('arm', claim.arm)}," for curve in curves]
     given = ", ".join(f"{one:.2f}" for one in slopes[:, best].mean(axis=-1))
     note = f"nearest of {value.size} readings: {names[0][best]}, with {given}; {slopes.shape[-1]} replicates"
-    return Estimate(float(value.min()), float(low.min()), float(high.min()), note, replicates=slopes.shape[-1])
+    bend = bends.sentence({line: said[best] for line, said in zip(lines, turns, strict=True)})
+    interval = (float(value.min()), float(low.min()), float(high.min()))
+    return Estimate(*interval, note, replicates=slopes.shape[-1], bend=bend)
 
 
 def fastest_reading(ds: xr.Dataset, claim: Claim, *, between: Sequence[str] = BETWEEN, over: str = "n") -> Estimate:
     """Estimate the lowest difference, over all readings, of the slope of ``claim.arm`` to that of ``claim.versus``."""
-    ours, names = _of_curve(ds, claim, {}, between, over)
-    theirs, _ = _of_curve(ds, claim, {"arm": claim.versus}, between, over)
+    ours, names, first_turns = _of_curve(ds, claim, {}, between, over)
+    theirs, _, second_turns = _of_curve(ds, claim, {"arm": claim.versus}, between, over)
     first, second = paired([ours, theirs])
     mean, _, low, high = mean_interval(first - second, 1 - (1 - claim.level) / len(names))
     best = int(np.argmin(mean))
     note = f"lowest of {len(names)} readings: {names[best]}; {first.shape[-1]} replicates"
-    return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=first.shape[-1])
+    bend = bends.sentence({"the first line": first_turns[best], "the second line": second_turns[best]})
+    return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=first.shape[-1], bend=bend)
 
 
 def _of_curve(
     ds: xr.Dataset, claim: Claim, curve: Mapping[str, Any], between: Sequence[str], over: str
-) -> tuple[np.ndarray, list[str]]:
-    """Return slopes (readings, replicates), NaN in replicates with a hole, and the names of the readings."""
+) -> tuple[np.ndarray, list[str], list[str]]:
+    """Return slopes (readings, replicates), NaN in replicates with a hole, the readings' names, and their bends."""
     name, arm = curve.get("variable", claim.variable), curve.get("arm", claim.arm)
     array = variable(ds, name, {"arm": arm, **claim.at})
     axes = [axis for axis in between if axis in array.dims]
     labels = [[f"{axis} {one}" for one in array[axis].values] for axis in axes]
-    return slopes_of(array, axes, over), [", ".join(one) for one in itertools.product(*labels)]
+    named = [", ".join(one) for one in itertools.product(*labels)]
+    return slopes_of(array, axes, over), named, turns_of(array, axes, over, claim.level)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
+from moestat import rates
 from moestat.claims.rules import simultaneous
 from moestat.claims.selection import NoAnswerError, variable
-from moestat.rates import Estimate
+from moestat.rates import Estimate, bends
 from moestat.rates.estimate import mean_interval, replicate_slopes
 from moestat.study.spec import Claim
 
@@ -25,7 +27,7 @@ def largest_slope_gap(ds: xr.Dataset, claim: Claim, *, between: str = "start_rul
     Differences are paired by replicate. The interval covers all pairs at once (Bonferroni): its lower end is above a
     bound if some pair differs by more, its upper end is below if no pair does.
     """
-    slopes, names, note = _slopes(ds, claim, claim.variable, between, over)
+    slopes, names, note, turns = _slopes(ds, claim, claim.variable, between, over)
     pairs = list(itertools.combinations(range(len(names)), 2))
     if not pairs:
         raise NoAnswerError(f"At least two values of {between} are needed; there is {', '.join(names)}.")
@@ -33,7 +35,8 @@ def largest_slope_gap(ds: xr.Dataset, claim: Claim, *, between: str = "start_rul
     mean, low, high = simultaneous(gaps, claim.level)
     i, j = pairs[int(np.argmax(mean))]
     note = f"{names[i]} gives {slopes[i].mean():.2f}, {names[j]} gives {slopes[j].mean():.2f}; {note}"
-    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note, replicates=slopes.shape[1])
+    bend = bends.sentence({f"the line of {names[k]}": turns[k] for k in (i, j)})
+    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note, replicates=slopes.shape[1], bend=bend)
 
 
 def largest_move(
@@ -44,23 +47,26 @@ def largest_move(
     ``start`` is the variable at the start, ``start_`` + ``claim.variable`` when empty. Interval as in
     :func:`largest_slope_gap`.
     """
-    final, names, note = _slopes(ds, claim, claim.variable, between, over)
-    first, _, _ = _slopes(ds, claim, start or f"start_{claim.variable}", between, over)
+    final, names, note, ended = _slopes(ds, claim, claim.variable, between, over)
+    first, _, _, began = _slopes(ds, claim, start or f"start_{claim.variable}", between, over)
     if final.shape != first.shape:
         raise NoAnswerError(f"{claim.variable} and its start have values in different replicates.")
     mean, low, high = simultaneous(final - first, claim.level)
     worst = int(np.argmax(mean))
     note = f"{names[worst]}: {first[worst].mean():.2f} at the start, {final[worst].mean():.2f} at the end; {note}"
-    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note, replicates=final.shape[1])
+    bend = bends.sentence({"the line at the end": ended[worst], "the line at the start": began[worst]})
+    return Estimate(float(mean.max()), float(low.max()), float(high.max()), note, replicates=final.shape[1], bend=bend)
 
 
-def _slopes(ds: xr.Dataset, claim: Claim, name: str, between: str, over: str) -> tuple[np.ndarray, list[str], str]:
-    """Return slopes (K, R) of the complete replicates, the names along ``between``, and a note on how many."""
+def _slopes(
+    ds: xr.Dataset, claim: Claim, name: str, between: str, over: str
+) -> tuple[np.ndarray, list[str], str, list[str]]:
+    """Return slopes (K, R) of the complete replicates, the names along ``between``, how many they are, and bends."""
     array = variable(ds, name, {"arm": claim.arm, **claim.at})
     every = slopes_of(array, [between], over)
     (slopes,) = paired([every])
     note = f"{slopes.shape[1]} of {every.shape[1]} replicates, {array.sizes[over]} sizes"
-    return slopes, [str(value) for value in array[between].values], note
+    return slopes, [str(value) for value in array[between].values], note, turns_of(array, [between], over, claim.level)
 
 
 def slopes_of(array: xr.DataArray, axes: Sequence[str], over: str) -> np.ndarray:
@@ -75,17 +81,29 @@ def slopes_of(array: xr.DataArray, axes: Sequence[str], over: str) -> np.ndarray
     over : str
         The axis of the slopes.
     """
+    values, sizes = _lines(array, axes, over)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(np.where(values > 0, values, np.nan))
+    slopes: np.ndarray = replicate_slopes(np.log(sizes), logs)
+    return slopes
+
+
+def turns_of(array: xr.DataArray, axes: Sequence[str], over: str, level: float) -> list[str]:
+    """Return for every line of :func:`slopes_of` how it bends, as :func:`moestat.rates.bends.turn` says it."""
+    values, sizes = _lines(array, axes, over)
+    return [rates.fit(losses, over=sizes, level=level, draws=0).turn for losses in values]
+
+
+def _lines(array: xr.DataArray, axes: Sequence[str], over: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return losses (points, sizes, replicates), and the sizes in increasing order."""
     left = [str(d) for d in array.dims if d not in (*axes, over, "replicate")]
     if left:
         raise NoAnswerError(f"{array.name} also runs over {', '.join(left)}; say under 'at' where it is taken.")
     losses = array.transpose(*axes, over, "replicate").sortby(over)
     if losses.sizes[over] < 2:
         raise NoAnswerError(f"A slope needs at least two values of {over}.")
-    values = losses.values.reshape(-1, losses.sizes[over], losses.sizes["replicate"])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(np.where(values > 0, values, np.nan))
-    slopes: np.ndarray = replicate_slopes(np.log(losses[over].values.astype(np.float64)), logs)
-    return slopes
+    values: np.ndarray = losses.values.reshape(-1, losses.sizes[over], losses.sizes["replicate"])
+    return values, losses[over].values.astype(np.float64)
 
 
 def paired(sides: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -112,12 +130,15 @@ def measured_slope(ds: xr.Dataset, claim: Claim) -> Estimate:
         f"{float(row['halving']):.3g} times the samples halve the error; {int(row['source_replicates'])} replicates, "
         f"{source} of {str(row['source_date'].values)[:10]}, sha256 {str(row['source_sha256'].values)[:12]}"
     )
-    return Estimate(slope, low, high, note, reasons, replicates=int(row["source_replicates"]))
+    bend = bends.sentence({"the line": _turn(row)})
+    return Estimate(slope, low, high, note, reasons, replicates=int(row["source_replicates"]), bend=bend)
 
 
 def slope_lead(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate the difference of two rows' slopes, paired by the replicates of their sources."""
-    return _lead(ds, claim, "slopes", _reasons)
+    answer = _lead(ds, claim, "slopes", _reasons)
+    turns = {"the first line": _turn(_row(ds, claim.arm)), "the second line": _turn(_row(ds, claim.versus))}
+    return replace(answer, bend=bends.sentence(turns))
 
 
 def level_lead(ds: xr.Dataset, claim: Claim) -> Estimate:
@@ -144,6 +165,11 @@ def _row(ds: xr.Dataset, arm: str) -> xr.Dataset:
     if arm not in ds["arm"].values:
         raise NoAnswerError(f"The arm {arm!r} is not part of this run.")
     return ds.sel(arm=arm).isel(replicate=0)
+
+
+def _turn(row: xr.Dataset) -> str:
+    """Return how the line of a row bends; empty where the results do not hold it."""
+    return str(row["turn"].values) if "turn" in row else ""
 
 
 def _reasons(

@@ -66,8 +66,8 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
         ``source_replicates``, and the interval without replicates that did not converge, ``converged_low`` and
         ``converged_high`` (NaN where too few are left); by ``arm`` and ``member``, a replicate of the source,
         ``slopes`` and ``slopes_converged`` (NaN in incomplete replicates), ``lasts``, ``lasts_converged`` (log of the
-        error at the largest size); as text ``order``, ``reasons`` (why the rate is not to be trusted), ``source_file``,
-        ``source_sha256`` and ``source_date``.
+        error at the largest size); as text ``order``, ``reasons`` (why the rate is not to be trusted), ``turn`` (how
+        the line bends), ``source_file``, ``source_sha256`` and ``source_date``.
 
     Raises
     ------
@@ -136,6 +136,7 @@ def _row(sources: Mapping[str, Source], row: Row) -> dict[str, Any]:
         "lasts_converged": last_logs(settled),
         "order": row.order,
         "reasons": " ".join(fit.reasons),
+        "turn": fit.turn,
         "source_file": source.path.as_posix(),
         "source_sha256": source.sha256,
         "source_date": str(source.dataset.attrs.get("date", "unknown")),

@@ -11,6 +11,7 @@ neither one that a start meets without any fit, nor one that asks of a model wha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -18,7 +19,7 @@ import xarray as xr
 from moestat import rates
 from moestat.claims.selection import NoAnswerError, variable, without_lengths_of_one
 from moestat.papers.sigmoid_attention.rules import slopes_of
-from moestat.rates import Estimate
+from moestat.rates import Estimate, bends
 from moestat.rates.estimate import mean_interval
 from moestat.rounding import estimate as rounded
 from moestat.study.spec import Claim
@@ -64,6 +65,7 @@ def slope_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()
     """
     parts: dict[str, Estimate] = {}
     reasons: dict[str, None] = {}
+    turns: dict[str, str] = {}
     for name in (claim.variable, *together):
         sides = [side for side in (claim.arm, claim.versus) if side]
         arrays = [variable(ds, name, {"arm": side, **claim.at}) for side in sides]
@@ -71,9 +73,15 @@ def slope_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()
         compared = rates.difference if len(arrays) == 2 else rates.fit
         found = compared(*arrays, over=claim.over, window=claim.window, level=claim.level)
         reasons |= dict.fromkeys(found.reasons)
+        of = f" of {name}" if together else ""
+        if claim.versus:
+            turns |= {f"the first line{of}": found.first.turn, f"the second line{of}": found.second.turn}
+        else:
+            turns |= {f"the line{of}": found.turn}
         slopes = [slopes_of(array, [], claim.over)[0] for array in arrays]
         parts[name] = _over_truths(slopes[0] - (slopes[1] if claim.versus else 0.0), _truths(ds, claim), claim.level)
-    return _hull(parts, "difference of the slopes" if claim.versus else "slope", tuple(reasons))
+    what = "difference of the slopes" if claim.versus else "slope"
+    return replace(_hull(parts, what, tuple(reasons)), bend=bends.sentence(turns))
 
 
 def _samples(ds: xr.Dataset, name: str, arm: str, claim: Claim) -> np.ndarray:

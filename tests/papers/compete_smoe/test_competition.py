@@ -186,6 +186,7 @@ def test_a_rate_is_sharp_only_where_its_interval_holds_the_exponent():
         losses = np.exp(exponent * np.log(n)[:, None] + noise)
         ds = xr.Dataset({"D": (("arm", "n", "replicate"), losses)}, coords={"arm": ["linear-4"], "n": n})
         at = sharp(ds, claim)
+        assert at.bend == "" and sharp(ds + 0.02, claim).bend.startswith("The line is bent and flattens")
         slopes = np.polyfit(np.log(n), np.log(losses[0]), 1)[0]
         assert at.value == pytest.approx(slopes.mean()) and at.low < at.value < at.high
         # -0.8 lies outside the region: the rule itself decides
@@ -209,6 +210,7 @@ def test_a_loss_of_parameters_is_held_against_the_bound_where_the_search_has_set
         ds = xr.Dataset({"matched": (dims, loss), "found_again": (dims, again)}, coords={"arm": ["sign"], "n": n})
         at = over_bound(ds, claim, **claim.options)
         assert at.value == pytest.approx(power + 0.45, abs=0.01) and (at.high <= 0) == inside and at.reasons == ()
+        assert at.bend == ""
     late = again.copy()
     late[0, 1, :6] = 0
     told = over_bound(ds.assign(found_again=(dims, late)), claim, **claim.options)

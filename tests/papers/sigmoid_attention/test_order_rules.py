@@ -45,6 +45,18 @@ def test_a_slower_series_needs_its_own_order(over, decides):
         assert "The slower side has a slope of" in found.reasons[0] and "at most -0.15" in found.reasons[0]
 
 
+def test_the_line_that_bends_is_named():
+    ds = series(-0.5, -0.25)
+    ds["over"] += 0.1
+    found = order_rules.ordered_series(ds, Claim(**CLAIM, **SERIES), slower_at_most=-0.15)
+    assert found.bend.startswith("The second line is bent and flattens") and "first line" not in found.bend
+    assert order_rules.ordered_series(series(-0.5, -0.25), Claim(**CLAIM, **SERIES), slower_at_most=-0.15).bend == ""
+    told = rows(-0.5, -0.25).assign(turn=("arm", np.array(["", " and turns"], dtype=object)))
+    assert order_rules.ordered_rows(told, Claim(**CLAIM, **ROWS), slower_at_most=-0.15).bend == (
+        "The second line is bent and turns."
+    )
+
+
 def test_the_window_of_the_claim_is_that_of_both_slopes():
     ds = series(-0.5, -0.25)
     ds["over"][{"n": 0}] *= 100.0

@@ -205,6 +205,15 @@ def test_slopes_of_the_start_are_not_a_property_of_the_estimator():
     assert move.high < 0.1
 
 
+def test_the_lines_of_a_gap_and_of_a_move_say_where_they_bend():
+    ds = protocol(FIXED, FIXED, noise=1e-12)
+    assert rules.largest_slope_gap(ds, GAP).bend == rules.largest_move(ds, MOVE).bend == ""
+    ds["L3"][0, 2] += 0.01
+    gap, move = rules.largest_slope_gap(ds, GAP), rules.largest_move(ds, MOVE)
+    assert gap.bend.startswith("The line of n^-0.5 is bent and flattens") and "0.1 is" not in gap.bend
+    assert move.bend.startswith("The line at the end is bent and flattens") and "start" not in move.bend
+
+
 def test_an_estimator_that_forgets_its_start_is_recognised():
     ds = protocol(FLAT, FIXED)
     gap = rules.largest_slope_gap(ds, GAP)
@@ -298,6 +307,10 @@ def test_a_replicate_without_values_stays_out(tmp_path):
     broken.to_netcdf(path, engine="h5netcdf")
     ds = table(tmp_path).isel(arm=0)
     assert int(ds["source_replicates"]) == 4 and "incomplete" in str(ds["reasons"].values)
+    assert str(ds["turn"].values) == ""
+    broken["L3"] += 0.1
+    broken.to_netcdf(path, engine="h5netcdf")
+    assert str(table(tmp_path).isel(arm=0)["turn"].values).startswith(" and flattens")
     assert float(ds["slope"]) == pytest.approx(-0.5, abs=0.1)
 
 
@@ -326,6 +339,10 @@ def test_the_verdict_of_a_row_names_its_source(tmp_path):
     )
     found = judge_one(ds, study, rule, "quick")
     assert found.verdict == "supported" and "sha256" in found.why and "times the samples" in found.why
+    assert "bent" not in found.why
+    turned = ds.assign(turn=ds["turn"].copy(data=np.full(ds["turn"].shape, " and turns")))
+    told = judge_one(turned, study, rule, "quick")
+    assert told.why.endswith(". The line is bent and turns.")
     assert "/quick/results.nc of" in found.why and str(tmp_path) not in found.why, "no path of one machine"
     with pytest.raises(NoAnswerError):
         rules.measured_slope(ds, rule.model_copy(update={"arm": "b"}))
@@ -381,7 +398,11 @@ def test_the_nearest_reading_decides_whether_a_printed_slope_can_be_had():
         assert (found.high < 0) == inside and (found.low > 0) == (not inside)
     both = [{"within": [-0.6, -0.4]}, {"within": [-0.2, 0.0]}]
     found = reading_rules.nearest_reading(readings(-0.1, -0.5), claim, curves=both)
-    assert found.low > 0, "each is met by some reading, and both by none"
+    assert found.low > 0 and found.bend == "", "each is met by some reading, and both by none"
+    bent = readings(-0.1, -0.5)
+    bent["L3"][0, 1] += 0.01
+    found = reading_rules.nearest_reading(bent, claim, curves=[{"within": [-0.6, -0.4]}])
+    assert found.bend.startswith("The line of L3, a, is bent")
 
 
 def test_the_fastest_reading_is_the_lowest_difference():
@@ -389,6 +410,8 @@ def test_the_fastest_reading_is_the_lowest_difference():
     claim = Claim(**{**CLAIM, "arm": "a", "versus": "b"}, function="moestat:x")
     found = reading_rules.fastest_reading(both, claim)
     assert found.value == pytest.approx(-0.2, abs=0.02) and found.high < 0 and "start_rule b" in found.note
+    both["L3"][1] += 0.1
+    assert reading_rules.fastest_reading(both, claim).bend.startswith("The second line is bent")
 
 
 def two_rows(folder: Path) -> Path:

@@ -37,6 +37,12 @@ def test_a_small_slow_part_does_not_show_in_the_slope_and_is_named(slow, decides
     assert decides or "part has the slope -0.25" in found.reasons[0] and "(8 of 8 replicates)" in found.reasons[0]
 
 
+def test_a_sum_that_bends_says_so():
+    ds = results(-0.5, 0.0, 0.3)
+    assert slope_of_sum(ds, Claim(**SUM, at_most=-0.2), parts=[]).bend.startswith("The line is bent and flattens")
+    assert slope_of_sum(results(-0.5, -0.5, 0.0), Claim(**SUM, at_most=-0.2), parts=[]).bend == ""
+
+
 def test_a_sum_that_is_too_slow_itself_is_not_excused_by_a_part():
     found = slope_of_sum(results(-0.1, -0.05), Claim(**SUM, at_most=-0.40), parts=["part"])
     assert found.low > -0.40 and found.reasons == ()

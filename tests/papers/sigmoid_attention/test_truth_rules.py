@@ -39,6 +39,16 @@ def slope(ds, together=()):
     return truth_rules.slope_by_truth(ds, Claim(**CLAIM, **SIDES), together=together)
 
 
+def test_the_lines_that_bend_are_named_with_their_loss():
+    ds = run((-0.3, -1.0))
+    assert slope(ds).bend == level(ds).bend == ""
+    ds["error"][0] += 1.0
+    together = slope(ds, ["error"]).bend
+    assert together.startswith("The first line of error is bent and flattens") and "of loss" not in together
+    ds["loss"][1] += 1.0
+    assert slope(ds).bend.startswith("The second line is bent and flattens")
+
+
 @pytest.mark.parametrize("estimate", [level, slope])
 def test_data_sets_of_one_truth_count_as_one(estimate):
     clustered, apart = estimate(run((-0.3, -1.0))), estimate(run((-0.3, -1.0), truths=False))
