@@ -41,6 +41,7 @@ examples ('moestat' is 'python -m moestat.study'):
   moestat --paper task-routing --report     the same with numbers and figures, as a page
   moestat regression_rate                   run one, at the preset 'quick'
   moestat regression_rate --preset paper    at the size of the paper
+  moestat report regression_rate --verbose  every table and reason of a run
   moestat regression_rate --replicates 40   more of them; those there are kept
   moestat regression_rate --set box=4 --out try
                                             another setting, in another folder
@@ -145,6 +146,9 @@ def parser(command: str) -> argparse.ArgumentParser:
     if command != "replay":
         made.add_argument("--no-report", action="store_true", help="results.nc only, without tables and figures")
         made.add_argument("--quiet", action="store_true", help="print no progress")
+        made.add_argument(
+            "--verbose", action="store_true", help="print every table and every reason, not the answer alone"
+        )
     old.add_argument(
         "--accept-stale",
         action="store_true",
@@ -300,6 +304,7 @@ def request(arguments: argparse.Namespace, study: str | None = None) -> Request:
         "replace_stale",
         "retry_failed",
         "quiet",
+        "verbose",
         "timeout",
     )
     return Request(

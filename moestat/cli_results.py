@@ -24,7 +24,7 @@ def tell(result: Any) -> int:
         print(f"note: {text}", file=sys.stderr)
     counted = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} failed"
     if result.report is not None:
-        _print_report(result.report)
+        _print_report(result.report, verbose=result.request.verbose)
     elif not quiet:
         print(f"{result.plan.study_file.name}/{result.request.preset}: {counted}; results in {result.folder}")
     if tally["missing"]:
@@ -61,11 +61,11 @@ def _most_frequent(result: Any) -> str:
     return max(texts, key=texts.count) if texts else "(none)"
 
 
-def _print_report(report: Any) -> None:
+def _print_report(report: Any, *, verbose: bool) -> None:
     from rich.console import Console
 
     console = Console()
-    for part in (report.rates_table(), report.claims_table(), report.summary):
+    for part in (report.rates_table(), report.claims_table(), report.summary) if verbose else (report.answer(),):
         console.print(part)
 
 
@@ -188,7 +188,9 @@ def report(arguments: argparse.Namespace) -> int:
     dataset = labels.described(dataset)
     provenance = results.provenance(dataset)
     folder = records.report_folder(root)
-    _print_report(write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance))
+    _print_report(
+        write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance), verbose=request.verbose
+    )
     return 0
 
 

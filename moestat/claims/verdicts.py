@@ -12,7 +12,7 @@ smaller one, or a stand-in.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import xarray as xr
@@ -78,7 +78,8 @@ class Verdict:
 
     ``verdict`` is one of :data:`VERDICTS`; ``wording`` is what is shown, which says at which scale the claim was
     judged and, for a statement about every case, on how many. ``rule`` is a hash of all that it was judged by, and
-    ``changed`` the day of the run if that was changed after the run started.
+    ``changed`` the day of the run if that was changed after the run started. ``bend`` says how the lines bend whose
+    slopes were judged, if they do; ``why`` has it, too.
     """
 
     claim: str
@@ -97,10 +98,11 @@ class Verdict:
     why: str
     rule: str
     changed: str = ""
+    bend: str = ""
 
     def row(self) -> dict[str, Any]:
         """Return the verdict as a row of claims.csv."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in COLUMNS}
 
 
 def judge(ds: xr.Dataset, study: Study, preset: str) -> list[Verdict]:
@@ -152,6 +154,7 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
             verdict=word,
             wording=wording(word, scale, answer.cases if answer else None),
             why=" ".join(text for text in (why, answer.bend if answer else "", claim.hindsight) if text),
+            bend=answer.bend if answer else "",
             rule=rule_digest(evidence.study, evidence.preset, claim),
         )
 

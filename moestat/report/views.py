@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -211,6 +211,30 @@ def claims(table: pd.DataFrame, *, columns: tuple[str, ...] = CLAIM_COLUMNS, bri
         rows.append(tuple(str(shown[c]) for c in columns))
     notes = notes_on(table.to_dict("records")) if "verdict" in columns else []
     return View("Claims", columns, rows, notes=notes)
+
+
+def answer(table: pd.DataFrame, bent: Container[str], most: int) -> View:
+    """Show what was printed, what we find and the verdict, the paper's claims first; at most so many rows.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With the columns of claims.csv.
+    bent : container of str
+        Claims on the slopes of lines that bend; they get a star.
+    most : int
+    """
+    records = sorted(table.to_dict("records"), key=lambda row: row["origin"] == "ours")
+    rows = []
+    for row in records[:most]:
+        value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
+        star = "*" if row["claim"] in bent else ""
+        shown = value if row["ci_low"] == row["ci_high"] else f"{value} {interval}"
+        rows.append((str(row["claim"]), _number(row["predicted"]), f"{shown}{star}", marked(row)))
+    notes = [*([BENT] if any(row["claim"] in bent for row in records[:most]) else []), *notes_on(records[:most])]
+    if len(records) > most:
+        notes.insert(0, f"and {len(records) - most} more claims: --verbose")
+    return View("", ("claim", "predicted", "ours, 95 % interval", "verdict"), rows, notes=notes)
 
 
 def marked(row: Mapping[str, Any]) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import xarray as xr
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
 from moestat import files, garbage
@@ -21,6 +21,7 @@ from moestat.report import (
     csv_text,
     defaults,
     figures,
+    findings,
     html,
     performance,
     render,
@@ -44,6 +45,10 @@ NOT_IN_PAPER = (
 
 IN_FILES = ("sd", "median", "replicates")
 """Columns that a terminal has no room for."""
+ROWS = 20
+"""Claims on the one screen that a run ends with."""
+SENTENCES = 3
+"""Findings on it."""
 WIDE = 1000
 """Characters in which no column is folded."""
 
@@ -63,6 +68,12 @@ class Report:
         How many runs there are and how they ended.
     performance : DataFrame
         Bias, coverage and the like, where the experiment says what a variable estimates.
+    bent : frozenset of str
+        Claims on the slopes of lines that bend.
+    sentences : list of str
+        The findings that hold.
+    figure : Path or None
+        The first figure.
     """
 
     folder: Path
@@ -73,6 +84,17 @@ class Report:
     problems: list[str]
     runs: str
     performance: pd.DataFrame
+    bent: frozenset[str] = frozenset()
+    sentences: list[str] = field(default_factory=list)
+    figure: Path | None = None
+
+    def answer(self) -> RenderableType:
+        """Return one screen: printed, ours and verdict of each claim, what they say together, where the rest is."""
+        if not len(self.claims):
+            return Group(self.rates_table(), self.summary)
+        told = [Text(text) for text in self.sentences[:SENTENCES]]
+        table = render.rich(views.answer(self.claims, self.bent, ROWS))
+        return Group(table, *told, *([Text("")] if told else []), self.summary)
 
     def rates_table(self) -> RenderableType:
         """Return the rate table for a terminal; without rates, those of performance or of means."""
@@ -91,7 +113,10 @@ class Report:
         """The run in a few lines: how the runs ended, the verdicts, where the report is, what went wrong."""
         judged = f"Claims: {views.tally(self.claims)}." if len(self.claims) else "The study makes no claim."
         lines = [f"{self.runs}.", judged] + self.problems
-        return Text("\n".join([*lines, f"Report: {self.folder / 'report.html'}"]))
+        drawn = [f"Figure: {self.figure}"] if self.figure else []
+        return Text(
+            "\n".join([*lines, *drawn, f"Report: {self.folder / 'report.html'}  (every table and reason: --verbose)"])
+        )
 
 
 @dataclass(frozen=True)
@@ -216,6 +241,9 @@ def write_outputs(
         problems,
         runs,
         shown_tables.performance,
+        bent=frozenset(verdict.claim for verdict in judgements if verdict.bend),
+        sentences=findings.findings(study, judgements),
+        figure=next((folder / f"{figure.name}.png" for figure in drawn if not figure.problem), None),
     )
 
 

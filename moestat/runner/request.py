@@ -53,6 +53,7 @@ class Request:
     retry_failed: bool = False
     report: bool = True
     quiet: bool = False
+    verbose: bool = False
     timeout: float | None = None
 
     def __post_init__(self) -> None:
