@@ -90,7 +90,7 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     shift = np.concatenate([(true_gate - gate[:, None]).reshape(-1, size), [model.align(atoms, truth)[0, :size]]])
     shift[-1] -= gate[0]
     cost = np.full(len(shift), np.inf)
-    best = shift.copy()
+    best, before = shift.copy(), np.full((len(shift), len(atoms)), -1)
     for _ in range(ROUNDS):
         moved = gate + shift[:, None, :]
         square = np.sum((moved[:, :, None, 1:] - true_gate[:, 1:]) ** 2, axis=-1) + expert
@@ -104,10 +104,15 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
         if len(shift) > HOPEFUL:
             chosen = np.argsort(now, kind="stable")[:HOPEFUL]
             shift, now, apart, cost, best = (a[chosen] for a in (shift, now, apart, cost, best))
+            cell, before = cell[chosen], before[chosen]
         lower = now < cost
         cost, best = np.where(lower, now, cost), np.where(lower[:, None], shift, best)
+        news = np.any(cell != before, axis=1)  # where the cells are as they were, so are the medians
+        if not news.any():
+            break
+        before = cell
         for part in parts:
-            shift[:, part] = geometric_median(apart[..., part])
+            shift[news, part] = geometric_median(apart[news][..., part])
     out: list[np.ndarray] = []
     for k in np.argsort(cost, kind="stable"):
         if all(np.abs(best[k] - other)[1:].max(initial=0.0) > 1e-9 for other in out):
