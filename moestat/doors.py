@@ -81,20 +81,24 @@ def takes_float64(*names: str, finite: bool = False) -> Callable[[Callable[P, R]
 
     def door_of(function: Callable[P, R]) -> Callable[P, R]:
         parameters = inspect.signature(function).parameters
-        places = [(list(parameters).index(name), name, parameters[name].default is None) for name in names]
+        places = {name: list(parameters).index(name) for name in names}
+
+        def let_in(value: Any, name: str) -> Any:
+            if value is None and parameters[name].default is None:
+                return None
+            array = as_float64(value, name)
+            if finite and not bool((xp := array_api_compat.array_namespace(array)).all(xp.isfinite(array))):
+                raise ValueError(f"{name} holds numbers that are not finite")
+            return array
 
         @functools.wraps(function)
         def door(*args: P.args, **kwargs: P.kwargs) -> R:
             given: list[Any] = list(args)
-            for place, name, optional in places:
-                held, key = (given, place) if place < len(given) else (kwargs, name)
-                if held is kwargs and name not in kwargs:
-                    continue  # left out: the function says so, or has a default
-                if optional and held[key] is None:  # type: ignore[call-overload]
-                    continue
-                held[key] = array = as_float64(held[key], name)  # type: ignore[call-overload]
-                if finite and not bool((xp := array_api_compat.array_namespace(array)).all(xp.isfinite(array))):
-                    raise ValueError(f"{name} holds numbers that are not finite")
+            for name, place in places.items():
+                if place < len(given):
+                    given[place] = let_in(given[place], name)
+                elif name in kwargs:
+                    kwargs[name] = let_in(kwargs[name], name)
             return function(*given, **kwargs)
 
         return door

@@ -166,4 +166,7 @@ def expected_norm(eigenvalues: np.ndarray) -> np.ndarray:
     z, step = np.linspace(-50.0, 50.0, 1001, retstep=True)
     logs = np.sum(np.log1p(2.0 * (eigenvalues / scale[..., None])[..., None] * np.exp(z)), axis=-2)
     integrand = -np.expm1(-0.5 * logs) * np.exp(-0.5 * z)
-    return np.where(trace > 0, np.sqrt(scale) * step * np.sum(integrand, axis=-1) / (2.0 * np.sqrt(np.pi)), trace)
+    norms: np.ndarray = np.where(
+        trace > 0, np.sqrt(scale) * step * np.sum(integrand, axis=-1) / (2.0 * np.sqrt(np.pi)), trace
+    )
+    return norms
