@@ -21,6 +21,7 @@ from moestat.arrays import Array
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_ASSIGNED = (*functools.WRAPPER_ASSIGNMENTS, "__kwdefaults__")  # one dictionary of defaults: a change of it is meant
 _FLOAT64 = np.dtype(np.float64)
 _KINDS = {"b": "truth values", "c": "complex numbers", "M": "dates", "m": "spans of time", "S": "texts", "U": "texts"}
 
@@ -91,7 +92,7 @@ def takes_float64(*names: str, finite: bool = False) -> Callable[[Callable[P, R]
                 raise ValueError(f"{name} holds numbers that are not finite")
             return array
 
-        @functools.wraps(function)
+        @functools.wraps(function, assigned=_ASSIGNED)
         def door(*args: P.args, **kwargs: P.kwargs) -> R:
             given: list[Any] = list(args)
             for name, place in places.items():
