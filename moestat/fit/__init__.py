@@ -16,7 +16,7 @@ def least_squares(model: Any, x: Any, y: Any, starts: Any, **options: Any) -> An
     ----------
     model : moestat.models.regression.Model
     x : array (B, n, d)
-        With B and n at least 1.
+        With B and n at least 1. Lists and numbers of any real type are taken, here and below.
     y : array (B, n)
     starts : array (B, S, N, P)
         With S and N at least 1.
@@ -30,20 +30,21 @@ def least_squares(model: Any, x: Any, y: Any, starts: Any, **options: Any) -> An
     Raises
     ------
     moestat.errors.InputError
-        If an argument is no array of floats, is empty, or holds what is not finite.
+        If an argument is empty, or holds what is not finite or is masked.
+    TypeError
+        If an argument holds what is no real number.
     ValueError
         If shapes do not fit together or an option is out of range.
     """
+    from moestat.doors import as_float64
     from moestat.errors import InputError
     from moestat.fit import newton
 
     axes = {"x": f"(B, n, d) with d = {model.d}", "y": "(B, n)", "starts": f"(B, S, N, P) with P = {model.atom_size}"}
-    for name, array in {"x": x, "y": y, "starts": starts}.items():
-        if getattr(getattr(array, "dtype", None), "kind", "") != "f":
-            kind = getattr(array, "dtype", type(array).__name__)
-            raise InputError(f"{name} is of type {kind}; allowed is an array of floats, {axes[name]}")
+    arrays = {name: as_float64(array, name) for name, array in {"x": x, "y": y, "starts": starts}.items()}
+    for name, array in arrays.items():
         if 0 in array.shape:
             raise InputError(f"{name} has shape {tuple(array.shape)}; allowed is {axes[name]}, no length of which is 0")
         if not bool((abs(array) < float("inf")).all()):
             raise InputError(f"{name} holds a number that is not finite; allowed are finite numbers")
-    return newton.least_squares(model, x, y, starts, **options)
+    return newton.least_squares(model, **arrays, **options)

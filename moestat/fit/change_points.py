@@ -12,11 +12,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import softmax
 
+from moestat.doors import takes_float64
+
 _LEAST = 2.5  # weight of samples that a half keeps, at least: a line through two has no error
 _STEEP = 0.75  # of the gate at a cut, relative to the box
 _APART = 0.04  # of the samples, between two cuts of an expert that are kept
 
 
+@takes_float64("x", "y", "theta")
 def cut_starts(
     x: np.ndarray,
     y: np.ndarray,

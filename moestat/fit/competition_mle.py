@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.fit import active_set
 from moestat.fit import box as bounds
 from moestat.fit.competition_hops import thrown_out
@@ -68,6 +69,7 @@ class _Space:
         return xp.minimum(xp.maximum(free, self.lower), self.upper)
 
 
+@takes_float64("x", "y", "starts", "truth")
 def maximum_likelihood(
     model: Competition,
     x: Array,

@@ -19,6 +19,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import logsumexp
 
+from moestat.doors import takes_float64
+
 CANDIDATES = 512
 """Per fit that gets another expert."""
 POLISHED = ((4, 4), (10, 10))
@@ -37,6 +39,7 @@ _STEP = 3.0  # most that a step changes the log-odds in the middle
 _SAME = 0.01  # log-likelihood units within which two candidates are the same one
 
 
+@takes_float64("x", "y", "theta", finite=True)
 def inserted_starts(
     x: np.ndarray,
     y: np.ndarray,

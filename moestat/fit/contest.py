@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from moestat.arrays import Array, namespace
+from moestat.doors import takes_float64
 
 SAME = 0.2
 """Log-likelihood units within which two points of a replicate count as one."""
 
 
+@takes_float64("loss")
 def distinct(owner: np.ndarray, loss: np.ndarray, n: int, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Choose the best distinct points of each replicate, ``most`` of them at most and at least one.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from moestat.arrays import Array, namespace
+from moestat.doors import takes_float64
 from moestat.fit import active_set
 from moestat.fit.gram import Gram
 from moestat.fit.levenberg_marquardt import levenberg_marquardt
@@ -67,6 +68,7 @@ class _Expected(active_set.Rows):
     status: Array
 
 
+@takes_float64("start")
 def em(
     data: Data,
     start: Array,

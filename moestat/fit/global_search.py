@@ -26,6 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from moestat.arrays import Array
+from moestat.doors import takes_float64
 from moestat.fit import search_starts
 from moestat.fit.moments import Precision
 from moestat.fit.search_budget import Budget
@@ -36,6 +37,7 @@ from moestat.models.regression import Model
 __all__ = ["Budget", "Search", "global_search"]
 
 
+@takes_float64("x", "y", "local", "known", "smaller")
 def global_search(
     model: Model,
     x: Array,

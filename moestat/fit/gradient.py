@@ -16,6 +16,7 @@ import array_api_compat
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.models.regression import Model
 
 Loss = Literal["mean_square", "half_mean_square"]
@@ -57,6 +58,7 @@ class RadiusRule:
         return f"{self.scale:g} n^{self.exponent:g}" if self.exponent else f"{self.scale:g}"
 
 
+@takes_float64("theta")
 def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.ndarray:
     r"""Add independent N(0, radius^2) to every stored coordinate.
 
@@ -81,6 +83,7 @@ def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.nd
     return theta + radius * rng.standard_normal(theta.shape)
 
 
+@takes_float64("x", "y", "start")
 def sgd(
     model: Model,
     x: Array,

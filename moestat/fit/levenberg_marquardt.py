@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.fit import active_set, box
 from moestat.fit.gram import Gram, Problem
 from moestat.fit.linalg import scaled_solve
@@ -93,6 +94,7 @@ class _Certified(active_set.Rows):
     status: Array
 
 
+@takes_float64("start", "lower", "upper")
 def levenberg_marquardt(
     problem: Problem,
     start: Array,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from moestat.doors import takes_float64
 from moestat.models.regression import Model
 
 EXACT = 1e-6
 """Root mean squares below this share of the target's standard deviation are zero: the model contains the target."""
 
 
+@takes_float64("theta", "rmse")
 def lowest_minima(
     model: Model,
     theta: np.ndarray,
@@ -63,6 +65,7 @@ def lowest_minima(
     return listed, dropped
 
 
+@takes_float64("theta", "other", finite=True)
 def same_minimum(model: Model, theta: np.ndarray, other: np.ndarray, *, tolerance: float = 1e-2) -> bool:
     """Return whether two sets of atoms agree up to a permutation and the softmax gauge.
 

@@ -15,6 +15,7 @@ import array_api_compat
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.fit import kernel
 from moestat.fit.descent import Settings, descend
 from moestat.fit.moments import Precision, Problem
@@ -92,6 +93,7 @@ class Fit:
         ]
 
 
+@takes_float64("x", "y", "starts")
 def least_squares(
     model: Model,
     x: Array,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from moestat.arrays import Device, backend, to_numpy
+from moestat.doors import as_float64, takes_float64
 from moestat.fit.global_search import Budget, global_search
 from moestat.fit.lowest_minima import lowest_minima
 from moestat.fit.moments import Precision
@@ -76,6 +77,7 @@ class PseudoTruths:
     lower_left: float = 1.0
 
 
+@takes_float64("starts")
 def pseudo_truths(
     model: Model,
     target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
@@ -138,6 +140,7 @@ def pseudo_truths(
     return _polish(model, function, ends, candidates, dropped, fit, polish_log2, keep, points)
 
 
+@takes_float64("starts")
 def searched_pseudo_truths(
     model: Model,
     target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
@@ -272,8 +275,8 @@ def _function(
     target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
 ) -> Callable[[np.ndarray], np.ndarray]:
     if callable(target):
-        return target
-    model, theta = target
+        return lambda x: as_float64(target(x), "target(x)")
+    model, theta = target[0], as_float64(target[1], "target[1]")
     return lambda x: model.predict(theta, x)
 
 

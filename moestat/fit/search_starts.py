@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from moestat.arrays import Array
+from moestat.doors import takes_float64
 from moestat.fit.gradient import perturb
 from moestat.fit.screening import candidates, screen
 from moestat.models import truths
@@ -42,6 +43,7 @@ class Starts:
     theta: np.ndarray
 
 
+@takes_float64("known")
 def near(known: np.ndarray, count: int, stream: Stream, *, box: float) -> Starts:
     """Return ``count`` starts around the known minimisers (K, N, P): all of them at the first radius, then the next."""
     out = []
@@ -57,11 +59,13 @@ def random(model: Model, n_atoms: int, count: int, stream: Stream, *, box: float
     return Starts("random", np.clip(_stack(drawn, (n_atoms, model.atom_size)), -box, box))
 
 
+@takes_float64("theta")
 def without_one(theta: np.ndarray) -> np.ndarray:
     """Return the N measures (N, N - 1, P) that lack one atom of ``theta`` (N, P), in the order of the missing atom."""
     return np.stack([np.delete(theta, k, axis=0) for k in range(len(theta))])
 
 
+@takes_float64("x", "y", "bases")
 def inserted(
     model: Model,
     x: Array,

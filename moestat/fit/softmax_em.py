@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.fit.em import em
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.softmax_likelihood import negative_log_likelihood, pack, prepare, unpack
@@ -20,6 +21,7 @@ from moestat.status import Status
 _EDGE = 1e-9  # within so much of a bound, in the logarithm, a variance is at it
 
 
+@takes_float64("x", "y", "starts", "truth")
 def expectation_maximisation(
     x: Array,
     y: Array,

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.fit.change_points import cut_starts
 from moestat.fit.component_screening import inserted_starts
 from moestat.fit.contest import distinct
@@ -72,6 +73,7 @@ class GlobalFit(LikelihoodFit):
     rounds_there: Array | None = None  # a default, since those before it have one
 
 
+@takes_float64("x", "y", "starts", "truth")
 def global_maximum(
     x: Array,
     y: Array,

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.fit.contest import Pool, distinct
 from moestat.fit.em import em
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
@@ -55,6 +56,7 @@ class _Space:
         return xp.minimum(xp.maximum(free, self.lower), self.upper)
 
 
+@takes_float64("x", "y", "starts", "truth")
 def maximum_likelihood(
     x: Array,
     y: Array,
@@ -140,6 +142,7 @@ def maximum_likelihood(
     return _report(pool, best, end, model, x, y, truth, count, space)
 
 
+@takes_float64("x", "y", "starts")
 def rough_maxima(
     x: Array,
     y: Array,

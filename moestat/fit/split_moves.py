@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from moestat.doors import takes_float64
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 _GATE = 2.0  # size of the split in the log-odds of the two halves over a range of x of length 1
@@ -20,6 +21,7 @@ _MEAN = 0.5  # and in their means, in standard deviations
 _WIDER = (math.log(0.5), math.log(20.0))  # further rounds: factors of both, so that a half may fit a few samples only
 
 
+@takes_float64("theta", "centre")
 def split_moves(theta: np.ndarray, centre: np.ndarray, number: int = 0) -> np.ndarray:
     """Return the starts that one removal and one split make of each measure.
 

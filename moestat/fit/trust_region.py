@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.fit import active_set, box
 from moestat.fit.gram import Gram, Problem
 from moestat.fit.linalg import symmetric_eigen
@@ -92,6 +93,7 @@ class _Certified(active_set.Rows):
     status: Array
 
 
+@takes_float64("start", "lower", "upper")
 def trust_region(
     problem: Problem,
     start: Array,

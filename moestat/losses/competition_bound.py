@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from moestat.doors import takes_float64
 from moestat.losses.divergences import squared_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
@@ -26,6 +27,7 @@ DEPENDENT = 1e-9
 """Eigenvalues of the scores' correlation matrix below this one count as zero."""
 
 
+@takes_float64("theta", "x")
 def winner_code(model: Competition, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the set of winners at inputs x (N, d) as whole numbers (N,), one bit per expert."""
     bits = 1 << np.arange(len(theta), dtype=np.int64)
@@ -33,6 +35,7 @@ def winner_code(model: Competition, theta: np.ndarray, x: np.ndarray) -> np.ndar
     return code
 
 
+@takes_float64("fitted", "truth", "x")
 def stratified_hellinger(
     model: Competition, fitted: np.ndarray, truth: np.ndarray, x: np.ndarray, few: int
 ) -> tuple[float, float]:
@@ -82,6 +85,7 @@ class Information(NamedTuple):
     weakest: np.ndarray
 
 
+@takes_float64("truth", "x")
 def information(
     model: Competition, truth: np.ndarray, x: np.ndarray, few: int, rng: np.random.Generator
 ) -> Information:
@@ -105,6 +109,7 @@ def information(
     return Information(int(np.sum(~used) + np.sum(values < DEPENDENT)), weakest.reshape(truth.shape))
 
 
+@takes_float64("truth", "weakest")
 def moves(model: Competition, truth: np.ndarray, weakest: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return directions of norm 1 (M, k, P): each expert towards zero, and anywhere; all experts by ``weakest``."""
     out = []
@@ -126,6 +131,7 @@ class Ratios(NamedTuple):
     ratio: np.ndarray
 
 
+@takes_float64("truth", "directions", "lengths", "x")
 def ratios(
     model: Competition, truth: np.ndarray, directions: np.ndarray, lengths: np.ndarray, x: np.ndarray, few: int
 ) -> Ratios:
@@ -141,6 +147,7 @@ def ratios(
     return Ratios(h, h / competition_losses(moved, truth, model)["D"])
 
 
+@takes_float64("truth")
 def certainly_asleep(model: Competition, truth: np.ndarray, steps: int = 128) -> np.ndarray:
     """Return which experts win at no input of the cube [-1, 1]^d but for a null set, a bool array (k,).
 

@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from moestat.doors import takes_float64
 from moestat.losses.measures import competition_losses
 from moestat.models.competition import Competition
+from moestat.models.gaussian import check_atoms, check_inputs
 
 _NODES = 24
 _DRAWS = 512
@@ -29,6 +31,7 @@ class FisherLine(NamedTuple):
     D: float
 
 
+@takes_float64("truth", "x")
 def information(model: Competition, truth: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the information matrix at each input, (N, k P, k P), by Gauss-Hermite rules for every expert's responses.
 
@@ -37,6 +40,8 @@ def information(model: Competition, truth: np.ndarray, x: np.ndarray) -> np.ndar
     truth : array (k, P)
     x : array (N, d)
     """
+    check_atoms(truth, model.atom_size, name="truth")
+    check_inputs(x, model.d)
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     at = model.components(truth, x)
     total = np.zeros((len(x), truth.size, truth.size))
@@ -52,6 +57,7 @@ def information(model: Competition, truth: np.ndarray, x: np.ndarray) -> np.ndar
     return total
 
 
+@takes_float64("truth", "x")
 def fisher_line(model: Competition, truth: np.ndarray, x: np.ndarray) -> FisherLine:
     """Return the line of a truth with inputs x (N, d) that stand for their law.
 

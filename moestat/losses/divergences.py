@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.models.blocks import member_blocks, row_blocks
 from moestat.models.gaussian import LOG_2PI, Components, GaussianMixture, check_atoms, check_inputs
 
@@ -35,6 +36,7 @@ ROWS = 256
 _NEGLIGIBLE = math.log(1e-30)
 
 
+@takes_float64("fitted", "truth", "x")
 def squared_hellinger(
     model: GaussianMixture, fitted: Array, truth: Array, x: Array, *, points: int | None = None
 ) -> Array:
@@ -83,6 +85,7 @@ def squared_hellinger(
     return xp.reshape(xp.take(out, xp.asarray(back), axis=0), (*fitted.shape[:-2], x.shape[0]))
 
 
+@takes_float64("fitted", "truth", "x")
 def expected_hellinger(
     model: GaussianMixture, fitted: Array, truth: Array, x: Array, *, points: int | None = None
 ) -> tuple[Array, Array]:

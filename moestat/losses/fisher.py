@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from moestat.doors import takes_float64
 from moestat.fit.moments import Problem
 from moestat.models.regression import Model
 
@@ -58,6 +59,7 @@ class FisherLine:
         return {name: float(value / np.sqrt(n)) for name, value in self.at_one.items()}
 
 
+@takes_float64("theta", "x_points")
 def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.ndarray:
     """Return the mean of grad f grad f' over points.
 
@@ -84,6 +86,7 @@ def information(model: Model, theta: np.ndarray, x_points: np.ndarray) -> np.nda
     return mean
 
 
+@takes_float64("theta", "x_points", finite=True)
 def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_variance: float) -> FisherLine:
     """Return the expected losses of asymptotically normal least squares with the true number of atoms.
 
@@ -130,6 +133,7 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
     )
 
 
+@takes_float64("covariance")
 def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[str, float]:
     """Return E sum_i ||block of atom i|| of a centred Gaussian (N P,), for those of "A", "b", "c", "eta" that exist."""
     size = model.atom_size
@@ -143,6 +147,7 @@ def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[
     return expected
 
 
+@takes_float64("eigenvalues")
 def expected_norm(eigenvalues: np.ndarray) -> np.ndarray:
     r"""Return E ||Z|| of centred Gaussian vectors, given the eigenvalues (..., k) of their covariances.
 
@@ -161,4 +166,7 @@ def expected_norm(eigenvalues: np.ndarray) -> np.ndarray:
     z, step = np.linspace(-50.0, 50.0, 1001, retstep=True)
     logs = np.sum(np.log1p(2.0 * (eigenvalues / scale[..., None])[..., None] * np.exp(z)), axis=-2)
     integrand = -np.expm1(-0.5 * logs) * np.exp(-0.5 * z)
-    return np.where(trace > 0, np.sqrt(scale) * step * np.sum(integrand, axis=-1) / (2.0 * np.sqrt(np.pi)), 0.0)
+    norms: np.ndarray = np.where(
+        trace > 0, np.sqrt(scale) * step * np.sum(integrand, axis=-1) / (2.0 * np.sqrt(np.pi)), trace
+    )
+    return norms

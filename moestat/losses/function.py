@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from moestat.arrays import Array, namespace
+from moestat.doors import takes_float64
 from moestat.models.regression import Model
 
 ROWS = 4096
 """Points per chunk: fixed, so that no result depends on the batch."""
 
 
+@takes_float64("fitted", "f_truth", "x_points")
 def rmse(model: Model, fitted: Array, f_truth: Array, x_points: Array) -> Array:
     """Return the root mean squared error of the fitted function on given points.
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from moestat.doors import takes_float64
 from moestat.losses.rays import equal_rows, norm
 from moestat.models.regression import Model
 
@@ -28,6 +29,7 @@ KEPT = 4
 """Shifts of (A, b) that are handed out, the best by equation (12) first."""
 
 
+@takes_float64("fitted", "truth")
 def candidates(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     """Return fits (..., N, P) of a softmax gate in the gauges in question, (..., K, N, P).
 
@@ -51,6 +53,9 @@ def _candidates(
     flat = np.frombuffer(fitted).reshape(-1, *shape[-2:])
     out = np.empty((len(flat), 1 + 3 * KEPT, *shape[-2:]))
     for k, atoms in enumerate(flat):
+        if not (np.isfinite(atoms).all() and np.isfinite(target).all()):
+            out[k] = np.nan  # of a fit that is not finite every loss is NaN
+            continue
         first = model.align(atoms, target)
         first[:, 0] += _mass_shift(first, target)
         out[k] = first
@@ -76,6 +81,7 @@ def _mass_shift(atoms: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean(apart))
 
 
+@takes_float64("atoms", "truth", finite=True)
 def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     """Return the best shifts (K, Q), K <= 3 KEPT, of the gate coordinates of one fit (N, P) towards a truth (N*, P).
 
@@ -90,7 +96,7 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     shift = np.concatenate([(true_gate - gate[:, None]).reshape(-1, size), [model.align(atoms, truth)[0, :size]]])
     shift[-1] -= gate[0]
     cost = np.full(len(shift), np.inf)
-    best = shift.copy()
+    best, before = shift.copy(), np.full((len(shift), len(atoms)), -1)
     for _ in range(ROUNDS):
         moved = gate + shift[:, None, :]
         square = np.sum((moved[:, :, None, 1:] - true_gate[:, 1:]) ** 2, axis=-1) + expert
@@ -104,10 +110,15 @@ def shifts(atoms: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
         if len(shift) > HOPEFUL:
             chosen = np.argsort(now, kind="stable")[:HOPEFUL]
             shift, now, apart, cost, best = (a[chosen] for a in (shift, now, apart, cost, best))
+            cell, before = cell[chosen], before[chosen]
         lower = now < cost
         cost, best = np.where(lower, now, cost), np.where(lower[:, None], shift, best)
+        news = np.any(cell != before, axis=1)  # where the cells are as they were, so are the medians
+        if not news.any():
+            break
+        before = cell
         for part in parts:
-            shift[:, part] = geometric_median(apart[..., part])
+            shift[news, part] = geometric_median(apart[news][..., part])
     out: list[np.ndarray] = []
     for k in np.argsort(cost, kind="stable"):
         if all(np.abs(best[k] - other)[1:].max(initial=0.0) > 1e-9 for other in out):
@@ -132,6 +143,7 @@ def _with_intercepts(moved: np.ndarray, true_gate: np.ndarray, expert: np.ndarra
     return out
 
 
+@takes_float64("points")
 def geometric_median(points: np.ndarray) -> np.ndarray:
     """Return the points (..., q) with the least sum of distances to ``points`` (..., N, q).
 

@@ -49,6 +49,10 @@ def _matched(fitted: Array, truth: Array, model: Model, *, squared: bool) -> Arr
     xp = namespace(fitted, truth)
     if fitted.shape[-2] < truth.shape[-2]:
         raise ValueError(f"{fitted.shape[-2]} fitted atoms cannot be paired with {truth.shape[-2]} true atoms")
+    known = xp.all(xp.isfinite(fitted), axis=(-2, -1)) & xp.all(xp.isfinite(truth))
+    if not bool(xp.all(known)):  # nothing can be paired with what is not finite
+        fitted = xp.where(known[..., None, None], fitted, xp.zeros_like(fitted))
+        truth = xp.where(xp.isfinite(truth), truth, xp.zeros_like(truth))
     difference = to_numpy(model.align(fitted, truth))[..., :, None, :] - to_numpy(truth)
     if squared:
         cost = np.sum(difference**2, axis=-1)
@@ -58,7 +62,8 @@ def _matched(fitted: Array, truth: Array, model: Model, *, squared: bool) -> Arr
     flat = cost.reshape(-1, *cost.shape[-2:])
     totals = np.array([member[linear_sum_assignment(member)].sum() for member in flat])
     totals = totals.reshape(cost.shape[:-2])
-    return xp.asarray(np.sqrt(totals) if squared else totals, dtype=fitted.dtype)
+    values = xp.asarray(np.sqrt(totals) if squared else totals, dtype=fitted.dtype)
+    return xp.where(known, values, xp.asarray(xp.nan, dtype=fitted.dtype))
 
 
 def nearest_expert(fitted: Array, truth: Array, model: Model) -> Array:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.models.competition import Competition
 from moestat.models.gaussian import check_atoms
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -36,6 +37,7 @@ class Cells:
     size: Array
 
 
+@takes_float64("square")
 def assign(square: Array) -> Cells:
     """Put every fitted atom into the cell of the nearest true one, from squared distances (..., N, N*)."""
     xp = namespace(square)
@@ -69,6 +71,7 @@ def _check(fitted: Array, truth: Array, model: Competition | SoftmaxGaussian) ->
 # --- competition gating ----------------------------------------------------------------------------------------------
 
 
+@takes_float64("fitted", "truth")
 def competition_losses(fitted: Array, truth: Array, model: Competition) -> dict[str, Array]:
     r"""Return every distance of a competition-gated mixture to the truth.
 
@@ -116,6 +119,7 @@ def competition_losses(fitted: Array, truth: Array, model: Competition) -> dict[
 # --- softmax gating --------------------------------------------------------------------------------------------------
 
 
+@takes_float64("fitted", "truth")
 def softmax_losses(fitted: Array, truth: Array, model: SoftmaxGaussian) -> dict[str, Array]:
     r"""Return every distance of a softmax-gated mixture to the truth.
 

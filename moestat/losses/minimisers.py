@@ -41,6 +41,7 @@ from __future__ import annotations
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.losses.gauge import shifts
 from moestat.losses.pieces import Pieces, pieces_of
 from moestat.losses.rays import norm
@@ -54,6 +55,7 @@ POLISH = (0.1, 0.03, 0.01, 0.003, 0.001)
 """Steps of the pattern search."""
 
 
+@takes_float64("fitted", "truth")
 def L3_infimum(fitted: Array, truth: Array, model: Model) -> Array:
     """Return the infimum of equation (12) over the N-atom minimisers that a truth with N* <= N atoms has.
 
@@ -79,10 +81,14 @@ def L3_infimum(fitted: Array, truth: Array, model: Model) -> Array:
     if n < m:
         raise ValueError(f"{n} fitted atoms cannot represent {m} true atoms")
     flat = to_numpy(fitted).reshape(-1, n, fitted.shape[-1])
-    values = np.array([nearest_minimiser(atoms, target, model)[0] for atoms in flat])
+    known = np.isfinite(flat).all(axis=(1, 2)) & np.isfinite(target).all()
+    values = np.array(
+        [nearest_minimiser(atoms, target, model)[0] if ok else np.nan for atoms, ok in zip(flat, known, strict=True)]
+    )
     return xp.asarray(values.reshape(fitted.shape[:-2]), dtype=fitted.dtype)
 
 
+@takes_float64("atoms", "truth", finite=True)
 def nearest_minimiser(atoms: np.ndarray, truth: np.ndarray, model: Model) -> tuple[float, np.ndarray]:
     """Return the loss of one fit (N, P) and the minimiser (M, P), N* <= M <= N, that it is taken to.
 
@@ -100,6 +106,7 @@ def nearest_minimiser(atoms: np.ndarray, truth: np.ndarray, model: Model) -> tup
     return min(placed, key=lambda one: one[0])
 
 
+@takes_float64("atoms", "measure")
 def eq12(atoms: np.ndarray, measure: np.ndarray, model: Model) -> float:
     """Return equation (12) between a fit (N, P) and one measure (M, P), as they are, without any gauge."""
     cost, square = _distances(atoms, measure, model)

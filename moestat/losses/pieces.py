@@ -46,24 +46,22 @@ class Pieces:
 def pieces_of(atoms: np.ndarray, base: np.ndarray, model: Model) -> Pieces:
     """Return the members of the continuum, with one atom more than ``base``, that are tried for a fit."""
     js: list[int] = []
-    rows: list[tuple[np.ndarray, np.ndarray]] = []
+    halves: list[tuple[np.ndarray, np.ndarray]] = []
     if model.gate != "softmax":
         # a vanishing atom at the place of a fitted one
         gone = atoms.copy()
         gone[:, model.eta] = null_projection(atoms[:, model.eta], merging(model))
         js += [-1] * len(atoms)
-        rows += [(atom, atom) for atom in gone]
+        halves.append((gone, gone))
     for j, atom in enumerate(base):
-        halves = _halves(atoms, atom, model)
-        js += [j] * len(halves)
-        rows += halves
-    if not rows:
-        return Pieces(np.empty(0, dtype=np.int64), *(np.empty((0, model.atom_size)) for _ in range(2)))
-    return Pieces(np.array(js), np.array([a for a, _ in rows]), np.array([b for _, b in rows]))
+        halves.append(_halves(atoms, atom, model))
+        js += [j] * len(halves[-1][0])
+    first, second = (np.concatenate(side) for side in zip(*halves, strict=True))
+    return Pieces(np.array(js, dtype=np.int64), first, second)
 
 
-def _halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return pairs of atoms that together are ``atom``."""
+def _halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Return pairs of atoms (C, P), (C, P) that together are ``atom``."""
     kind, eta, fitted = merging(model), atom[model.eta], atoms[:, model.eta]
     if model.gate == "softmax":
         return _softmax_halves(atoms, atom, model)
@@ -90,7 +88,8 @@ def _halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> list[tuple[np.
             first, second = atom.copy(), atom.copy()
             first[0], second[0] = (np.log(w / (1 - w)) for w in (t * weight, (1 - t) * weight))
             out.append((first, second))
-    return out
+    first, second = (np.array(side).reshape(-1, model.atom_size) for side in (list(zip(*out, strict=True)) or ([], [])))
+    return first, second
 
 
 def _ray_shares(fitted: np.ndarray, eta: np.ndarray) -> np.ndarray:
@@ -112,7 +111,7 @@ def _ray_shares(fitted: np.ndarray, eta: np.ndarray) -> np.ndarray:
     return inside
 
 
-def _softmax_halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> list[tuple[np.ndarray, np.ndarray]]:
+def _softmax_halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Return pairs of atoms that together are ``atom``; what the fit suggests comes from the nearest of its atoms."""
     kind, eta = merging(model), atom[model.eta]
     close = atoms[np.argsort(np.sum((atoms[:, 1:] - atom[1:]) ** 2, axis=1), kind="stable")[:CLOSE]]
@@ -121,21 +120,25 @@ def _softmax_halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> list[t
     own = own[(own > 1e-6) & (own < 1 - 1e-6)]
     shares = np.concatenate([np.linspace(0.1, 0.9, 9), own, 1.0 - own])
     size = float(eta @ eta)
-    out = []
+    along, steps = fitted @ eta / size if size > 0 else np.empty(0), np.linspace(0.0, 1.0, 9)
+    sides: list[tuple[np.ndarray, np.ndarray]] = []
     for t in shares:
-        vectors = [eta]
+        vectors = [eta[None]]
         if kind == "linear":
-            vectors += list(fitted) + list((eta - (1 - t) * fitted) / t)
+            vectors += [fitted, (eta - (1 - t) * fitted) / t]
         elif kind == "relu" and size > 0:
-            lengths = np.concatenate([np.linspace(0.0, 1.0, 9) / t, fitted @ eta / size])
-            lengths = np.concatenate([lengths, (1.0 - (1 - t) * fitted @ eta / size) / t])
-            vectors += [s * eta for s in lengths[(lengths >= 0) & (lengths <= 1.0 / t)]]
-        for vector in vectors:
-            first, second = _with(atom, model, vector), _with(atom, model, (eta - t * vector) / (1 - t))
-            first[0] += np.log(t)
-            second[0] += np.log1p(-t)
-            out.append((first, second))
-    return out
+            lengths = np.concatenate([steps / t, along, (1.0 - (1 - t) * fitted @ eta / size) / t])
+            vectors.append(lengths[(lengths >= 0) & (lengths <= 1.0 / t), None] * eta)
+        vector = np.concatenate(vectors)
+        pair = np.repeat(atom[None], len(vector), axis=0), np.repeat(atom[None], len(vector), axis=0)
+        for side, own, part in zip(
+            pair, (vector, (eta - t * vector) / (1 - t)), (np.log(t), np.log1p(-t)), strict=True
+        ):
+            side[:, model.eta] = own
+            side[:, 0] += part
+        sides.append(pair)
+    first, second = (np.concatenate(side) for side in zip(*sides, strict=True))
+    return first, second
 
 
 def _with(atom: np.ndarray, model: Model, eta: np.ndarray) -> np.ndarray:

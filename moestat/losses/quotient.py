@@ -60,6 +60,7 @@ from math import comb
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.losses.quotient_softmax import quotient_softmax
 from moestat.losses.rays import equal_rows, merge_cost, merging, norm, null_distance
 from moestat.losses.voronoi import infimum
@@ -70,6 +71,7 @@ MOST_PAIRS = 2_000_000
 """Largest number of steps of the exact infimum, per cell and fitted measure."""
 
 
+@takes_float64("fitted", "truth")
 def quotient(fitted: Array, truth: Array, model: Model) -> Array:
     """Return the quotient loss (see the module's text).
 

@@ -14,6 +14,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
+from moestat.arrays import to_numpy
+from moestat.doors import as_float64, takes_float64
 from moestat.losses import function, matching, minimisers, quotient, voronoi
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.fitted_gauge import fitted_gauge_losses
@@ -86,8 +88,8 @@ def rescore(
     >>> round(rates.fit(losses["D1"], over="n").slope, 1)
     -0.5
     """
-    fitted, target = np.asarray(parameters, dtype=np.float64), np.asarray(truth, dtype=np.float64)
-    sizes = np.asarray(n)
+    fitted, target = (to_numpy(as_float64(a, name)) for a, name in ((parameters, "parameters"), (truth, "truth")))
+    sizes = to_numpy(as_float64(n, "n"))
     if fitted.ndim != 4 or fitted.shape[-1] != model.atom_size:
         raise ValueError(
             f"parameters has shape {fitted.shape}; it must be (sizes, replicates, atoms, {model.atom_size}), as "
@@ -97,15 +99,18 @@ def rescore(
         raise ValueError(f"n has shape {sizes.shape}; parameters holds fits at {fitted.shape[0]} sizes")
     if isinstance(model, Model) and model.mirror:
         raise ValueError(f"{model.mirror}; there is no loss for that")
-    if not np.isfinite(target).all():
-        raise ValueError("truth holds numbers that are not finite")
+    for name, numbers in (("truth", target), ("n", sizes)):
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"{name} holds numbers that are not finite")
     losses = score(fitted, target, model, x=x, gauge=gauge)
+    whole = np.asarray(n).dtype.kind in "iu"
     return xr.Dataset(
         {name: (("n", "replicate"), values) for name, values in losses.items()},
-        coords={"n": sizes, "replicate": np.arange(fitted.shape[1])},
+        coords={"n": np.asarray(n) if whole else sizes, "replicate": np.arange(fitted.shape[1])},
     )
 
 
+@takes_float64("fitted", "truth", "x")
 def score(
     fitted: np.ndarray,
     truth: np.ndarray,
@@ -134,12 +139,11 @@ def score(
     else:
         losses = _regression(good, truth, model)
     if x is not None:
-        points = np.asarray(x, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != model.d:
-            raise ValueError(f"x has shape {points.shape}; it must be (points, {model.d})")
-        if not len(points) or not np.isfinite(points).all():
+        if x.ndim != 2 or x.shape[1] != model.d:
+            raise ValueError(f"x has shape {x.shape}; it must be (points, {model.d})")
+        if not len(x) or not np.isfinite(x).all():
             raise ValueError("x must hold at least one point, and only finite numbers")
-        losses |= _function_errors(good, truth, model, points)
+        losses |= _function_errors(good, truth, model, x)
     for name in losses:
         for kind in KINDS:
             if name.endswith(f"_{kind}") and not name.startswith("cells"):
@@ -151,6 +155,7 @@ def score(
     return out
 
 
+@takes_float64("gate", "mean", "variance")
 def from_blocks(gate: Any, mean: Any, variance: Any) -> np.ndarray:
     """Return parameters (S, R, N, 2 d + 3) of softmax-gated Gaussian mixtures from three arrays.
 
@@ -171,7 +176,6 @@ def from_blocks(gate: Any, mean: Any, variance: Any) -> np.ndarray:
     ValueError
         If the shapes do not fit each other.
     """
-    gate, mean, variance = (np.asarray(a, dtype=np.float64) for a in (gate, mean, variance))
     if mean.ndim != 4 or mean.shape[2] < 2:
         raise ValueError(f"mean has shape {mean.shape}; it must be (sizes, replicates, d + 1, atoms)")
     shape = (*mean.shape[:2], mean.shape[3])

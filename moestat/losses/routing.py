@@ -8,6 +8,7 @@ it is sent them.
 from __future__ import annotations
 
 from moestat.arrays import Array, namespace
+from moestat.doors import as_float64, takes_float64
 
 
 def _one_hot(index: Array, size: int, dtype: object) -> Array:
@@ -15,6 +16,7 @@ def _one_hot(index: Array, size: int, dtype: object) -> Array:
     return xp.astype(index[..., None, :] == xp.arange(size, dtype=index.dtype)[:, None], dtype)
 
 
+@takes_float64("expert", "cluster")
 def counts(expert: Array, cluster: Array, experts: int, clusters: int) -> Array:
     """Count the samples of each cluster at each expert.
 
@@ -34,6 +36,7 @@ def counts(expert: Array, cluster: Array, experts: int, clusters: int) -> Array:
     return xp.matmul(at_expert, xp.matrix_transpose(in_cluster))
 
 
+@takes_float64("counts")
 def load(counts: Array) -> Array:
     """Return the share of all samples that each expert gets, (..., M)."""
     xp = namespace(counts)
@@ -47,6 +50,7 @@ def _entropy(shares: Array) -> Array:
     return xp.abs(xp.sum(shares * logs, axis=-1))  # the sum is <= 0; abs avoids -0.0
 
 
+@takes_float64("counts")
 def dispatch_entropy(counts: Array) -> Array:
     """Return the load-weighted entropy of the cluster mixture at each expert, (...), in nats.
 
@@ -59,29 +63,33 @@ def dispatch_entropy(counts: Array) -> Array:
     return xp.sum(load(counts) * _entropy(mixture), axis=-1)
 
 
+@takes_float64("counts")
 def purity(counts: Array) -> Array:
     """Return the share of samples that belong to the commonest cluster at their expert, (...)."""
     xp = namespace(counts)
     return xp.sum(xp.max(counts, axis=-1), axis=-1) / xp.sum(counts, axis=(-2, -1))
 
 
+@takes_float64("counts")
 def experts_used(counts: Array) -> Array:
     """Return how many experts get at least one sample, (...)."""
     xp = namespace(counts)
     return xp.sum(xp.astype(xp.sum(counts, axis=-1) > 0, xp.float64), axis=-1)
 
 
+@takes_float64("counts")
 def effective_experts(counts: Array) -> Array:
     """Return exp(entropy of the load): the number of equally loaded experts that are as spread out, (...)."""
     return namespace(counts).exp(_entropy(load(counts)))
 
 
+@takes_float64("cluster")
 def error_by_cluster(wrong: Array, cluster: Array, clusters: int) -> Array:
     """Return each expert's error on each cluster.
 
     Parameters
     ----------
-    wrong : (..., n, M) bool array
+    wrong : (..., n, M) array of bools, or of 0 and 1
         Whether expert m gets the sample wrong.
     cluster : (..., n) int array
     clusters : int
@@ -91,18 +99,21 @@ def error_by_cluster(wrong: Array, cluster: Array, clusters: int) -> Array:
     -------
     (..., M, K) array
     """
+    wrong = as_float64(wrong, "wrong", bools=True)
     xp = namespace(wrong, cluster)
     in_cluster = xp.matrix_transpose(_one_hot(cluster, clusters, xp.float64))
     total = xp.sum(in_cluster, axis=-2, keepdims=True)
-    return xp.matmul(xp.matrix_transpose(xp.astype(wrong, xp.float64)), in_cluster) / total
+    return xp.matmul(xp.matrix_transpose(wrong), in_cluster) / total
 
 
+@takes_float64("error")
 def best_cluster_error(error: Array) -> Array:
     """Return the error of an expert on the cluster that it knows best, averaged over experts, (...)."""
     xp = namespace(error)
     return xp.mean(xp.min(error, axis=-1), axis=-1)
 
 
+@takes_float64("error", "load")
 def specialisation(error: Array, load: Array) -> Array:
     """Return how much worse an expert is away from the cluster that it knows best, (...).
 
@@ -116,6 +127,7 @@ def specialisation(error: Array, load: Array) -> Array:
     return xp.sum(load * (others - best), axis=-1)
 
 
+@takes_float64("weights", "labels")
 def profession(weights: Array, labels: Array) -> Array:
     """Return the cluster that each expert is closest to at the start.
 
@@ -138,6 +150,7 @@ def profession(weights: Array, labels: Array) -> Array:
     return xp.argmax(xp.max(xp.max(aligned, axis=-2), axis=-2), axis=-1)
 
 
+@takes_float64("table", "profession")
 def own_cluster(table: Array, profession: Array) -> tuple[Array, Array]:
     """Split a table per expert and cluster into the entry of each expert's profession and the mean of the others.
 
@@ -157,6 +170,7 @@ def own_cluster(table: Array, profession: Array) -> tuple[Array, Array]:
     return own, (xp.sum(table, axis=-1) - own) / (clusters - 1)
 
 
+@takes_float64("profession")
 def clusters_with_expert(profession: Array, clusters: int) -> Array:
     """Return how many clusters are the profession of at least one expert, (...)."""
     xp = namespace(profession)

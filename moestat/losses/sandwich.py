@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from moestat.doors import takes_float64
 from moestat.fit.box import free_coordinates
 from moestat.fit.moments import Problem
 from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, expected_blocks
@@ -26,6 +27,7 @@ SMOOTHING = 0.001
 """Half width of the blend that replaces the ReLU's kink in H, as in the last rung of the fit."""
 
 
+@takes_float64("theta", "x_points", "target", finite=True)
 def sandwich_line(
     model: Model, theta: np.ndarray, x_points: np.ndarray, target: np.ndarray, noise_variance: float, *, box: float
 ) -> FisherLine:

@@ -12,8 +12,7 @@ the gauge of least squares in which a truth whose atom is split, c to c - log 2 
 blocks are those of the gauge with the least :func:`L3`.
 
 Everywhere ``fitted`` is an array (..., N, P), and ``truth`` an array (N*, P), or (K, N*, P) for a list of K
-pseudo-truths: the loss is then the infimum over the list. Both hold finite float64 numbers, which is not checked
-(:mod:`moestat.losses`).
+pseudo-truths: the loss is then the infimum over the list. A fit that is not finite has the loss NaN.
 
 Source: "sigmoid-attention", equations (9), (11), (12), (52) to (54) and section 4.1.1.
 """
@@ -24,6 +23,7 @@ from collections.abc import Callable
 from functools import reduce
 
 from moestat.arrays import Array, namespace, to_numpy
+from moestat.doors import takes_float64
 from moestat.losses.comparison import Comparison, compared
 from moestat.losses.gauge import candidates
 from moestat.models.regression import Model
@@ -31,6 +31,7 @@ from moestat.models.regression import Model
 BLOCKS = ("A", "b", "c", "eta")
 
 
+@takes_float64("fitted", "truth")
 def compare(fitted: Array, truth: Array, model: Model) -> Comparison:
     """Compare fitted atoms (..., N, P) with one true measure (N*, P), softmax gates in the gauge of least L3.
 
@@ -75,6 +76,7 @@ def _least(loss: Callable[[Comparison], Array]) -> Callable[[Array, Array, Model
     return least
 
 
+@takes_float64("fitted", "truth")
 def infimum(loss: Callable[[Array, Array, Model], Array], fitted: Array, truth: Array, model: Model) -> Array:
     """Return a loss to one true measure (N*, P), or the smallest one over a list (K, N*, P) of them."""
     if truth.ndim == 2:
@@ -221,7 +223,7 @@ def blocks(fitted: Array, truth: Array, model: Model) -> dict[str, Array]:
         is 0.
     """
     k = compare(fitted, truth, model)
-    xp = namespace(fitted)
+    xp = namespace(k.size)
     one = xp.astype(k.size == 1, k.size.dtype)
     kinds = {"over": k.over, "exact": one}
     absent = {"A": model.score == "linear", "b": model.score == "partial"}

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from moestat.doors import takes_float64
+
 
 @dataclass(frozen=True)
 class Decay:
@@ -38,6 +40,7 @@ class Decay:
     last_slope: np.ndarray
 
 
+@takes_float64("iterations", "loss")
 def decay(iterations: np.ndarray, loss: np.ndarray) -> Decay:
     """Fit both laws to the whole series, and the exponent to its last decade.
 
@@ -53,10 +56,9 @@ def decay(iterations: np.ndarray, loss: np.ndarray) -> Decay:
     ValueError
         If the iterations are too few, not positive or not ascending.
     """
-    t = np.asarray(iterations, dtype=np.float64)
+    t = iterations
     if t.ndim != 1 or t.size < 4 or t[0] <= 0 or np.any(np.diff(t) <= 0):
         raise ValueError("iterations must be at least 4 positive numbers in ascending order")
-    loss = np.asarray(loss, dtype=np.float64)
     good = np.isfinite(loss) & (loss > 0)
     y = np.where(np.all(good, axis=-1, keepdims=True), np.log(np.where(good, loss, 1.0)), np.nan)
     slope, rss_power = _line(np.log(t), y)
@@ -75,6 +77,7 @@ def decay(iterations: np.ndarray, loss: np.ndarray) -> Decay:
         )
 
 
+@takes_float64("iterations", "loss", "levels")
 def first_passage(iterations: np.ndarray, loss: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """Return the iteration at which a loss first reaches each level, (..., E); NaN where it does not.
 
@@ -88,11 +91,10 @@ def first_passage(iterations: np.ndarray, loss: np.ndarray, levels: np.ndarray) 
     loss : (..., S) array
     levels : (E,) array
     """
-    t, loss, levels = (np.asarray(a, dtype=np.float64) for a in (iterations, loss, levels))
     below = loss[..., :, None] <= levels  # (..., S, E)
     first = np.argmax(below, axis=-2)
     before = np.maximum(first - 1, 0)
-    x = np.log(t)
+    x = np.log(iterations)
     y = np.log(np.maximum(loss, np.finfo(np.float64).tiny))
     y1 = np.take_along_axis(y, first, axis=-1)
     y0 = np.take_along_axis(y, before, axis=-1)

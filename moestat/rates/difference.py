@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
+from moestat.doors import as_float64
 from moestat.rates import bends
 from moestat.rates.estimate import Estimate, mean_interval, over_replicates
 from moestat.rates.loglog import RateFit, fit, trust
@@ -85,7 +86,7 @@ def difference(
         else:
             first, second = xr.align(first, second, join="outer", exclude={replicate})
         over, first, second = first[over].values, first.values, second.values
-    first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    first, second = as_float64(first, "first"), as_float64(second, "second")
     if paired and first.shape != second.shape:
         raise ValueError(f"paired losses must have one shape; they have {first.shape} and {second.shape}")
     if paired:

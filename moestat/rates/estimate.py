@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from moestat.doors import takes_float64
+
 
 @dataclass(frozen=True)
 class Cases:
@@ -82,6 +84,7 @@ class Estimate:
 NOTHING = Estimate(np.nan, np.nan, np.nan)
 
 
+@takes_float64("x", "logs")
 def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     """Return the least-squares slope of every replicate.
 
@@ -105,6 +108,7 @@ def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     return slopes
 
 
+@takes_float64("samples")
 def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the mean, standard error and t-interval of independent samples (..., R) along the last axis.
 
@@ -125,6 +129,7 @@ def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray,
     return mean, se, mean - half, mean + half
 
 
+@takes_float64("samples")
 def over_replicates(samples: np.ndarray, level: float) -> Estimate:
     """Return the mean of independent samples (R,) with its t-interval."""
     mean, se, low, high = (float(v) for v in mean_interval(samples, level))

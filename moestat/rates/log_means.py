@@ -17,7 +17,10 @@ def of_log_means(data: Series, level: float) -> tuple[Estimate, Estimate]:
     size, count = data.values.shape
     if size < 2 or count == 0:
         return NOTHING, NOTHING
-    means = np.mean(data.values, axis=1)
+    # each size in units of its own, a power of two that changes no digit: squares of 1e200 or 1e-200 are none
+    unit = np.frexp(np.max(data.values, axis=1))[1]
+    relative = np.ldexp(data.values, -unit[:, None])
+    means = np.ldexp(np.mean(relative, axis=1), unit)
     design = np.stack([np.ones(size), data.x], axis=1)
     line = OLS(np.log(means), design).fit()
     slope = float(line.params[1])
@@ -28,7 +31,7 @@ def of_log_means(data: Series, level: float) -> tuple[Estimate, Estimate]:
         ols = Estimate(slope, low, high, se=float(line.bse[1]))
     if count < 2:
         return ols, NOTHING
-    se = np.std(data.values, axis=1, ddof=1) / np.sqrt(count) / means
+    se = np.std(relative, axis=1, ddof=1) / np.sqrt(count) / np.mean(relative, axis=1)
     if not np.all(se > 0):
         return ols, NOTHING
     weighted = WLS(np.log(means), design, weights=se**-2.0).fit(cov_type="fixed scale")

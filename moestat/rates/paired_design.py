@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from moestat.doors import as_float64
+
 LEAST = 3
 """A verdict needs as many replicates."""
 
@@ -143,7 +145,7 @@ def plan_pairs(
     3 paired seeds decide a difference of 0.014 in 80% of studies (standard deviation of the paired difference 0.0041, \
 correlation 0.98); without pairs it takes 38 of each arm
     """
-    one, two = (np.asarray(values, dtype=float).ravel() for values in (first, second))
+    one, two = (as_float64(values, name).ravel() for values, name in ((first, "first"), (second, "second")))
     if one.size != two.size:
         raise ValueError(f"the arms have {one.size} and {two.size} seeds; pairs need as many in both")
     known = np.isfinite(one) & np.isfinite(two)

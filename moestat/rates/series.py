@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from moestat.arrays import to_numpy
+from moestat.doors import as_float64
+
 DECADE = 10.0
 MIN_SIZES = 4
 TAKES = (
@@ -71,8 +74,7 @@ def series(values: Any, over: Any, window: tuple[float, float] | None = None) ->
     ValueError
         If shapes do not fit or a size is not positive, not finite or given twice.
     """
-    values = np.asarray(values, dtype=np.float64)
-    sizes = np.asarray(over, dtype=np.float64)
+    values, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
     if values.ndim != 2 or sizes.ndim != 1 or values.shape[0] != sizes.size:
         raise ValueError(
             f"values has shape {values.shape} and over {sizes.shape}; needed are (sizes, replicates) and (sizes,)"
@@ -148,10 +150,10 @@ def refuse_other(values: Any, over: Any, call: str) -> None:
         names = ", ".join(repr(str(name)) for name in list(values.data_vars)[:6])
         raise TypeError(f"{takes}; it was given a Dataset with the variables {names}, of which one is to be chosen")
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.zeros(0)
-    if array.ndim != 2 and not isinstance(values, np.ndarray):  # the shape of an array is told where it is used
+        dimensions = np.ndim(values)
+    except ValueError:  # rows of different lengths
+        dimensions = 0
+    if dimensions != 2 and not isinstance(values, np.ndarray):  # the shape of an array is told where it is used
         raise TypeError(f"{takes}; it was given a {type(values).__name__}")
     if isinstance(over, str):
         raise TypeError(f"{takes}; over is {over!r}, a name, which needs a DataArray")

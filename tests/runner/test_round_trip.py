@@ -98,7 +98,9 @@ def collected(plan, folder, variables, attrs):
     dataset, _ = collect.collect(scan)
     results.write(folder, dataset)
     path.unlink()
-    return results.read(folder / results.NAME), xr.load_dataset(folder / results.NAME, engine="h5netcdf")
+    # older xarray makes spans of time of numbers with a unit of time, unless it is told
+    plain = xr.load_dataset(folder / results.NAME, engine="h5netcdf", decode_timedelta=False)
+    return results.read(folder / results.NAME), plain
 
 
 def same(one: np.ndarray, two: np.ndarray) -> bool:

@@ -54,8 +54,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
         Losses (``L1`` ... ``rmse``), the same at the start (``start_L1`` ...), solver diagnostics, the fitted
         parameters ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the
         bound of the function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With
-        ``scores = "L3"`` the losses are those of :func:`~.regression_scores.score_L3`, and beside them stand ``moved``,
-        the distance from start to end, and ``line_L3``, the Fisher line of the replicate's own truth. After a
+        ``scores = "L3"`` there are the losses of :func:`~.regression_scores.score_L3` at the end alone, and beside
+        them ``moved``, the distance from start to end, and ``line_L3``, the Fisher line of the own truth. After a
         global search also its record (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ...), see
         :mod:`moestat.papers.sigmoid_attention.regression_search`; the start is then the first local one.
     """
@@ -134,7 +134,7 @@ def _run(cell: Cell, settings: Settings, problem: Problem, replicates: Sequence[
 
     variables: dict[str, tuple] = {}
     brief = settings.scores == "L3"
-    for prefix, parameters in (("", theta), ("start_", chosen)):
+    for prefix, parameters in (("", theta), ("start_", chosen))[: 1 if brief else 2]:
         scored = (score_L3 if brief else score)(problem, target, parameters, settings.evaluation_log2)
         variables |= {prefix + name: ("replicate", values) for name, values in scored.items()}
     if brief:
@@ -166,12 +166,9 @@ def start_policy(settings: Settings, target: Target) -> str:
     """Say in one sentence where the optimiser starts."""
     if settings.estimator == "sgd":
         rule = RadiusRule(settings.radius_scale, settings.radius_exponent)
-        place = (
-            "the best pseudo-truth" if target.is_pseudo and settings.start_at == "target" else "the truth's parameters"
-        )
-        copied = (
-            ", its last atom copied" if settings.superfluous == "copy" and settings.n_fitted > settings.n_true else ""
-        )
+        beside = target.is_pseudo and settings.start_at == "target"
+        place = "the best pseudo-truth" if beside else "the truth's parameters"
+        copied = ", one atom copied" if settings.superfluous == "copy" and not beside else ""
         return f"SGD starts near {place}{copied}, standard deviation per coordinate {rule}."
     place = "the pseudo-truth" if target.is_pseudo else "the truth"
     text = f"{counted(min(settings.starts, len(target.minimisers)), 'start')} near {place}"
@@ -204,15 +201,16 @@ def _draw(
 
 def _starts(cell: Cell, settings: Settings, problem: Problem, target: Target, replicates: Sequence[int]) -> np.ndarray:
     """Start values (replicate, start, N, P) by the declared policy."""
+    near = target.minimisers[: settings.starts]
     if settings.estimator == "sgd":
-        near = _near(settings, problem, target)[None]
         radius = RadiusRule(settings.radius_scale, settings.radius_exponent).radius(settings.n)
     else:
-        near = target.minimisers[: settings.starts]
         radius = settings.start_radius
     out = []
     for r in replicates:
         rng = cell.generator(r, "start", **problem.data_identity, n=settings.n)
+        if settings.estimator == "sgd":
+            near = _near(settings, problem, target, r)[None]
         # one direction for all radii and estimators: arms that differ in the radius only are paired
         starts = [perturb(point, radius, rng) for point in near]
         if settings.estimator == "least_squares" and settings.random_starts:
@@ -228,13 +226,18 @@ def _starts(cell: Cell, settings: Settings, problem: Problem, target: Target, re
     return np.clip(all_starts, -settings.box, settings.box)
 
 
-def _near(settings: Settings, problem: Problem, target: Target) -> np.ndarray:
-    """Return where SGD starts, (N, P), before it is perturbed: "near their ground-truth values" (App. E.1.2)."""
+def _near(settings: Settings, problem: Problem, target: Target, replicate: int) -> np.ndarray:
+    """Return where SGD starts, (N, P), before it is perturbed: "near their ground-truth values" (App. E.1.2).
+
+    Which atom is copied is not printed: it is another one in each truth, and in each further data set of a truth.
+    """
     if target.is_pseudo and settings.start_at == "target":
         return target.minimisers[0]
     if settings.superfluous == "copy":
         atoms = embed(target.truth, problem.truth, problem.fitted)
-        return np.concatenate([atoms, *[atoms[-1:]] * (problem.n_fitted - problem.n_true)])
+        first = replicate % settings.truths + replicate // settings.truths
+        copied = (first + np.arange(problem.n_fitted - problem.n_true)) % problem.n_true
+        return np.concatenate([atoms, atoms[copied]])
     if target.is_pseudo:
         return near_truth(problem.truth, target.truth, problem.fitted, problem.n_fitted)
     return target.minimisers[0]

@@ -109,8 +109,8 @@ class Settings(SettingsModel):
     )
     superfluous: Literal["split", "copy"] = Field(
         "split",
-        description="how SGD starts the atoms above n_true: the last true atom split in equal parts, or copied whole, "
-        "so that its weight counts twice",
+        description="how SGD starts the atoms above n_true: the last true atom split in equal parts, or true atoms "
+        "copied whole, so that their weights count twice; which ones differs between replicates",
     )
     # evaluation
     scores: Literal["all", "L3"] = Field(

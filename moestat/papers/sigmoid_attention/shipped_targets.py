@@ -2,7 +2,8 @@
 
 They do not change from run to run, so they are searched once and kept in ``pseudo_truths/`` beside this module, one
 file per problem, named by what the problem is. What is read is not believed: at the stored parameters loss, gradient
-and Newton decrement are computed again on the points of the final polish, and a list that fails is searched anew.
+and Newton decrement are computed again on the points of the final polish. What is no minimum there is left out, and a
+list whose best fails is searched anew.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def file_of(identity: Mapping[str, Any]) -> Path:
 def load(
     identity: Mapping[str, Any], model: Model, target: Callable[[np.ndarray], np.ndarray], points_of: Points
 ) -> dict[str, np.ndarray] | None:
-    """Return the shipped pseudo-truths of a problem, verified, or None where there are none to be trusted.
+    """Return the shipped pseudo-truths of a problem that are minima, or None where the best is not to be trusted.
 
     Parameters
     ----------
@@ -64,14 +65,16 @@ def load(
     values = target(points)
     smooth = LADDER[-1] if model.expert == "relu" else 0.0
     problem = Problem(model, arrays["theta"].shape[1], points[None], values[None], "double")
-    for theta, rmse in zip(arrays["theta"], arrays["rmse"], strict=True):
+    minima = []
+    for k, (theta, rmse) in enumerate(zip(arrays["theta"], arrays["rmse"], strict=True)):
         loss = problem.loss(theta[None], 0.0)
-        if not abs(np.sqrt(2.0 * loss[0]) - rmse) <= VALUE * rmse:
-            return None
         seal = certify(problem, theta[None], smooth, identity["box"], DECREMENT * loss)
-        if not seal["decrement"][0] <= DECREMENT * loss[0] or bool(seal["escaped"][0]):
+        stored = abs(np.sqrt(2.0 * loss[0]) - rmse) <= VALUE * rmse
+        if stored and seal["decrement"][0] <= DECREMENT * loss[0] and not seal["escaped"][0]:
+            minima.append(k)
+        elif k == 0 or not stored:
             return None
-    return arrays
+    return arrays | {name: arrays[name][minima] for name in ("theta", "rmse")}
 
 
 def save(identity: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Path:

@@ -51,6 +51,7 @@ def starts(ds: xr.Dataset, figure: Figure, *, evidence: Evidence) -> Canvas:
     for axes, (gate, expert), letter in zip(grid.flat, PRINTED, "abcd", strict=True):
         _panel(axes, evidence, gate, expert, kept)
         axes.set_title(f"({letter}) {gate} gate, {EXPERTS[expert]} experts", loc="left")
+    canvas.suptitle(figure.title)
     for axes in grid[-1]:
         axes.set_xlabel("sample size n")
     for row in grid:
@@ -70,7 +71,7 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
         if name not in ds["arm"].values:
             continue
         n, mean, low, high, _ = geometric(ds["L3"].sel(arm=name), "n")
-        slope = evidence.series("L3", "n", name).fit.slope
+        slope = round(evidence.series("L3", "n", name).fit.slope, 2) + 0.0  # no -0.00
         colour = style.colour(number)
         bars = np.stack([mean - low, high - mean])
         axes.errorbar(n, mean, yerr=bars, color=colour, label=words, linewidth=1.2, **style.marker(number))
@@ -78,9 +79,10 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
     n = ds["n"].values.astype(float)
     scale, exponent = PRINTED[gate, expert]
     axes.plot(n, scale * n**exponent, color=style.INK, linestyle="--", linewidth=1.2, label="printed in Fig. 1")
-    lines = ds["line_L3"].sel(arm=f"{arm}-printed").transpose("n", "replicate").values
-    axes.fill_between(n, np.nanmin(lines, 1), np.nanmax(lines, 1), color=style.REFERENCE, alpha=0.2, linewidth=0)
-    axes.plot(n, np.nanmedian(lines, 1), color=style.REFERENCE, linewidth=1.0, label="information bound")
+    if gate == "softmax":  # the model of the other gate does not hold the truth, and its line is no bound
+        lines = ds["line_L3"].sel(arm=f"{arm}-printed").transpose("n", "replicate").values
+        axes.fill_between(n, np.nanmin(lines, 1), np.nanmax(lines, 1), color=style.REFERENCE, alpha=0.2, linewidth=0)
+        axes.plot(n, np.nanmedian(lines, 1), color=style.REFERENCE, linewidth=1.0, label="information bound")
     if kept is not None and arm in kept["arm"].values:
         sizes, mean, *_ = geometric(kept["L3"].sel(arm=arm), "n")
         axes.plot(sizes, mean, "s:", color=style.INK, markersize=3, linewidth=0.8, label="least squares (record)")

@@ -1,0 +1,138 @@
+"""Arrays as users have them, at the doors of the library: lists, integers, masks become float64, or are refused.
+
+What lies behind a door computes in float64 and does not look again. A value that is not there (a mask, None) becomes
+NaN, which everything behind the doors counts as missing or refuses; a number that is not real is refused at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from decimal import Decimal
+from numbers import Real
+from typing import Any, ParamSpec, TypeVar
+
+import array_api_compat
+import numpy as np
+
+from moestat.arrays import Array
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_ASSIGNED = (*functools.WRAPPER_ASSIGNMENTS, "__kwdefaults__")  # one dictionary of defaults: a change of it is meant
+_FLOAT64 = np.dtype(np.float64)
+_KINDS = {"b": "truth values", "c": "complex numbers", "M": "dates", "m": "spans of time", "S": "texts", "U": "texts"}
+
+
+def as_float64(x: Any, name: str, *, bools: bool = False) -> Array:
+    """Return real numbers as a float64 array in the byte order of the machine.
+
+    Parameters
+    ----------
+    x : array, sequence, xarray.DataArray, pandas object, ...
+        A NumPy array of float64 comes back as it is, not copied; everything else in C order. An array of another
+        library that follows the array API standard (CuPy, array-api-strict) stays one of that library. Masked entries
+        and None become NaN.
+    name : str
+        Of the argument, for the sentence that refuses it.
+    bools : bool, default False
+        Whether truth values are taken, as 0 and 1.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is None, or holds what is no real number: complex numbers, texts, dates, truth values, other objects.
+    ValueError
+        If rows differ in length, or a number is beyond the range of float64.
+    """
+    if type(x) is np.ndarray and x.dtype == _FLOAT64:
+        return x
+    if isinstance(x, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(x), np.nan, as_float64(x.data, name, bools=bools))
+    if array_api_compat.is_cupy_array(x) or (
+        hasattr(x, "__array_namespace__") and not isinstance(x, np.ndarray | np.generic)
+    ):
+        return _of_its_library(x, name, bools)
+    try:
+        array = np.asarray(_without_masks(x, name) if isinstance(x, list | tuple) else x)
+    except ValueError:
+        raise ValueError(f"{name} has rows of different lengths; allowed are arrays of one shape") from None
+    if array.dtype.kind == "O":
+        return _of_objects(array, name)
+    if array.dtype.kind not in ("biuf" if bools else "iuf"):
+        raise TypeError(_refusal(name, _KINDS.get(array.dtype.kind, f"entries of type {array.dtype}")))
+    with np.errstate(over="ignore"):
+        numbers: np.ndarray = array.astype(np.float64, order="C", copy=False)
+    if array.dtype.itemsize > _FLOAT64.itemsize and bool(np.any(np.isinf(numbers) & np.isfinite(array))):
+        raise ValueError(f"{name} holds a number beyond the range of float64")
+    return numbers
+
+
+def takes_float64(*names: str, finite: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a function a door: the named arguments go through :func:`as_float64`; a default of None stays None.
+
+    Parameters
+    ----------
+    *names : str
+    finite : bool, default False
+        Whether numbers that are not finite are refused, by a ValueError that names the argument.
+    """
+
+    def door_of(function: Callable[P, R]) -> Callable[P, R]:
+        parameters = inspect.signature(function).parameters
+        places = {name: list(parameters).index(name) for name in names}
+
+        def let_in(value: Any, name: str) -> Any:
+            if value is None and parameters[name].default is None:
+                return None
+            array = as_float64(value, name)
+            if finite and not bool((xp := array_api_compat.array_namespace(array)).all(xp.isfinite(array))):
+                raise ValueError(f"{name} holds numbers that are not finite")
+            return array
+
+        @functools.wraps(function, assigned=_ASSIGNED)
+        def door(*args: P.args, **kwargs: P.kwargs) -> R:
+            given: list[Any] = list(args)
+            for name, place in places.items():
+                if place < len(given):
+                    given[place] = let_in(given[place], name)
+                elif name in kwargs:
+                    kwargs[name] = let_in(kwargs[name], name)
+            return function(*given, **kwargs)
+
+        return door
+
+    return door_of
+
+
+def _refusal(name: str, what: object) -> str:
+    return f"{name} holds {what}; allowed are real numbers"
+
+
+def _of_its_library(x: Array, name: str, bools: bool) -> Array:
+    xp = array_api_compat.array_namespace(x)
+    if x.dtype == xp.float64:
+        return x
+    if not xp.isdtype(x.dtype, ("bool", "integral", "real floating") if bools else ("integral", "real floating")):
+        raise TypeError(_refusal(name, f"numbers of type {x.dtype}"))
+    return xp.astype(x, xp.float64)
+
+
+def _without_masks(x: Any, name: str) -> Any:
+    """Return nested lists with NaN in place of masked entries: NumPy would take what is under the mask."""
+    if isinstance(x, np.ma.MaskedArray):
+        return as_float64(x, name)
+    return [_without_masks(entry, name) for entry in x] if isinstance(x, list | tuple) else x
+
+
+def _of_objects(array: np.ndarray, name: str) -> np.ndarray:
+    for entry in array.flat:
+        number = isinstance(entry, Real | Decimal) and not isinstance(entry, bool)
+        if not number and (entry is not None or array.ndim == 0):
+            raise TypeError(_refusal(name, f"an entry of type {type(entry).__name__}"))
+    try:
+        return array.astype(np.float64, order="C")
+    except OverflowError:
+        raise ValueError(f"{name} holds a number beyond the range of float64") from None

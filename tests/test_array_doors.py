@@ -1,0 +1,521 @@
+"""Every public function of rates, losses and fit takes arrays as users have them: the float64 answer, or a sentence."""
+
+import ast
+import importlib
+from dataclasses import dataclass, fields, is_dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import array_api_strict as strict
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import moestat
+from moestat import rates
+from moestat.doors import as_float64
+from moestat.errors import InputError
+from moestat.fit import search_budget
+from moestat.losses import voronoi
+from moestat.losses.rescore import rescore
+from moestat.losses.routing import error_by_cluster
+from moestat.models.competition import Competition
+from moestat.models.regression import Model
+from moestat.models.softmax_gaussian import SoftmaxGaussian
+
+ROOMS = ("rates", "losses", "fit")
+MODEL = Model("sigmoid", "full", "linear", 1)
+SOFT = Model("softmax", "full", "linear", 1)
+PARTIAL = Model("sigmoid", "partial", "relu", 1)
+GAUSS = SoftmaxGaussian(1)
+COMP = Competition(1, "affine", 1)
+
+# whole numbers and halves: float16 holds them, and what integers keep of them is a problem, too
+TRUTH = np.array([[1.0, 2.0, -1.5, 3.0, 1.0], [-1.0, -2.5, 1.0, -2.0, 2.0]])
+FITTED = TRUTH + np.array([[[0.5, -1.0, 0.0, 1.0, 0.5], [0.0, 0.5, 1.0, 0.0, -0.5]], [[1.0] * 5, [-1.0] * 5]])
+PART_TRUTH = TRUTH[:, [0, 2, 3, 4]]
+PART_FITTED = FITTED[..., [0, 2, 3, 4]]
+GAUSS_TRUTH = np.array([[1.0, 2.0, -1.0, 3.0, 1.0], [0.0, -2.0, 1.0, -2.0, 2.0]])
+GAUSS_FITTED = GAUSS_TRUTH + np.array([[[0.5, 1.0, 0.0, -1.0, 1.0], [0.0, -0.5, 1.0, 1.0, 0.0]]])
+COMP_TRUTH = np.array([[2.0, 1.0, 1.0], [-3.0, 0.5, 2.0]])
+COMP_FITTED = COMP_TRUTH + np.array([[[1.0, 0.0, 1.0], [0.5, 1.0, 0.0]]])
+DRAWN = np.random.default_rng(3)
+POINTS = np.array([[-1.0], [-0.5], [0.0], [1.0], [2.0], [1.5], [-2.0], [-1.5], [0.5], [2.5], [-2.5], [3.0], [-3.0]])
+X = np.concatenate([POINTS, POINTS + 1.0, POINTS - 1.0])[None]
+Y = np.rint(4.0 * DRAWN.normal(size=X.shape[:2])) / 2 + np.abs(X[..., 0])
+SIZES = np.array([100.0, 300.0, 1000.0, 3000.0, 10000.0])
+LOSS = np.array([[64.0, 60.5, 70.0], [36.0, 38.0, 33.5], [20.0, 19.0, 24.5], [12.0, 11.0, 14.5], [6.0, 7.5, 6.0]])
+COUNTS = np.array([[4.0, 1.0, 2.0], [1.0, 6.0, 3.0]])
+CLUSTER = np.array([0.0, 1.0, 1.0, 0.0, 2.0, 2.0])
+STARTS = np.stack([TRUTH, FITTED[0]])[None]
+GAUSS_STARTS = GAUSS_FITTED[None]
+COMP_STARTS = COMP_FITTED[None]
+FEW = search_budget.Budget(near=1, random=1, inserted=1, screened=2, rounds=1, replaced=1, heats=((1, 0.5),), agree=1)
+
+
+def stream(purpose):
+    return np.random.default_rng(len(purpose))
+
+
+def rng():
+    return np.random.default_rng(5)
+
+
+def quadratic(theta, members):
+    """Problem of two parameters: half their squared distance to (1, 2)."""
+    from moestat.fit.gram import Gram
+
+    apart = theta - np.array([1.0, 2.0])
+    return Gram(0.5 * np.sum(apart**2, axis=-1), apart, np.broadcast_to(np.eye(2), (len(theta), 2, 2)))
+
+
+def em_data():
+    from moestat.fit.softmax_likelihood import prepare
+
+    return prepare(X, Y)
+
+
+@dataclass
+class Door:
+    """Arguments of a public function that are arrays, in float64, and how it is called with them."""
+
+    call: object
+    arrays: dict
+
+
+def plain(**others):
+    """Call with arrays by name, and the other arguments."""
+    return lambda function, **arrays: function(**arrays, **others)
+
+
+def between(fitted, truth, model, *names, **others):
+    one, two = names or ("fitted", "truth")
+    return Door(plain(model=model, **others), {one: fitted, two: truth})
+
+
+def method(name):
+    """Call the constructor of the routing losses, then one of its methods."""
+    return lambda cls, **a: getattr(cls(COMP, a["truth"], a["pool"], 4), name)(a["atoms"])
+
+
+FIT = {"x": X, "y": Y, "starts": STARTS}
+GAUSS_FIT = {"x": X, "y": Y, "starts": GAUSS_STARTS, "truth": GAUSS_TRUTH}
+ROUTING = {"truth": COMP_TRUTH, "pool": POINTS, "atoms": COMP_FITTED[0]}
+
+DOORS = {
+    "rates.decay.decay": Door(plain(), {"iterations": SIZES, "loss": LOSS.T}),
+    "rates.decay.first_passage": Door(plain(), {"iterations": SIZES, "loss": LOSS.T, "levels": np.array([30.0, 8.0])}),
+    "rates.difference.difference": Door(plain(), {"first": LOSS, "second": LOSS[:, ::-1] + 1.0, "over": SIZES}),
+    "rates.estimate.replicate_slopes": Door(plain(), {"x": SIZES, "logs": LOSS}),
+    "rates.estimate.mean_interval": Door(plain(), {"samples": LOSS}),
+    "rates.estimate.over_replicates": Door(plain(level=0.9), {"samples": LOSS[0]}),
+    "rates.laws.compare_laws": Door(plain(draws=10), {"values": LOSS, "over": SIZES}),
+    "rates.loglog.fit": Door(plain(draws=10), {"values": LOSS, "over": SIZES}),
+    "rates.paired_design.plan_pairs": Door(plain(margin=20.0), {"first": LOSS[:, 0], "second": LOSS[:, 1]}),
+    "rates.series.series": Door(plain(), {"values": LOSS, "over": SIZES}),
+    "losses.comparison.compared": between(FITTED, TRUTH, MODEL),
+    "losses.competition_bound.winner_code": Door(plain(model=COMP), {"theta": COMP_TRUTH, "x": POINTS}),
+    "losses.competition_bound.stratified_hellinger": Door(
+        plain(model=COMP, few=4), {"fitted": COMP_FITTED[0], "truth": COMP_TRUTH, "x": POINTS}
+    ),
+    "losses.competition_bound.information": Door(
+        lambda f, **a: f(COMP, few=4, rng=rng(), **a), {"truth": COMP_TRUTH, "x": POINTS}
+    ),
+    "losses.competition_bound.moves": Door(
+        lambda f, **a: f(COMP, rng=rng(), **a), {"truth": COMP_TRUTH, "weakest": COMP_FITTED[0]}
+    ),
+    "losses.competition_bound.ratios": Door(
+        plain(model=COMP, few=4),
+        {"truth": COMP_TRUTH, "directions": COMP_FITTED, "lengths": np.array([1.0, 2.0]), "x": POINTS},
+    ),
+    "losses.competition_bound.certainly_asleep": Door(plain(model=COMP, steps=8), {"truth": COMP_TRUTH}),
+    "losses.competition_errors.paired_with_truth": Door(plain(), {"fitted": COMP_FITTED, "truth": COMP_TRUTH}),
+    "losses.competition_errors.scale_and_shape": between(COMP_FITTED, COMP_TRUTH, COMP, "paired", "truth"),
+    "losses.competition_errors.Routing": Door(method("misrouted"), ROUTING),
+    "losses.competition_errors.Routing.hellinger": Door(method("hellinger"), ROUTING | {"atoms": COMP_FITTED}),
+    "losses.competition_errors.Routing.largest_density_change": Door(
+        method("largest_density_change"), ROUTING | {"atoms": COMP_FITTED}
+    ),
+    "losses.competition_fisher.information": Door(plain(model=COMP), {"truth": COMP_TRUTH, "x": POINTS}),
+    "losses.competition_fisher.fisher_line": Door(plain(model=COMP), {"truth": COMP_TRUTH, "x": POINTS}),
+    "losses.divergences.squared_hellinger": Door(
+        plain(model=COMP), {"fitted": COMP_FITTED, "truth": COMP_TRUTH, "x": POINTS}
+    ),
+    "losses.divergences.expected_hellinger": Door(
+        plain(model=GAUSS), {"fitted": GAUSS_FITTED, "truth": GAUSS_TRUTH, "x": POINTS}
+    ),
+    "losses.expert_error.expert_errors": between(FITTED, TRUTH, MODEL),
+    "losses.fisher.information": Door(plain(model=MODEL), {"theta": TRUTH, "x_points": POINTS}),
+    "losses.fisher.fisher_line": Door(plain(model=MODEL, noise_variance=1.0), {"theta": TRUTH, "x_points": POINTS}),
+    "losses.fisher.expected_blocks": Door(plain(model=MODEL, n_atoms=2), {"covariance": 2.0 * np.eye(10)}),
+    "losses.fisher.expected_norm": Door(plain(), {"eigenvalues": LOSS}),
+    "losses.fitted_gauge.fitted_gauge_losses": between(GAUSS_FITTED, GAUSS_TRUTH, GAUSS),
+    "losses.function.rmse": Door(plain(model=MODEL), {"fitted": FITTED, "f_truth": Y[0, :13], "x_points": POINTS}),
+    "losses.gauge.candidates": between(FITTED, TRUTH, SOFT),
+    "losses.gauge.shifts": between(FITTED[0], TRUTH, SOFT, "atoms", "truth"),
+    "losses.gauge.geometric_median": Door(plain(), {"points": LOSS}),
+    "losses.matching.matched": between(FITTED, TRUTH, SOFT),
+    "losses.matching.matched_sum": between(FITTED, TRUTH, MODEL),
+    "losses.matching.nearest_expert": between(FITTED, TRUTH, MODEL),
+    "losses.measures.assign": Door(plain(), {"square": LOSS}),
+    "losses.measures.competition_losses": between(COMP_FITTED, COMP_TRUTH, COMP),
+    "losses.measures.softmax_losses": between(GAUSS_FITTED, GAUSS_TRUTH, GAUSS),
+    "losses.minimisers.L3_infimum": between(FITTED, TRUTH[:1], MODEL),
+    "losses.minimisers.nearest_minimiser": between(FITTED[0], TRUTH, SOFT, "atoms", "truth"),
+    "losses.minimisers.eq12": between(FITTED[0], TRUTH, MODEL, "atoms", "measure"),
+    "losses.quotient.quotient": between(FITTED, TRUTH, MODEL),
+    "losses.quotient_softmax.quotient_softmax": between(FITTED, TRUTH, SOFT),
+    "losses.rescore.rescore": Door(
+        plain(model=SOFT), {"parameters": FITTED[None], "truth": TRUTH, "n": np.array([128.0]), "x": POINTS}
+    ),
+    "losses.rescore.score": Door(plain(model=GAUSS), {"fitted": GAUSS_FITTED, "truth": GAUSS_TRUTH, "x": POINTS}),
+    "losses.rescore.from_blocks": Door(
+        plain(),
+        {
+            "gate": GAUSS_FITTED[None, :, :2, :2],
+            "mean": GAUSS_FITTED[None, :, :, 2:4],
+            "variance": np.array([[[1.0, 2.0]]]),
+        },
+    ),
+    "losses.routing.counts": Door(plain(experts=3, clusters=3), {"expert": CLUSTER[::-1].copy(), "cluster": CLUSTER}),
+    "losses.routing.load": Door(plain(), {"counts": COUNTS}),
+    "losses.routing.dispatch_entropy": Door(plain(), {"counts": COUNTS}),
+    "losses.routing.purity": Door(plain(), {"counts": COUNTS}),
+    "losses.routing.experts_used": Door(plain(), {"counts": COUNTS}),
+    "losses.routing.effective_experts": Door(plain(), {"counts": COUNTS}),
+    "losses.routing.error_by_cluster": Door(
+        plain(clusters=3), {"wrong": np.array([[1.0, 0.0]] * 4 + [[0.0, 1.0]] * 2), "cluster": CLUSTER}
+    ),
+    "losses.routing.best_cluster_error": Door(plain(), {"error": COUNTS}),
+    "losses.routing.specialisation": Door(plain(), {"error": COUNTS, "load": np.array([1.0, 2.0])}),
+    "losses.routing.profession": Door(
+        plain(), {"weights": LOSS.T.reshape(3, 1, 1, 5), "labels": np.array([[1.0, 0, 0, 2, 0], [0, 1.0, 0, 0, 3.0]])}
+    ),
+    "losses.routing.own_cluster": Door(plain(), {"table": COUNTS, "profession": np.array([1.0, 0.0])}),
+    "losses.routing.clusters_with_expert": Door(plain(clusters=3), {"profession": CLUSTER}),
+    "losses.sandwich.sandwich_line": Door(
+        plain(model=MODEL, noise_variance=1.0, box=5.0), {"theta": TRUTH, "x_points": POINTS, "target": Y[0, :13]}
+    ),
+    "losses.task_routing.mutual_information": Door(plain(), {"counts": COUNTS}),
+    "losses.task_routing.usage_entropy": Door(plain(), {"counts": COUNTS}),
+    "losses.task_routing.top_share": Door(plain(), {"counts": COUNTS}),
+    "losses.voronoi.compare": between(FITTED, TRUTH, SOFT),
+    "losses.voronoi.infimum": Door(
+        lambda f, **a: f(lambda fitted, truth, _: fitted[..., 0, 0] - truth[0, 0], model=SOFT, **a),
+        {"fitted": FITTED, "truth": np.stack([TRUTH, TRUTH + 1.0])},
+    ),
+    **{f"losses.voronoi.{name}": between(FITTED, TRUTH, SOFT) for name in ("cells", "empty_cells", "blocks")},
+    **{f"losses.voronoi.{name}": between(FITTED, TRUTH, SOFT) for name in ("L1", "L2r", "L3", "Lsm")},
+    **{f"losses.voronoi.{name}": between(PART_FITTED, PART_TRUTH, PARTIAL) for name in ("L4", "L5")},
+    "fit.least_squares": Door(plain(model=MODEL, max_iterations=3), FIT),
+    "fit.newton.least_squares": Door(plain(model=MODEL, max_iterations=3), FIT),
+    "fit.gradient.perturb": Door(lambda f, **a: f(radius=1.0, rng=rng(), **a), {"theta": TRUTH}),
+    "fit.gradient.sgd": Door(plain(model=MODEL, batch_size=39, epochs=2), {"x": X, "y": Y, "start": STARTS}),
+    "fit.softmax_mle.maximum_likelihood": Door(plain(max_iterations=2, split_rounds=0), GAUSS_FIT),
+    "fit.softmax_mle.rough_maxima": Door(plain(kept=1), {k: v for k, v in GAUSS_FIT.items() if k != "truth"}),
+    "fit.softmax_em.expectation_maximisation": Door(plain(max_iterations=2), GAUSS_FIT),
+    "fit.softmax_global.global_maximum": Door(plain(rounds=0), GAUSS_FIT),
+    "fit.competition_mle.maximum_likelihood": Door(
+        plain(model=COMP, adam_steps=2, search_rounds=1, hops=0),
+        {"x": X, "y": Y, "starts": COMP_STARTS, "truth": COMP_TRUTH},
+    ),
+    "fit.global_search.global_search": Door(
+        plain(model=MODEL, stream=stream, budget=FEW, max_iterations=2),
+        {"x": X[0], "y": Y[0], "local": STARTS[0], "known": STARTS[0], "smaller": TRUTH[None, :1]},
+    ),
+    "fit.population.pseudo_truths": Door(
+        lambda f, starts, theta: f(MODEL, (MODEL, theta), starts, points_log2=4, polish_log2=5, max_iterations=2),
+        {"starts": STARTS[0], "theta": TRUTH},
+    ),
+    "fit.population.searched_pseudo_truths": Door(
+        lambda f, starts, values: f(
+            MODEL, lambda x: values, starts, stream, budget=FEW, points_log2=4, polish_log2=4, max_iterations=2
+        ),
+        {"starts": STARTS[0], "values": Y[0, :16]},
+    ),
+    "fit.change_points.cut_starts": Door(
+        plain(box=9.0, variances=(0.5, 9.0), keep=1), {"x": X, "y": Y, "theta": GAUSS_FITTED}
+    ),
+    "fit.component_screening.inserted_starts": Door(
+        plain(box=9.0, variances=(0.5, 9.0), candidates=4, keep=1), {"x": X, "y": Y, "theta": GAUSS_FITTED}
+    ),
+    "fit.split_moves.split_moves": Door(plain(), {"theta": GAUSS_FITTED, "centre": np.array([[1.0]])}),
+    "fit.lowest_minima.lowest_minima": Door(
+        plain(model=MODEL, share=0.5, scale=1.0, where="here"), {"theta": STARTS[0], "rmse": np.array([3.0, 2.0])}
+    ),
+    "fit.lowest_minima.same_minimum": between(TRUTH + 0.5, TRUTH, MODEL, "theta", "other", tolerance=0.2),
+    "fit.screening.screen": Door(
+        plain(model=MODEL, box=9.0), {"x": X[0], "y": Y[0], "theta": TRUTH, "atoms": FITTED[0]}
+    ),
+    "fit.screening.candidates": Door(
+        lambda f, **a: f(MODEL, count=2, rng=rng(), box=9.0, **a), {"x": X[0], "theta": TRUTH, "law": np.full(5, 1.0)}
+    ),
+    "fit.search_starts.near": Door(plain(count=2, stream=stream, box=9.0), {"known": STARTS[0]}),
+    "fit.search_starts.without_one": Door(plain(), {"theta": TRUTH}),
+    "fit.search_starts.inserted": Door(
+        plain(model=MODEL, count=1, screened=2, kind="insert", stream=stream, box=9.0),
+        {"x": X[0], "y": Y[0], "bases": TRUTH[None, :1]},
+    ),
+    "fit.contest.distinct": Door(plain(owner=np.array([0, 0, 1]), n=10, most=1), {"loss": np.array([2.0, 1.0, 1.5])}),
+    "fit.end_points.minima": Door(plain(tolerance=0.5), {"loss": np.array([2.0, 1.0, 1.5])}),
+    "fit.end_points.near": Door(plain(n=10, excess=3.0), {"loss": np.array([2.0, 1.0, 1.5])}),
+    "fit.levenberg_marquardt.levenberg_marquardt": Door(
+        plain(problem=quadratic),
+        {"start": np.array([[3.0, 1.0]]), "lower": np.array([-1.0, 0.5]), "upper": np.array([1.5, 4.0])},
+    ),
+    "fit.trust_region.trust_region": Door(
+        lambda f, start, upper: f(quadratic, start, lower=-9.0, upper=upper),
+        {"start": np.array([[3.0, 1.0]]), "upper": np.array([1.5, 4.0])},
+    ),
+    "fit.softmax_likelihood.prepare": Door(plain(), {"x": X, "y": Y}),
+    "fit.em.em": Door(
+        lambda f, start: f(em_data(), start, np.array([0]), 2, max_iterations=2),
+        {"start": np.array([[1.0, 2.0, -1.0, 3.0, 1.0, -2.0, 1.0, 0.5]])},
+    ),
+}
+
+NO_ARRAYS = {
+    "numbers alone": (
+        "rates.design rates.paired_design.paired_seeds fit.end_points.tolerance_of fit.end_points.lower_left "
+        "fit.end_points.excesses fit.likelihood.check_variances fit.panels fit.points fit.search_budget "
+        "fit.gradient.RadiusRule fit.kernel fit.vector_code fit.vector_rows fit.search_starts.random "
+        "fit.monomials.monomial_index fit.monomials.layout fit.monomials.Layout fit.descent.Settings"
+    ),
+    "texts, or the result of another door": (
+        "rates.decay.Decay rates.difference.Difference rates.estimate.Cases rates.estimate.Estimate "
+        "rates.laws.LawComparison rates.loglog.RateFit rates.loglog.trust rates.paired_design.PairedDesign "
+        "rates.series.Series rates.log_means rates.series.arranged rates.series.refuse_other "
+        "losses.comparison.Comparison losses.competition_bound.Information losses.competition_bound.Ratios "
+        "losses.competition_errors.RoutedHellinger losses.competition_fisher.FisherLine losses.fisher.FisherLine "
+        "losses.measures.Cells losses.pieces losses.rays.merging fit.certificate fit.contest.Pool fit.em.EMResult "
+        "fit.end_points.Minima fit.levenberg_marquardt.LMResult fit.likelihood fit.newton.Fit "
+        "fit.population.PseudoTruths fit.population.describe fit.screening.Screened fit.search_run "
+        "fit.search_starts.Starts fit.softmax_global.GlobalFit fit.trust_region.TrustRegionResult"
+    ),
+    "kernels: what a door has let in, in loops that do not look again": (
+        "losses.rays.merge_cost losses.rays.null_distance losses.rays.null_projection losses.rays.ray_distance "
+        "losses.rays.norm losses.rays.equal_rows fit.active_set fit.box fit.competition_hops "
+        "fit.competition_likelihood fit.compiled fit.compiled_competition fit.compiled_forward "
+        "fit.compiled_problem fit.compiled_routing fit.crossings fit.damped_step fit.descent.descend fit.gram "
+        "fit.linalg fit.local_search fit.members fit.moments fit.monomials.monomials fit.screening.log_mass "
+        "fit.softmax_likelihood.Data fit.softmax_likelihood.pack fit.softmax_likelihood.unpack "
+        "fit.softmax_likelihood.split fit.softmax_likelihood.join fit.softmax_likelihood.Posterior "
+        "fit.softmax_likelihood.posterior fit.softmax_likelihood.log_likelihood "
+        "fit.softmax_likelihood.negative_log_likelihood"
+    ),
+}
+
+
+@cache
+def public():
+    """Return the public functions and classes of the rooms, by their names under ``moestat``."""
+    names, root = [], Path(moestat.__file__).parent
+    for room in ROOMS:
+        for path in sorted((root / room).glob("*.py")):
+            module = room if path.stem == "__init__" else f"{room}.{path.stem}"
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                    names.append((module, f"{module}.{node.name}"))
+    return names
+
+
+def test_every_public_name_is_thrown_at_or_says_why_not():
+    names, excused = dict.fromkeys(public()), [name for names in NO_ARRAYS.values() for name in names.split()]
+    told = {*DOORS, *excused}
+    assert [name for module, name in names if not {module, name} & told] == []
+    there = {part for pair in names for part in pair}
+    assert [name for name in told if name not in there and name.rpartition(".")[0] not in there] == []
+    assert [name for name in excused if name in DOORS] == [] and len(excused) == len(set(excused))
+
+
+TYPES = ("int64", "int32", "uint64", "float32", "float16", "longdouble", ">f8", ">i4")
+KINDS = (*TYPES, "list", "objects", "labelled", "read-only", "Fortran")
+
+
+def given(kind, array):
+    """Return numbers in an array of some kind, and the same numbers in float64."""
+    if kind in TYPES:
+        whole = np.dtype(kind).kind in "iu"
+        if whole and (array < 0).any():
+            kind = kind.replace("u", "")
+        there = (np.rint(array) if whole else array).astype(kind)
+        return there, there.astype(np.float64)
+    if kind == "read-only":
+        there = array.copy()
+        there.flags.writeable = False
+        return there, array
+    made = {"list": np.ndarray.tolist, "objects": lambda a: a.astype(object), "labelled": xr.DataArray}
+    return made.get(kind, np.asfortranarray)(array), array
+
+
+def masked(array):
+    """Return an array whose first number is masked, with 1e6 under the mask, and the same with NaN there."""
+    there, hidden = np.array(array, dtype=np.float64), np.zeros(np.shape(array), dtype=bool)
+    hidden.flat[0] = True
+    return np.ma.MaskedArray(np.where(hidden, 1e6, there), hidden), np.where(hidden, np.nan, there)
+
+
+def wrong(array):
+    """Yield kinds of arrays that hold no real numbers, without a warning."""
+    array = np.asarray(array, dtype=np.float64)
+    yield array + 0.5j
+    yield (array + 0.5j).tolist()
+    yield array.astype(str)
+    yield np.full(array.shape, object())
+    yield np.full(array.shape, np.datetime64("2024-01-01"))
+
+
+def numbers_of(result):
+    """Return the arrays that a result holds, in order."""
+    if isinstance(result, xr.Dataset):
+        return [result[name].values for name in (*result.coords, *result.data_vars)]
+    if is_dataclass(result):
+        return [part for field in fields(result) for part in numbers_of(getattr(result, field.name))]
+    if isinstance(result, dict):
+        return [part for value in result.values() for part in numbers_of(value)]
+    if isinstance(result, list | tuple):
+        return [part for value in result for part in numbers_of(value)]
+    return [] if result is None or isinstance(result, Model | Competition) else [np.asarray(result)]
+
+
+def outcome(function, door, arrays):
+    """Return the numbers that a door gives, or the sentence that refuses them."""
+    with np.errstate(all="ignore"):
+        try:
+            return numbers_of(door.call(function, **arrays))
+        except (InputError, TypeError, ValueError) as error:
+            return str(error)
+
+
+def same(one, other, *, exactly):
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    agree = np.array_equal if exactly else (lambda a, b, equal_nan: np.allclose(a, b, 1e-7, 1e-9, equal_nan=equal_nan))
+    return len(one) == len(other) and all(
+        a.shape == b.shape and (agree(a, b, equal_nan=True) if a.dtype.kind in "fiu" else np.array_equal(a, b))
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def door_of(name):
+    """Return the function or class of a door; what follows the name of a class is the method that the case calls."""
+    module = next(m for m, one in public() if name == one or name.startswith(f"{one}."))
+    return getattr(importlib.import_module(f"moestat.{module}"), name.removeprefix(f"{module}.").split(".")[0])
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_numbers_of_every_kind_give_the_answer_of_float64(name):
+    door = DOORS[name]
+    function = door_of(name)
+    known = {}
+    for kind in KINDS:
+        pairs = {argument: given(kind, array) for argument, array in door.arrays.items()}
+        there, as_double = ({argument: pair[k] for argument, pair in pairs.items()} for k in (0, 1))
+        if kind == "labelled" and name in ("rates.loglog.fit", "rates.difference.difference"):
+            there = as_double  # labels mean something there, and have tests of their own
+        same_numbers = b"".join(array.tobytes() for array in as_double.values())
+        if same_numbers not in known:
+            known[same_numbers] = outcome(function, door, as_double)
+        wanted = known[same_numbers]
+        assert not isinstance(wanted, str), (kind, wanted)
+        found = outcome(function, door, there)
+        assert same(found, wanted, exactly=kind != "Fortran"), (kind, found, wanted)
+
+
+@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
+def test_what_is_masked_is_nan_and_what_is_no_number_is_refused(name):
+    door = DOORS[name]
+    function = door_of(name)
+    for argument, array in door.arrays.items():
+        there, as_double = masked(array)
+        found, wanted = (outcome(function, door, door.arrays | {argument: a}) for a in (there, as_double))
+        assert same(found, wanted, exactly=True), (argument, found, wanted)
+        assert not isinstance(found, str) or "finite" in found, (argument, found)  # ours, not that of a library
+        for there in wrong(array):
+            found = outcome(function, door, door.arrays | {argument: there})
+            assert isinstance(found, str) and found.endswith("; allowed are real numbers"), (argument, there, found)
+
+
+def test_float64_passes_as_it_is():
+    for array in (LOSS, LOSS.T, LOSS[::2, 1:], np.zeros((0, 3))):
+        assert as_float64(array, "loss") is array
+    there = strict.asarray(LOSS)
+    assert as_float64(there, "loss") is there
+
+
+def test_arrays_of_other_libraries_stay_there():
+    for dtype in (strict.float32, strict.int64):
+        found = as_float64(strict.asarray(LOSS, dtype=dtype), "loss")
+        assert found.dtype == strict.float64 and type(found) is type(strict.asarray(LOSS))
+    with pytest.raises(TypeError, match="loss holds numbers of type .*complex128; allowed are real numbers"):
+        as_float64(strict.asarray(LOSS, dtype=strict.complex128), "loss")
+    single = (strict.asarray(a, dtype=strict.float32) for a in (FITTED, TRUTH))
+    assert np.array_equal(np.asarray(voronoi.L1(*single, SOFT)), voronoi.L1(FITTED, TRUTH, SOFT))
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted"),
+    [
+        ([[1, None], [2.5, 3]], [[1.0, np.nan], [2.5, 3.0]]),
+        ([np.ma.MaskedArray([1.0, 1e6], [False, True]), [3, 4]], [[1.0, np.nan], [3.0, 4.0]]),
+        ([1.0, np.ma.masked], [1.0, np.nan]),
+        (np.ma.MaskedArray([1, 10**6], [False, True]), [1.0, np.nan]),
+        (np.array([2**63], dtype=np.uint64), [2.0**63]),
+        ([10**30, Fraction(1, 4), Decimal("0.5")], [1e30, 0.25, 0.5]),
+        (pd.Series([1, None], dtype="Int64"), [1.0, np.nan]),
+        (range(3), [0.0, 1.0, 2.0]),
+        (np.float32(0.5), 0.5),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_what_is_not_there_is_nan_and_every_real_number_is_taken(there, wanted):
+    found = as_float64(there, "loss")
+    assert found.dtype == np.float64 and found.dtype.isnative and found.flags.c_contiguous
+    assert np.array_equal(found, wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("there", "kind", "told"),
+    [
+        (None, TypeError, "loss holds an entry of type NoneType; allowed are real numbers"),
+        ({"a": 1}, TypeError, "loss holds an entry of type dict; allowed are real numbers"),
+        ([1.0, 2j], TypeError, "loss holds complex numbers; allowed are real numbers"),
+        (["1.0"], TypeError, "loss holds texts; allowed are real numbers"),
+        (np.array(["1.0"], dtype=object), TypeError, "loss holds an entry of type str; allowed are real numbers"),
+        ([True, False], TypeError, "loss holds truth values; allowed are real numbers"),
+        ([[1.0], [1.0, 2.0]], ValueError, "loss has rows of different lengths; allowed are arrays of one shape"),
+        ([10**400], ValueError, "loss holds a number beyond the range of float64"),
+        (np.array([np.longdouble("1e400")]), ValueError, "loss holds a number beyond the range of float64"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_what_is_no_real_number_is_refused_in_a_sentence(there, kind, told):
+    with pytest.raises(kind) as caught:
+        as_float64(there, "loss")
+    assert str(caught.value) == told
+
+
+def test_a_masked_loss_counts_as_missing_and_masked_sizes_are_refused():
+    loss = np.ma.MaskedArray(LOSS, LOSS > 64.0)
+    found = rates.fit(loss, over=SIZES)
+    assert found.complete == 2 and not found.trusted and "1 not finite (missing or failed)" in found.reasons[0]
+    with pytest.raises(ValueError, match="over must hold positive, finite sizes"):
+        rates.fit(LOSS, over=np.ma.MaskedArray(SIZES, SIZES > 3000.0))
+
+
+def test_masked_fits_are_not_usable():
+    hidden = np.zeros(FITTED.shape, dtype=bool)
+    hidden[1, 0, 0] = True
+    losses = rescore(np.ma.MaskedArray(FITTED, hidden)[None], TRUTH, n=[100], model=MODEL)
+    assert losses["usable"].values.tolist() == [[True, False]] and np.isnan(losses["L1"].values[0, 1])
+    assert losses["n"].dtype.kind == "i"
+
+
+def test_truth_values_are_taken_where_they_mean_something():
+    wrong = np.array([[True, False]] * 4 + [[False, True]] * 2)
+    found = error_by_cluster(wrong, CLUSTER.astype(int), 3)
+    assert np.array_equal(found, error_by_cluster(wrong.astype(float), CLUSTER, 3))
