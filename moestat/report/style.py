@@ -37,18 +37,6 @@ COLOURS = ("#0084dc", "#e0620a", "#006b54", "#cd7aa8", "#6b4a00", "#562693")
 """One colour per line: contrast of at least 3 on white, and told apart (CIE 1976 distance of at least 20) with each of
 the three kinds of colour blindness."""
 
-DARK = {
-    "#0084dc": "#8fc2ff",
-    "#e0620a": "#f0743a",
-    "#006b54": "#52e8a8",
-    "#cd7aa8": "#d678a2",
-    "#6b4a00": "#ffde3d",
-    "#562693": "#9a6ee9",
-    REFERENCE: "#9a9fa6",
-    GRID: "#3a4048",
-}
-"""What replaces each colour on a dark page."""
-
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 RC: Mapping[str, Any] = {
