@@ -13,7 +13,7 @@ from markupsafe import Markup
 from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import count_written
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
-from moestat.report import all_settings, design, performance, render, searches, stored_runs, svg, typography, views
+from moestat.report import all_settings, design, performance, render, searches, stored_runs, svg, views
 from moestat.report.findings import findings
 from moestat.report.meaning import of_run, says
 from moestat.report.span import printed
@@ -246,4 +246,4 @@ def _date(value: object) -> str:
     return str(value).replace("T", " ")[:16]
 
 
-__all__ = ["Drawn", "Tables", "index", "report", "stylesheet", "typography"]
+__all__ = ["Drawn", "Tables", "index", "report", "stylesheet"]

@@ -12,7 +12,7 @@ import pandas as pd
 from moestat.claims.sealed import count_written, written
 from moestat.claims.verdicts import VERDICTS
 from moestat.report import headline, views
-from moestat.report.typography import markdown
+from moestat.report.exponents import markdown
 from moestat.rounding import estimate, number
 from moestat.sentences import counted
 

@@ -20,9 +20,9 @@ from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
 from moestat.report import facets, guides, style
+from moestat.report.exponents import mathtext
 from moestat.report.naming import Names
 from moestat.report.rate_panel import Entry, Facts
-from moestat.report.typography import mathtext, spoken
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
 from moestat.study.spec import Figure, Panel
@@ -77,7 +77,7 @@ def draw(
     for index, (arm, value, array) in enumerate(curves):
         name = names.of_arm[arm]
         if figure.hue != "arm":
-            name = ", ".join([*([name] if several else []), f"{spoken(figure.hue)} = {number(value)}"])
+            name = ", ".join([*([name] if several else []), f"{figure.hue} = {number(value)}"])
         colour_index = names.number(name)
         x, mean, low, high, lost = _curve(array, figure.x, geometric)
         if x.dtype.kind == "U":

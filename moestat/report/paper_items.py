@@ -15,10 +15,10 @@ from rich.console import RenderableType
 from moestat.claims.verdicts import broad
 from moestat.claims.wording import AT_SCALE, VERDICTS, wording
 from moestat.report import render, views
+from moestat.report.exponents import markdown
 from moestat.report.headline import MIXED, NO, NOT_RUN, WORDS, YES, statements
 from moestat.report.html import Drawn
 from moestat.report.standing import FAILED, Standing, standing
-from moestat.report.typography import markdown
 from moestat.study.contents import Contents, Item, Repair
 from moestat.study.spec import Scale
 

@@ -20,8 +20,8 @@ from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence, FittedSeries
 from moestat.claims.selection import NoAnswerError, with_replicates
 from moestat.report import facets, style
+from moestat.report.exponents import mathtext
 from moestat.report.naming import Names
-from moestat.report.typography import mathtext
 from moestat.study.spec import Figure, Panel
 
 NUMBERS = "numbers_of_{}"
