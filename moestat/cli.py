@@ -103,10 +103,6 @@ def _act(command: str, arguments: argparse.Namespace, words: Sequence[str]) -> i
         raise InputError(f"name a study, or see the list with: {cli_options.called()} --list")
     if command == "run" and arguments.show:
         return _show(arguments)
-    if command == "run" and arguments.watch:
-        from moestat.study import load
-
-        return cli_develop.watch([word for word in words if word != "--watch"], load.find(arguments.study))
     action = {
         "run": _run,
         "status": cli_results.status,
