@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from moestat import cli_all, cli_claims, cli_complete, cli_develop, cli_options, cli_results, cli_verbs
+from moestat import cli_all, cli_claims, cli_develop, cli_options, cli_results, cli_verbs
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
 from moestat.sentences import counted
@@ -28,7 +28,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; a user's mistake is one sentence on stderr."""
     words = list(sys.argv[1:] if argv is None else argv)
     _open_streams()
-    cli_complete.serve(parser)
     for name in VARIABLES:  # before NumPy is imported: its BLAS reads them once
         os.environ.setdefault(name, "1")
     try:

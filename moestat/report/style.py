@@ -13,8 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from moestat.report import settled
-
 ONE_COLUMN = 3.5
 """Width in inches of a single column of a journal (89 mm)."""
 
@@ -162,16 +160,15 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
         | {"Producer": None, "CreationDate": None},
     }
     out = {}
-    with look(), settled.ticks_once(), settled.plain_fonts():
+    with look():
         figure.set_dpi(DPI)  # letters that are fitted to coarser dots have other widths
-        settled.settle(figure)
-        # the engine "none" would be a placeholder, for which every format is drawn twice
-        with mpl.rc_context({"figure.constrained_layout.use": False}):
-            figure.set_layout_engine(None)
-            for ending, facts in metadata.items():
-                buffer = io.BytesIO()
-                Figure.savefig(figure, buffer, format=ending, dpi=DPI, metadata=facts)
-                out[ending] = buffer.getvalue()
+        figure.draw_without_rendering()  # laid out once for all formats
+        mpl.rcParams["figure.constrained_layout.use"] = False
+        figure.set_layout_engine(None)
+        for ending, facts in metadata.items():
+            buffer = io.BytesIO()
+            Figure.savefig(figure, buffer, format=ending, dpi=DPI, metadata=facts)
+            out[ending] = buffer.getvalue()
     return out
 
 

@@ -7,11 +7,9 @@ worker comes back as :class:`~moestat.runner.cluster.Lost`; a new worker takes i
 
 from __future__ import annotations
 
-import contextlib
 import os
 import queue
 import re
-import signal
 import threading
 import time
 from collections import deque
@@ -102,7 +100,6 @@ class _Member:
         self.timeout = timeout
         self.leader = ThreadPoolExecutor(1)
         self.executor: Any = None
-        self.pid = 0
 
     def lead(
         self, function: Callable[..., Any], waiting: deque[Any], done: queue.SimpleQueue[Any], stop: threading.Event
@@ -151,21 +148,17 @@ class _Member:
         self.executor = ProcessPoolExecutor(
             max_workers=1, env=self.environment, initializer=begin, initargs=(os.getpid(),)
         )
-        future: Future[Any] = self.executor.submit(function, *argument)
-        self.pid = next(iter(self.executor._processes), 0)
-        return future
+        return self.executor.submit(function, *argument)
 
     def _watched(self, argument: tuple[Any, ...], future: Future[Any], stop: threading.Event) -> str:
         """Wait for a result; end the worker, and say why, if it takes too long or gives no sign of life."""
         task = argument[0]
         marker = getattr(task, "marker", None)
         budget = None if marker is None or self.timeout is None else self.timeout * len(task.replicates)
-        watch = Watch(self.pid, marker, budget)
+        watch = Watch(marker, budget)
         while not wait([future], timeout=TICK).done and not stop.is_set():
             if why := watch.problem():
-                with contextlib.suppress(OSError):
-                    os.kill(self.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-                wait([future], timeout=10.0)
+                self.end()
                 return why
         return ""
 
@@ -183,19 +176,16 @@ class Watch:
 
     Parameters
     ----------
-    pid : int
     marker : Path or None
-        The file that exists while the task is computed, and that the worker touches.
+        The file that exists while the task is computed, holds the id of the process, and is touched by it.
     budget : float or None
         Seconds that the task may take.
     clock : callable
         Monotonic seconds.
     """
 
-    def __init__(
-        self, pid: int, marker: Path | None, budget: float | None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.pid, self.marker, self.budget, self.clock = pid, marker, budget, clock
+    def __init__(self, marker: Path | None, budget: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.marker, self.budget, self.clock = marker, budget, clock
         self.last = clock()
         self.took = self.silent = 0.0
         self.signs: tuple[Any, ...] = ()
@@ -204,15 +194,15 @@ class Watch:
         """Say why the worker must be ended, or return an empty text."""
         now = self.clock()
         step, self.last = min(now - self.last, 2 * TICK), now
+        if self.marker is None:
+            return ""
         try:
-            beat = None if self.marker is None else self.marker.stat().st_mtime_ns
+            beat, pid = self.marker.stat().st_mtime_ns, self.marker.read_text().strip()
         except OSError:  # it has not begun, or has just ended
             self.signs = ()
             return ""
-        if self.marker is None:
-            return ""
         self.took += step
-        signs = (beat, _processor_time(self.pid))
+        signs = (beat, _processor_time(pid))
         self.silent = 0.0 if signs != self.signs else self.silent + step
         self.signs = signs
         if self.budget is not None and self.took > self.budget:
@@ -235,7 +225,7 @@ def _exit(error: BaseException | None) -> str:
     return f"it ended with {codes[1]}" if codes else "it ended"
 
 
-def _processor_time(pid: int) -> str:
+def _processor_time(pid: str) -> str:
     """Return the time that a process has computed, as text, or an empty one where that is not known."""
     try:
         words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -1,5 +1,6 @@
 """Figures: what is drawn is what was computed, nothing overlaps or is cut off, and odd results are drawn or refused."""
 
+import io
 import json
 import re
 from pathlib import Path
@@ -566,3 +567,8 @@ def test_a_figure_saved_in_a_notebook_has_fonts_that_journals_take_and_enough_do
     canvas.savefig(tmp_path / "figure.png")
     assert b"/Type3" not in (tmp_path / "figure.pdf").read_bytes()
     assert imread(tmp_path / "figure.png").shape[1] == pytest.approx(style.ONE_COLUMN * 300, abs=1)
+
+
+def test_a_figure_shows_itself_in_a_notebook():
+    shown = figures.rates(results(), "L3")._repr_png_()
+    assert imread(io.BytesIO(shown)).shape[1] == pytest.approx(style.ONE_COLUMN * style.SCREEN, abs=1)
