@@ -121,21 +121,18 @@ def _known(arguments: argparse.Namespace) -> dict[str, Path]:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from moestat.runner.stated_time import brief
     from moestat.study import load
 
     known = _known(arguments)
     width = max((len(name) for name in known), default=0)
     rows = {name: load.summary(path) for name, path in known.items()}
-    times = {name: brief(expected) for name, (_, expected) in rows.items()}
-    wide = max(map(len, times.values()), default=0)
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000  # one line each for a program
-    for name, (title, _) in rows.items():
-        text = f"{name:{width}}  {times[name]:>{wide}}  {title}"
-        indent = " " * (width + wide + 4)
+    for name, (title, expected) in rows.items():
+        text = f"{name:{width}}  {title}" + (f" ({expected})" if expected else "")
+        indent = " " * (width + 2)
         print(textwrap.fill(text, max(60, columns), subsequent_indent=indent, break_on_hyphens=False))
     if known:
-        print("the time is what the preset 'quick' states, mostly on 2 cores", file=sys.stderr)
+        print("in brackets: what the preset 'quick' states of its time", file=sys.stderr)
     else:
         print("no studies: there is no folder 'studies' here, and none in the package")
     return 0
