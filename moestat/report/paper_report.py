@@ -13,8 +13,7 @@ from typing import Any
 
 from moestat.claims.sealed import count_written
 from moestat.report import headline, html, ledger, paper_items, render, stored_runs, views
-from moestat.report.ledger_html import shown
-from moestat.report.ledger_page import portable
+from moestat.report.ledger_html import portable, shown
 from moestat.report.standing import STANDINGS, Standing
 from moestat.runner import records as kept
 from moestat.study.contents import Contents

@@ -12,7 +12,7 @@ from report_example import results, study_of
 from rich.console import Console
 
 from moestat.claims import verdicts
-from moestat.report import ledger
+from moestat.report import ledger, ledger_html
 from moestat.report.html import stylesheet
 from moestat.report.write import write_outputs
 from moestat.study import presets
@@ -281,9 +281,10 @@ def test_the_ledger_tells_what_was_run(written):
     assert set(mine["command"]) == {PROVENANCE["command"]}
     assert set(other["verdict"]) == {"not run"} and set(other["command"]) == {"python -m moestat.study other"}
     told = "1 supported at reduced scale, 1 not shown at reduced scale, 1 inconclusive, 3 not run"
-    assert f"6 claims: {told}" in ledger.view(table).title
-    assert "not run" in str(ledger.html(table)) and "| Faster." in ledger.markdown(table)
-    Outline(str(ledger.html(table)))
+    assert f"6 claims: {told}" in ledger.title(table)
+    page = ledger_html.page(table)
+    assert "not run" in page and "Faster." in page
+    Outline(page)
     for width in (80, 140):
         console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
         console.print(ledger.rich(table))
