@@ -30,7 +30,6 @@ AHEAD = 2
 """Quick tasks that a worker has been handed, the one that it computes among them: it need not wait for the next."""
 QUICK = 0.1
 """Seconds of a task after which the next is handed ahead; longer ones are better left to whoever is free."""
-LATE = "it took longer than"
 
 
 class Crew:
@@ -117,7 +116,7 @@ class _Member:
                     return
                 begun = time.monotonic()
                 argument, future = handed[0]
-                why = self._watched(argument, future, stop)
+                why, late = self._watched(argument, future, stop)
                 if stop.is_set():
                     return
                 handed.popleft()
@@ -132,7 +131,7 @@ class _Member:
                 waiting.extendleft(other for other, _ in reversed(handed))  # they had not begun
                 handed.clear()
                 began = getattr(argument[0], "marker", Path()).exists()
-                done.put(Lost(argument, why or _exit(error), timed_out=why.startswith(LATE), began=began))
+                done.put(Lost(argument, why or _exit(error), timed_out=late, began=began))
         except BaseException as error:  # it is raised where the results are awaited
             done.put(error)
 
@@ -150,8 +149,8 @@ class _Member:
         )
         return self.executor.submit(function, *argument)
 
-    def _watched(self, argument: tuple[Any, ...], future: Future[Any], stop: threading.Event) -> str:
-        """Wait for a result; end the worker, and say why, if it takes too long or gives no sign of life."""
+    def _watched(self, argument: tuple[Any, ...], future: Future[Any], stop: threading.Event) -> tuple[str, bool]:
+        """Wait for a result; end the worker, and say why, and whether it took too long, or gave no sign of life."""
         task = argument[0]
         marker = getattr(task, "marker", None)
         budget = None if marker is None or self.timeout is None else self.timeout * len(task.replicates)
@@ -159,8 +158,8 @@ class _Member:
         while not wait([future], timeout=TICK).done and not stop.is_set():
             if why := watch.problem():
                 self.end()
-                return why
-        return ""
+                return why, watch.late
+        return "", False
 
     def end(self) -> None:
         """End the process."""
@@ -190,6 +189,11 @@ class Watch:
         self.took = self.silent = 0.0
         self.signs: tuple[Any, ...] = ()
 
+    @property
+    def late(self) -> bool:
+        """Whether the task has taken longer than it may."""
+        return self.budget is not None and self.took > self.budget
+
     def problem(self) -> str:
         """Say why the worker must be ended, or return an empty text."""
         now = self.clock()
@@ -205,8 +209,8 @@ class Watch:
         signs = (beat, _processor_time(pid))
         self.silent = 0.0 if signs != self.signs else self.silent + step
         self.signs = signs
-        if self.budget is not None and self.took > self.budget:
-            return f"{LATE} {self.budget:.4g} s"
+        if self.late:
+            return f"it took longer than {self.budget:.4g} s"
         if self.silent > PATIENCE:
             return f"it gave no sign of life for {PATIENCE:.0f} s"
         return ""
