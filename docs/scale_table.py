@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from moestat.claims.verdicts import judged
-from moestat.runner import manifest_file, stated_time
+from moestat.runner import manifest_file
 from moestat.runner.progress import duration
 from moestat.runner.request import Request
 from moestat.study import contents, load
@@ -70,10 +70,10 @@ def missing(folder: Path = STUDIES, records: Path = RECORDS) -> str:
 def costs(folder: Path = STUDIES, records: Path = RECORDS) -> str:
     """Return one Markdown table of the presets with a record: what it states to cost, and what its run took.
 
-    Below it: what all records took together, and those of presets `paper`, beside what they state.
+    Below it: what all records took together, and those of presets `paper`.
     """
     lines = ["| study | preset | stated | the record took | replicates |", "| --- | --- | --- | ---: | ---: |"]
-    runs: list[tuple[str, float, float]] = []
+    runs: list[tuple[str, float]] = []
     for path in sorted(folder.glob("*.toml")):
         for preset, content in load.read(path).study.presets.items():
             kept = manifest_file.read(records / path.stem / preset)
@@ -82,13 +82,12 @@ def costs(folder: Path = STUDIES, records: Path = RECORDS) -> str:
             took, count = sum(kept["cells"].values()), kept["tally"]["replicates"]
             cost = duration(took) + (f", {duration(took / count)} each" if took >= count else "")
             lines.append(f"| `{path.stem}` | `{preset}` | {content.expected or 'not stated'} | {cost} | {count} |")
-            runs.append((preset, took / 2, stated_time.stated(content.expected, 2) or 0.0))
+            runs.append((preset, took / 2))
     of_paper = [run for run in runs if run[0] == "paper"]
     lines.append(f"\nAll records {_together(runs, ' on two cores')}. Those of presets `paper` {_together(of_paper)}.")
     return "\n".join(lines) + "\n"
 
 
-def _together(runs: list[tuple[str, float, float]], where: str = "") -> str:
-    """Say how many runs there are, what they took, and what is stated; of (preset, took, stated)."""
-    took, said = (sum(run[place] for run in runs) for place in (1, 2))
-    return f"({len(runs)}): {duration(took)}{where}, stated {duration(said)}"
+def _together(runs: list[tuple[str, float]], where: str = "") -> str:
+    """Say how many runs there are, and what they took; of (preset, took)."""
+    return f"({len(runs)}): {duration(sum(took for _, took in runs))}{where}"

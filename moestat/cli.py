@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from moestat import cli_all, cli_claims, cli_complete, cli_develop, cli_options, cli_results, cli_verbs
+from moestat import cli_all, cli_claims, cli_develop, cli_options, cli_results, cli_verbs
 from moestat.api import write_report
 from moestat.errors import InputError, UserError
 from moestat.sentences import counted
@@ -28,7 +28,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; a user's mistake is one sentence on stderr."""
     words = list(sys.argv[1:] if argv is None else argv)
     _open_streams()
-    cli_complete.serve(parser)
     for name in VARIABLES:  # before NumPy is imported: its BLAS reads them once
         os.environ.setdefault(name, "1")
     try:
@@ -103,10 +102,6 @@ def _act(command: str, arguments: argparse.Namespace, words: Sequence[str]) -> i
         raise InputError(f"name a study, or see the list with: {cli_options.called()} --list")
     if command == "run" and arguments.show:
         return _show(arguments)
-    if command == "run" and arguments.watch:
-        from moestat.study import load
-
-        return cli_develop.watch([word for word in words if word != "--watch"], load.find(arguments.study))
     action = {
         "run": _run,
         "status": cli_results.status,
@@ -126,21 +121,18 @@ def _known(arguments: argparse.Namespace) -> dict[str, Path]:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from moestat.runner.stated_time import brief
     from moestat.study import load
 
     known = _known(arguments)
     width = max((len(name) for name in known), default=0)
     rows = {name: load.summary(path) for name, path in known.items()}
-    times = {name: brief(expected) for name, (_, expected) in rows.items()}
-    wide = max(map(len, times.values()), default=0)
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000  # one line each for a program
-    for name, (title, _) in rows.items():
-        text = f"{name:{width}}  {times[name]:>{wide}}  {title}"
-        indent = " " * (width + wide + 4)
+    for name, (title, expected) in rows.items():
+        text = f"{name:{width}}  {title}" + (f" ({expected})" if expected else "")
+        indent = " " * (width + 2)
         print(textwrap.fill(text, max(60, columns), subsequent_indent=indent, break_on_hyphens=False))
     if known:
-        print("the time is what the preset 'quick' states, mostly on 2 cores", file=sys.stderr)
+        print("in brackets: what the preset 'quick' states of its time", file=sys.stderr)
     else:
         print("no studies: there is no folder 'studies' here, and none in the package")
     return 0

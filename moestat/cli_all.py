@@ -100,8 +100,8 @@ def _agenda(
         request: Any = cli_options.request(arguments, name)
         try:
             study_file = load.read(path)
-            if why := agenda.beyond(study_file, request.preset):
-                left_out[name] = f"{why}; its command: {request.command()}" if "GPU" in why else why
+            if why := agenda.beyond(request, study_file):
+                left_out[name] = why
                 continue
             entries.append(agenda.entry(name, request, study_file, known))
         except UserError as error:
@@ -118,33 +118,28 @@ def _among(entry: Entry, names: set[str]) -> Entry:
 
 
 def _place(entries: Sequence[Entry], number: int, passed: float) -> str:
-    """Say which study comes now, and how long it and all the others will take."""
+    """Say which study comes now, and how long it will take."""
     from moestat.runner.progress import duration
 
-    rest = [entry.left for entry in entries[number:]]
-    known = sum(seconds for seconds in rest if seconds is not None)
-    open_ends = sum(seconds is None for seconds in rest)
-    more = f" and {open_ends} without an estimate" if open_ends else ""
-    return (
-        f"[{number + 1} of {len(entries)}] {entries[number].name}/{entries[number].request.preset}: "
-        f"{duration(entries[number].left)} expected; {duration(passed)} passed, {duration(known)} left{more}"
-    )
+    entry = entries[number]
+    time = (entry.expected or "time not stated") if entry.left is None else f"{duration(entry.left)} left"
+    return f"[{number + 1} of {len(entries)}] {entry.name}/{entry.request.preset}: {time}; {duration(passed)} passed"
 
 
 def _times(entries: Sequence[Entry], took: Mapping[str, float], problems: Mapping[str, str]) -> list[str]:
-    """Compare what the presets state with what the replicates took, over all runs, and what passed just now."""
+    """Say what the replicates took, over all runs, and what passed just now."""
     from moestat.runner import agenda
     from moestat.runner.progress import duration
 
     width = max((len(entry.name) for entry in entries), default=5)
-    lines = [f"{'study':{width}} {'stated':>13} {'computing':>13} {'this run':>13}"]
+    lines = [f"{'study':{width}} {'computing':>13} {'this run':>13}"]
     for entry in entries:
         computing = None
         with contextlib.suppress(UserError):
             computing = agenda.measured(entry.request)
-        times = [duration(seconds) for seconds in (entry.stated, computing, took[entry.name])]
+        times = [duration(seconds) for seconds in (computing, took[entry.name])]
         failed = "  did not complete" if entry.name in problems else ""
-        lines.append(f"{entry.name:{width}} {times[0]:>13} {times[1]:>13} {times[2]:>13}{failed}")
+        lines.append(f"{entry.name:{width}} {times[0]:>13} {times[1]:>13}{failed}")
     return lines
 
 

@@ -61,7 +61,7 @@ def _write(out: Path, studies: Mapping[str, Study], pages: Sequence[Path]) -> in
     for path in pages:
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write(path, forms[path.suffix](table).encode())
-        print(f"{ledger.view(table).title}; written to {path}")
+        print(f"{ledger.title(table)}; written to {path}")
     return 0
 
 

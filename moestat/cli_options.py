@@ -229,11 +229,6 @@ def _add_instead(more: argparse._ArgumentGroup) -> None:
         help="one replicate of every cell in this process, nothing stored; the first failure stops, with traceback",
     )
     more.add_argument("--pdb", action="store_true", help="as --debug, and open the debugger at the failure")
-    more.add_argument(
-        "--watch",
-        action="store_true",
-        help="run, and again after each change of the study file or of Python files beside it (--replace-stale)",
-    )
     more.add_argument("--list", action="store_true", help="list the known studies with titles and times")
     more.add_argument("--all", action="store_true", help="run every known study in turn, the shortest rest first")
     more.add_argument(

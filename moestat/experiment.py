@@ -23,7 +23,7 @@ and, where useful,
     says what a dry run should warn of (a training that reads its text hundreds of times, say), one sentence each;
 
 ``DEVICES``
-    the devices it computes on, e.g. ``("cpu", "cuda")``; ``--device auto`` takes a GPU only if it is named here.
+    the devices it computes on, e.g. ``("cpu", "cuda")``; ``--device auto`` takes the first that is there.
 
 The dataset holds ``status`` (int, :class:`moestat.status.Status`), ``message`` (str) and ``iterations`` per
 replicate. A variable without the dimension ``replicate`` is a property of the cell (a Fisher line, say) and must be

@@ -94,7 +94,7 @@ def test_the_page_of_scales_says_of_every_preset_what_its_verdicts_say(tmp_path)
     assert scale_table.costs(tmp_path, tmp_path / "records").splitlines()[2:] == [
         "| `toy` | `quick` | not stated | 4 min 00 s, 20 s each | 12 |",
         "",
-        "All records (1): 2 min 00 s on two cores, stated 0 s. Those of presets `paper` (0): 0 s, stated 0 s.",
+        "All records (1): 2 min 00 s on two cores. Those of presets `paper` (0): 0 s.",
     ]
 
 

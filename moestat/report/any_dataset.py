@@ -13,8 +13,8 @@ from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
 from moestat.report import figures, line_panel, naming, rate_panel, style
+from moestat.report.exponents import mathtext
 from moestat.report.figures import FigureError
-from moestat.report.typography import axis_label, mathtext
 from moestat.runner.results import NOT_COMPUTED
 from moestat.sentences import listed, nearest
 from moestat.status import Status
@@ -113,6 +113,6 @@ def onto(
             raise FigureError(str(error)) from None
         if panel.title:
             axes.set_title(mathtext(panel.title), loc="left")
-        axes.set_xlabel(axis_label(figure.xlabel or figure.x))
-        axes.set_ylabel(axis_label(panel.ylabel or panel.variable))
+        axes.set_xlabel(mathtext(figure.xlabel or figure.x))
+        axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
         axes.legend()

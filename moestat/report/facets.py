@@ -11,7 +11,7 @@ import xarray as xr
 from moestat.claims.counts import is_at
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
-from moestat.report.typography import minus
+from moestat.report.exponents import minus
 from moestat.study.spec import Figure, Panel
 
 LAST = "last"

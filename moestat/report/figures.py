@@ -19,9 +19,9 @@ from moestat.claims.estimates import resolve
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
 from moestat.report import facets, heatmap_panel, layout, line_panel, naming, rate_panel, style
+from moestat.report.exponents import mathtext
 from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
-from moestat.report.typography import axis_label
 from moestat.sentences import listed, nearest
 from moestat.study.patterns import fits
 from moestat.study.spec import Arm, Figure, Panel, Rate, Study
@@ -123,9 +123,9 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
             at = facets.point(evidence.ds, figure, panel) or {}
             title += "\n" + rate_panel.wrapped(facets.note(evidence, panel, fact.arms[0], at), int(17 * (inches - 0.5)))
         axes.set_title(title, loc="left")
-        axes.set_xlabel(axis_label(figure.xlabel or figure.x))
+        axes.set_xlabel(mathtext(figure.xlabel or figure.x))
         if figure.kind != "heatmap":
-            axes.set_ylabel(axis_label(panel.ylabel or panel.variable))
+            axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
     for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
     if figure.kind == "heatmap":

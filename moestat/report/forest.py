@@ -14,8 +14,8 @@ from moestat.claims import selection
 from moestat.claims.selection import NoAnswerError
 from moestat.rates.estimate import mean_interval
 from moestat.report import style
+from moestat.report.exponents import mathtext
 from moestat.report.tables import label
-from moestat.report.typography import axis_label, mathtext, spoken
 from moestat.rounding import number
 from moestat.study.spec import Figure
 
@@ -37,7 +37,7 @@ def means(ds: xr.Dataset, figure: Figure, *, variables: Sequence[str]) -> Canvas
         raise NoAnswerError(f"{len(points)} cells are too many for one forest plot; state a figure in the study file.")
     names = []
     for arm, *at in points:
-        place = [f"{spoken(axis)} = {number(ds[axis].values[i])}" for axis, i in zip(axes, at, strict=True)]
+        place = [f"{axis} = {number(ds[axis].values[i])}" for axis, i in zip(axes, at, strict=True)]
         names.append(", ".join([label(ds, str(ds["arm"].values[arm])), *place]))
     columns = min(len(variables), 2)
     rows = -(-len(variables) // columns)
@@ -53,7 +53,7 @@ def means(ds: xr.Dataset, figure: Figure, *, variables: Sequence[str]) -> Canvas
             panel.plot([mean], [row], linestyle="none", **look)
         panel.set_yticks(range(len(points)), [mathtext(name) for name in names])
         panel.set_ylim(len(points) - 0.5, -0.5)
-        panel.set_xlabel(axis_label(str(ds[variable].attrs.get("long_name", variable))))
+        panel.set_xlabel(mathtext(str(ds[variable].attrs.get("long_name", variable))))
     for panel in list(grid.flat)[len(variables) :]:
         panel.remove()
     return canvas
@@ -109,6 +109,6 @@ def zipped(ds: xr.Dataset, variable: str, *, at: dict[str, Any] | None = None) -
         panel.axvline(0.0, color=style.INK, linewidth=0.8)
         share = float(np.mean(covers[known])) if known.any() else np.nan
         panel.set_title(f"{mathtext(label(ds, arm))}: {share:.0%} of {int(known.sum())} cover", loc="left")
-        panel.set_xlabel(axis_label(f"{variable} minus the truth"))
+        panel.set_xlabel(mathtext(f"{variable} minus the truth"))
     panels[0].set_ylabel("replicates, by their distance from the truth")
     return canvas

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from moestat.report import style
-from moestat.report.typography import mathtext
+from moestat.report.exponents import mathtext
 from moestat.rounding import number
 
 DECADES = 3

@@ -15,10 +15,10 @@ from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
 from moestat.report import facets, style
+from moestat.report.exponents import mathtext, minus
 from moestat.report.naming import Names
 from moestat.report.rate_panel import Facts
 from moestat.report.tables import label
-from moestat.report.typography import mathtext, minus
 from moestat.rounding import number
 from moestat.study.spec import Figure, Panel
 

@@ -13,9 +13,8 @@ from markupsafe import Markup
 from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import count_written
 from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
-from moestat.report import all_settings, design, performance, render, searches, stored_runs, svg, typography, views
+from moestat.report import all_settings, design, performance, render, searches, stored_runs, svg, views
 from moestat.report.findings import findings
-from moestat.report.hover import Known
 from moestat.report.meaning import of_run, says
 from moestat.report.span import printed
 from moestat.rounding import estimate, number
@@ -35,11 +34,18 @@ class Drawn:
     caption: str = ""
     alternative: str = ""
     problem: str = ""
-    narrow: bool = False
     notes: Sequence[str] = ()
     """What the caption has no room for."""
-    known: Sequence[Known] = ()
-    """The lines of each panel."""
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the figure is as wide as one column."""
+        return svg.is_narrow(self.svg)
+
+    @property
+    def picture(self) -> Markup:
+        """The drawing in the page."""
+        return svg.picture(self.svg, self.alternative)
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ def report(
         "design": design.parts(ds, study, preset, _overrides(provenance), tables.rates, tables.summaries),
         "arms": render.html(design.arms(ds, study)),
         "scale": of_run(study.scale_of(preset), study.paper),
-        "figures": [_figure(i, figure) for i, figure in enumerate(figures)],
+        "figures": figures,
         "rates": Markup("").join(map(render.html, shown_rates)),
         "has_reference": "Fisher" in heads,
         "has_start": "start" in heads,
@@ -112,9 +118,7 @@ def report(
 
 def stylesheet() -> Markup:
     """Return the style sheet of all pages."""
-    template = render.environment().get_template("style.css")
-    text = template.render(svg_light=svg.variables(dark=False), svg_dark=svg.variables(dark=True))
-    return Markup(text)
+    return Markup(render.environment().get_template("style.css").render())
 
 
 def index(out_root: Path) -> str:
@@ -193,19 +197,6 @@ def _overrides(provenance: Mapping[str, Any]) -> dict[str, str]:
     return dict(text.split("=", 1) for text in ([lines] if isinstance(lines, str) else lines) if "=" in text)
 
 
-def _figure(position: int, figure: Drawn) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "name": figure.name,
-        "caption": figure.caption,
-        "problem": figure.problem,
-        "notes": figure.notes,
-    }
-    shown |= {"narrow": figure.narrow, "svg": "", "files": [f"{figure.name}.{e}" for e in ("png", "svg", "pdf")]}
-    if figure.svg:
-        shown["svg"] = svg.inline(figure.svg, f"f{position}", figure.alternative, figure.known)
-    return shown
-
-
 def _summaries(table: pd.DataFrame) -> views.View:
     shown = views.summaries(table.head(MOST_ROWS))
     if len(table) > MOST_ROWS:
@@ -255,4 +246,4 @@ def _date(value: object) -> str:
     return str(value).replace("T", " ")[:16]
 
 
-__all__ = ["Drawn", "Tables", "index", "report", "stylesheet", "typography"]
+__all__ = ["Drawn", "Tables", "index", "report", "stylesheet"]

@@ -3,11 +3,12 @@ r"""A view of a table as LaTeX that fits a page: wrapped columns, as many rows a
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from moestat.report import typography
+from moestat.report.exponents import EXPONENT, minus
 from moestat.report.views import View
 
 LINE = 84
@@ -19,6 +20,18 @@ LEAST = 7
 
 BREAKS = re.compile(r"[-_/]")
 """Characters after which a long name may be broken."""
+
+ESCAPED = {c: "\\" + c for c in "&%$#_{}"} | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+ESCAPED |= {"\\": r"\textbackslash{}", "|": r"$|$", "<": "$<$", ">": "$>$", "*": "$^{*}$", "\N{MINUS SIGN}": "$-$"}
+SIGNS = {"≤": "le", "≥": "ge", "∞": "infty", "→": "to", "≈": "approx", "≠": "ne", "∈": "in", "√": "surd"}
+SIGNS |= {"‖": "|", "∑": "sum", "∇": "nabla", "∼": "sim", "×": "times", "·": "cdot", "λ": "lambda", "Λ": "Lambda"}
+SIGNS |= {"ε": "varepsilon", "φ": "varphi"}
+SIGNS |= {c: unicodedata.name(c).split()[-1].lower() for c in "αβγδζηθικμνξπρστυχψω"}
+SIGNS |= {c: unicodedata.name(c).split()[-1].capitalize() for c in "ΓΔΘΞΠΣΥΦΨΩ"}
+ESCAPED |= {sign: rf"$\{name}$" for sign, name in SIGNS.items()}
+ESCAPED |= {sign: f"$^{{{c}}}$" for sign, c in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)}
+ESCAPED |= {sign: f"$_{{{c}}}$" for sign, c in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
+"""What pdflatex does not know by itself. It knows daggers, dashes, quotation marks, § and ±."""
 
 NEEDS = r"% needs \usepackage{array,booktabs,longtable}"
 
@@ -38,26 +51,41 @@ def latex(view: View, *, label: str = "", caption: str = "", without: Sequence[s
         at = [i for i, column in enumerate(view.columns) if column not in without]
         kept = tuple(view.columns[i] for i in at)
         view = replace(view, columns=kept, rows=[tuple(row[i] for i in at) for row in view.rows])
-    head = " & ".join(typography.latex(column) for column in view.columns) + r" \\"
+    head = " & ".join(escaped(column) for column in view.columns) + r" \\"
     lines = [NEEDS, r"\begingroup", r"\footnotesize", r"\setlength{\tabcolsep}{4pt}", r"\sloppy"]
     lines.append(rf"\begin{{longtable}}{{@{{}}{_alignment(view)}@{{}}}}")
-    lines.append(rf"\caption{{{typography.latex(caption or view.title)}}}" + (rf"\label{{{label}}}" if label else ""))
+    lines.append(rf"\caption{{{escaped(caption or view.title)}}}" + (rf"\label{{{label}}}" if label else ""))
     lines += [r"\\", r"\toprule", head, r"\midrule", r"\endfirsthead"]
     lines += [r"\toprule", head, r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"]
     headings = view.groups or [""] * len(view.rows)
     for number, (heading, rows) in enumerate(groupby(zip(headings, view.rows, strict=True), key=lambda pair: pair[0])):
         if heading:
             lines += [r"\addlinespace"] if number else []
-            title = rf"\emph{{{typography.latex(heading)}}}"
+            title = rf"\emph{{{escaped(heading)}}}"
             lines.append(rf"\multicolumn{{{len(view.columns)}}}{{@{{}}l@{{}}}}{{{title}}} \\*")
         lines += [_row(row) for _, row in rows]
     lines.append(r"\end{longtable}")
-    lines += [rf"\par\noindent {typography.latex(note)}" for note in view.notes]
+    lines += [rf"\par\noindent {escaped(note)}" for note in view.notes]
     return "\n".join([*lines, r"\par\endgroup", ""])
 
 
+def escaped(text: object) -> str:
+    r"""Return text for LaTeX: escaped, with numbers and exponents in mathematics.
+
+    >>> print(escaped("n^(-1/2): -0.5 [-0.6, -0.4], 95 %"))
+    n$^{-1/2}$: $-$0.5 [$-$0.6, $-$0.4], 95 \%
+    """
+    parts = EXPONENT.split(minus(str(text)))  # text, exponent in brackets or None, exponent without or None, text
+    for i in range(0, len(parts), 3):
+        parts[i] = "".join(ESCAPED.get(c, c) for c in parts[i])
+        if i:
+            exponent = parts[i - 2] or parts[i - 1]
+            parts[i - 2 : i] = [f"$^{{{minus(exponent)}}}$".replace("\N{MINUS SIGN}", "-"), ""]
+    return "".join(parts)
+
+
 def _row(cells: tuple[str, ...]) -> str:
-    texts = [_breakable(typography.latex(cell)) for cell in cells]
+    texts = [_breakable(escaped(cell)) for cell in cells]
     # a bracket at the start of a row would be read as the argument of the line break before it
     if texts and texts[0].startswith("["):
         texts[0] = "{}" + texts[0]

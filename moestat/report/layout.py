@@ -15,8 +15,8 @@ from matplotlib.transforms import ScaledTranslation
 
 from moestat.claims.evidence import Evidence
 from moestat.report import captions, rate_panel, style
+from moestat.report.exponents import mathtext
 from moestat.report.rate_panel import Facts
-from moestat.report.typography import mathtext
 from moestat.study.spec import Figure, Panel
 
 PER_INCH = 17

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 from rich.console import RenderableType
 
 from moestat.claims import verdicts
@@ -167,40 +166,32 @@ def _float(text: str) -> float:
         return math.nan
 
 
-def view(table: pd.DataFrame, *, brief: bool = False, statements: bool = True) -> views.View:
-    """Show the ledger, one group of rows per paper and study.
+def title(table: pd.DataFrame) -> str:
+    """Return how many claims there are, and how they stand."""
+    counts = tally(table["verdict"], table["scale"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
+    return f"{len(table)} claims: {views.in_words(counts)}{views.of_rules(count_written(table.to_dict('records')))}"
 
-    ``brief`` keeps what fits a terminal, with the run in the heading of its group, and the id behind each statement;
-    without ``statements`` a claim is told by its id alone, which fits a narrow one.
+
+def view(table: pd.DataFrame, *, statements: bool = True) -> views.View:
+    """Show the ledger in a terminal, one group of rows per paper and study, with the run in its heading.
+
+    Without ``statements`` a claim is told by its id alone, which fits a narrow one.
     """
-    rows, groups = [], []
-    for row in table.to_dict("records"):
-        value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
-        interval = "" if row["ci_low"] == row["ci_high"] else interval
-        shown = f"{value} {interval}".strip()
-        told = f"{row['statement']} ({row['claim']})"  # the id is what `claim ID` takes
-        first = [row["statement"], row["source"]] if not brief else [told if statements else row["claim"]]
-        rest = [] if brief else [row["command"], row["date"], row["version"]]
-        rows.append(
-            (
-                *map(str, first),
-                views.says(row, brief=brief),
-                number(row["predicted"]),
-                shown,
-                views.marked(row),
-                *map(str, rest),
-            )
-        )
-        run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] and brief else ""
+    rows, groups, records = [], [], table.to_dict("records")
+    for row in records:
+        told = f"{row['statement']} ({row['claim']})" if statements else str(row["claim"])  # the id: what `claim` takes
+        shown = shown_estimate(row)
+        rows.append((told, views.says(row, brief=True), number(row["predicted"]), shown, views.marked(row)))
+        run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")
     columns = ("claim", "says", "predicted", "estimate", "verdict")
-    if not brief:
-        columns = ("claim", "source", "says", "predicted", "estimate", "verdict", "command", "date", "version")  # type: ignore[assignment]
-    counts = tally(table["verdict"], table["scale"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
-    of_rows = table.to_dict("records")
-    title = f"{len(table)} claims: {views.in_words(counts)}{views.of_rules(count_written(of_rows))}"
-    notes = [*views.notes_on(of_rows), *_not_shown(of_rows)]
-    return views.View(title, columns, rows, groups, notes)
+    return views.View(title(table), columns, rows, groups, [*views.notes_on(records), *_not_shown(records)])
+
+
+def shown_estimate(row: Mapping[str, Any]) -> str:
+    """Return the estimate of a claim, with its interval where it has one."""
+    value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
+    return value if row["ci_low"] == row["ci_high"] else f"{value} {interval}".strip()
 
 
 def _not_shown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -221,19 +212,9 @@ def rich(table: pd.DataFrame) -> RenderableType:
     """Return the ledger for the terminal: statements where there is room, ids where there is not."""
 
     def fitting(width: int) -> views.View:
-        shown = view(table, brief=True, statements=width >= 110)
+        shown = view(table, statements=width >= 110)
         if width >= 80:
             return shown
         return shown.of_columns([i for i, column in enumerate(shown.columns) if column != "predicted"])  # as of one run
 
     return render.by_width(fitting)
-
-
-def html(table: pd.DataFrame) -> Markup:
-    """Return the ledger as an HTML table."""
-    return render.html(view(table))
-
-
-def markdown(table: pd.DataFrame) -> str:
-    """Return the ledger as a Markdown table."""
-    return render.markdown(view(table))

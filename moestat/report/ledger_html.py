@@ -5,21 +5,26 @@ Without JavaScript the page is the whole table, every reason open to read; the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
-from moestat.report import headline, html, render, svg
-from moestat.report.ledger import NOT_RUN
-from moestat.report.ledger_page import portable, rules_of
+from moestat.claims.sealed import count_written, written
+from moestat.claims.verdicts import VERDICTS
+from moestat.report import headline, html, render, svg, views
+from moestat.report.ledger import NOT_RUN, shown_estimate
 from moestat.report.meaning import BEARINGS, ORIGINS, SCALES, of_run, says
 from moestat.report.span import printed
-from moestat.rounding import estimate, number
+from moestat.rounding import number
+from moestat.sentences import counted
 
 FILTERS = ("paper", "origin", "bearing", "scale", "verdict", "preset")
 """The columns that a reader can choose values of."""
+_LOCAL = ("--out", "--jobs", "--backend", "--scheduler")
+_FLAGS = ("--no-report", "--quiet", "--fresh", "--replace-stale", "--retry-failed")
 
 
 def page(table: pd.DataFrame) -> str:
@@ -57,6 +62,32 @@ def page(table: pd.DataFrame) -> str:
     )
 
 
+def rules_of(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Say when the rules of the verdicts were written, and how many of the sealed say what was settled in hindsight."""
+    judged = [row for row in rows if row["verdict"] in VERDICTS]
+    if not judged:
+        return "No claim has been judged yet."
+    told = f"{counted(len(judged), 'verdict')}{views.of_rules(count_written(judged))}."
+    seen = sum(bool(row["hindsight"]) and written(row) == "sealed" for row in judged)
+    return f"{told} Of the sealed, {seen} say what was settled in hindsight." if seen else told
+
+
+def portable(command: str) -> str:
+    """Return a command without the options that belong to one machine or one call: folders, processes, addresses.
+
+    >>> portable("python -m moestat.study toy --preset paper --out /scratch/me --jobs 4 --no-report --set d=4")
+    'python -m moestat.study toy --preset paper --set d=4'
+    """
+    words = iter(shlex.split(command))
+    kept = []
+    for word in words:
+        if word in _LOCAL:
+            next(words, None)
+        elif word not in _FLAGS:
+            kept.append(word)
+    return shlex.join(kept)
+
+
 def anchor(study: str, claim: str) -> str:
     """Return the anchor of a claim on the page."""
     return f"{study}:{claim}"
@@ -64,8 +95,6 @@ def anchor(study: str, claim: str) -> str:
 
 def shown(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a claim as the page shows it, and the keys that it is ordered and filtered by."""
-    value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
-    interval = "" if row["ci_low"] == row["ci_high"] else interval
     ran = [f"preset {row['preset']}", row["date"], f"moestat {row['version']}" if row["version"] else ""]
     alone = row["group"] in (row["claim"], f"{row['study']}/{row['claim']}")
     return {key: str(row[key]) for key in (*FILTERS, "study", "claim", "title", "statement", "source", "region")} | {
@@ -74,7 +103,7 @@ def shown(row: Mapping[str, Any]) -> dict[str, Any]:
         "group": "" if alone else row["group"],
         "scale_text": of_run(row["scale"], row["paper"]),
         "predicted": number(row["predicted"]),
-        "estimate": f"{value} {interval}".strip(),
+        "estimate": shown_estimate(row),
         "number": "" if pd.isna(row["estimate"]) else repr(float(row["estimate"])),
         "strip": _strip(row),
         "wording": row["wording"],

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
@@ -20,10 +19,10 @@ from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
-from moestat.report import facets, guides, hover, style
+from moestat.report import facets, guides, style
+from moestat.report.exponents import mathtext
 from moestat.report.naming import Names
 from moestat.report.rate_panel import Entry, Facts
-from moestat.report.typography import mathtext, spoken
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
 from moestat.study.spec import Figure, Panel
@@ -78,7 +77,7 @@ def draw(
     for index, (arm, value, array) in enumerate(curves):
         name = names.of_arm[arm]
         if figure.hue != "arm":
-            name = ", ".join([*([name] if several else []), f"{spoken(figure.hue)} = {number(value)}"])
+            name = ", ".join([*([name] if several else []), f"{figure.hue} = {number(value)}"])
         colour_index = names.number(name)
         x, mean, low, high, lost = _curve(array, figure.x, geometric)
         if x.dtype.kind == "U":
@@ -91,8 +90,7 @@ def draw(
         if not np.isfinite(mean).any():
             continue
         if panel.dashed:
-            dashed = _dashed(axes, evidence, figure, panel, arm, value, geometric, colour_index)
-            facts.known.mark(colour_index, name, dashed)
+            _dashed(axes, evidence, figure, panel, arm, value, geometric, colour_index)
         place = (index + 0.5) / len(curves) - 0.5
         below = next((other for other, old in drawn.items() if x.dtype.kind != "U" and style.same(mean, old)), "")
         if below:
@@ -101,14 +99,10 @@ def draw(
         drawn[name] = mean
         ends_of = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
         at, shown = _places(x, place, len(curves), log=figure.logx)
-        line, others = _stroke(axes, x, at, shown, mean, *ends_of, colour_index, mathtext(name), over=bool(below))
+        line = _stroke(axes, x, at, shown, mean, *ends_of, colour_index, mathtext(name), over=bool(below))
         if figure.options.get("deviations") and line.get_marker() != "None" and array.sizes.get("replicate", 0) > 1:
             guides.deviations(axes, array, figure.x, at, bounds, style.colour(colour_index))
             facts.parts.add("deviations")
-        has = np.isfinite(mean)
-        said = hover.points(figure.x, x[has], mean[has], low[has], high[has]) if line.get_marker() != "None" else []
-        facts.known.mark(colour_index, name, [line], said)
-        facts.known.mark(colour_index, name, others)
         plain: dict[str, Any] = {} if line.get_marker() == "None" else style.marker(colour_index)
         dashes: Any = "none" if x.dtype.kind == "U" else _dashes(colour_index)
         facts.entries.append(Entry(Line2D([], [], color=line.get_color(), linestyle=dashes, **plain), name))
@@ -202,8 +196,8 @@ def _stroke(
     text: str,
     *,
     over: bool,
-) -> tuple[Line2D, list[Artist]]:
-    """Draw one line, and return it with its bars or band.
+) -> Line2D:
+    """Draw one line with its bars or band, and return it.
 
     ``at``, ``shown``: see :func:`_places`; ``over``: it lies on another one, which shall be seen too.
     """
@@ -213,18 +207,17 @@ def _stroke(
     linestyle: Any = "none" if named else _dashes(index)
     if over:
         linestyle, look = (0, (2.5, 2.5)), look | {"markersize": 6.5, "markerfacecolor": "none"}
-    others: list[Artist] = []
     look = look if named or len(x) <= FEW else {}
     if shown.any():
         barred = known & shown
         bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, barred]
-        others += axes.errorbar(at[barred], mean[barred], bars, fmt="none", ecolor=colour, elinewidth=1.0)[2]
+        axes.errorbar(at[barred], mean[barred], bars, fmt="none", ecolor=colour, elinewidth=1.0)
     else:
         whole = known & np.isfinite(low) & np.isfinite(high)
         # as the line does, the band bridges places where only other lines have values
-        others += [axes.fill_between(at[whole], low[whole], high[whole], color=colour, alpha=0.18, linewidth=0)]
+        axes.fill_between(at[whole], low[whole], high[whole], color=colour, alpha=0.18, linewidth=0)
     (line,) = axes.plot(at[known], mean[known], color=colour, linestyle=linestyle, label=text, **look)
-    return line, others
+    return line
 
 
 def _dashes(index: int) -> str:
@@ -234,11 +227,11 @@ def _dashes(index: int) -> str:
 
 def _dashed(
     axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, arm: str, value: Any, geometric: bool, index: int
-) -> list[Line2D]:
+) -> None:
     """Draw the mean of the second variable of a line."""
     curves = dict(_split(_taken(evidence, panel.dashed, arm, figure, panel), figure.hue))
     x, mean, *_ = _curve(curves[value], figure.x, geometric)
-    return axes.plot(x, mean, color=style.colour(index), linestyle="--")
+    axes.plot(x, mean, color=style.colour(index), linestyle="--")
 
 
 def _ends(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, arm: str) -> None:

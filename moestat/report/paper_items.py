@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +14,10 @@ from rich.console import RenderableType
 from moestat.claims.verdicts import broad
 from moestat.claims.wording import AT_SCALE, VERDICTS, wording
 from moestat.report import render, views
+from moestat.report.exponents import markdown
 from moestat.report.headline import MIXED, NO, NOT_RUN, WORDS, YES, statements
 from moestat.report.html import Drawn
 from moestat.report.standing import FAILED, Standing, standing
-from moestat.report.typography import markdown
 from moestat.study.contents import Contents, Item, Repair
 from moestat.study.spec import Scale
 
@@ -67,9 +66,8 @@ class Part:
 
     def wordings(self, bearing: str) -> list[str]:
         """Return the verdicts on what speaks for the item, or against it, in the words that tell their scale."""
-        words = [str(row["wording"]) for row in self.rows if row["bearing"] == bearing]
-        plain = [re.sub(r" (?:in|by) \d+ of \d+", "", word) for word in words]
-        return list(dict.fromkeys(plain))
+        words = [_shown(row["verdict"], row["scale"]) for row in self.rows if row["bearing"] == bearing]
+        return list(dict.fromkeys(words))
 
     def counts(self, bearing: str) -> dict[str, int]:
         """Count the statements of a bearing by their verdict and its scale, variants of one statement once."""

@@ -6,16 +6,14 @@ follow, and the numbers come last. Everything in it is read from what the runs l
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from moestat.claims.sealed import count_written
-from moestat.report import headline, html, ledger, paper_items, render, stored_runs, style, svg, views
-from moestat.report.ledger_html import shown
-from moestat.report.ledger_page import portable
+from moestat.report import headline, html, ledger, paper_items, render, stored_runs, views
+from moestat.report.ledger_html import portable, shown
 from moestat.report.standing import STANDINGS, Standing
 from moestat.runner import records as kept
 from moestat.study.contents import Contents
@@ -64,8 +62,6 @@ def page(out_root: Path, studies: Mapping[str, Study], contents: Contents) -> st
         first=best[-1] if best else "",
         repaired=[(part, text) for part in parts for text in part.repairs],
         partly=[part for part in parts if part.rows and part.item.unchecked],
-        figures={id(figure): _inline(figure, k) for k, figure in enumerate(f for p in parts for f in p.figures)},
-        identity=id,
         shown=shown,
         words=headline.WORDS,
         rules=views.of_rules(count_written(records)).removeprefix("; ") or "none yet",
@@ -99,14 +95,8 @@ def _figure(
             caption = (folder / f"{file}.caption.txt").read_text(encoding="utf-8").strip()
         except OSError:  # it could not be drawn, and the report of the run says why
             continue
-        width = re.search(rb'viewBox="0 0 ([0-9.]+)', drawing)
-        narrow = width is not None and float(width[1]) < 72 * 1.2 * style.ONE_COLUMN
-        return html.Drawn(f"{study}, preset {preset}", drawing, caption, caption, narrow=narrow)
+        return html.Drawn(f"{study}, preset {preset}", drawing, caption, caption)
     return html.Drawn(name)
-
-
-def _inline(figure: html.Drawn, place: int) -> str:
-    return svg.inline(figure.svg, f"p{place}", figure.alternative)
 
 
 def _runs(records: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
@@ -20,9 +19,9 @@ from moestat import rates
 from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence, FittedSeries
 from moestat.claims.selection import NoAnswerError, with_replicates
-from moestat.report import facets, hover, style
+from moestat.report import facets, style
+from moestat.report.exponents import mathtext
 from moestat.report.naming import Names
-from moestat.report.typography import mathtext
 from moestat.study.spec import Figure, Panel
 
 NUMBERS = "numbers_of_{}"
@@ -55,7 +54,6 @@ class Facts:
     entries: list[Entry] = field(default_factory=list)
     lines: int = 0
     """Of text below the panel."""
-    known: hover.Known = field(default_factory=hover.Known)
     bar: tuple[Any, str] | None = None
     """The image of a heat map and what its colours mean."""
 
@@ -175,15 +173,13 @@ class _Painter:
         # a single value has no interval, and gets a bar of no length
         bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
         x = sizes[known] * shift
-        drawn: list[Artist] = [*self.axes.errorbar(x, mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)[2]]
-        marks = self.axes.plot(x, mean[known], color=colour, linestyle="none", **style.marker(number))
-        at = hover.points(over, sizes[known], mean[known], low[known], high[known])
-        facts.known.mark(number, name, marks, at)
+        self.axes.errorbar(x, mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
+        self.axes.plot(x, mean[known], color=colour, linestyle="none", **style.marker(number))
 
         fit = fitted.fit
         text = _slope(fit)
         facts.sentences.append(f"{name}: slope {text}, from {mean[known][0]:.3g} to {mean[known][-1]:.3g}")
-        drawn += _line(self.axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
+        _line(self.axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
         if not fit.trusted:
             facts.untrusted.append(f"{name}: {' '.join(fit.reasons)}")
             facts.parts.add("untrusted")
@@ -191,31 +187,30 @@ class _Painter:
             facts.bent.append(f"{name}: the slope depends on the window")
         if stated.printed is not None and stated.printed not in self.printed:  # once for arms that share it
             self.printed.add(stated.printed)
-            drawn += _line(self.axes, fit, stated.printed, color=colour, linestyle="--", linewidth=1.0)
+            _line(self.axes, fit, stated.printed, color=colour, linestyle="--", linewidth=1.0)
             facts.parts.add("predicted")
             text += f" (paper\N{NO-BREAK SPACE}{stated.printed:g})"
         self.entry(name, text, number, linestyle="-")
         if stated.start:
             where, level, *_ = geometric(self.series(stated.start, arm).samples, over)
-            drawn += self.axes.plot(where, level, color=colour, linestyle=":", linewidth=1.1)
+            self.axes.plot(where, level, color=colour, linestyle=":", linewidth=1.1)
             facts.parts.add("start")
         if stated.reference:
             self.reference(stated.reference, arm)
-        drawn += self.band(arm, colour, shift)
-        facts.known.mark(number, name, drawn)
+        self.band(arm, colour, shift)
         if unsettled := self.evidence.unsettled(over, arm, self.figure.options.get("at", {})):
             facts.unsettled.append(f"{name}: {unsettled}")
 
-    def band(self, arm: str, colour: Any, shift: float) -> list[Artist]:
+    def band(self, arm: str, colour: Any, shift: float) -> None:
         """Shade the near-minimisers of a global search: geometric means of their lowest and highest loss."""
         names = [f"{self.panel.variable}_wide_{end}" for end in ("low", "high")]
         if not all(name in self.evidence.ds for name in names):
-            return []
+            return
         (sizes, low, *_), (_, high, *_) = (geometric(self.series(name, arm).samples, self.figure.x) for name in names)
         if not np.isfinite(low).any():
-            return []
+            return
         self.facts.parts.add("band")
-        return [self.axes.fill_between(sizes * shift, low, high, color=colour, alpha=0.15, linewidth=0.0, zorder=1.2)]
+        self.axes.fill_between(sizes * shift, low, high, color=colour, alpha=0.15, linewidth=0.0, zorder=1.2)
 
     def series(self, variable: str, arm: str) -> FittedSeries:
         """Return the fitted series of a variable, in the window of the panel's loss."""
@@ -266,14 +261,14 @@ def _slope(fit: rates.RateFit) -> str:
     return text if fit.trusted else f"({text})"
 
 
-def _line(axes: Axes, fit: rates.RateFit, slope: float, **look: Any) -> list[Artist]:
+def _line(axes: Axes, fit: rates.RateFit, slope: float, **look: Any) -> None:
     """Draw a slope through the centre of the fitted points, over the fit window."""
     if not np.isfinite(fit.intercept) or not np.isfinite(slope):
-        return []
+        return
     ends = np.log(fit.sizes[[0, -1]])
     centre = np.mean(np.log(fit.sizes))
     level = fit.intercept + fit.slope * centre
-    return [*axes.plot(np.exp(ends), np.exp(level + slope * (ends - centre)), marker="none", zorder=1.8, **look)]
+    axes.plot(np.exp(ends), np.exp(level + slope * (ends - centre)), marker="none", zorder=1.8, **look)
 
 
 def _dodge(count: int) -> np.ndarray:

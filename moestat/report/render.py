@@ -9,6 +9,7 @@ from functools import cache
 from itertools import groupby
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -16,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moestat.claims.wording import verdict_of
-from moestat.report import typography
+from moestat.report import exponents
 from moestat.report.views import View
 
 NAME = 36
@@ -43,6 +44,8 @@ SYMBOLS = {
     "inconclusive": "?",
 }
 """A sign beside each verdict, so that colour is never the only one."""
+
+_PROSE = MarkdownIt("zero").enable(["emphasis", "backticks", "list"])
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,7 @@ def html(view: View, *, links: Mapping[tuple[str, ...], str] | None = None) -> M
 
     def linked(cell: str, row: tuple[str, ...]) -> Markup:
         target = (links or {}).get(row)
-        shown = typography.html(cell)
+        shown = exponents.html(cell)
         return shown if target is None else Markup('<a href="{}">{}</a>').format(target, shown)
 
     template = environment().get_template("table.html.j2")
@@ -202,8 +205,16 @@ def environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    pages.globals |= {"text": typography.html, "paragraphs": typography.paragraphs, "chip": chip}
+    pages.globals |= {"text": exponents.html, "paragraphs": paragraphs, "chip": chip}
     return pages
+
+
+def paragraphs(text: str) -> Markup:
+    """Return the prose of a study file as HTML: paragraphs, lists of lines with ``- ``, *emphasis*, **strong**, `code`.
+
+    The rest of Markdown stays text, so that nothing in a formula becomes a link, a heading or an escape.
+    """
+    return Markup(_PROSE.render(text.strip()).rstrip())
 
 
 def markdown(view: View) -> str:

@@ -13,8 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from moestat.report import settled
-
 ONE_COLUMN = 3.5
 """Width in inches of a single column of a journal (89 mm)."""
 
@@ -36,18 +34,6 @@ PAGE = "#ffffff"
 COLOURS = ("#0084dc", "#e0620a", "#006b54", "#cd7aa8", "#6b4a00", "#562693")
 """One colour per line: contrast of at least 3 on white, and told apart (CIE 1976 distance of at least 20) with each of
 the three kinds of colour blindness."""
-
-DARK = {
-    "#0084dc": "#8fc2ff",
-    "#e0620a": "#f0743a",
-    "#006b54": "#52e8a8",
-    "#cd7aa8": "#d678a2",
-    "#6b4a00": "#ffde3d",
-    "#562693": "#9a6ee9",
-    REFERENCE: "#9a9fa6",
-    GRID: "#3a4048",
-}
-"""What replaces each colour on a dark page."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
@@ -174,16 +160,15 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
         | {"Producer": None, "CreationDate": None},
     }
     out = {}
-    with look(), settled.ticks_once(), settled.plain_fonts():
+    with look():
         figure.set_dpi(DPI)  # letters that are fitted to coarser dots have other widths
-        settled.settle(figure)
-        # the engine "none" would be a placeholder, for which every format is drawn twice
-        with mpl.rc_context({"figure.constrained_layout.use": False}):
-            figure.set_layout_engine(None)
-            for ending, facts in metadata.items():
-                buffer = io.BytesIO()
-                Figure.savefig(figure, buffer, format=ending, dpi=DPI, metadata=facts)
-                out[ending] = buffer.getvalue()
+        figure.draw_without_rendering()  # laid out once for all formats
+        mpl.rcParams["figure.constrained_layout.use"] = False
+        figure.set_layout_engine(None)
+        for ending, facts in metadata.items():
+            buffer = io.BytesIO()
+            Figure.savefig(figure, buffer, format=ending, dpi=DPI, metadata=facts)
+            out[ending] = buffer.getvalue()
     return out
 
 

@@ -1,109 +1,27 @@
-"""Figures inside a page: an SVG that takes the page's colours, has unique ids and says what it shows."""
+"""Drawings inside a page: figures as they are saved, and small strips of intervals."""
 
 from __future__ import annotations
 
+import base64
 import math
-import re
-from collections.abc import Sequence
+from xml.etree import ElementTree
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from moestat.report import style
-from moestat.report.hover import MARK, Known
 from moestat.report.span import span
 
-_MAPPED = {style.INK: None, style.PAGE: "page"} | dict.fromkeys(style.DARK, "palette")
+
+def is_narrow(svg: bytes) -> bool:
+    """Return whether a saved SVG, whose units are points, is as wide as one column of a journal."""
+    *_, width, _ = ElementTree.fromstring(svg).attrib["viewBox"].split()
+    return float(width) < 72 * 1.2 * style.ONE_COLUMN
 
 
-def inline(svg: bytes, prefix: str, alternative: str, known: Sequence[Known] = ()) -> Markup:
-    """Return a matplotlib SVG for an HTML page.
-
-    Parameters
-    ----------
-    svg : bytes
-        As :func:`moestat.report.style.save` makes it.
-    prefix : str
-        What tells its ids from those of the other figures on the page.
-    alternative : str
-        The text that stands for the figure where it cannot be seen.
-    known : sequence of Known
-        The lines of the panels: their points say their values, and ``data-series`` tells whose an element is.
-    """
-    text = svg.decode("utf-8")
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    text = re.sub(r"<title>.*?</title>\s*", "", text, flags=re.DOTALL)
-    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
-    text = _marked(text, known)
-    text = re.sub(r'(\sid=")', rf"\1{prefix}-", text)
-    text = re.sub(r'((?:xlink:)?href="#|url\(#)', rf"\1{prefix}-", text)
-    head, _, body = text.partition(">")
-    head = re.sub(r'\s(?:width|height|version)="[^"]*"', "", head)
-    head += f' role="img" aria-label="{escape(alternative)}"'
-    return Markup(head + ">" + _recoloured(body))
-
-
-_POINT = re.compile(r"<use ([^>]*?)/>")
-
-
-def _marked(text: str, known: Sequence[Known]) -> str:
-    """Say whose each line is, and its values at the points, in place of the ids that carry it."""
-    names = {index: name for one in known for index, name in one.names.items()}
-    points = {place: said for one in known for place, said in one.points.items()}
-
-    def opened(match: re.Match[str]) -> str:
-        place, index = match.group(1), int(match.group(2))
-        name = names.get(index, "")
-        return f'<g data-series="{index}" data-name="{escape(name)}" data-place="{place}">'
-
-    text = re.sub(rf'<g id="({MARK}(\d+)-[\d-]+)">', opened, text)
-    for place, said in points.items():
-        head = text.find(f'data-place="{place}"')
-        if head < 0:
-            continue
-        end = _end_of_group(text, head)
-        text = text[:head] + _titled(text[head:end], said) + text[end:]
-    return re.sub(rf' data-place="{MARK}[\d-]+"', "", text)
-
-
-def _titled(group: str, said: Sequence[str]) -> str:
-    """Let the points of a line say something each."""
-    left = iter(said)
-
-    def named(match: re.Match[str]) -> str:
-        words = next(left, "")
-        return f"<use {match.group(1)}><title>{escape(words)}</title></use>" if words else match.group(0)
-
-    return _POINT.sub(named, group)
-
-
-def _end_of_group(text: str, start: int) -> int:
-    """Return where the group ends that begins just before ``start``."""
-    depth = 1
-    for tag in re.finditer(r"<g\b|</g>", text[start:]):
-        depth += 1 if tag.group(0) == "<g" else -1
-        if not depth:
-            return start + tag.start()
-    return len(text)
-
-
-def _recoloured(text: str) -> str:
-    """Let the page decide the colours that the style uses; others (of a heat map, say) stay."""
-
-    def replaced(match: re.Match[str]) -> str:
-        colour = match.group(0).lower()
-        if colour == style.INK:
-            return "currentColor"
-        return f"var(--svg-{colour[1:]})" if colour in _MAPPED else match.group(0)
-
-    # only in style attributes and presentation attributes, never inside an embedded picture
-    return re.sub(r"(?<=[: \"])#[0-9a-fA-F]{6}\b(?=[;\" ])", replaced, text)
-
-
-def variables(*, dark: bool) -> str:
-    """Return the CSS variables of the colours, for a light or a dark page."""
-    lines = [f"--svg-{colour[1:]}: {other if dark else colour};" for colour, other in style.DARK.items()]
-    return "\n".join([*lines, f"--svg-{style.PAGE[1:]}: var(--page);"])
+def picture(svg: bytes, alternative: str) -> Markup:
+    """Return a saved SVG for an HTML page, with the text that stands for it where it cannot be seen."""
+    data = base64.b64encode(svg).decode("ascii")
+    return Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">').format(data, alternative)
 
 
 def strip(

@@ -261,9 +261,8 @@ def _draw(evidence: Evidence, figure: Figure, name: str, folder: Path) -> Drawn:
     for ending, content in saved.items():
         files.write(folder / f"{name}.{ending}", content, durable=False)
     _write(folder, f"{name}.caption.txt", caption + "\n")
-    narrow = canvas.get_figwidth() < 1.2 * style.ONE_COLUMN
     notes = captions.notes(evidence, figure, facts)
-    return Drawn(name, saved["svg"], caption, alternative, narrow=narrow, notes=notes, known=[f.known for f in facts])
+    return Drawn(name, saved["svg"], caption, alternative, notes=notes)
 
 
 def _write(folder: Path, name: str, text: str) -> None:

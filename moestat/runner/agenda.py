@@ -1,7 +1,8 @@
-"""Every study in turn: which first, how long each will take, and how that compares with what was said beforehand."""
+"""Every study in turn: which first, and how long the rest of each that was begun will take."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -12,7 +13,6 @@ from moestat.runner import begin, manifest_file, overview, store
 from moestat.runner.devices import default_jobs, for_gpu
 from moestat.runner.progress import Estimate
 from moestat.runner.request import Request
-from moestat.runner.stated_time import stated
 from moestat.study import load
 from moestat.study.load import StudyFile
 
@@ -27,41 +27,38 @@ class Entry:
     request : Request
     needs : tuple of str
         Studies of the list whose results it reads.
-    stated : float or None
-        Seconds that its preset states for a whole run, on this many processes; None where it states none.
     left : float or None
-        Seconds that the rest will take, from what is there already, or else as stated.
+        Seconds that the rest will take, by what is there already; None where nothing is.
+    expected : str
+        What its preset says of its time.
     """
 
     name: str
     request: Request
     needs: tuple[str, ...]
-    stated: float | None
     left: float | None
+    expected: str = ""
 
 
-def beyond(study_file: StudyFile, preset: str) -> str:
+def beyond(request: Request, study_file: StudyFile) -> str:
     """Say why a study cannot be run at a preset here; an empty text where it can."""
     known = study_file.study.presets
-    if preset not in known:
-        return f"it has no preset {preset!r}; it has {', '.join(known)}"
-    if for_gpu(known[preset]) and resolve_device("auto") == "cpu":
-        return f"it is meant for a GPU ({known[preset].expected})"
+    if request.preset not in known:
+        return f"it has no preset {request.preset!r}; it has {', '.join(known)}"
+    if for_gpu(begin.make_plan(request)) and resolve_device("auto") == "cpu":
+        return f"it computes on a GPU; its command: {request.command()}"
     return ""
 
 
 def entry(name: str, request: Request, study_file: StudyFile, others: Iterable[str]) -> Entry:
-    """Return a study with its times; what cannot be estimated is told when the study is run."""
-    study = study_file.study
-    jobs = request.jobs or default_jobs()
-    whole = stated(study.presets[request.preset].expected, jobs)
-    left = whole
+    """Return a study with the time that it needs; what cannot be estimated is told when the study is run."""
+    left = None
     if (begin.folder_of(request, study_file.name) / "shards").is_dir():
-        try:
-            left = remaining(request, jobs)
-        except (UserError, OSError):
-            left = whole
-    return Entry(name, request, tuple(other for other in study.needs if other in others), whole, left)
+        with contextlib.suppress(UserError, OSError):
+            left = remaining(request, request.jobs or default_jobs())
+    study = study_file.study
+    needs = tuple(other for other in study.needs if other in others)
+    return Entry(name, request, needs, left, study.presets[request.preset].expected)
 
 
 def remaining(request: Request, jobs: int) -> float | None:
@@ -81,8 +78,7 @@ def remaining(request: Request, jobs: int) -> float | None:
     for digest, entries in scan.usable.items():
         for found in entries:
             estimate.learn(digest, len(found.replicates), found.seconds)
-    known = estimate.remaining()
-    return known if known is not None else stated(plan.preset.expected, jobs)
+    return estimate.remaining()
 
 
 def ordered(entries: Iterable[Entry]) -> list[Entry]:

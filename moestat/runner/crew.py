@@ -7,11 +7,9 @@ worker comes back as :class:`~moestat.runner.cluster.Lost`; a new worker takes i
 
 from __future__ import annotations
 
-import contextlib
 import os
 import queue
 import re
-import signal
 import threading
 import time
 from collections import deque
@@ -32,7 +30,6 @@ AHEAD = 2
 """Quick tasks that a worker has been handed, the one that it computes among them: it need not wait for the next."""
 QUICK = 0.1
 """Seconds of a task after which the next is handed ahead; longer ones are better left to whoever is free."""
-LATE = "it took longer than"
 
 
 class Crew:
@@ -102,7 +99,6 @@ class _Member:
         self.timeout = timeout
         self.leader = ThreadPoolExecutor(1)
         self.executor: Any = None
-        self.pid = 0
 
     def lead(
         self, function: Callable[..., Any], waiting: deque[Any], done: queue.SimpleQueue[Any], stop: threading.Event
@@ -120,7 +116,7 @@ class _Member:
                     return
                 begun = time.monotonic()
                 argument, future = handed[0]
-                why = self._watched(argument, future, stop)
+                why, late = self._watched(argument, future, stop)
                 if stop.is_set():
                     return
                 handed.popleft()
@@ -135,7 +131,7 @@ class _Member:
                 waiting.extendleft(other for other, _ in reversed(handed))  # they had not begun
                 handed.clear()
                 began = getattr(argument[0], "marker", Path()).exists()
-                done.put(Lost(argument, why or _exit(error), timed_out=why.startswith(LATE), began=began))
+                done.put(Lost(argument, why or _exit(error), timed_out=late, began=began))
         except BaseException as error:  # it is raised where the results are awaited
             done.put(error)
 
@@ -151,23 +147,19 @@ class _Member:
         self.executor = ProcessPoolExecutor(
             max_workers=1, env=self.environment, initializer=begin, initargs=(os.getpid(),)
         )
-        future: Future[Any] = self.executor.submit(function, *argument)
-        self.pid = next(iter(self.executor._processes), 0)
-        return future
+        return self.executor.submit(function, *argument)
 
-    def _watched(self, argument: tuple[Any, ...], future: Future[Any], stop: threading.Event) -> str:
-        """Wait for a result; end the worker, and say why, if it takes too long or gives no sign of life."""
+    def _watched(self, argument: tuple[Any, ...], future: Future[Any], stop: threading.Event) -> tuple[str, bool]:
+        """Wait for a result; end the worker, and say why, and whether it took too long, or gave no sign of life."""
         task = argument[0]
         marker = getattr(task, "marker", None)
         budget = None if marker is None or self.timeout is None else self.timeout * len(task.replicates)
-        watch = Watch(self.pid, marker, budget)
+        watch = Watch(marker, budget)
         while not wait([future], timeout=TICK).done and not stop.is_set():
             if why := watch.problem():
-                with contextlib.suppress(OSError):
-                    os.kill(self.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-                wait([future], timeout=10.0)
-                return why
-        return ""
+                self.end()
+                return why, watch.late
+        return "", False
 
     def end(self) -> None:
         """End the process."""
@@ -183,40 +175,42 @@ class Watch:
 
     Parameters
     ----------
-    pid : int
     marker : Path or None
-        The file that exists while the task is computed, and that the worker touches.
+        The file that exists while the task is computed, holds the id of the process, and is touched by it.
     budget : float or None
         Seconds that the task may take.
     clock : callable
         Monotonic seconds.
     """
 
-    def __init__(
-        self, pid: int, marker: Path | None, budget: float | None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.pid, self.marker, self.budget, self.clock = pid, marker, budget, clock
+    def __init__(self, marker: Path | None, budget: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.marker, self.budget, self.clock = marker, budget, clock
         self.last = clock()
         self.took = self.silent = 0.0
         self.signs: tuple[Any, ...] = ()
+
+    @property
+    def late(self) -> bool:
+        """Whether the task has taken longer than it may."""
+        return self.budget is not None and self.took > self.budget
 
     def problem(self) -> str:
         """Say why the worker must be ended, or return an empty text."""
         now = self.clock()
         step, self.last = min(now - self.last, 2 * TICK), now
+        if self.marker is None:
+            return ""
         try:
-            beat = None if self.marker is None else self.marker.stat().st_mtime_ns
+            beat, pid = self.marker.stat().st_mtime_ns, self.marker.read_text().strip()
         except OSError:  # it has not begun, or has just ended
             self.signs = ()
             return ""
-        if self.marker is None:
-            return ""
         self.took += step
-        signs = (beat, _processor_time(self.pid))
+        signs = (beat, _processor_time(pid))
         self.silent = 0.0 if signs != self.signs else self.silent + step
         self.signs = signs
-        if self.budget is not None and self.took > self.budget:
-            return f"{LATE} {self.budget:.4g} s"
+        if self.late:
+            return f"it took longer than {self.budget:.4g} s"
         if self.silent > PATIENCE:
             return f"it gave no sign of life for {PATIENCE:.0f} s"
         return ""
@@ -235,7 +229,7 @@ def _exit(error: BaseException | None) -> str:
     return f"it ended with {codes[1]}" if codes else "it ended"
 
 
-def _processor_time(pid: int) -> str:
+def _processor_time(pid: str) -> str:
     """Return the time that a process has computed, as text, or an empty one where that is not known."""
     try:
         words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 
 from moestat import extras
 from moestat.errors import InputError
 from moestat.runner.plan import Plan
-from moestat.runner.stated_time import stated
-from moestat.study.spec import Preset
 
-SHORT = 300.0
-"""Seconds on this machine's cores below which ``auto`` leaves a study to them: a GPU wants large batches."""
 BY_NAME = 'pip install "moestat[cuda13]" or "moestat[cuda12]"'
 """How :mod:`moestat.arrays` says that CuPy is installed."""
 
@@ -20,17 +15,15 @@ BY_NAME = 'pip install "moestat[cuda13]" or "moestat[cuda12]"'
 def resolve_device(asked: str, plan: Plan) -> str:
     """Return the device to compute on.
 
-    ``auto`` takes a GPU only for an experiment whose ``DEVICES`` name it, and a preset that does not state to be short
-    on the processors; for an experiment that computes on a GPU alone it is ``cuda``.
+    ``auto`` is the first that the experiment's ``DEVICES`` name, and the processors where they name none, or a GPU that
+    is not there beside the processors.
     """
     from moestat.arrays import DeviceError
     from moestat.arrays import resolve_device as resolve
 
     able = getattr(plan.experiment, "DEVICES", None)
-    if asked == "auto" and able == ("cuda",):
-        asked = "cuda"
-    if asked == "auto" and ("cuda" not in (able or ()) or _short(plan)):
-        return "cpu"
+    if asked == "auto" and (not able or able[0] == "cpu" or len(able) == 1):
+        asked = able[0] if able else "cpu"
     if able is not None and asked not in ("auto", *able):
         raise InputError(f"--device is {asked}; experiment {plan.module_name} computes on {', '.join(able)}")
     try:
@@ -41,16 +34,9 @@ def resolve_device(asked: str, plan: Plan) -> str:
         raise InputError(f"--device: {text}") from None
 
 
-def for_gpu(preset: Preset) -> bool:
-    """Whether a preset states its time on a GPU."""
-    return re.search(r"\b(GPU|CUDA)\b", preset.expected) is not None
-
-
-def _short(plan: Plan) -> bool:
-    if for_gpu(plan.preset):
-        return False
-    seconds = stated(plan.preset.expected, default_jobs())
-    return seconds is not None and seconds < SHORT
+def for_gpu(plan: Plan) -> bool:
+    """Whether an experiment computes on a GPU alone."""
+    return getattr(plan.experiment, "DEVICES", None) == ("cuda",)
 
 
 def default_jobs() -> int:

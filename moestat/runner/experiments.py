@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from moestat import extras
 from moestat.errors import InputError
 from moestat.experiment import Source
-from moestat.runner import leaving
 from moestat.sentences import listed, nearest
 from moestat.source.loaded import remember
 from moestat.study.load import StudyFile
@@ -92,8 +91,7 @@ def load(module_name: str, where: str) -> ModuleType:
         If it cannot be imported, or lacks ``Settings`` or ``run``.
     """
     try:
-        with leaving.refused():
-            module = importlib.import_module(module_name)
+        module = importlib.import_module(module_name)
     except (
         Exception,
         SystemExit,

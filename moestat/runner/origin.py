@@ -7,7 +7,6 @@ one; a run that goes on elsewhere, results of several origins, and a replay that
 from __future__ import annotations
 
 import functools
-import importlib
 import platform
 import socket
 import sys
@@ -15,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from moestat import __version__
 from moestat.fit import kernel
@@ -81,11 +82,7 @@ def blas() -> list[str]:
 
 def simd() -> str:
     """Return the instructions that NumPy's own loops use beyond its baseline, or an empty text."""
-    try:
-        umath = importlib.import_module("numpy._core._multiarray_umath")
-        return " ".join(name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name))
-    except (ImportError, AttributeError):  # another NumPy keeps it elsewhere
-        return ""
+    return " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

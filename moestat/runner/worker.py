@@ -18,7 +18,7 @@ from typing import Any
 
 from moestat import files
 from moestat.experiment import Cell, code_version
-from moestat.runner import experiments, leaving, life
+from moestat.runner import experiments, life
 from moestat.runner.single import one_thread
 from moestat.status import Status, Stopped
 
@@ -79,7 +79,7 @@ def prepare(context: Context, prerequisite: dict[str, Any]) -> tuple[str, float]
     module = enter_process(context)
     begin, problem = time.perf_counter(), ""
     try:
-        with one_thread(), leaving.refused():
+        with one_thread():
             module.prepare(prerequisite, device=context.device)
     except KeyboardInterrupt:
         raise
@@ -176,7 +176,7 @@ def _attempt(
     from moestat.runner import contract
 
     try:
-        with one_thread(), leaving.refused():
+        with one_thread():
             dataset = module.run(cell, list(replicates), device=device)
         return *contract.check(dataset, cell, replicates), ""
     except KeyboardInterrupt:  # the user's; workers are not sent one

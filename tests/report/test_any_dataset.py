@@ -42,7 +42,7 @@ def test_a_panel_is_drawn_onto_axes_of_ones_own(losses):
     left, right = canvas.subplots(1, 2)
     assert figures.rates(losses, "D1", ax=left, title="Mine") is canvas
     figures.rates(own.assign_coords(arm=["first", "second"]), "error", over="m", ax=right, ylabel="error of mine")
-    assert left.get_xlabel() == "$n$" and left.get_title(loc="left") == "Mine" and right.get_xlabel() == "$m$"
+    assert left.get_xlabel() == "n" and left.get_title(loc="left") == "Mine" and right.get_xlabel() == "m"
     names = [text.get_text().split(":")[0] for text in right.get_legend().get_texts()]
     assert names == ["first", "second"] and right.get_ylabel() == "error of mine"
     assert dict(matplotlib.rcParams) == before

@@ -1,5 +1,6 @@
 """Figures: what is drawn is what was computed, nothing overlaps or is cut off, and odd results are drawn or refused."""
 
+import io
 import json
 import re
 from pathlib import Path
@@ -507,12 +508,10 @@ def seen(colour, eyes):
 
 
 @pytest.mark.parametrize("eyes", BLIND)
-@pytest.mark.parametrize("page", ["#ffffff", "#14171b"])
-def test_lines_are_told_apart_by_all_eyes_on_both_pages(eyes, page):
-    palette = style.COLOURS if page == "#ffffff" else [style.DARK[c] for c in style.COLOURS]
-    assert all(contrast(colour, page) >= 3 for colour in palette)
-    for i, one in enumerate(palette):
-        for other in palette[:i]:
+def test_lines_are_told_apart_by_all_eyes(eyes):
+    assert all(contrast(colour, style.PAGE) >= 3 for colour in style.COLOURS)
+    for i, one in enumerate(style.COLOURS):
+        for other in style.COLOURS[:i]:
             assert np.linalg.norm(seen(one, eyes) - seen(other, eyes)) > 20
     assert contrast(style.INK, style.PAGE) > 12 and contrast(style.REFERENCE, style.PAGE) >= 4.5
 
@@ -568,3 +567,8 @@ def test_a_figure_saved_in_a_notebook_has_fonts_that_journals_take_and_enough_do
     canvas.savefig(tmp_path / "figure.png")
     assert b"/Type3" not in (tmp_path / "figure.pdf").read_bytes()
     assert imread(tmp_path / "figure.png").shape[1] == pytest.approx(style.ONE_COLUMN * 300, abs=1)
+
+
+def test_a_figure_shows_itself_in_a_notebook():
+    shown = figures.rates(results(), "L3")._repr_png_()
+    assert imread(io.BytesIO(shown)).shape[1] == pytest.approx(style.ONE_COLUMN * style.SCREEN, abs=1)

@@ -8,7 +8,7 @@ import pytest
 from machine import HERE, inside
 
 from moestat.errors import InputError
-from moestat.runner import agenda, stated_time
+from moestat.runner import agenda
 from moestat.runner.request import Request
 
 
@@ -22,31 +22,9 @@ def studies(folder, **expected):
         (folder / "toy.py").write_text((HERE / "toy.py").read_text())
 
 
-@pytest.mark.parametrize(
-    ("text", "jobs", "seconds"),
-    [
-        ("about 40 s on 2 cores", 2, 40),
-        ("about 40 s on 2 cores", 8, 10),
-        ("about 5 s", 8, 5),
-        ("two to three minutes on 2 cores", 2, 180),
-        ("not measured; estimated at half an hour on 2 cores", 2, 1800),
-        ("under a minute on 2 cores", 1, 120),
-        ("several hours on 2 cores; the batch of one takes nearly all of it", 2, 18000),
-        ("hours on 2 cores (not yet measured)", 2, 18000),
-        ("not measured; estimated at 4 to 8 hours on one GPU", 2, 28800),
-        ("not measured", 2, None),
-        ("", 2, None),
-        ("as long as it takes", 2, None),
-        ("some minutes", 2, None),
-    ],
-)
-def test_what_a_preset_states_is_understood(text, jobs, seconds):
-    assert stated_time.stated(text, jobs) == seconds
-
-
 def test_the_shortest_rest_comes_first_and_nothing_before_what_it_reads():
     def entry(name, left, *needs):
-        return agenda.Entry(name, Request(name), needs, left, left)
+        return agenda.Entry(name, Request(name), needs, left)
 
     listed = [entry("unknown", None), entry("long", 90.0), entry("reads", 1.0, "middle"), entry("middle", 50.0)]
     listed += [entry("short", 2.0), entry("after", 0.0, "unknown")]
@@ -55,25 +33,26 @@ def test_the_shortest_rest_comes_first_and_nothing_before_what_it_reads():
         agenda.ordered([entry("a", 1.0, "b"), entry("b", 1.0, "a")])
 
 
-def test_progress_over_studies_and_stated_against_measured_times(tmp_path, monkeypatch):
+def test_progress_over_studies(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    studies(
-        tmp_path, slow="about 2 minutes", fast="about 3 s", gpu="not measured; estimated at 2 to 4 hours on one GPU"
-    )
+    studies(tmp_path, one="about 2 minutes", gpu="", two="")
+    path = tmp_path / "studies" / "gpu.toml"
+    path.write_text(path.read_text().replace('"toy"', '"gpu_toy"'))
+    (tmp_path / "studies" / "gpu_toy.py").write_text('from toy import Settings, run\n\nDEVICES = ("cuda",)\n')
     monkeypatch.setattr(agenda, "resolve_device", lambda asked: "cpu")
     words = ("--all", "--paper", "mine", "--jobs", 1, "--out", tmp_path / "out", "--no-report")
     code, out, err = inside(*words)
     assert code == 0, err
     lines = [line for line in err.splitlines() if line.startswith("[")]
-    assert re.fullmatch(r"\[1 of 2\] fast/quick: 3 s expected; 0 s passed, 2 min 03 s left", lines[0])
-    assert re.fullmatch(r"\[2 of 2\] slow/quick: 2 min 00 s expected; \d+ s passed, 2 min 00 s left", lines[1])
-    assert "gpu was left out: it is meant for a GPU" in err and "study gpu --preset quick --out" in err
-    assert [line.split()[0] for line in out.splitlines()[-3:]] == ["study", "fast", "slow"]
-    assert re.search(r"slow +2 min 00 s +\d+ s +\d+ s$", out)
-    (tmp_path / "out" / "fast" / "quick" / "shards").rename(tmp_path / "gone")
-    code, _, err = inside(*words)  # what is done is known to take no time, whatever its file states
-    assert [line.split()[3] for line in err.splitlines() if line.startswith("[")] == ["slow/quick:", "fast/quick:"]
-    assert code == 0 and "slow/quick: 0 s expected" in err
+    assert lines[0] == "[1 of 2] one/quick: about 2 minutes; 0 s passed"
+    assert re.fullmatch(r"\[2 of 2\] two/quick: time not stated; \d+ s passed", lines[1])
+    assert "gpu was left out: it computes on a GPU" in err and "study gpu --preset quick --out" in err
+    assert [line.split()[0] for line in out.splitlines()[-3:]] == ["study", "one", "two"]
+    assert re.search(r"two +\d+ s +\d+ s$", out)
+    (tmp_path / "out" / "one" / "quick" / "shards").rename(tmp_path / "gone")
+    code, _, err = inside(*words)  # what is done is known to take no time
+    assert [line.split()[3] for line in err.splitlines() if line.startswith("[")] == ["two/quick:", "one/quick:"]
+    assert code == 0 and "two/quick: 0 s left" in err
 
 
 def test_a_study_that_is_done_and_reported_is_left_alone_until_something_changes(tmp_path, monkeypatch):

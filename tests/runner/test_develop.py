@@ -1,4 +1,4 @@
-"""While an experiment is written: --debug, --pdb, --watch, and stale results that name the file of the change."""
+"""While an experiment is written: --debug, --pdb, and stale results that name the file of the change."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import os
 import re
 
 import pytest
-from machine import inside, results, write_study
-
-from moestat import cli_develop
+from machine import inside, write_study
 
 BROKEN = """
 import numpy as np
@@ -59,23 +57,6 @@ def test_the_first_failure_stops_with_a_traceback(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("p settings.n\nq\n"))
     code, out, _ = inside(study, "--pdb")
     assert code == 1 and "-> raise ArithmeticError" in out and "\n20\n" in out.replace("(Pdb) ", "\n")
-
-
-def test_watching_computes_again_what_a_change_made_stale(tmp_path, monkeypatch):
-    study = _study(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    text = study.read_text()
-    looked = []
-
-    def edited(look, before, pause):
-        looked.append(look() == before)
-        study.write_text(text + "[settings]\nlimit = 30\n")
-
-    monkeypatch.setattr(cli_develop, "_wait", edited)
-    words = [str(study), "--out", str(tmp_path), "--jobs", "1", "--quiet", "--no-report"]
-    assert cli_develop.watch(words, study, rounds=2) == 0
-    assert looked == [True]
-    assert (results(tmp_path)["status"] == 0).all(), "the second run computed what the first could not"
 
 
 def test_stale_results_name_the_file_of_the_change(tmp_path, monkeypatch):

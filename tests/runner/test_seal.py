@@ -159,13 +159,13 @@ def test_the_ledger_does_not_show_the_verdict_of_a_rule_that_is_gone(ran, monkey
     path, _ = ran
     monkeypatch.setattr(load, "study_folders", lambda: [path.parent])
     change(path, RULE, "at_most = 99.0")
-    page = path.parent / "ledger.md"
+    page = path.parent / "ledger.csv"
     words = ("--claims", "--out", path.parent / "out", "--write", page)
     assert inside(*words)[0] == 0
-    assert "The rule was changed after the run on" in page.read_text() and "**not run**" in page.read_text()
+    assert "The rule was changed after the run on" in page.read_text() and ",not run," in page.read_text()
     assert again(path)[0] == 0
     assert inside(*words)[0] == 0
-    assert "by the rule before" in page.read_text() and "**supported" in page.read_text()
+    assert "by the rule before" in page.read_text() and ",supported," in page.read_text()
 
 
 def test_a_setting_in_which_arms_differ_cannot_be_set_for_all(tmp_path):

@@ -1,4 +1,4 @@
-"""The subcommands around a study: new, settings, diff, merge, export, slurm, and completion in a shell."""
+"""The subcommands around a study: new, settings, diff, merge, export, slurm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from machine import environment, inside, results, write_study
+from machine import inside, results, write_study
 
 import moestat
 from moestat import cli
@@ -198,24 +198,6 @@ def test_the_counts_of_a_slurm_script_are_counts(option, tmp_path):
     for number in (0, -1):
         code, out, err = inside("slurm", write_study(tmp_path), option, number)
         assert code == 2 and not out and f"{option}: it is '{number}'; allowed are whole numbers from 1" in err
-
-
-def test_the_shell_completes_studies_verbs_and_options(tmp_path):
-    argcomplete = pytest.importorskip("argcomplete")
-    program = "import os; os.dup2(1, 8); from moestat.cli import main; main()"
-    path = os.pathsep.join([environment()["PYTHONPATH"], str(Path(argcomplete.__file__).parents[1])])
-
-    def complete(line: str) -> set[str]:
-        ask = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
-        words = [sys.executable, "-c", program]
-        done = subprocess.run(words, env=environment(**ask, PYTHONPATH=path), capture_output=True, text=True)
-        return {word.strip() for word in done.stdout.split("\n") if word.strip()}
-
-    assert {"sigmoid_vs_softmax", "sigmoid_regimes"} <= complete("moestat sigmoid_") and complete("moestat sta") == {
-        "status"
-    }
-    assert complete("moestat settings regr") == {"regression", "regression_from_target"}
-    assert "quick" in complete("moestat regression_rate --preset ")
 
 
 def test_all_settings_are_in_the_results_and_the_report(runs):

@@ -1,5 +1,7 @@
 """Claims are found by what a reader types, and name the cheapest preset that decides them."""
 
+import csv
+
 import pytest
 from machine import inside
 
@@ -201,6 +203,7 @@ def test_the_command_line_lists_the_claims_of_a_place(papers, monkeypatch, tmp_p
     assert code == 0 and out.startswith("h  (of_two, two)"), "a single one is printed whole"
     code, out, _ = inside("--claims", "Theorem 1", "--out", tmp_path)
     assert code == 0 and "'Theorem 1' is in 3 papers; to see one: ON Theorem 1" in out and "s (h)" in out
-    page = tmp_path / "page.md"
+    page = tmp_path / "page.csv"
     assert inside("--claims", "ON Fig. 2b", "--out", tmp_path, "--write", page)[0] == 0
-    assert "\n| s `e` | ON Fig. 2b |" in page.read_text(encoding="utf-8")
+    [row] = csv.DictReader(page.open(newline="", encoding="utf-8"))
+    assert (row["claim"], row["source"]) == ("e", "ON Fig. 2b")
