@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import readme_table
 import scale_table
 
 from moestat import cli
@@ -24,6 +25,14 @@ COMMAND = re.compile(r"^\s*(?:exec )?(?:python -m moestat\.study|moestat)[ \t]+(
 
 def _blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def test_the_readme_is_one_page_and_its_table_is_the_record():
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme_table.filled(page) == page, "python docs/readme_table.py --write"
+    words = re.sub(r"<!--.*?-->|^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE).split()
+    assert len(words) <= 700
+    assert page.splitlines().index("```python") < 90
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
