@@ -150,14 +150,14 @@ def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     figures = "Figure" if len(content["figures"]) == 1 else "Figures"
     every = [
         ("question", "Aims", bool(content["study"].question)),
-        ("design", "Design", True),
+        ("findings", "What the simulation shows", bool(content["findings"])),
         ("figures", figures, bool(content["figures"])),
+        ("design", "Design", True),
         ("rates", "Rates", bool(content["rates"])),
         ("parameters", "Parameter rates", bool(content["parameters"])),
         ("performance", "Performance", bool(content["performance"])),
         ("summaries", "Means", bool(content["summaries"])),
         ("claims", "Claims and verdicts", True),
-        ("findings", "What the simulation shows", bool(content["findings"])),
         ("notes", "How to read it", bool(content["study"].notes)),
         ("failures", "Failures", True),
         ("searches", "Global searches", bool(content["searches"])),

@@ -10,8 +10,6 @@ import xarray as xr
 from moestat.papers.sigmoid_attention.regression_settings import Settings
 from moestat.papers.sigmoid_attention.regression_targets import Target
 
-SIZE = 100_000
-"""The sample size at which the lines of all truths are told, the largest of Fig. 1."""
 LEAST = ("fisher_rank", "pseudo_found", "pseudo_searched")
 """Of these the truth with the lowest value counts for the cell; of every other count or certificate the highest."""
 
@@ -51,9 +49,6 @@ def join(
     dataset["bound_rmse"] = parts[0]["bound_rmse"]
     if targets[0].fisher_at_one:
         dataset.attrs["fisher"] = f"Geometric mean over the truths. {targets[0].fisher_meaning}"
-        if settings.scores == "L3":
-            each = ", ".join(f"{target.fisher_at_one['L3'] / np.sqrt(SIZE):.3g}" for target in targets)
-            dataset.attrs["fisher"] += f" For L3 at n = {SIZE} it is, truth by truth: {each}."
     dataset.attrs["target"] = (
         f"Each of {settings.truths} truths has every {settings.truths}th replicate. {targets[0].description}"
         if not targets[0].is_pseudo

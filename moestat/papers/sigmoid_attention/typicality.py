@@ -18,6 +18,7 @@ from moestat.fingerprint import digest, of
 from moestat.losses.typical import Features, Place, features
 from moestat.papers.sigmoid_attention.regression_problem import Problem, evaluation_points, true_parameters
 from moestat.papers.sigmoid_attention.regression_settings import Settings
+from moestat.papers.sigmoid_attention.regression_targets import compute_fisher
 from moestat.rounding import number
 from moestat.threads import one_thread
 
@@ -28,7 +29,7 @@ LOG2 = 15
 """The others' information is a mean over the first 2**LOG2 of the points of the study's own truths. With all of them
 their lines would be lower by 0.5 %, that of an outlier six times as high by 3 %."""
 MOST = 9
-"""With more truths a study has intervals over truths, which say how they scatter."""
+"""With more truths a study has intervals over truths, which say how they scatter; the brief scores have their lines."""
 
 
 def place_of(problem: Problem, study_seed: int, truths: int = 1) -> Place:
@@ -102,8 +103,12 @@ def said(experiment: str, settings: Mapping[str, Any], seed: int) -> str:
     problem = known.problem
     if problem.atoms:
         return "The truth is given: a design, not a draw of a law."
-    if known.truths > MOST or not known.noise_variance:
+    if not known.noise_variance or known.truths > MOST and known.scores == "all":
         return ""
+    if known.truths > MOST:
+        lines = [compute_fisher(known.problem_of(k), seed)["L3"] / np.sqrt(known.n) for k in range(known.truths)]
+        told_lines = f"{', '.join(map(shown, lines))} (L3, N* known, n = {known.n})"
+        return f"The {len(lines)} truths have Fisher lines of {told_lines}, median {shown(float(np.median(lines)))}."
     return sentence(place_of(problem, seed, known.truths), known.n)
 
 
