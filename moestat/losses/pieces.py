@@ -88,8 +88,8 @@ def _halves(atoms: np.ndarray, atom: np.ndarray, model: Model) -> tuple[np.ndarr
             first, second = atom.copy(), atom.copy()
             first[0], second[0] = (np.log(w / (1 - w)) for w in (t * weight, (1 - t) * weight))
             out.append((first, second))
-    first, second = (np.array(side).reshape(-1, model.atom_size) for side in (list(zip(*out, strict=True)) or ([], [])))
-    return first, second
+    pairs = np.array(out).reshape(-1, 2, model.atom_size)
+    return pairs[:, 0], pairs[:, 1]
 
 
 def _ray_shares(fitted: np.ndarray, eta: np.ndarray) -> np.ndarray:

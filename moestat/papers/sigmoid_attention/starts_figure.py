@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
@@ -56,11 +57,11 @@ def starts(ds: xr.Dataset, figure: Figure, *, evidence: Evidence) -> Canvas:
         axes.set_xlabel("sample size n")
     for row in grid:
         row[0].set_ylabel("Voronoi loss L3")
-    handles = {}
+    handles: dict[str, Artist] = {}
     for axes in grid.flat:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(name, handle)
-    canvas.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False)
+    canvas.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=3, frameon=False)
     return canvas
 
 

@@ -70,16 +70,19 @@ def slope_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()
         sides = [side for side in (claim.arm, claim.versus) if side]
         arrays = [variable(ds, name, {"arm": side, **claim.at}) for side in sides]
         arrays = [without_lengths_of_one(array, (claim.over, "replicate")) for array in arrays]
-        compared = rates.difference if len(arrays) == 2 else rates.fit
-        found = compared(*arrays, over=claim.over, window=claim.window, level=claim.level)
-        reasons |= dict.fromkeys(found.reasons)
+        slopes = [slopes_of(array, [], claim.over)[0] for array in arrays]
         of = f" of {name}" if together else ""
         if claim.versus:
-            turns |= {f"the first line{of}": found.first.turn, f"the second line{of}": found.second.turn}
+            both = rates.difference(*arrays, over=claim.over, window=claim.window, level=claim.level)
+            reasons |= dict.fromkeys(both.reasons)
+            turns |= {f"the first line{of}": both.first.turn, f"the second line{of}": both.second.turn}
+            own = slopes[0] - slopes[1]
         else:
-            turns |= {f"the line{of}": found.turn}
-        slopes = [slopes_of(array, [], claim.over)[0] for array in arrays]
-        parts[name] = _over_truths(slopes[0] - (slopes[1] if claim.versus else 0.0), _truths(ds, claim), claim.level)
+            line = rates.fit(arrays[0], over=claim.over, window=claim.window, level=claim.level)
+            reasons |= dict.fromkeys(line.reasons)
+            turns |= {f"the line{of}": line.turn}
+            own = slopes[0]
+        parts[name] = _over_truths(own, _truths(ds, claim), claim.level)
     what = "difference of the slopes" if claim.versus else "slope"
     return replace(_hull(parts, what, tuple(reasons)), bend=bends.sentence(turns))
 
