@@ -149,6 +149,10 @@ DOORS = {
     ),
     "losses.expert_error.expert_errors": between(FITTED, TRUTH, MODEL),
     "losses.fisher.information": Door(plain(model=MODEL), {"theta": TRUTH, "x_points": POINTS}),
+    "losses.typical.features": Door(
+        plain(model=MODEL, noise_variance=1.0), {"truths": TRUTH[None], "x_points": POINTS}
+    ),
+    "losses.typical.least_visible": Door(plain(model=MODEL), {"theta": TRUTH, "x_points": POINTS}),
     "losses.fisher.fisher_line": Door(plain(model=MODEL, noise_variance=1.0), {"theta": TRUTH, "x_points": POINTS}),
     "losses.fisher.expected_blocks": Door(plain(model=MODEL, n_atoms=2), {"covariance": 2.0 * np.eye(10)}),
     "losses.fisher.expected_norm": Door(plain(), {"eigenvalues": LOSS}),
@@ -285,6 +289,7 @@ NO_ARRAYS = {
         "fit.monomials.monomial_index fit.monomials.layout fit.monomials.Layout fit.descent.Settings"
     ),
     "texts, or the result of another door": (
+        "rates.bends rates.difference.of_fits losses.typical.Features losses.typical.Place "
         "rates.decay.Decay rates.difference.Difference rates.estimate.Cases rates.estimate.Estimate "
         "rates.laws.LawComparison rates.loglog.RateFit rates.loglog.trust rates.paired_design.PairedDesign "
         "rates.series.Series rates.log_means rates.series.arranged rates.series.refuse_other "

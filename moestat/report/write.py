@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,7 +93,8 @@ class Report:
         """Return one screen: printed, ours and verdict of each claim, what they say together, where the rest is."""
         if not len(self.claims):
             return Group(self.rates_table(), self.summary)
-        told = [Text(text) for text in self.sentences[:SENTENCES]]
+        told = [_reason(row) for row in self.claims.to_dict("records") if math.isnan(row["estimate"])][:SENTENCES]
+        told += [Text(text) for text in self.sentences[:SENTENCES]]
         table = render.rich(views.answer(self.claims, self.bent, ROWS))
         return Group(table, *told, *([Text("")] if told else []), self.summary)
 
@@ -117,6 +119,10 @@ class Report:
         return Text(
             "\n".join([*lines, *drawn, f"Report: {self.folder / 'report.html'}  (every table and reason: --verbose)"])
         )
+
+
+def _reason(row: Mapping[str, Any]) -> Text:
+    return Text.assemble((f"{row['claim']}: ", "bold"), str(row["why"]))
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,7 @@ class ClaimsTable:
         yield render.rich(views.claims(self.claims, columns=columns, brief=brief))
         for row in self.claims.to_dict("records"):
             if row["changed"] or (row["verdict"] == "inconclusive" and verdicts.ACROSS not in row["why"]):
-                yield Text.assemble((f"{row['claim']}: ", "bold"), str(row["why"]))
+                yield _reason(row)
 
 
 @garbage.left()
