@@ -8,41 +8,60 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
-from moestat.report import csv_text
+from moestat.report import csv_text, views
 from moestat.rounding import estimate
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-RECORD = ROOT / "outputs" / "records" / "sigmoid_vs_softmax" / "quick"
+RECORDS = ROOT / "outputs" / "records" / "sigmoid_vs_softmax"
 ROWS = {
-    "softmax gate, ReLU experts": "printed-softmax-relu",
-    "sigmoid gate, ReLU experts": "printed-sigmoid-relu",
-    "softmax gate, linear experts": "printed-softmax-linear",
-    "sigmoid gate, linear experts": "printed-sigmoid-linear",
+    "softmax gate, ReLU experts": ("quick", "printed-softmax-relu"),
+    "sigmoid gate, ReLU experts": ("quick", "printed-sigmoid-relu"),
+    "softmax gate, linear experts": ("quick", "printed-softmax-linear"),
+    "sigmoid gate, linear experts": ("quick", "printed-sigmoid-linear"),
+    "least squares, linear experts, sigmoid minus softmax (local fits, six truths)": ("truths", "faster-linear-ls"),
 }
+DOUBTED = "bound-relu"
+"""The claim that the README looks up."""
 PLACE = re.compile(r"(<!-- record: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def kept(preset: str, claim: str) -> dict[str, str]:
+    """Return a claim of a record, as it was judged."""
+    return next(row for row in csv_text.load(RECORDS / preset / "claims.csv") if row["claim"] == claim)
 
 
 def table() -> str:
     """Return the table in Markdown: printed slopes, ours, their verdicts."""
-    kept = {row["claim"]: row for row in csv_text.load(RECORD / "claims.csv")}
     lines = ["| slope of L3 | printed | ours, ten truths | verdict |", "|---|---|---|---|"]
-    for label, name in ROWS.items():
-        row = kept[name]
+    for label, place in ROWS.items():
+        row = kept(*place)
         value, interval = estimate(*(float(row[key]) for key in ("estimate", "ci_low", "ci_high")))
-        lines.append(f"| {label} | {row['predicted']} | {value} {interval} | *{row['wording']}* |")
+        lines.append(f"| {label} | {row['predicted']} | {value} {interval} | *{views.marked(row)}* |")
+    notes = views.notes_on([kept(*place) for place in ROWS.values()])
+    lines += [line for note in notes for line in ("", note)]
     return "\n".join(lines) + "\n"
 
 
+def card() -> str:
+    """Return what ``moestat claim`` prints of the doubted claim: statement, verdict and reason."""
+    row = kept("quick", DOUBTED)
+    said = {"statement": row["statement"], "verdict": row["wording"], "why": row["why"]}
+    lines = [textwrap.fill(f"{key:12}{text}", 80, subsequent_indent=" " * 12) for key, text in said.items()]
+    return "\n".join(["```text", *lines, "```", ""])
+
+
 def filled(page: str) -> str:
-    """Return the page with the table in its place."""
-    return PLACE.sub(lambda place: place[1] + table() + place[2], page)
+    """Return the page with table and card in their places."""
+    parts = iter((table(), card()))
+    return PLACE.sub(lambda place: place[1] + next(parts) + place[2], page)
 
 
 if __name__ == "__main__":
     if "--write" in sys.argv:
         README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
     else:
-        print(table(), end="")
+        print(table() + card(), end="")

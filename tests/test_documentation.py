@@ -1,6 +1,7 @@
 """The pages: links that lead somewhere, code that is Python, options that exist; slow: the build and the types."""
 
 import ast
+import os
 import re
 import shlex
 import subprocess
@@ -33,6 +34,21 @@ def test_the_readme_is_one_page_and_its_table_is_the_record():
     words = re.sub(r"<!--.*?-->|^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE).split()
     assert len(words) <= 700
     assert page.splitlines().index("```python") < 90
+
+
+@pytest.mark.parametrize("door", [pytest.param(1, marks=pytest.mark.slow), 2])
+def test_the_readme_prints_what_its_code_prints(tmp_path, door):
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    gate, *doors = _blocks(ROOT / "README.md", "python")
+    (tmp_path / "arctan.py").write_text(gate)
+    shown = re.findall(r"^```text\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[door - 1]
+    (tmp_path / "mine.py").write_text(doors[door - 1])
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "mine.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    # behind "projected" stand the last digits of a solver, another processor's are others
+    assert done.stdout.split("projected")[0].split() == shown.split("projected")[0].split()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
