@@ -1,7 +1,7 @@
 """The table of the README, made from the record of the main study; a test holds the page to it.
 
-    python docs/readme_table.py            # print it
-    python docs/readme_table.py --write    # put it into README.md
+python docs/readme_table.py            # print it
+python docs/readme_table.py --write    # put it into README.md
 """
 
 from __future__ import annotations
