@@ -61,18 +61,14 @@ def _fixed(torch: bool, linalg: bool) -> dict[str, Any]:
 
 @functools.cache
 def commit() -> str:
-    """Return the commit of this package, with ``-dirty`` behind it where files differ; without git its version."""
-    package = Path(__file__).resolve().parents[1]
-
-    def git(*words: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(package), *words], capture_output=True, text=True, timeout=20, check=True
-        )
-        return done.stdout.strip()
-
+    """Return the commit of this package, with ``-dirty`` behind it where its files differ; without git its version."""
+    git = ["git", "-C", str(Path(__file__).resolve().parents[1])]
+    run = functools.partial(subprocess.run, capture_output=True, text=True, timeout=20)
     try:
-        git("ls-files", "--error-unmatch", "__init__.py")  # else the repository is another one, around an installation
-        return git("describe", "--always", "--abbrev=12", "--exclude=*", "--dirty")
+        # else the repository is another one, around an installation
+        run([*git, "ls-files", "--error-unmatch", "__init__.py"], check=True)
+        name = run([*git, "rev-parse", "--short=12", "HEAD"], check=True).stdout.strip()
+        return name + "-dirty" * bool(run([*git, "diff", "--quiet", "HEAD", "--", "."]).returncode)
     except (OSError, subprocess.SubprocessError):
         return __version__
 
