@@ -19,8 +19,6 @@ from typing import IO
 
 import numpy as np
 
-NOT_IN_CODE_VERSION = ("*",)  # moves numbers and computes none
-
 LARGEST = 2_000_000_000
 """Bytes that are read of one file, unpacked: four times WikiText-103, ten times CIFAR."""
 

@@ -24,7 +24,6 @@ import numpy as np
 from moestat import bounded
 from moestat.arrays import to_numpy
 
-NOT_IN_CODE_VERSION = ("*",)  # keeps numbers bit for bit
 _MAGIC = b"moestat-cache-1"
 _IDENTITY = "identity"
 _PREFIX = "array/"  # keeps the callers' names apart from ours and from np.savez's own arguments

@@ -169,12 +169,11 @@ def _dry_run(request: Any) -> int:
         make_plan,
         refuse_bad_data,
         refuse_without_libraries,
-        version_of,
     )
 
     plan = make_plan(request)
     if not plan.study_file.study.reads and request.backend != "dask":
-        refuse_without_libraries(plan, version_of(plan))
+        refuse_without_libraries(plan)
     refuse_bad_data(plan)
     returned.refuse_unknown(plan)
     study = plan.study_file.study

@@ -91,6 +91,9 @@ def _add_records(parser: argparse.ArgumentParser, command: str) -> None:
         parser.add_argument("--replicates", type=int, default=3, metavar="K", help="of each record (default: 3)")
         parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the sample (default: 0)")
         parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="what computes")
+        parser.add_argument(
+            "--certify", action="store_true", help="write date, commit and outcome into the manifest of the record"
+        )
 
 
 def _add_slurm(parser: argparse.ArgumentParser) -> None:
@@ -277,6 +280,8 @@ def _verify(arguments: argparse.Namespace) -> int:
     def one(study: str) -> list[str]:
         request = Request(study=study, preset=arguments.preset, out=arguments.out, device=arguments.device)
         found = verify.verify(request, arguments.replicates, arguments.seed, lambda text: print(text, flush=True))
+        if arguments.certify:
+            found.lines.append(verify.certify(found))
         if not found.holds:
             raise UserError("; ".join(found.lines))
         return found.lines

@@ -11,6 +11,10 @@ An experiment is a module (one in a folder of ``moestat.papers``, or a user's ow
 
 and, where useful,
 
+``VERSION``
+    a whole number from 1, which is 1 if it is left out: raise it when the experiment's numbers change, by an edit
+    here or in what it calls; results of two versions are never mixed;
+
 ``prerequisites(cell) -> list[dict]`` and ``prepare(prerequisite, *, device) -> None``
     work that several cells share (a pseudo-truth, say), as JSON-like dicts; it is done once, before the cells, and
     lands in the cache (``moestat.cache``).
@@ -58,20 +62,11 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationInfo, ValidatorFunctionWrapHandler, field_validator
 from pydantic.fields import FieldInfo
 
-from moestat import extras, streams
-from moestat.fingerprint import fingerprint
-from moestat.source.loaded import remember
+from moestat import extras, own_files, streams
 from moestat.status import Status
 
 if TYPE_CHECKING:
     import xarray as xr
-
-NOT_IN_CODE_VERSION = ("Cell", "SettingsModel", "code_version", "no_truth_value", "require_torch", "truth_values")
-"""They describe what is computed, which a result's identity says already; ``Cell.generator`` counts all the same."""
-
-COMPUTES = ("run", "prerequisites", "prepare")
-"""What is called in an experiment's module to get numbers; settings are part of the identity of what they ask for."""
-
 
 Converted = tuple[tuple[int | str, ...], FieldInfo | None]
 """Where a truth value stands, and the innermost field that it stands in."""
@@ -125,8 +120,8 @@ class SettingsModel(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Keep the source of the experiment that is being imported: an edit later is an edit of other code."""
-        remember()
+        """Keep the hashes of the files that are being imported: an edit later is an edit of other code."""
+        own_files.remember()
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -271,5 +266,25 @@ def require_torch() -> None:
 
 
 def code_version(module_name: str) -> dict[str, str]:
-    """Return the version of the code that computes an experiment's numbers; see :mod:`moestat.fingerprint`."""
-    return fingerprint(module_name, COMPUTES, given=(Cell.generator,))
+    """Return the version of what computes an experiment's numbers: ``{experiment: version, file: hash}``.
+
+    The files are those of the user's own; see :mod:`moestat.versions`.
+
+    Parameters
+    ----------
+    module_name : str
+        Import path of the experiment, or of the module of a reader.
+
+    Raises
+    ------
+    NoCodeError
+        If the code of a file cannot be read.
+    ValueError
+        If ``VERSION`` is no whole number from 1.
+    """
+    found = own_files.hashes(module_name)
+    version = getattr(importlib.import_module(module_name), "VERSION", 1)
+    if type(version) is not int or version < 1:
+        raise ValueError(f"VERSION of {module_name} is {version!r}; allowed are whole numbers from 1")
+    ours = module_name.startswith(f"{__name__.partition('.')[0]}.")
+    return {module_name.rpartition(".")[2] if ours else module_name: str(version), **found}

@@ -22,11 +22,9 @@ from typing import Any
 import numpy as np
 
 from moestat.arrays import Array
-from moestat.fingerprint import digest, fingerprint, modules_of
-from moestat.source.loaded import edited, remember
-from moestat.source.names import NoCodeError
+from moestat.own_files import NoCodeError, edited, hashes, remember
+from moestat.versions import digest
 
-NOT_IN_CODE_VERSION = ("code",)  # its text is in the settings of who uses it
 Activation = Callable[[Array, int], tuple[Array, ...]]
 """f(numbers, order) -> (value, first derivative, second derivative)[: order + 1]."""
 
@@ -90,7 +88,7 @@ def imported(path: str) -> Callable[..., Any]:
 
 
 def code(*names: str) -> str:
-    """Return a hash of the code behind those names that are import paths, and "" if none is one.
+    """Return a hash of the user's own files behind those names that are import paths, and "" if there are none.
 
     Raises
     ------
@@ -98,14 +96,15 @@ def code(*names: str) -> str:
         If the code on the disk is not the one that this process has imported.
     """
     versions = []
-    for module_name, _, name in sorted({name.partition(":") for name in names if is_path(name)}):
+    for module_name in {name.partition(":")[0] for name in names if is_path(name)}:
         try:
-            version = fingerprint(module_name, [name])
+            found = hashes(module_name)
         except NoCodeError:  # load() says in a better place what is wrong with it
             continue
-        for changed in edited(modules_of(version)):
+        for changed in edited(found):
             raise ValueError(f"{changed} was changed after this process had imported it; restart the process")
-        versions.append(digest(version))
+        if found:
+            versions.append(digest(found))
     return "-".join(sorted(versions))
 
 

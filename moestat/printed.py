@@ -15,6 +15,8 @@ from pydantic import Field, model_validator
 
 from moestat.experiment import Cell, SettingsModel, assemble
 
+VERSION = 1
+
 
 class Settings(SettingsModel):
     """Settings of a cell."""

@@ -15,7 +15,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from moestat import bounded, data_file, fingerprint
+from moestat import bounded, data_file
 from moestat.bounded import DataFileError
 from moestat.papers.mixture_of_transformers import image_files, image_idx
 from moestat.papers.mixture_of_transformers.image_cifar import safe_load
@@ -70,11 +70,6 @@ def test_good_files_are_read_as_they_are(tmp_path, low):
             for name, array in zip(kinds, bounded.read_npz(tmp_path / "good.npz", list(kinds)), strict=True):
                 np.testing.assert_array_equal(array, wanted[name])
                 assert array.dtype == wanted[name].dtype and array.flags.f_contiguous == wanted[name].flags.f_contiguous
-
-
-def test_the_limit_makes_no_results_stale(monkeypatch):
-    before = fingerprint.fingerprint("moestat.training.corpus", ["load"])
-    assert "moestat.training.corpus" in before and "moestat.bounded" not in before
 
 
 # --- bombs -----------------------------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def test_a_change_of_the_code_changes_the_identity_of_a_cell(tmp_path, monkeypat
     file = tmp_path / "changing.py"
     text = "def f(h, order):\n    return (2 * h, 0 * h + 2, 0 * h)[: order + 1]\n"
     codes = []
-    for content in (text, "# a comment\n" + text, text.replace("2", "3")):
+    for content in (text, text.replace("\n", "  \r\n"), text.replace("2", "3")):
         file.write_text(content)
         sys.modules.pop("changing", None)
         codes.append(regression.Settings(n=10, expert="changing:f").own_code)

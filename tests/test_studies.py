@@ -116,6 +116,17 @@ def shrink(made):
     return replace(made, cells=tuple(cells), replicates=count, block=count)
 
 
+def hurry(monkeypatch):
+    """Let experiments search less than they do by themselves."""
+    monkeypatch.setenv("MOESTAT_KERNEL", "numpy")  # compiling for an empty cache would take longer than the fits
+    monkeypatch.setitem(population.pseudo_truths.__kwdefaults__, "max_iterations", 10)
+    monkeypatch.setitem(competition_mle.maximum_likelihood.__kwdefaults__, "adam_steps", 20)
+    monkeypatch.setitem(competition_mle.maximum_likelihood.__kwdefaults__, "search_rounds", 2)
+    monkeypatch.setitem(rules.tail_exponent.__kwdefaults__, "draws", 50)
+    for name, fewer in {"POINTS_LOG2": 7, "FEWEST": 50, "DRAWS": 1}.items():
+        monkeypatch.setattr(evaluate, name, fewer)
+
+
 @pytest.fixture(scope="module")
 def one_cache(tmp_path_factory):
     """Return a cache for all tiny runs, apart from the user's: what studies share is computed once."""
@@ -148,16 +159,10 @@ def test_every_panel_of_rates_draws_rates_of_the_study(name):
 @pytest.mark.parametrize("name", [name for name, file in STUDIES.items() if not file.study.needs])
 def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, monkeypatch, one_cache):
     monkeypatch.setenv("MOESTAT_CACHE", str(one_cache))
-    monkeypatch.setenv("MOESTAT_KERNEL", "numpy")  # compiling for an empty cache would take longer than the fits
+    hurry(monkeypatch)
     study = STUDIES[name].study
     if "torch" in STUDIES[name].text:
         pytest.importorskip("torch")
-    monkeypatch.setitem(population.pseudo_truths.__kwdefaults__, "max_iterations", 10)
-    monkeypatch.setitem(competition_mle.maximum_likelihood.__kwdefaults__, "adam_steps", 20)
-    monkeypatch.setitem(competition_mle.maximum_likelihood.__kwdefaults__, "search_rounds", 2)
-    monkeypatch.setitem(rules.tail_exponent.__kwdefaults__, "draws", 50)
-    for name_of, fewer in {"POINTS_LOG2": 7, "FEWEST": 50, "DRAWS": 1}.items():
-        monkeypatch.setattr(evaluate, name_of, fewer)
     if WRITTEN[study.experiment] != name:
         monkeypatch.setattr(results, "write", lambda root, dataset: "0" * 64)
     monkeypatch.setattr(runner, "resolve_device", lambda asked, made: "cpu")  # also what is meant for a GPU alone

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from moestat import fingerprint
+from moestat import versions
 from moestat.errors import InputError, UserError
 from moestat.report import all_settings, csv_text
 from moestat.rounding import estimate, number
@@ -120,8 +120,7 @@ def _settings(a: Run, b: Run) -> Iterator[str]:
 def _code(a: Run, b: Run) -> Iterator[str]:
     old, new = a.manifest.get("code"), b.manifest.get("code")
     if old and new:
-        if not fingerprint.equal(old, new):
-            yield from fingerprint.changes(old, new)
+        yield from versions.changes(old, new)
     else:
         yield from _change("code", a.dataset.attrs.get("code", ""), b.dataset.attrs.get("code", ""))
 

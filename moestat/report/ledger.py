@@ -51,10 +51,10 @@ def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "
     -------
     DataFrame
         One row per claim. study, title, paper, because and hindsight are those of the study file; low, high and region
-        are the rule; then come the columns of claims.csv; preset, command, date, version, code (its fingerprint) and
-        seed are of the run, and decides and decides_with the cheapest preset that decides the claim, and its command.
-        The verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one that was
-        judged, and of all claims where the run is of other settings than the study file; why says so.
+        are the rule; then come the columns of claims.csv; preset, command, date, version, code (the version of what
+        computed) and seed are of the run, and decides and decides_with the cheapest preset that decides the claim, and
+        its command. The verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one
+        that was judged, and of all claims where the run is of other settings than the study file; why says so.
     """
     out_root = Path(out_root)
     by_study: dict[str, list[Run]] = {}

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat import bounded, fingerprint
+from moestat import bounded, versions
 from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
 from moestat.errors import InputError, UserError
@@ -45,7 +45,7 @@ SHOWN = (".csv", ".svg", ".caption.txt")
 """Files of a report that hold what is shown, and neither dates nor paths."""
 KEPT = (
     *("study", "file", "title", "preset", "experiment", "seed", "request", "command", "versions", "code", "rules"),
-    *("accepted_stale", "tally", "updated"),
+    *("accepted_stale", "tally", "updated", "verified"),
 )
 """What the manifest of a record takes from that of the run; nothing of it names a folder of the machine."""
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -330,9 +330,8 @@ def _differs(old: xr.DataArray, new: xr.DataArray) -> bool:
 
 
 def _stale(study_file: StudyFile, request: Request, kept: Mapping[str, Any]) -> list[str]:
-    """Say so if the code that computed is not today's."""
-    now = begin.version_of(begin.make_plan(request))
-    changes = fingerprint.changes(kept.get("code") or {}, now)
-    if not changes:
-        return []
-    return [f"{study_file.name}: computed by another version of the code than today's ({'; '.join(changes[:3])})"]
+    """Say so if the version that computed is not today's; what an older moestat recorded of it cannot be compared."""
+    changes = versions.since(kept.get("code") or {}, begin.version_of(begin.make_plan(request)))
+    return (
+        [f"{study_file.name}: computed by another version than today's ({'; '.join(changes[:3])})"] if changes else []
+    )

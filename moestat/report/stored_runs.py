@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from moestat import versions
 from moestat.claims.verdicts import COLUMNS, VERDICTS
-from moestat.fingerprint import digest
 from moestat.report import csv_text
 from moestat.runner import belongs, hdf5, manifest_file, records, results
 
@@ -53,9 +53,9 @@ class Run:
 
     @property
     def code(self) -> str:
-        """Fingerprint of the code that computed, as in the attributes of ``results.nc``."""
-        modules = self.manifest.get("code")
-        return digest(modules) if isinstance(modules, Mapping) else ""
+        """Version of what computed, as in the attributes of ``results.nc``."""
+        code = self.manifest.get("code")
+        return versions.text(code) if isinstance(code, Mapping) else ""
 
     @property
     def seed(self) -> str:

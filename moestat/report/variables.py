@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import NamedTuple
 
-from moestat import fingerprint
 from moestat.runner import experiments, labels
-from moestat.source.names import NoCodeError
-from moestat.source.possible import Source
+from moestat.runner.possible import Source, modules_of
 
 
 class Row(NamedTuple):
@@ -44,10 +42,7 @@ def of_experiment(name: str) -> list[Row]:
     module = experiments.own_experiments().get(name, name)
     said = _said(experiments.load(module, "settings"))
     texts = said | {name: text for name, text in labels.texts_of(module).items() if name not in said}
-    try:
-        source = Source(fingerprint.modules_of(fingerprint.fingerprint(module, ["run"])))
-    except NoCodeError:
-        source = Source([])
+    source = Source(modules_of(module))
     common = labels.texts_of("")
     possible = [n for n in texts if n in said or _may(n, texts, source)]
     names = sorted(possible, key=lambda n: n in common and n not in said)  # stable

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from moestat import extras, fingerprint
+from moestat import extras, own_files
 from moestat.errors import InputError, StaleError
 from moestat.experiment import Cell, code_version
 from moestat.runner import plan as plans
@@ -17,8 +18,6 @@ from moestat.runner.cells import Overrides
 from moestat.runner.devices import default_jobs, visible_gpus
 from moestat.runner.request import Request
 from moestat.sentences import listed
-from moestat.source.loaded import edited
-from moestat.source.names import NoCodeError
 from moestat.study import load
 
 DATA = ("file", "data", "csv")
@@ -42,24 +41,25 @@ def make_plan(request: Request) -> plans.Plan:
 
 
 def version_of(plan: plans.Plan) -> dict[str, str]:
-    """Return the version of the code that a plan computes with.
+    """Return the version of what a plan computes with; see :mod:`moestat.versions`.
 
     Raises
     ------
     InputError
-        If the code cannot be read.
+        If the code cannot be read, or the version is none.
     StaleError
         If this process has imported another version of it than the one on the disk.
     """
     try:
-        module, _, reader = plan.module_name.partition(":")
-        code = fingerprint.fingerprint(module, [reader]) if reader else code_version(module)
-    except NoCodeError as error:
+        code = code_version(plan.module_name.partition(":")[0])
+    except own_files.NoCodeError as error:
         raise InputError(
             f"{plan.study_file.shown}: experiment {plan.module_name!r}: {error}, so results could not be told from "
-            "those of other code; allowed is a module with a source file"
+            "those of other code; allowed is a module with a file"
         ) from None
-    changed = edited(fingerprint.modules_of(code))
+    except ValueError as error:
+        raise InputError(f"{plan.study_file.shown}: {error}") from None
+    changed = own_files.edited(name for name in code if name.endswith(".py"))
     if changed:
         raise StaleError(
             f"{listed(changed)} changed on the disk after this process had imported it, so old code would compute what "
@@ -68,7 +68,7 @@ def version_of(plan: plans.Plan) -> dict[str, str]:
     return code
 
 
-def refuse_without_libraries(plan: plans.Plan, code: Mapping[str, str]) -> None:
+def refuse_without_libraries(plan: plans.Plan) -> None:
     """Refuse to compute with what is not installed: every replicate would be recorded as failed.
 
     Raises
@@ -76,12 +76,17 @@ def refuse_without_libraries(plan: plans.Plan, code: Mapping[str, str]) -> None:
     InputError
         It says how to install what is missing.
     """
-    ours = plan.module_name.startswith("moestat.")  # a user's own may do without, for some settings
-    if ours and code.get("torch") == "absent":
+    if _needs_torch(plan.module_name) and importlib.util.find_spec("torch") is None:
         raise InputError(
             f"the study {plan.study_file.name} needs PyTorch, which is not installed; install it with: "
             f"{extras.command('neural')}"
         )
+
+
+def _needs_torch(module: str) -> bool:
+    """Whether an experiment of moestat imports PyTorch; a user's own may do without, for some settings."""
+    ours = own_files.closure([module], lambda name: name.startswith("moestat."))
+    return any("torch" in own_files.imports(name) for name in ours)
 
 
 def refuse_bad_data(plan: plans.Plan) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moestat import fingerprint, own
+from moestat import own, own_files
 from moestat.runner.plan import Plan
-from moestat.source.names import NoCodeError
 from moestat.study.load import shown_path
 
 CODE = "the code of "
@@ -18,7 +16,7 @@ OWN_CODE = "own_code"
 """The setting that holds a hash of the code of the user's own functions."""
 DATA = "_sha256"
 """How a setting is called that holds a hash of the file (or folder) that another setting names."""
-PACKAGE = __name__.partition(".")[0]
+VERSION = "version of "
 
 
 def of(plan: Plan, why: Mapping[str, Sequence[str]]) -> list[str]:
@@ -38,6 +36,8 @@ def of(plan: Plan, why: Mapping[str, Sequence[str]]) -> list[str]:
         for text in texts:
             if text.startswith(CODE):
                 files.append(_file_of(text.removeprefix(CODE)))
+            elif text.startswith(VERSION):
+                files.append(_file_of(plan.module_name))
             else:
                 files += _of_what_is_named(text, same) or [_place(plan, text)]
     return list(dict.fromkeys(files))
@@ -59,8 +59,7 @@ def _place(plan: Plan, text: str) -> str:
 def _of_what_is_named(text: str, same: Mapping[str, Any]) -> list[str]:
     """Return the files whose content a setting is a hash of, if settings that are the ``same`` name them.
 
-    The hash of own code is of all that a function uses, so the user's own modules that its module imports are named
-    with it.
+    The hash of own code is of the file of a function and of all own ones that it imports: they are named with it.
     """
     key = _key(text)
     if key.endswith(DATA):
@@ -70,21 +69,12 @@ def _of_what_is_named(text: str, same: Mapping[str, Any]) -> list[str]:
     for name in same.values() if key == OWN_CODE and old else ():
         if not (isinstance(name, str) and own.is_path(name)):
             continue
-        module, _, function = name.partition(":")
-        try:
-            code = fingerprint.fingerprint(module, [function])
-        except NoCodeError:
-            continue
-        if fingerprint.digest(code) not in old:
-            others = sorted(other for other in fingerprint.modules_of(code) if other != module)
-            files += [_file_of(one) for one in [module, *others] if one.partition(".")[0] != PACKAGE]
+        if (code := own.code(name)) and code not in old:
+            files += [_file_of(file) for file in own_files.hashes(name.partition(":")[0])]
     return files
 
 
-def _file_of(module: str) -> str:
-    """Return the file of a module as it is printed, or its name."""
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        spec = None
-    return shown_path(Path(spec.origin)) if spec is not None and spec.origin else module
+def _file_of(name: str) -> str:
+    """Return a module, or a file of :func:`moestat.own_files.hashes`, as its file is printed, or its name."""
+    spec = own_files.spec(own_files.module_of(name))
+    return shown_path(Path(spec.origin)) if spec is not None and spec.origin else name

@@ -61,7 +61,8 @@ def debug(request: Request, say: Callable[[str], None]) -> Failure | None:
     plan = make_plan(request)
     if plan.experiment is None:
         return None
-    refuse_without_libraries(plan, version_of(plan))
+    refuse_without_libraries(plan)
+    version_of(plan)  # refuses code that changed since it was imported
     device = resolve_device(request.device, plan)
     search_path = tuple(experiments.search_path(plan.study_file))
     context = worker.Context(plan.module_name, search_path, "", cache_of(request.out), device, os.getpid())

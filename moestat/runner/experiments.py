@@ -12,11 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from moestat import extras
+from moestat import extras, own_files
 from moestat.errors import InputError
 from moestat.experiment import Source
 from moestat.sentences import listed, nearest
-from moestat.source.loaded import remember
 from moestat.study.load import StudyFile
 from moestat.study.spec import Arm
 
@@ -103,7 +102,7 @@ def load(module_name: str, where: str) -> ModuleType:
             f"{where}: experiment {module_name!r} cannot be imported: "
             f"{type(error).__name__}: {error}{place(error)}{extra}"
         ) from None
-    remember()
+    own_files.remember()
     missing = [name for name in ("Settings", "run") if not hasattr(module, name)]
     if missing:
         raise InputError(

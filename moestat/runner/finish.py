@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moestat import fingerprint
+from moestat import versions as code_versions
 from moestat.runner import kept, manifest, manifest_file, origin, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
@@ -86,7 +86,7 @@ def describe(request: Request, plan: Plan, scan: store.Scan, code: Mapping[str, 
         "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
         "moestat_version": versions["moestat"],
-        "code": fingerprint.digest(code),
+        "code": code_versions.text(code),
         "rules": sealed.digest if sealed is not None else "",
         "rules_sealed": sealed.date if sealed is not None else "",
         "problem": [f"{key}={text}" for key, text in seal.problem(study, plan.preset_name).items()],

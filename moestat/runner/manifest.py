@@ -21,7 +21,12 @@ from moestat.study import seal
 @functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of what computes."""
-    known = {"moestat": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    known = {
+        "moestat": __version__,
+        "commit": origin.commit(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
     for name in ("numpy", "scipy", "numba", "statsmodels", "xarray", "torch"):
         try:
             known[name] = version(name)

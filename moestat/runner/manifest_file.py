@@ -33,6 +33,15 @@ class _Cell(_Table):
     seconds: float
 
 
+class _Verified(_Table):
+    """When replicates of a record were last computed again, at which commit, and how many were equal bit for bit."""
+
+    date: str
+    commit: str
+    replicates: int
+    equal: int
+
+
 class _Manifest(_Table):
     """The types of what is read of a manifest; any key may be missing."""
 
@@ -55,6 +64,7 @@ class _Manifest(_Table):
     updated: str = ""
     results_sha256: str = ""
     run_sha256: str | None = None
+    verified: _Verified | None = None
 
 
 def write(root: Path, content: Mapping[str, Any]) -> None:

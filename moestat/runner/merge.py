@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from moestat import files, fingerprint
+from moestat import files, versions
 from moestat.errors import InputError, UserError
 from moestat.runner import manifest_file, shard, store
 from moestat.runner.begin import folder_of, make_plan, version_of
@@ -126,8 +126,8 @@ def _refuse_other(first: Part, part: Part) -> None:
                 f"{first.folder} and {part.folder} are not one study: their {called} is {a!r} and {b!r}; "
                 "only parts of one study, at one preset and seed, are merged"
             )
-    if not fingerprint.equal(first.manifest.get("code", {}), part.manifest.get("code", {})):
-        changes = ", ".join(fingerprint.changes(first.manifest.get("code", {}), part.manifest.get("code", {})))
+    if not versions.equal(first.manifest.get("code", {}), part.manifest.get("code", {})):
+        changes = ", ".join(versions.changes(first.manifest.get("code", {}), part.manifest.get("code", {})))
         raise UserError(f"{first.folder} and {part.folder} were computed by other code: {changes}")
 
 

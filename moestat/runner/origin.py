@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import platform
 import socket
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +21,7 @@ import numpy as np
 from moestat import __version__
 from moestat.fit import kernel
 
-VERSIONS = ("moestat", "python", "platform", "numpy", "scipy", "numba", "torch")
+VERSIONS = ("moestat", "commit", "python", "platform", "numpy", "scipy", "numba", "torch")
 ROUNDING = ("kernel", "blas", "simd", "numpy", "scipy", "numba", "torch", "device")
 """What two results must share to agree to the last bit; the model of the processor says no more than these."""
 
@@ -46,6 +47,7 @@ def _fixed(torch: bool, linalg: bool) -> dict[str, Any]:
         "blas": blas(),
         "simd": simd(),
         "moestat": __version__,
+        "commit": commit(),
         "python": platform.python_version(),
         "platform": platform.platform(),
     }
@@ -55,6 +57,20 @@ def _fixed(torch: bool, linalg: bool) -> dict[str, Any]:
         except PackageNotFoundError:
             continue
     return facts
+
+
+@functools.cache
+def commit() -> str:
+    """Return the commit of this package, with ``-dirty`` behind it where its files differ; without git its version."""
+    git = ["git", "-C", str(Path(__file__).resolve().parents[1])]
+    run = functools.partial(subprocess.run, capture_output=True, text=True, timeout=20)
+    try:
+        # else the repository is another one, around an installation
+        run([*git, "ls-files", "--error-unmatch", "__init__.py"], check=True)
+        name = run([*git, "rev-parse", "--short=12", "HEAD"], check=True).stdout.strip()
+        return name + "-dirty" * bool(run([*git, "diff", "--quiet", "HEAD", "--", "."]).returncode)
+    except (OSError, subprocess.SubprocessError):
+        return __version__
 
 
 def processor() -> str:

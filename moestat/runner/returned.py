@@ -1,7 +1,7 @@
 """Which variables an experiment can return, as far as its tables and its source tell before anything is computed.
 
 A name is possible if a ``variables.toml`` describes it, or if the source of the code that computes can give it
-(:mod:`moestat.source.possible`). What moestat's own experiments cannot return is refused before a run; of a user's own
+(:mod:`moestat.runner.possible`). What moestat's own experiments cannot return is refused before a run; of a user's own
 code, whose names may come from anywhere (the columns of a file, say), it is said as a caution. What only the results
 tell is said at the end of a run, which keeps them.
 """
@@ -13,13 +13,12 @@ import difflib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from moestat import fingerprint
+from moestat import own_files
 from moestat.errors import InputError
-from moestat.runner import begin, labels
+from moestat.runner import labels
 from moestat.runner.plan import Plan
+from moestat.runner.possible import Source, modules_of
 from moestat.sentences import counted, listed
-from moestat.source.names import NoCodeError
-from moestat.source.possible import Source
 from moestat.status import Status
 from moestat.study import load
 from moestat.study.presets import named, runs_arms
@@ -146,7 +145,7 @@ def _unknown(plan: Plan) -> list[tuple[Use, str]]:
     other = [use for use in axes(plan.study_file.study) if use.name not in plan.axes]
     if not doubtful and not other:
         return []
-    modules = fingerprint.modules_of(begin.version_of(plan)) + _of_readers(plan.study_file.study.experiment)
+    modules = modules_of(plan.module_name) + _of_readers(plan.study_file.study.experiment)
     source = Source(modules, _texts(plan))
     pools = ([name for name in described if "*" not in name], source.names)
     pools = pools if _is_ours(plan) else pools[::-1]
@@ -178,11 +177,8 @@ def _of_readers(experiment: str) -> list[str]:
         if table.get("reads")
         and any(tables.get(str(need), {}).get("experiment") == experiment for need in table.get("needs") or ())
     }
-    modules = []
-    for reader in sorted(readers):
-        with contextlib.suppress(NoCodeError):
-            modules += fingerprint.modules_of(fingerprint.fingerprint(reader, ["condensed"]))
-    return modules
+    adding = [reader for reader in sorted(readers) if "\ndef condensed(" in (own_files.source(reader) or "")]
+    return [module for reader in adding for module in modules_of(reader)]
 
 
 def near(name: str, *pools: Iterable[str]) -> str:

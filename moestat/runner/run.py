@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moestat import files, fingerprint
+from moestat import files, versions
 from moestat.errors import InputError, StaleError, UserError
 from moestat.fit import kernel
 from moestat.runner import (
@@ -69,11 +69,12 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     device = resolve_device(request.device, plan)
     refuse_bad_data(plan)
     returned.refuse_unknown(plan)
+    code = version_of(plan)
     if not (root / "shards").is_dir() and request.backend != "dask":  # before anything is written
-        refuse_without_libraries(plan, version_of(plan))
+        refuse_without_libraries(plan)
     try:
         root.mkdir(parents=True, exist_ok=True)
-        return _Run(request, plan, root, device, report, said).locked()
+        return _Run(request, plan, root, device, code, report, said).locked()
     except OSError as error:
         raise files.disk_problem(error, root) from None
 
@@ -85,12 +86,13 @@ class _Run:
         plan: plans.Plan,
         root: Path,
         device: str,
+        code: Mapping[str, str],
         report: Reporter | None = None,
         said: Sequence[str] = (),
     ) -> None:
         self.request, self.plan, self.root, self.device = request, plan, root, device
         self.report = report
-        self.code = version_of(plan)
+        self.code = code
         self.notes: list[str] = []
         self.said = said
         self.shown = 0
@@ -122,7 +124,7 @@ class _Run:
             tasks = self._tasks()
             if tasks:
                 if self.request.backend != "dask":
-                    refuse_without_libraries(self.plan, self.code)
+                    refuse_without_libraries(self.plan)
                 self._tell_origin()
                 for text in returned.cautions(self.plan):
                     self.say(f"caution: {text}")
@@ -267,8 +269,8 @@ class _Run:
         failed = sum(s != Status.CONVERGED for s in outcome.status)
         self._show_raised(outcome)
         self.progress.add(outcome.digest, len(outcome.replicates), failed, outcome.seconds)
-        if outcome.code and not fingerprint.equal(outcome.code, self.code):
-            changes = ", ".join(fingerprint.changes(self.code, outcome.code))
+        if outcome.code and not versions.equal(outcome.code, self.code):
+            changes = ", ".join(versions.changes(self.code, outcome.code))
             raise StaleError(
                 "the code that computes changed while the study was running, or is another one on a worker "
                 f"({changes}); start again in a fresh process"

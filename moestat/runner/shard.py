@@ -6,7 +6,7 @@ Layout::
     <header: JSON on one line>\n
     <arrays, one after the other>
 
-The header holds the cell's canonical JSON, arm and coordinates, the code's fingerprint, the replicates, their
+The header holds the cell's canonical JSON, arm and coordinates, the version of what computed it, the replicates, their
 statuses, who made the shard when, and for every array its name, dimensions, type, shape and place. Numbers are stored
 as they lie in memory (little-endian, C order), text as a JSON list in UTF-8.
 """
@@ -28,10 +28,10 @@ import numpy as np
 
 from moestat import __version__, files
 from moestat.errors import UserError
-from moestat.fingerprint import digest as code_digest
 from moestat.runner import origin
 from moestat.runner.header import DamagedShardError, Header, parse
 from moestat.sentences import show
+from moestat.versions import digest as code_digest
 
 MAGIC = b"moestat-shard "
 FORMAT = 1

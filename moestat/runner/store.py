@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from moestat import files, fingerprint
+from moestat import files, versions
 from moestat.errors import StaleError, UserError
 from moestat.runner import changed_files, shard
 from moestat.runner.cells import PlannedCell, slot_text
@@ -157,11 +157,11 @@ def _sort(result: Scan, path: Path, header: shard.Header, code: Mapping[str, str
     why: list[str] = []
     if digest in plan.by_digest:
         target = digest
-        why = fingerprint.changes(header.code, code)
+        why = versions.changes(header.code, code)
     elif slot in plan.by_slot:
         target = plan.by_slot[slot].digest
         why = cell_changes(header.cell, plan.by_slot[slot])
-        why += fingerprint.changes(header.code, code)
+        why += versions.changes(header.code, code)
     else:
         result.unused.append(path)
         return
@@ -195,7 +195,7 @@ def stored(root: Path, digest: str, code: Mapping[str, str]) -> dict[int, int]:
             header, _ = shard.verified(shard.contents(path))
         except shard.DamagedShardError:
             continue
-        if fingerprint.equal(header.code, code):
+        if versions.equal(header.code, code):
             status |= dict(zip(header.replicates, header.status, strict=True))
     return status
 

@@ -6,14 +6,17 @@ another one than the record's, both are named, and a difference of the last digi
 
 from __future__ import annotations
 
+import json
 import random
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from moestat import fingerprint
+from moestat import bounded, versions
 from moestat.errors import InputError
 from moestat.runner import begin, belongs, manifest_file, origin, recomputed, records, replay, results, store
 from moestat.runner.cells import PlannedCell
@@ -35,6 +38,8 @@ class Verification:
 
     Attributes
     ----------
+    folder : Path
+        Of the record.
     lines : list of str
     compared, equal : int
         Replicates that were computed again, and of these the ones that are equal bit for bit.
@@ -46,6 +51,7 @@ class Verification:
         What differs from the machine that made the record and may change a last digit.
     """
 
+    folder: Path
     lines: list[str] = field(default_factory=list)
     compared: int = 0
     equal: int = 0
@@ -92,7 +98,7 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
     belongs.refuse_foreign(dataset, study_file, request, folder)
     kept = manifest_file.read(folder)
     plan = begin.make_plan(recorded_in(request, folder))
-    result, status = Verification(), dataset["status"]
+    result, status = Verification(folder), dataset["status"]
     places = [
         (planned, replicate)
         for planned in plan.cells
@@ -104,9 +110,9 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
         f"{folder}, made {str(kept.get('updated', ''))[:10]}: {len(chosen)} of {len(places)} replicates drawn with "
         f"seed {seed}; they took {duration(took)}"
     )
-    changes = fingerprint.changes(kept.get("code") or {}, begin.version_of(plan))
+    changes = versions.since(kept.get("code") or {}, begin.version_of(plan))
     if changes:
-        say(f"the code has changed since: {'; '.join(changes[:5])}")
+        say(f"changed since: {'; '.join(changes[:5])}")
     left_out = list(kept.get("left_out") or ())
     for planned, replicate in chosen:
         again = replay.replay(plan, store.Scan(plan), request.out, planned, replicate, request.device)
@@ -136,6 +142,29 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
         if not result.elsewhere:
             result.lines.append("both name the same kernels and versions: the code gives other numbers now")
     return result
+
+
+def certify(found: Verification) -> str:
+    """Write into the manifest of a record when, and at which commit, how many replicates were found equal.
+
+    Returns
+    -------
+    str
+        What was written, in a sentence. Where no replicate is equal, what stands there from before is left.
+    """
+    if not found.equal:
+        return f"{found.folder}: no replicate is equal, so nothing is certified"
+    content = {name: bounded.read(found.folder / name) for name in records.FILES}
+    verified = {
+        "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "commit": origin.commit(),
+        "replicates": found.compared,
+        "equal": found.equal,
+    }
+    manifest = manifest_file.read(found.folder) | {"verified": verified}
+    content[manifest_file.NAME] = (json.dumps(manifest, indent=1) + "\n").encode()
+    records.write(found.folder, content)
+    return f"{found.folder}: certified at {verified['commit']}"
 
 
 def _seconds(kept: Mapping[str, Any], planned: PlannedCell, plan: Plan) -> float:

@@ -221,7 +221,7 @@ _modules: dict[Context, ModuleType] = {}
 
 
 def _code_at_import(module_name: str) -> dict[str, str]:
-    """Return the code's fingerprint as it was when this process first used it: what is on the disk may be newer."""
+    """Return the version as it was when this process first used it: what is on the disk may be newer."""
     if module_name not in _codes:
         _codes[module_name] = code_version(module_name)
     return _codes[module_name]

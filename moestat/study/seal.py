@@ -19,10 +19,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from moestat import bounded, files, fingerprint
+from moestat import bounded, files, own
 from moestat.bounded import DataFileError
 from moestat.errors import UserError
-from moestat.source.names import NoCodeError
 from moestat.study import hub
 from moestat.study.patterns import fits
 from moestat.study.problems import path_text
@@ -36,8 +35,6 @@ PROSE = (
     "presets",
 )
 """Keys of a claim that say what it is about; all others say how it is judged."""
-ESTIMATE = "moestat.claims.estimates:estimate"
-"""The module that judges claims without a function of their own."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,8 @@ class Seal:
     date : str
         When the run started.
     claims : mapping
-        Per claim its content (``claim``), with the fit window that counted, and the hash of its function's code.
+        Per claim its content (``claim``), with the fit window that counted, and ``code``, a hash of the files of its
+        function where that is the user's own. (An older moestat hashed the code of its own functions as well.)
     """
 
     date: str
@@ -106,16 +104,15 @@ def digest_of(claim: Claim) -> str:
 
 
 def code_of(claim: Claim) -> str:
-    """Return a hash of the code of a claim's function; empty where it is not found."""
-    return _code(claim.function or ESTIMATE)
+    """Return a hash of the files of a claim's function; empty where it is one of moestat's, or is not found."""
+    return _code(claim.function)
 
 
 @lru_cache(maxsize=64)
 def _code(function: str) -> str:
-    module, _, name = function.partition(":")
     try:
-        return fingerprint.digest(fingerprint.fingerprint(module, [name]))
-    except (NoCodeError, OSError, SyntaxError, ValueError, ImportError):  # it is told when the claim is judged
+        return own.code(function)
+    except ValueError:  # it was edited since it was imported, which is told when the claim is judged
         return ""
 
 

@@ -405,7 +405,7 @@ def test_all_runs_what_others_read_before_them(tmp_path):
 
 
 def test_a_neural_study_without_torch_is_refused_before_anything_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr(begin, "code_version", lambda name: {name: "code", "torch": "absent"})
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(InputError, match="the study task_routing needs PyTorch, which is not installed; install"):
         moestat.run("task_routing", out=tmp_path, jobs=1, quiet=True)
     assert not list(tmp_path.rglob("*.shard"))

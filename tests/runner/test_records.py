@@ -166,6 +166,31 @@ def test_verify_computes_a_stated_sample_again(record):
     assert code == 2
 
 
+def test_verify_certifies_in_the_manifest_of_the_record_when_it_is_asked_to(record):
+    study, out = record
+    kept = {path.name: path.read_bytes() for path in own(out).iterdir()}
+    assert inside("verify", study, "--out", out, "--replicates", 2)[0] == 0
+    assert {path.name: path.read_bytes() for path in own(out).iterdir()} == kept
+    code, said, err = inside("verify", study, "--out", out, "--replicates", 2, "--certify")
+    assert code == 0 and f"certified at {origin.commit()}" in " ".join(said.split()), err
+    records.check(own(out))
+    manifest = json.loads((own(out) / "manifest.json").read_text())
+    assert manifest.pop("verified") | {"date": ""} == {
+        "date": "",
+        "commit": origin.commit(),
+        "replicates": 2,
+        "equal": 2,
+    }
+    assert manifest == json.loads(kept["manifest.json"]) and manifest["versions"]["commit"] == origin.commit()
+    code, _, err = inside("ship", study, "--out", out, "--to", out)
+    assert code == 0 and "verified" in json.loads((own(out) / "manifest.json").read_text()), err
+    certified = (own(out) / "manifest.json").read_bytes()
+    tampered(out, 1.5)
+    code, said, err = inside("verify", study, "--out", out, "--replicates", 1, "--certify")
+    assert code == 1 and "no replicate is equal, so nothing is certified" in err
+    assert json.loads((own(out) / "manifest.json").read_text())["verified"] == json.loads(certified)["verified"]
+
+
 def tampered(out: Path, factor: float) -> None:
     """Change all numbers of a record, with valid digests."""
     with xr.open_dataset(own(out) / stored.NAME, engine="h5netcdf") as dataset:

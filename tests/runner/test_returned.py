@@ -11,8 +11,8 @@ from machine import inside, results, write_study
 
 from moestat.errors import InputError
 from moestat.runner import begin, returned
+from moestat.runner.possible import Source
 from moestat.runner.request import Request
-from moestat.source.possible import Source
 from moestat.study import load
 
 REGRESSION = """\

@@ -84,6 +84,17 @@ def test_other_code_of_a_rule_is_told_where_it_gives_another_verdict_or_estimate
     assert again(path)[0] == 0 and "The verdict before is not known" in rows(folder)["mean-rate"]["why"]
 
 
+def test_a_rule_of_ones_own_is_sealed_with_a_hash_of_its_file_and_one_of_moestat_with_none(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file, codes = tmp_path / "own_rule.py", []
+    for number in (1.0, 1.0, 2.0):
+        file.write_text(f"def rule(evidence, claim):\n    return {number}\n")
+        seal._code.cache_clear()
+        codes.append(seal._code("own_rule:rule"))
+    assert codes[0] == codes[1] != codes[2] and all(codes)
+    assert seal._code("moestat.claims.rules:largest") == seal._code("") == ""
+
+
 def test_a_window_that_is_moved_is_a_changed_rule(ran):
     path, folder = ran
     change(path, 'loss = "error"\n', 'loss = "error"\nwindow = [10, 100]\n')

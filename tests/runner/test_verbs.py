@@ -210,9 +210,7 @@ def test_all_settings_are_in_the_results_and_the_report(runs):
 
 
 def test_a_dry_run_says_what_is_missing_and_nothing_is_written(tmp_path, monkeypatch):
-    from moestat.runner import begin
-
-    monkeypatch.setattr(begin, "code_version", lambda name: {name: "code", "torch": "absent"})
+    monkeypatch.setitem(sys.modules, "torch", None)
     code, _, err = inside("task_routing", "--dry-run")
     assert code == 2 and 'install it with: python -m pip install -c constraints.txt -e ".[neural]"' in err
     assert inside("task_routing", "--out", tmp_path / "new", "--jobs", 1)[0] == 2

@@ -23,6 +23,8 @@ from moestat.models import gaussian
 from moestat.papers.compete_smoe.competition_designs import true_mixture
 from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
 
+VERSION = 1
+
 DEVICES = ("cpu", "cuda")
 
 NEAR = 0.3

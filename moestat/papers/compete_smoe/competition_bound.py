@@ -20,6 +20,8 @@ from moestat.models.competition import Competition, Expert
 from moestat.papers.compete_smoe.competition_designs import Design, true_mixture
 from moestat.status import Status
 
+VERSION = 1
+
 DEVICES = ("cpu",)
 
 LENGTH = 10.0 ** (-np.arange(2, 6) / 2)

@@ -24,6 +24,8 @@ from pydantic import Field
 
 from moestat.experiment import Cell, SettingsModel, assemble
 
+VERSION = 1
+
 Expert = Literal["scaled", "network", "affine", "tanh"]
 
 TRUTHS = {

@@ -22,6 +22,8 @@ from moestat.losses.measures import competition_losses
 from moestat.papers.compete_smoe.competition_designs import Design, true_mixture
 from moestat.status import Status
 
+VERSION = 1
+
 DEVICES = ("cpu", "cuda")
 
 EPSILON = 10.0 ** (-np.arange(4, 13) / 4)

@@ -28,6 +28,8 @@ from moestat.models.competition import Competition
 from moestat.papers.compete_smoe.competition_designs import Degenerate, Design, true_mixture
 from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
 
+VERSION = 1
+
 DEVICES = ("cpu", "cuda")
 
 _FISHER_POINTS = 1024

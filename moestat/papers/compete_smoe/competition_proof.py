@@ -33,6 +33,8 @@ from scipy import special, stats
 
 from moestat.experiment import Cell, SettingsModel, assemble
 
+VERSION = 1
+
 SHIFT = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
 """Distances of two normal densities, in standard deviations."""
 

@@ -17,7 +17,6 @@ from moestat.training.corpus import Corpus
 from moestat.training.decoder import Decoder
 
 FORMAT = "moestat-model-1"
-NOT_IN_CODE_VERSION = ("FORMAT", "folder", "load", "path_of", "save")  # no number of a result depends on a kept file
 
 
 def folder() -> Path:

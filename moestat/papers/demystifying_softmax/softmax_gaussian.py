@@ -24,6 +24,8 @@ from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.papers.demystifying_softmax.gaussian_starts import near_starts, published_starts, random_starts
 
+VERSION = 1
+
 DEVICES = ("cpu", "cuda")
 
 MODEL = SoftmaxGaussian(1)

@@ -25,6 +25,8 @@ from moestat.papers.expert_count.expert_count_measures import OVER_EXPERTS, OVER
 from moestat.papers.expert_count.top_one import train
 from moestat.status import Status
 
+VERSION = 1
+
 LAST = (
     "accuracy",
     "train_accuracy",

@@ -18,6 +18,8 @@ from moestat.losses import routing
 from moestat.models import patches
 from moestat.status import Status
 
+VERSION = 1
+
 
 class Settings(SettingsModel):
     """Settings of a cell. *Ours*: not stated in the paper."""

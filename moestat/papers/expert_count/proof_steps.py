@@ -18,6 +18,8 @@ from moestat.papers.expert_count.routing_noise import probabilities
 from moestat.papers.expert_count.top_one import train
 from moestat.status import Status
 
+VERSION = 1
+
 STAGES = ("exploration", "router")
 
 OVER_STAGES: dict[str, tuple[Callable[..., np.floating], str]] = {

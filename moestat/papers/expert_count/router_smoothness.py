@@ -19,6 +19,8 @@ from pydantic import Field
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.papers.expert_count.routing_noise import probabilities
 
+VERSION = 1
+
 CHUNK = 4096
 """Draws of the noise that are held at once."""
 

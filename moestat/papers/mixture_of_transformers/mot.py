@@ -26,6 +26,8 @@ from moestat.papers.mixture_of_transformers.staged_training import Schedule, tra
 from moestat.papers.mixture_of_transformers.step_rules import Name
 from moestat.status import Status
 
+VERSION = 1
+
 
 class Settings(SettingsModel):
     """Settings of a cell. *Ours*: not stated in the paper."""

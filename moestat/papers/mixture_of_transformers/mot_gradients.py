@@ -28,6 +28,8 @@ from moestat.papers.mixture_of_transformers.model import Mixture, attend, attent
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
 from moestat.status import Status
 
+VERSION = 1
+
 _NODES = 32
 """Of the quadrature; 16 are exact for 32 experts with equal scores."""
 _ROWS = 512

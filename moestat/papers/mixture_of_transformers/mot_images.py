@@ -13,6 +13,8 @@ from moestat.experiment import Cell
 from moestat.papers.mixture_of_transformers import image_data, image_files, image_patches
 from moestat.papers.mixture_of_transformers.mot_real import MixtureSettings, Problem, measure
 
+VERSION = 1
+
 
 class Settings(MixtureSettings):
     """Settings of a cell."""

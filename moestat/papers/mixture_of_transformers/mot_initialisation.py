@@ -17,6 +17,8 @@ from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.papers.mixture_of_transformers import specialisation
 from moestat.papers.mixture_of_transformers.coverage import enough_experts, near_tie, occupancy
 
+VERSION = 1
+
 
 class Settings(SettingsModel):
     """Settings of a cell."""

@@ -24,6 +24,8 @@ from moestat.papers.mixture_of_transformers.multi_head import MultiHead
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
 from moestat.status import Status
 
+VERSION = 1
+
 STATES = ("start", "I", "II", "III")
 
 OF_STATES = {

@@ -16,6 +16,8 @@ from moestat.papers.mixture_of_transformers.text_ids import ByteIds, WordIds, me
 from moestat.training import reviews
 from moestat.training.labelled_text import LabelledText, holdout, read_csv
 
+VERSION = 1
+
 TEST_SHARE = 0.2
 """Share of a user's texts that is held out."""
 

@@ -18,6 +18,8 @@ from pydantic import Field, field_validator, model_validator
 from moestat.experiment import Cell, SettingsModel, assemble, require_torch
 from moestat.status import Status
 
+VERSION = 1
+
 DEVICES = ("cuda",)
 Kernel = Literal["softmax", "sigmoid", "softmax in one pass", "sigmoid in one pass", "FlashAttention-2", "none"]
 KERNELS: tuple[Kernel, ...] = get_args(Kernel)

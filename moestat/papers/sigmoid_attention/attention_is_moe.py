@@ -19,6 +19,8 @@ from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models.gates import Gate, gate_values
 from moestat.papers.sigmoid_attention.attention import AttentionLayer
 
+VERSION = 1
+
 
 class Settings(SettingsModel):
     """Settings of a cell."""

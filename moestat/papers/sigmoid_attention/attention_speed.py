@@ -18,6 +18,8 @@ from pydantic import Field
 from moestat.experiment import Cell, require_torch
 from moestat.papers.sigmoid_attention import attention_lm
 
+VERSION = 1
+
 
 class Settings(attention_lm.Settings):
     """Settings of a cell: those of ``attention_lm``, and what becomes of subnormal numbers."""

@@ -25,6 +25,8 @@ from pydantic import Field
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models.regression import Model
 
+VERSION = 1
+
 EPSILON = 2.0 ** -np.arange(1, 31)
 """Sizes of brackets, from 1/2 down."""
 

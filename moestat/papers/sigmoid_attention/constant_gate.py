@@ -20,6 +20,8 @@ from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 from moestat.papers.sigmoid_attention.gate_pairs import flat_share, hidden_pair, smallest_curvature
 
+VERSION = 1
+
 T = 2.0 ** (-np.arange(12, -1, -1) / 2)
 """The grid of t, from 1/64 to 1."""
 

@@ -33,6 +33,8 @@ from moestat.identify.derivatives import assemble as two_layer
 from moestat.identify.families import Atom, family, gate_monomials
 from moestat.identify.relations import decompose
 
+VERSION = 1
+
 TOLERANCE = 1e-12
 """Singular values below this multiple of the largest are 0."""
 

@@ -28,6 +28,8 @@ from moestat.models.experts import HOMOGENEOUS, Expert, activation, expert_featu
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 
+VERSION = 1
+
 STARTS = np.array([[0.0, 0.0], [2.0, -2.0], [-2.0, -4.5], [4.5, -4.5], [-1.0, -1.0]])
 """Where the search for the two intercepts starts."""
 

@@ -17,6 +17,8 @@ from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.identify import Identification, identify
 from moestat.status import Status
 
+VERSION = 1
+
 EQUATIONS = ("F_{A c} = F_{b b}", "F_{A beta} = F_{b a}", "F_{b beta} = F_{c a}")
 """Equation (8) in the notation of :mod:`moestat.identify`."""
 

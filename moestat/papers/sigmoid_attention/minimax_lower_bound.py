@@ -20,6 +20,8 @@ from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 from moestat.papers.sigmoid_attention import minimax, weak_triangle
 
+VERSION = 1
+
 FLOOR = 1e-14
 """Distances of functions below this count as this: they are rounding, which every processor does in its own way."""
 

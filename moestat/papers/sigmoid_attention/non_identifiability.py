@@ -25,6 +25,8 @@ from moestat.models.regression import Model
 from moestat.models.truths import Regime, ground_truth
 from moestat.papers.sigmoid_attention import continua, gate_pairs
 
+VERSION = 1
+
 Family = Literal[
     "split",
     "null atom",

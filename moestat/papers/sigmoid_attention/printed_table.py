@@ -17,6 +17,8 @@ from scipy import stats
 
 from moestat.experiment import Cell, SettingsModel, assemble
 
+VERSION = 1
+
 MOST_RUNS = 10_000
 """Beyond that many runs nobody would go."""
 

@@ -29,6 +29,8 @@ from moestat.papers.sigmoid_attention.regression_targets import Target, target_o
 from moestat.sentences import counted
 from moestat.status import Status
 
+VERSION = 1
+
 DEVICES = ("cpu", "cuda")
 _FIT = tuple(field.name for field in fields(Fit))
 

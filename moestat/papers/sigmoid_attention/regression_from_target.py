@@ -17,6 +17,8 @@ from moestat.arrays import Device
 from moestat.experiment import Cell
 from moestat.papers.sigmoid_attention import regression, regression_settings
 
+VERSION = 1
+
 DEVICES = regression.DEVICES
 prepare, prerequisites = regression.prepare, regression.prerequisites
 

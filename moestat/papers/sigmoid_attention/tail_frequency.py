@@ -23,6 +23,8 @@ from moestat.models.experts import Expert
 from moestat.models.regression import Model
 from moestat.status import Status
 
+VERSION = 1
+
 GRID = np.linspace(-1.0, 1.0, 513)[:, None]
 """The function error is taken on this grid."""
 

@@ -32,6 +32,8 @@ from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
 from moestat.status import Status
 
+VERSION = 1
+
 
 class Settings(SettingsModel):
     """Settings of a cell."""

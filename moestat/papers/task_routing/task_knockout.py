@@ -23,6 +23,8 @@ from moestat.papers.task_routing.task_training import read_data as read_data
 from moestat.status import Status
 from moestat.threads import one_thread
 
+VERSION = 1
+
 SILENT = ("none", "own", "other", "all")
 """Which experts are silent: none, the one that a task uses most, each of the others in turn, all."""
 

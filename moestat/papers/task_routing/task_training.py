@@ -25,6 +25,8 @@ from moestat.papers.task_routing.template import END
 from moestat.status import Status
 from moestat.threads import one_thread
 
+VERSION = 1
+
 CUTS = ("start", "recall", "rest")
 """Where a sentence was cut: so many entities were shown (none, the subject, both)."""
 

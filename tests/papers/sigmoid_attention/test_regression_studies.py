@@ -18,7 +18,6 @@ from moestat.claims.verdicts import judge_one, judged
 from moestat.cli import main
 from moestat.errors import InputError
 from moestat.experiment import Cell, Source
-from moestat.fingerprint import of
 from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
 from moestat.losses.expert_error import expert_errors
@@ -31,7 +30,7 @@ from moestat.papers.sigmoid_attention import (
     rules,
     sample_complexity,
 )
-from moestat.papers.sigmoid_attention.regression_problem import draw_truth, embed, true_parameters
+from moestat.papers.sigmoid_attention.regression_problem import draw_truth
 from moestat.papers.sigmoid_attention.regression_scores import per_atom, score
 from moestat.papers.sigmoid_attention.regression_targets import Target
 from moestat.study import load
@@ -499,7 +498,6 @@ def test_the_row_of_experts_is_their_error_to_the_truth_of_each_replicate(tmp_pa
     assert settings.problem.contains_truth
     with monkeypatch.context() as once:  # a report reads the sources anew, and does not compute them anew
         once.setattr(expert_block, "errors_of", None)
-        once.setattr(expert_block, "of", lambda *_: of(expert_errors, true_parameters, embed, expert_block.Settings))
         xr.testing.assert_identical(expert_block.expert_errors(read, "a"), errors)
     table_of_one = sample_complexity.table({"s": read}, [Arm(name="a", settings=row.model_dump())])
     assert float(table_of_one["error_first"][0]) == pytest.approx(np.exp(np.log(errors["output"].sel(n=60)).mean()))

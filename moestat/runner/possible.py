@@ -7,19 +7,28 @@ f-string, a sum of texts or a format. More names are called possible than are.
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
+
+from moestat import own_files
 
 HOLE = re.compile(r"\{[^{}]*\}|%[-+0-9.]*[a-z]")
 """Where a format puts something in."""
 DEPTH = 2
 """How often a name that is put together may be a part of another one."""
 
+_ROOMS = ("papers", "printed", "models", "fit", "losses", "rates", "identify", "training")
+COMPUTES = tuple(f"moestat.{room}" for room in _ROOMS)
+"""The rooms of this package that name what an experiment returns."""
+
 Parts = tuple[str | None, ...]
 """A text with holes: its constant pieces, None for each hole."""
+
+
+def modules_of(module: str) -> list[str]:
+    """Return a module and what it imports of this package's library and papers, and of the user's own files."""
+    return own_files.closure([module], lambda name: name.startswith(COMPUTES) or own_files.is_own(name))
 
 
 class Source:
@@ -134,7 +143,6 @@ def _of_sum(node: ast.BinOp) -> Parts:
 def _tree(module: str) -> ast.AST:
     """Return the source of a module as a syntax tree, an empty one where there is none."""
     try:
-        spec = importlib.util.find_spec(module)
-        return ast.parse(Path(spec.origin).read_bytes()) if spec is not None and spec.origin else ast.Module([], [])
-    except (ImportError, ValueError, OSError, SyntaxError):
+        return ast.parse(own_files.source(module) or "")
+    except (SyntaxError, ValueError):
         return ast.Module([], [])

@@ -1,0 +1,70 @@
+"""Which version of what computes a result: of its experiment, and of the user's own files; and how two differ.
+
+A version is a mapping ``{experiment: version, file: hash}``, all text: ``{"mine": "2", "mine.py": "0f3c..."}``. Where
+versions differ, results do not mix. Manifests and shards of an older moestat hold hashes of all definitions instead,
+which can be read, and compared with nothing of today.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+_WHOLE = "all definitions"
+"""The entry that decided in an older moestat."""
+OLDER = "the code was recorded in the way of an older moestat, which cannot be compared"
+
+
+def is_older(code: Mapping[str, str]) -> bool:
+    """Whether a version was recorded in the way of an older moestat."""
+    return _WHOLE in code or any(not name.endswith(".py") and not number.isdigit() for name, number in code.items())
+
+
+def equal(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether two versions are the same."""
+    return one.get(_WHOLE, one) == other.get(_WHOLE, other)
+
+
+def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Say in what two versions differ; nothing if they are equal.
+
+    >>> changes({"mine": "1", "mine.py": "0f"}, {"mine": "2", "mine.py": "3c"})
+    ['version of mine 1 -> 2', 'the code of mine.py']
+    """
+    if equal(old, new):
+        return []
+    if is_older(old) or is_older(new):
+        return [OLDER]
+    lines = []
+    for name in sorted(old.keys() | new.keys()):
+        before, after = old.get(name), new.get(name)
+        if before == after:
+            continue
+        if not name.endswith(".py"):
+            lines.append(f"version of {name} {before or 'none'} -> {after or 'none'}")
+        elif before is not None and after is not None:
+            lines.append(f"the code of {name}")
+        else:
+            lines.append(f"{name} is new" if before is None else f"{name} is gone")
+    return lines
+
+
+def since(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Say in what two versions differ, as :func:`changes`; nothing where the old one cannot be compared."""
+    return [] if not old or is_older(old) else changes(old, new)
+
+
+def digest(code: Mapping[str, str]) -> str:
+    """Return one short hash of a version."""
+    if _WHOLE in code:
+        return code[_WHOLE][:16]
+    return hashlib.sha256(repr(sorted(code.items())).encode()).hexdigest()[:16]
+
+
+def text(code: Mapping[str, str]) -> str:
+    """Return a version on one line; of an older one its hash.
+
+    >>> text({"mine": "1", "helper.py": "0f3c"})
+    'mine 1, helper.py 0f3c'
+    """
+    return digest(code) if is_older(code) else ", ".join(f"{name} {value}" for name, value in code.items())

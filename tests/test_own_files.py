@@ -1,0 +1,129 @@
+"""The user's own files behind a module: which ones count, by what, and whether memory holds what the disk does."""
+
+from __future__ import annotations
+
+import compileall
+import importlib
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import moestat
+from moestat import own_files, versions
+
+FILES = {
+    "mine.py": "import numpy as np\nfrom near.first import value\n\ndef run():\n    import later\n    return value()\n",
+    "near/__init__.py": "",
+    "near/first.py": "from . import second\nfrom .second import two as value\n",
+    "near/second.py": "import importlib\ndef two():\n    return 2\n",
+    "later.py": "from near import *\n",
+    "unused.py": "",
+}
+
+
+def write(folder: Path, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    write(tmp_path, FILES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def test_all_that_is_imported_counts_at_any_depth_and_nothing_is_imported_for_it(folder):
+    assert set(own_files.hashes("mine")) == set(FILES) - {"unused.py", "near/__init__.py"} | {"near.py"}
+    assert not {"mine", "near", "later"} & set(sys.modules)
+    assert own_files.hashes("moestat.runner.run") == own_files.hashes("numpy.linalg") == own_files.hashes("json") == {}
+
+
+@pytest.mark.parametrize("name", ["mine.py", "later.py", "near/second.py"])
+def test_a_file_counts_by_its_lines_without_the_blanks_at_their_ends(folder, name):
+    before, path = own_files.hashes("mine"), folder / name
+    path.write_bytes(path.read_bytes().replace(b"\n", b" \t\r\n") + b"\r\n\r\n")
+    assert own_files.hashes("mine") == before
+    path.write_text(path.read_text() + "# a remark\n")
+    assert versions.changes(before, own_files.hashes("mine")) == [f"the code of {name}"]
+    (folder / "near/second.py").write_text("import unused\n")
+    assert "unused.py is new" in versions.changes(before, own_files.hashes("mine"))
+
+
+def test_a_link_counts_by_where_it_leads(folder, monkeypatch):
+    """One in a folder of packages that leads out of it is the user's; one that leads into the package is not."""
+    there = folder / "site-packages"
+    there.mkdir()
+    monkeypatch.syspath_prepend(str(there))
+    (there / "linked.py").symlink_to(folder / "unused.py")
+    (there / "loose.py").write_text("")
+    (folder / "ours.py").symlink_to(Path(moestat.__file__).with_name("arrays.py"))
+    assert set(own_files.hashes("linked", "loose", "ours")) == {"linked.py"}
+
+
+def test_what_a_distribution_lists_in_another_folder_is_installed(folder):
+    write(
+        folder, {"lib/shop/__init__.py": "", "lib/loose.py": "", "lib/shop-1.dist-info/RECORD": "shop/__init__.py,,\n"}
+    )
+    sys.path.insert(0, str(folder / "lib"))
+    try:
+        assert set(own_files.hashes("shop", "loose")) == {"loose.py"}
+    finally:
+        sys.path.remove(str(folder / "lib"))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_package_in_a_zip_and_one_of_bytecode_count(folder, monkeypatch):
+    found = []
+    for value in (1, 2):
+        with zipfile.ZipFile(folder / f"{value}.zip", "w") as stream:
+            stream.writestr("packed/__init__.py", f"VALUE = {value}\n")
+        write(folder / str(value), {"bone.py": f"VALUE = {value}\n"})
+        compileall.compile_dir(folder / str(value), quiet=1, legacy=True)
+        (folder / str(value) / "bone.py").unlink()
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(str(folder / f"{value}.zip"))
+            patch.syspath_prepend(str(folder / str(value)))
+            found.append(own_files.hashes("packed", "bone"))
+    assert versions.changes(*found) == ["the code of bone.py", "the code of packed.py"]
+
+
+@pytest.mark.parametrize("module", ["no_such_module", "made_at_run_time"])
+def test_code_that_cannot_be_read_is_refused(module, monkeypatch):
+    if module == "made_at_run_time":
+        monkeypatch.setitem(sys.modules, module, type(sys)(module))
+    with pytest.raises(own_files.NoCodeError, match=module):
+        own_files.hashes(module)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_an_edit_after_the_import_is_found_until_a_reload(folder, monkeypatch, seen):
+    """Also after an import that nobody saw, where Python kept the bytecode of it."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = folder / "later.py"
+    os.utime(path, (1e9, 1e9))
+    module = importlib.import_module("later")
+    if seen:
+        own_files.remember()
+        assert own_files.edited(["later.py"]) == []
+    path.write_text(FILES["later.py"] + "MORE = 1\n")
+    assert own_files.edited(["later.py", "unused.py"]) == ["later.py"]
+    importlib.reload(module)
+    assert own_files.edited(["later.py"]) == []
+
+
+def test_versions_of_an_older_moestat_can_be_read_and_compared_with_nothing_of_today():
+    old, other = ({"all definitions": text * 32, "a.b": text * 32, "numpy": "2"} for text in "ab")
+    now = {"regression": "1"}
+    assert versions.changes(old, other) == versions.changes(old, now) == [versions.OLDER]
+    assert versions.changes(old, old | {"a.b": "moved"}) == [] == versions.since(old, now) == versions.since({}, now)
+    assert versions.since(now, {"regression": "2"}) == ["version of regression 1 -> 2"]
+    assert versions.text(old) == "a" * 16 and versions.text(now | {"mine.py": "0f"}) == "regression 1, mine.py 0f"
