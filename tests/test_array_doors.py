@@ -66,7 +66,7 @@ def rng():
 
 def quadratic(theta, members):
     """Problem of two parameters: half their squared distance to (1, 2)."""
-    from moestat.fit.gram import Gram
+    from moestat.fit.second_order import Gram
 
     apart = theta - np.array([1.0, 2.0])
     return Gram(0.5 * np.sum(apart**2, axis=-1), apart, np.broadcast_to(np.eye(2), (len(theta), 2, 2)))
@@ -291,16 +291,16 @@ NO_ARRAYS = {
         "losses.comparison.Comparison losses.competition_bound.Information losses.competition_bound.Ratios "
         "losses.competition_errors.RoutedHellinger losses.competition_fisher.FisherLine losses.fisher.FisherLine "
         "losses.measures.Cells losses.pieces losses.rays.merging fit.certificate fit.contest.Pool fit.em.EMResult "
-        "fit.end_points.Minima fit.levenberg_marquardt.LMResult fit.likelihood fit.newton.Fit "
+        "fit.end_points.Minima fit.likelihood fit.newton.Fit "
         "fit.population.PseudoTruths fit.population.describe fit.screening.Screened fit.search_run "
-        "fit.search_starts.Starts fit.softmax_global.GlobalFit fit.trust_region.TrustRegionResult"
+        "fit.search_starts.Starts fit.softmax_global.GlobalFit"
     ),
     "kernels: what a door has let in, in loops that do not look again": (
         "losses.rays.merge_cost losses.rays.null_distance losses.rays.null_projection losses.rays.ray_distance "
-        "losses.rays.norm losses.rays.equal_rows fit.active_set fit.box fit.competition_hops "
+        "losses.rays.norm losses.rays.equal_rows fit.active_set fit.competition_hops "
         "fit.competition_likelihood fit.compiled fit.compiled_competition fit.compiled_forward "
-        "fit.compiled_problem fit.compiled_routing fit.crossings fit.damped_step fit.descent.descend fit.gram "
-        "fit.linalg fit.local_search fit.members fit.moments fit.monomials.monomials fit.screening.log_mass "
+        "fit.compiled_problem fit.compiled_routing fit.crossings fit.descent.descend fit.second_order "
+        "fit.linalg fit.local_search fit.moments fit.monomials.monomials fit.screening.log_mass "
         "fit.softmax_likelihood.Data fit.softmax_likelihood.pack fit.softmax_likelihood.unpack "
         "fit.softmax_likelihood.split fit.softmax_likelihood.join fit.softmax_likelihood.Posterior "
         "fit.softmax_likelihood.posterior fit.softmax_likelihood.log_likelihood "

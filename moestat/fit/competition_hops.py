@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from moestat.arrays import Array, namespace
-from moestat.fit.gram import Gram
 from moestat.fit.linalg import symmetric_eigen
+from moestat.fit.second_order import Gram
 
 SCALES = (0.5, 1.0, 2.0, 4.0)
 """Lengths of the steps in standard errors; two steps of each per round, the second in the coordinates of one expert."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace
 from moestat.fit import kernel
-from moestat.fit.gram import Gram, Problem
+from moestat.fit.second_order import Gram, Problem
 from moestat.models.blocks import member_blocks, row_blocks
 from moestat.models.competition import Competition
 from moestat.models.gaussian import LOG_2PI, log_sum_exp

@@ -29,12 +29,12 @@ import numpy as np
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit import active_set
-from moestat.fit import box as bounds
 from moestat.fit.competition_hops import thrown_out
 from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, unpack
 from moestat.fit.contest import Pool, distinct
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.local_search import Searched, left_to_gain, local_search
+from moestat.fit.second_order import free_coordinates, hits
 from moestat.fit.trust_region import trust_region
 from moestat.models.competition import Competition
 from moestat.models.gaussian import LOG_2PI
@@ -327,7 +327,7 @@ def _finish(
     reached = np.where(led >= 0, np.take_along_axis(reached, np.maximum(led, 0), axis=1), reached)
     bound = 0.5 * (math.log(space.least_variance) + LOG_2PI)
     at = end.at
-    held = ~bounds.free_coordinates(best.free, at.gradient, space.lower, space.upper)
+    held = ~free_coordinates(best.free, at.gradient, space.lower, space.upper)
     log_likelihood = xp.asarray(-data.n * (best.loss + bound))
     gain = gain_over_truth(space.model, truth, x, data.y, log_likelihood)
     return LikelihoodFit(
@@ -337,7 +337,7 @@ def _finish(
         gradient=xp.max(xp.abs(xp.where(held, xp.zeros_like(at.gradient), at.gradient)), axis=-1),
         decrement=left_to_gain(at, held, data.n),
         iterations=xp.asarray(best.iterations),
-        box_hits=bounds.hits(best.free, space.lower, space.upper),
+        box_hits=hits(best.free, space.lower, space.upper),
         start=xp.asarray(best.start),
         start_log_likelihood=xp.asarray(-data.n * (reached + bound)),
         status=judge(end.status, gain),

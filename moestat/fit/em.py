@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
 from moestat.fit import active_set
-from moestat.fit.gram import Gram
 from moestat.fit.levenberg_marquardt import levenberg_marquardt
 from moestat.fit.linalg import cholesky_solve
+from moestat.fit.second_order import Gram
 from moestat.fit.softmax_likelihood import Data, join, posterior, split
 from moestat.status import Status
 
@@ -207,9 +207,7 @@ def _gate_step(data: Data, gate: Array, rz: Array, replicate: Array, inner: int)
         return Gram(*(xp.concat(p) for p in zip(*parts, strict=True)))
 
     start = xp.reshape(gate[:, :-1, :], (members, count))
-    result = levenberg_marquardt(
-        problem, start, scaling="diagonal", damping=1e-9, tolerance=1e-10, max_iterations=inner
-    )
+    result = levenberg_marquardt(problem, start, damping=1e-9, max_iterations=inner)
     return xp.reshape(result.theta, (members, atoms - 1, size))
 
 

@@ -21,7 +21,7 @@ from moestat.arrays import Array, namespace
 from moestat.fit import active_set
 from moestat.fit.competition_likelihood import Data, hard_log_density, likelihood_problem, scores, slopes
 from moestat.fit.crossings import crossings
-from moestat.fit.gram import Gram, Problem
+from moestat.fit.second_order import Gram, Problem
 from moestat.models.blocks import member_blocks
 from moestat.models.competition import Competition
 from moestat.status import Status

@@ -25,8 +25,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit.box import free_coordinates
 from moestat.fit.moments import Problem
+from moestat.fit.second_order import free_coordinates
 from moestat.models import experts, gates
 from moestat.models.regression import Model
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
-from moestat.fit.gram import Gram
+from moestat.fit.second_order import Gram
 from moestat.models.blocks import member_blocks, row_blocks
 from moestat.models.gates import score_features
 from moestat.models.gaussian import LOG_2PI
@@ -181,7 +181,7 @@ def log_likelihood(data: Data, free: Array, owner: Array, atoms: int) -> Array:
 
 
 def negative_log_likelihood(data: Data, owner: Array, atoms: int, smallest_variance: float) -> Any:
-    """Return the problem of :func:`moestat.fit.levenberg_marquardt.levenberg_marquardt` that maximises the likelihood.
+    """Return the problem of :mod:`moestat.fit.second_order` that maximises the likelihood.
 
     The loss is ``-mean log p - log(2 pi v) / 2`` with v the smallest variance allowed, which is never negative.
     """

@@ -24,9 +24,10 @@ from moestat.doors import takes_float64
 from moestat.fit.contest import Pool, distinct
 from moestat.fit.em import em
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
+from moestat.fit.second_order import Ends
 from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
 from moestat.fit.split_moves import split_moves
-from moestat.fit.trust_region import TrustRegionResult, trust_region
+from moestat.fit.trust_region import trust_region
 from moestat.models.gaussian import LOG_2PI
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
@@ -237,9 +238,7 @@ def _distinct(pool: Pool, n: int, kept: int) -> Pool:
     return pool.take(distinct(pool.owner, pool.loss, n, kept)[0])
 
 
-def _newton(
-    data: Data, pool: Pool, space: _Space, tolerance: float, rounding: float = 1e-15
-) -> tuple[Pool, TrustRegionResult]:
+def _newton(data: Data, pool: Pool, space: _Space, tolerance: float, rounding: float = 1e-15) -> tuple[Pool, Ends]:
     xp = namespace(pool.free)
     result = trust_region(
         negative_log_likelihood(data, xp.asarray(pool.owner), space.atoms, space.variances[0]),
@@ -271,7 +270,7 @@ def _split(pool: Pool, x: Array, space: _Space, number: int) -> Pool:
 def _report(
     pool: Pool,
     best: Pool,
-    end: TrustRegionResult,
+    end: Ends,
     model: SoftmaxGaussian,
     x: Array,
     y: Array,

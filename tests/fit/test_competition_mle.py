@@ -15,8 +15,8 @@ from moestat.fit.competition_likelihood import (
     unpack,
 )
 from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
-from moestat.fit.gram import Gram
 from moestat.fit.local_search import local_search
+from moestat.fit.second_order import Gram
 from moestat.models import gaussian
 from moestat.models.competition import EXPERTS, Competition
 from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture

@@ -4,7 +4,7 @@ import pytest
 import scipy.optimize
 
 from moestat.arrays import namespace
-from moestat.fit.gram import Gram
+from moestat.fit.second_order import Gram
 from moestat.fit.trust_region import trust_region
 from moestat.status import Status
 
