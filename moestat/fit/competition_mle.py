@@ -8,7 +8,9 @@ The choice of the winners makes the likelihood discontinuous and full of local m
    on to all samples, where the temperature falls once more, from a lower level, down to the hard choice;
 3. local search (:mod:`moestat.fit.local_search`) among the jumps, for which derivatives are blind;
 4. hops: the best point is thrown out by a few standard errors, and the search done again from there, until
-   enough points have come back to it.
+   enough points have come back to it. What is that far away, where the likelihood is lower by a few units, has other
+   samples on the other side of the boundaries, and may come down higher: basin hopping (Wales and Doye 1997) with
+   steps on the scale of the statistical error, pseudo-random, the same for every fit.
 
 That another start comes to the best point shows little: the local search ends on one of many peaks, and the highest one
 of a start's surroundings is mostly missed by it, by other starts that come to the same place, too. Points that were
@@ -29,12 +31,12 @@ import numpy as np
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit import active_set
-from moestat.fit.competition_hops import thrown_out
 from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, unpack
 from moestat.fit.contest import Pool, distinct
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
+from moestat.fit.linalg import symmetric_eigen
 from moestat.fit.local_search import Searched, left_to_gain, local_search
-from moestat.fit.second_order import free_coordinates, hits
+from moestat.fit.second_order import Gram, free_coordinates, hits
 from moestat.fit.trust_region import trust_region
 from moestat.models.competition import Competition
 from moestat.models.gaussian import LOG_2PI
@@ -51,6 +53,10 @@ HOPS = 20
 ENOUGH = 12
 """Thrown-out points that must have come back to the best one, for the hops to end."""
 
+SCALES = (0.5, 1.0, 2.0, 4.0)
+"""Lengths of the hops in standard errors; two of each per round, the second in the coordinates of one expert."""
+
+_LEAST = 1e-8  # curvature, relative to the largest, below which a direction is left alone by hops
 _REHEATED = (0.02, 0.007, 0.0025, 0.0008)  # temperatures on all samples, before the last one and the hard choice
 _STEPS = 15  # of Gauss-Newton at most, at each temperature
 
@@ -277,6 +283,36 @@ def _hop(
         if other >= 0:
             ends[row] = below.loss[position[int(other)]]
     return below, low, ends.reshape(-1, count)
+
+
+def thrown_out(free: Array, at: Gram, n: int, number: int, atom_size: int) -> Array:
+    """Return points (M, W, p) around ``free`` (M, p): normal steps whose covariance is that of the estimate.
+
+    Parameters
+    ----------
+    free : array (M, p)
+    at : Gram
+        Curvature of the mean log-likelihood there.
+    n : int
+        Number of samples.
+    number : int
+        Of the round; each has steps of its own.
+    atom_size : int
+        Coordinates per expert.
+    """
+    xp = namespace(free)
+    size = free.shape[-1]
+    rng = np.random.default_rng([20240303, number])
+    noise = np.repeat(np.array(SCALES), 2)[:, None] * rng.standard_normal((2 * len(SCALES), size))
+    values, vectors = symmetric_eigen(n * at.gram)
+    # a direction in which there is next to no curvature is left alone: the estimate's error in it has no scale
+    flat = values < _LEAST * xp.max(values, axis=-1)[:, None]
+    error = xp.where(flat, xp.zeros_like(values), 1.0 / xp.sqrt(xp.where(flat, xp.ones_like(values), values)))
+    steps = xp.matmul(xp.asarray(noise)[None, :, :] * error[:, None, :], xp.matrix_transpose(vectors))
+    expert = rng.integers(size // atom_size, size=len(noise))
+    mask = np.ones(noise.shape)
+    mask[1::2] = np.arange(size)[None, :] // atom_size == expert[1::2, None]
+    return free[:, None, :] + steps * xp.asarray(mask)[None, :, :]
 
 
 def _hops(

@@ -4,7 +4,7 @@ EM crawls where experts overlap, and an over-fitted mixture is nothing but overl
 1e-6 it is often still next to its start. Here a few EM steps leave the start, and a trust-region Newton method with
 the exact Hessian goes to the maximum. The work is done on a ladder of subsamples, each a few times larger than the one
 before; of the points that the starts have led to, the best distinct ones go on. Where there are three experts or more,
-removals and splits of the best point (:mod:`moestat.fit.split_moves`) join them. The way is computed in float32, the
+removals and splits of the best point (:mod:`moestat.fit.softmax_starts`) join them. The way is computed in float32, the
 winner is solved in float64.
 
 The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
@@ -26,7 +26,7 @@ from moestat.fit.em import em
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.second_order import Ends
 from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
-from moestat.fit.split_moves import split_moves
+from moestat.fit.softmax_starts import split_moves
 from moestat.fit.trust_region import trust_region
 from moestat.models.gaussian import LOG_2PI
 from moestat.models.softmax_gaussian import SoftmaxGaussian

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from moestat.fit.competition_hops import SCALES, thrown_out
 from moestat.fit.competition_likelihood import (
     Data,
     gradients,
@@ -14,7 +13,7 @@ from moestat.fit.competition_likelihood import (
     slopes,
     unpack,
 )
-from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
+from moestat.fit.competition_mle import AGAIN, ENOUGH, SCALES, maximum_likelihood, thrown_out
 from moestat.fit.local_search import local_search
 from moestat.fit.second_order import Gram
 from moestat.models import gaussian

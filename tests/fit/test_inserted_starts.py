@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from moestat.fit.component_screening import inserted_starts
 from moestat.fit.softmax_global import global_maximum
 from moestat.fit.softmax_mle import maximum_likelihood
+from moestat.fit.softmax_starts import inserted_starts
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.papers.demystifying_softmax.gaussian_starts import near_starts
