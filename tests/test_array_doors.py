@@ -291,7 +291,8 @@ NO_ARRAYS = {
         "rates.series.Series rates.log_means rates.series.arranged rates.series.refuse_other "
         "losses.comparison.Comparison losses.competition_bound.Information losses.competition_bound.Ratios "
         "losses.competition_errors.RoutedHellinger losses.competition_fisher.FisherLine losses.fisher.FisherLine "
-        "losses.measures.Cells losses.pieces losses.rays.merging fit.certificate fit.contest.Pool fit.em.EMResult "
+        "losses.measures.Cells losses.pieces losses.rays.merging fit.certificate fit.contest.Pool "
+        "fit.contest.Space fit.em.EMResult "
         "fit.end_points.Minima fit.likelihood fit.newton.Fit fit.population.PseudoTruths fit.screening.Screened "
         "fit.global_search.Search fit.search_starts.Starts"
     ),

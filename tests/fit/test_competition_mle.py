@@ -245,7 +245,6 @@ def test_bad_input_gets_one_clear_sentence():
         maximum_likelihood(model, x, y, np.broadcast_to(truth[::-1], starts.shape), truth=truth)
     for options, words in (
         ({"variances": (1.0, 0.5)}, "variances is"),
-        ({"temperature": 0.0}, "temperature is 0.0; it must be positive"),
         ({"search_rounds": -1}, "search_rounds is -1"),
     ):
         with pytest.raises(ValueError, match=words):
