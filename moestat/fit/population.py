@@ -211,12 +211,13 @@ def _polish(
     x = points(polish_log2, "fresh")
     values = function(x)
 
-    kept = [polished[k] for k in listed]
+    names = ("status", "gradient", "decrement", "min_eigenvalue", "box_hits")
+    certificate: dict[str, Any] = {name: _column([polished[k] for k in listed], name) for name in names}
     return PseudoTruths(
         theta=ends[listed],
         rmse=rmse[listed],
         fresh_rmse=np.array([np.sqrt(np.mean((model.predict(ends[k], x) - values) ** 2)) for k in listed]),
-        **{name: _column(kept, name) for name in ("status", "gradient", "decrement", "min_eigenvalue", "box_hits")},
+        **certificate,
         start=labels[listed],
         scale=scale,
         dropped=dropped + more,

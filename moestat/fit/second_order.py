@@ -137,9 +137,11 @@ class Tried(NamedTuple):
 
 
 class Method(Protocol):
-    """What keeps steps short, and when a member has finished; ``rounding`` is the relative error of the loss."""
+    """What keeps steps short, and when a member has finished."""
 
-    rounding: float
+    @property
+    def rounding(self) -> float:
+        """Relative error of the loss: changes below it cannot be judged."""
 
     def begin(self, at: Gram) -> State:
         """Return the method's own numbers at the start."""

@@ -7,7 +7,7 @@ or it does not, and the first prefix on which it does not is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +30,7 @@ from moestat.papers.task_routing.construction.tables import build_tables
 from moestat.papers.task_routing.construction.tables_check import check_tables
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
+from moestat.papers.task_routing.task_training import read_data as read_data
 from moestat.status import Status
 
 
@@ -101,13 +102,6 @@ class Settings(SettingsModel):
             subject_first=self.subject_first,
             shared_templates=self.shared_templates,
         )
-
-
-def read_data(settings: Mapping[str, Any]) -> None:
-    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
-    from moestat.papers.task_routing.knowledge_file import load
-
-    load(settings["file"])
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
