@@ -33,6 +33,9 @@ REFUSALS = 12
 """How often the certificate may refuse to let a member stop before the member counts as stalled."""
 
 
+CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")
+
+
 @dataclass(frozen=True)
 class _Batch(active_set.Rows):
     """The members that are still active."""
@@ -77,14 +80,14 @@ def descend(problem: Problem, start: Array, settings: Settings, variance: Array)
     Returns
     -------
     dict of arrays (M, ...)
-        theta, loss (at the last rung), status, iterations, damping and the certificate's entries.
+        theta, smoothed_loss (at the last rung), status, iterations and the certificate's entries.
     """
     xp = namespace(start)
     members = xp.arange(start.shape[0])
     return active_set.run(
         _Batch(members, problem, _begin(problem, start, settings, variance)),
         lambda batch: _examine(batch, settings),
-        lambda examined, rows: {name: xp.take(examined.batch.state[name], rows, axis=0) for name in RESULTS},
+        _result,
         lambda examined: _advance(examined, settings),
     )
 
@@ -167,6 +170,13 @@ def _members(parts: tuple[Array, ...], which: Array) -> tuple[Array, ...]:
         return parts
     xp = namespace(which)
     return tuple(xp.take(part, which, axis=0) for part in parts)
+
+
+def _result(examined: _Examined, rows: Array) -> State:
+    state = examined.batch.state
+    names = {name: f"certified_{name}" for name in CERTIFIED} | {"smoothed_loss": "loss"}
+    names |= {name: name for name in ("theta", "status", "iterations")}
+    return {name: take(state[own], rows) for name, own in names.items()}
 
 
 def _begin(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
@@ -292,10 +302,6 @@ def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[S
         "status": code,
     }
     return {**new, **{f"certified_{name}": seal[name] for name in CERTIFIED}}, done
-
-
-CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")
-RESULTS = ("theta", "loss", "status", "iterations", "damping", *(f"certified_{name}" for name in CERTIFIED))
 
 
 def _flat(theta: Array) -> Array:
