@@ -1,4 +1,4 @@
-"""Gates, experts and ground truths: values, derivatives, samplers; ``sample`` is :func:`moestat.models.truths.sample`."""
+"""Gates, experts and truths: values, derivatives, samplers; ``sample`` is :func:`moestat.models.truths.sample`."""
 
 from __future__ import annotations
 
