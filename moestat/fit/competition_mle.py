@@ -196,17 +196,8 @@ def _continued(pool: Pool, n: int, led: np.ndarray, kept: int) -> Pool:
 
 
 def _search(data: Data, space: _Space, pool: Pool, rounds: int) -> tuple[Pool, Searched]:
-    xp = namespace(pool.free)
-    end = local_search(
-        space.model,
-        data,
-        xp.asarray(pool.owner),
-        pool.free,
-        lower=space.lower,
-        upper=space.upper,
-        least_variance=space.variances[0],
-        max_rounds=rounds,
-    )
+    owner = namespace(pool.free).asarray(pool.owner)
+    end = local_search(space.model, data, owner, pool.free, space, rounds)
     return pool.moved(end.free, end.rounds, end.at.loss), end
 
 

@@ -28,6 +28,7 @@ from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances
 from moestat.fit.linalg import cholesky_solve
 from moestat.fit.second_order import Gram
 from moestat.fit.softmax_likelihood import Data, join, negative_log_likelihood, pack, posterior, prepare, split, unpack
+from moestat.models.blocks import summed
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.status import Status
 
@@ -146,13 +147,13 @@ def _result(expected: _Expected, rows: Array) -> EMResult:
 
 def _expectations_of(data: Data, free: Array, replicate: Array, atoms: int) -> tuple[Array, ...]:
     """Return mean log-densities and what the M step needs, :func:`_expectations`, for all fits."""
-    xp = namespace(free)
     gate, mean, log_variance = split(data.cast(free), atoms)
-    blocks = [
-        _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], replicate[block])
-        for block in data.blocks(free.shape[0], 8 * atoms)
-    ]
-    return tuple(xp.concat(part) for part in zip(*blocks, strict=True))
+    return active_set.concatenate(
+        [
+            _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], replicate[block])
+            for block in data.blocks(free.shape[0], 8 * atoms)
+        ]
+    )
 
 
 def _maximise(data: Data, expected: _Expected, atoms: int, inner: int, bounds: tuple[float, float]) -> _Batch:
@@ -182,22 +183,22 @@ def _maximise(data: Data, expected: _Expected, atoms: int, inner: int, bounds: t
 def _expectations(data: Data, gate: Array, mean: Array, log_variance: Array, replicate: Array) -> tuple[Array, ...]:
     """Return the means over samples of log p, and per atom of r z, r z z', r (y - mu) z and r (y - mu)^2."""
     xp = namespace(gate)
-    sums = None
-    for z, y in data.chunks(replicate):
+    members, atoms, size = mean.shape
+
+    def part(z: Array, y: Array) -> tuple[Array, ...]:
         at = posterior(gate, mean, log_variance, z, y)
-        members, atoms, size = mean.shape
         transposed = xp.matrix_transpose(z)
         outer = xp.reshape(z[:, :, None, :] * z[:, None, :, :], (members, size * size, z.shape[-1]))
         weighted = at.responsibility * at.residual
-        part = (
+        return (
             xp.sum(at.log_density, axis=-1, dtype=xp.float64),
             xp.matmul(at.responsibility, transposed),
             xp.reshape(xp.matmul(at.responsibility, xp.matrix_transpose(outer)), (members, atoms, size, size)),
             xp.matmul(weighted, transposed),
             xp.sum(weighted * at.residual, axis=-1, dtype=xp.float64),
         )
-        sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
-    assert sums is not None
+
+    sums = summed(part(z, y) for z, y in data.chunks(replicate))
     return tuple(xp.astype(s, xp.float64, copy=False) / data.n for s in sums)
 
 
@@ -210,25 +211,26 @@ def _gate_step(data: Data, gate: Array, rz: Array, replicate: Array, inner: int)
         return gate[:, :0, :]
 
     def problem(free: Array, rows: Array) -> Gram:
-        parts = [
-            _gate_gram(data, free[block, :], xp.take(rz, rows[block], axis=0), xp.take(replicate, rows[block]))
-            for block in data.blocks(free.shape[0], 4 * atoms)
-        ]
-        return Gram(*(xp.concat(p) for p in zip(*parts, strict=True)))
+        return active_set.concatenate(  # type: ignore[no-any-return]
+            [
+                _gate_gram(data, free[block, :], xp.take(rz, rows[block], axis=0), xp.take(replicate, rows[block]))
+                for block in data.blocks(free.shape[0], 4 * atoms)
+            ]
+        )
 
     start = xp.reshape(gate[:, :-1, :], (members, count))
     result = levenberg_marquardt(problem, start, damping=1e-9, max_iterations=inner)
     return xp.reshape(result.theta, (members, atoms - 1, size))
 
 
-def _gate_gram(data: Data, free: Array, rz: Array, replicate: Array) -> tuple[Array, Array, Array]:
+def _gate_gram(data: Data, free: Array, rz: Array, replicate: Array) -> Gram:
     """Cross-entropy of the gate, its gradient and Hessian; the responsibilities enter through ``rz`` alone."""
     xp = namespace(free)
     members, atoms, size = rz.shape
     gate = data.cast(xp.reshape(free, (members, atoms - 1, size)))
     count = (atoms - 1) * size
-    sums = None
-    for z, _ in data.chunks(replicate):
+
+    def part(z: Array) -> tuple[Array, ...]:
         scores = xp.matmul(gate, z)
         top = xp.maximum(xp.max(scores, axis=1), xp.zeros_like(scores[:, 0, :]))  # the last score is zero
         e = xp.exp(scores - top[:, None, :])
@@ -236,14 +238,14 @@ def _gate_gram(data: Data, free: Array, rz: Array, replicate: Array) -> tuple[Ar
         pi = e / total[:, None, :]
         p = xp.reshape(pi[:, :, None, :] * z[:, None, :, :], (members, count, z.shape[-1]))
         outer = xp.reshape(z[:, :, None, :] * z[:, None, :, :], (members, size * size, z.shape[-1]))
-        part = (
+        return (
             xp.sum(top + xp.log(total), axis=-1, dtype=xp.float64),
             xp.sum(p, axis=-1, dtype=xp.float64),
             xp.matmul(pi, xp.matrix_transpose(outer)),
             xp.matmul(p, xp.matrix_transpose(p)),
         )
-        sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
-    assert sums is not None
+
+    sums = summed(part(z) for z, _ in data.chunks(replicate))
     total, mean_p, blocks, pp = (xp.astype(s, free.dtype, copy=False) / data.n for s in sums)
     target = xp.reshape(rz[:, :-1, :], (members, count))
     eye = xp.eye(atoms - 1, dtype=free.dtype)
@@ -251,7 +253,7 @@ def _gate_gram(data: Data, free: Array, rz: Array, replicate: Array) -> tuple[Ar
     spread = xp.reshape(eye[None, :, None, :, None] * blocks[:, :, :, None, :], (members, count, count))
     # cross-entropy is not negative; rounding must not make it so
     loss = total - xp.sum(target * free, axis=-1)
-    return xp.maximum(loss, xp.zeros_like(loss)), mean_p - target, spread - pp
+    return Gram(xp.maximum(loss, xp.zeros_like(loss)), mean_p - target, spread - pp)
 
 
 @takes_float64("x", "y", "starts", "truth")

@@ -21,6 +21,7 @@ from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit.contest import distinct
 from moestat.fit.likelihood import LikelihoodFit
+from moestat.fit.search_starts import without_one
 from moestat.fit.softmax_mle import maximum_likelihood, rough_maxima
 from moestat.fit.softmax_starts import cut_starts, inserted_starts
 
@@ -133,7 +134,7 @@ def global_maximum(
 def _base(x: Array, y: Array, theta: np.ndarray, atoms: int, how: dict[str, Any]) -> np.ndarray:
     """Return fits (B, atoms, 5): of each measure, the expert that costs least is taken out, and the rest goes up."""
     while theta.shape[1] > atoms:
-        found, loss = _up(x, y, _without_one(theta), how)
+        found, loss = _up(x, y, without_one(theta), how)
         theta = found[np.arange(len(found)), np.argmin(loss, axis=1)]
     return theta
 
@@ -161,7 +162,7 @@ def _exchanged(
     x: Array, y: Array, theta: np.ndarray, height: np.ndarray, number: int, how: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Insert an expert in place of each one of the points (B, N, 5); return the best points and log-likelihoods."""
-    fewer = _without_one(theta)
+    fewer = without_one(theta)
     owner = np.repeat(np.arange(len(theta)), theta.shape[1])
     starts = _inserted(x, y, fewer.reshape(-1, *fewer.shape[2:]), owner, number, EXCHANGED, how)
     found, loss = _up(x, y, starts, how)
@@ -186,11 +187,6 @@ def _middle_last(theta: np.ndarray) -> np.ndarray:
     middle = np.argsort(theta[..., 1], axis=-1)[..., [(atoms - 1) // 2]]
     rows = np.broadcast_to(np.arange(atoms), theta.shape[:-1])
     return np.where(rows == middle, atoms - 1, np.where(rows == atoms - 1, middle, rows))
-
-
-def _without_one(theta: np.ndarray) -> np.ndarray:
-    """Return the measures (B, N, N - 1, 5) that lack one atom each."""
-    return np.stack([np.delete(theta, k, axis=1) for k in range(theta.shape[1])], axis=1)
 
 
 def _inserted(
