@@ -19,6 +19,7 @@ from moestat.fit.linalg import scaled_solve
 from moestat.fit.second_order import Batch, Ends, Gram, Problem, Tried, Verdict, minimise, nielsen
 
 _LARGEST_DAMPING = 1e200
+_FLOOR = 1e-20  # of the decrement, relative to the loss at the start: for problems whose minimum is zero
 _FLAT = 1e-8  # relative gradient below which a stall is a minimum to working precision
 _RIDGE = 1e-14  # relative to a unit diagonal: makes a singular J'J solvable, far below any digit of the decrement
 
@@ -32,7 +33,6 @@ def levenberg_marquardt(
     upper: Array | float = float("inf"),
     damping: float = 1e-3,
     tolerance: float = 1e-10,
-    floor: float = 1e-20,
     max_iterations: int = 400,
 ) -> Ends:
     r"""Minimise B independent sums of squares.
@@ -48,9 +48,7 @@ def levenberg_marquardt(
     damping : float, default 1e-3
         First mu.
     tolerance : float, default 1e-10
-        A member has converged when its decrement is at most ``tolerance * loss``.
-    floor : float, default 1e-20
-        ... or at most ``floor`` times its loss at the start, for problems whose minimum is zero.
+        A member has converged when its decrement is at most ``tolerance * loss``, or 1e-20 times its loss at the start.
     max_iterations : int, default 400
         Steps tried per member.
 
@@ -70,17 +68,15 @@ def levenberg_marquardt(
     every :math:`|g_i| \le 10^{-8} \sqrt{2 L (J'J)_{ii}}`, that is where the residuals are orthogonal to each column of
     the Jacobian to 1e-8: at minima with a singular Jacobian the decrement overstates what can still be gained.
     """
-    for name, value in (("damping", damping), ("tolerance", tolerance), ("max_iterations", max_iterations)):
-        if not value > 0:
-            raise ValueError(f"{name} is {value}; it must be positive")
-    return minimise(_Damped(damping, tolerance, floor), problem, start, lower, upper, max_iterations)
+    if not damping > 0:
+        raise ValueError(f"damping is {damping}; it must be positive")
+    return minimise(_Damped(damping, tolerance), problem, start, lower, upper, max_iterations)
 
 
 @dataclass(frozen=True)
 class _Damped:
     damping: float
     tolerance: float
-    floor: float
     rounding: float = 0.0
 
     def begin(self, at: Gram) -> State:
@@ -90,7 +86,7 @@ class _Damped:
             "scale": _positive(xp.linalg.diagonal(at.gram)),
             "damping": self.damping * one,
             "growth": 2.0 * one,
-            "floor": self.floor * at.loss,
+            "floor": _FLOOR * at.loss,
             "stalled": xp.zeros(one.shape, dtype=xp.bool),
         }
 

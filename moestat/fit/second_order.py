@@ -140,6 +140,10 @@ class Method(Protocol):
     """What keeps steps short, and when a member has finished."""
 
     @property
+    def tolerance(self) -> float:
+        """Of the decrement, as the method means it."""
+
+    @property
     def rounding(self) -> float:
         """Relative error of the loss: changes below it cannot be judged."""
 
@@ -173,8 +177,11 @@ def minimise(
     Raises
     ------
     ValueError
-        If ``start`` is not (B, p), or the box is empty.
+        If ``start`` is not (B, p), a number is not positive, or the box is empty.
     """
+    for name, value in (("tolerance", method.tolerance), ("max_iterations", max_iterations)):
+        if not value > 0:
+            raise ValueError(f"{name} is {value}; it must be positive")
     if start.ndim != 2:
         raise ValueError(f"start has {start.ndim} dimensions; it must be (members, parameters)")
     xp = namespace(start)

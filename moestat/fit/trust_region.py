@@ -21,6 +21,8 @@ from moestat.fit.active_set import State
 from moestat.fit.linalg import symmetric_eigen
 from moestat.fit.second_order import Batch, Ends, Gram, Problem, Tried, Verdict, minimise
 
+# first Delta, for steps scaled by D = |diag H|^(1/2): one of length Delta changes the loss by the order of Delta^2 / 2
+_RADIUS = 0.5
 _SECULAR_STEPS = 12  # the radius is met to a few per cent after two or three
 _SMALLEST_RADIUS = 1e-14
 
@@ -32,7 +34,6 @@ def trust_region(
     *,
     lower: Array | float,
     upper: Array | float,
-    radius: float = 0.5,
     tolerance: float = 1e-13,
     rounding: float = 1e-15,
     max_iterations: int = 300,
@@ -47,9 +48,6 @@ def trust_region(
         Moved into the box if it lies outside.
     lower, upper : float or array broadcastable to (B, p)
         The box.
-    radius : float, default 0.5
-        First :math:`\Delta`, for steps scaled by :math:`D = |\mathrm{diag} H|^{1/2}`: a step of length
-        :math:`\Delta` changes the loss by the order of :math:`\Delta^2 / 2`.
     tolerance : float, default 1e-13
         A member has converged when its decrement is at most this, on the scale of the loss.
     rounding : float, default 1e-15
@@ -65,20 +63,16 @@ def trust_region(
     ValueError
         If ``start`` is not (B, p), an option is not positive, or the box is empty.
     """
-    for name, value in (("radius", radius), ("tolerance", tolerance), ("max_iterations", max_iterations)):
-        if not value > 0:
-            raise ValueError(f"{name} is {value}; it must be positive")
-    return minimise(_Bounded(radius, tolerance, rounding), problem, start, lower, upper, max_iterations)
+    return minimise(_Bounded(tolerance, rounding), problem, start, lower, upper, max_iterations)
 
 
 @dataclass(frozen=True)
 class _Bounded:
-    radius: float
     tolerance: float
     rounding: float
 
     def begin(self, at: Gram) -> State:
-        return {"radius": namespace(at.loss).full_like(at.loss, self.radius)}
+        return {"radius": namespace(at.loss).full_like(at.loss, _RADIUS)}
 
     def examine(self, batch: Batch, free: Array, projected: Array) -> Verdict:
         """Scale the model, take out the coordinates that the box holds, and diagonalise."""

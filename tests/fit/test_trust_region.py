@@ -99,5 +99,5 @@ def test_refuses_bad_arguments():
         trust_region(problem, STARTS[0], lower=-1.0, upper=1.0)
     with pytest.raises(ValueError, match="the box is empty"):
         trust_region(problem, STARTS, lower=1.0, upper=-1.0)
-    with pytest.raises(ValueError, match="radius is 0"):
-        trust_region(problem, STARTS, lower=-1.0, upper=1.0, radius=0)
+    with pytest.raises(ValueError, match="tolerance is 0"):
+        trust_region(problem, STARTS, lower=-1.0, upper=1.0, tolerance=0)
