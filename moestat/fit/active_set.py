@@ -142,3 +142,20 @@ def spread(new: Array, where: Array) -> Array:
 def merge(state: State, some: State, where: Array) -> State:
     """Return ``state`` with the members in ``where`` replaced by ``some``."""
     return {name: put(value, some[name], where) for name, value in state.items()}
+
+
+def coded(like: Array, otherwise: int, *marks: tuple[Array, int]) -> Array:
+    """Return codes (M,) int64 in an array like another: of the marks that hold, the last one counts.
+
+    Parameters
+    ----------
+    like : int64 array (M,)
+    otherwise : int
+        The code where no mark holds.
+    *marks : (bool array (M,), int)
+    """
+    xp = namespace(like)
+    code = xp.full_like(like, otherwise)
+    for where, value in marks:
+        code = xp.where(where, xp.full_like(like, int(value)), code)
+    return code

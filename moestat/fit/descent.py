@@ -284,9 +284,7 @@ def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[S
     finite = xp.isfinite(state["loss"]) & xp.isfinite(seal["decrement"])
     last = state["stage"] == len(settings.ladder) - 1
     minimum = (seal["decrement"] <= goal) & ~seal["escaped"] & last & finite
-    code = xp.where(spent, xp.full_like(state["stage"], int(Status.LIMIT)), int(Status.STALLED))
-    code = xp.where(finite, code, xp.full_like(code, int(Status.NOT_FINITE)))
-    code = xp.where(minimum, xp.full_like(code, int(Status.CONVERGED)), code)
+    marks = (spent, Status.LIMIT), (~finite, Status.NOT_FINITE), (minimum, Status.CONVERGED)
     done = minimum | spent | tried | ~finite | (state["damping"] > MOST_DAMPING) & ~seal["escaped"]
     moved = seal["escaped"] & ~done
     # the scale of the curvature there; a larger damping would take a short step for the end of the descent
@@ -299,7 +297,7 @@ def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[S
         "refusals": state["refusals"] + xp.astype(~moved, state["refusals"].dtype),
         "iterations": state["iterations"] + xp.astype(moved, state["iterations"].dtype),
         "fine": xp.ones_like(moved),
-        "status": code,
+        "status": active_set.coded(state["status"], Status.STALLED, *marks),
     }
     return {**new, **{f"certified_{name}": seal[name] for name in CERTIFIED}}, done
 

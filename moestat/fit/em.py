@@ -133,9 +133,8 @@ def _expect(data: Data, batch: _Batch, atoms: int, tolerance: float, max_iterati
     log_likelihood, *sums = _expectations_of(data, batch.free, batch.replicate, atoms)
     bad = ~(xp.isfinite(log_likelihood) & xp.all(xp.isfinite(batch.free), axis=-1))
     small = xp.abs(log_likelihood - batch.log_likelihood) <= tolerance * xp.abs(log_likelihood)
-    status = xp.full_like(batch.members, int(Status.LIMIT))
-    status = xp.where(small, xp.full_like(status, int(Status.CONVERGED)), status)
-    status = xp.where(bad, xp.full_like(status, int(Status.NOT_FINITE)), status)
+    marks = (small, Status.CONVERGED), (bad, Status.NOT_FINITE)
+    status = active_set.coded(batch.members, Status.LIMIT, *marks)
     return _Expected(batch, log_likelihood, tuple(sums), status), small | bad | (batch.iterations >= max_iterations)
 
 

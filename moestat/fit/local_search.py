@@ -114,11 +114,10 @@ def _moved(problem: Problem, batch: _Batch, moved: Array, n: int) -> _Batch:
 
 def _result(batch: _Batch, rows: Array) -> Searched:
     """Return the results of the fits in the given rows."""
-    xp = namespace(rows)
     batch = batch.take(rows)
-    met, limit = xp.full_like(batch.idle, int(Status.CONVERGED)), xp.full_like(batch.idle, int(Status.LIMIT))
-    status = xp.where(batch.idle >= PATIENCE, met, limit)
-    status = xp.where(xp.isfinite(batch.at.loss), status, xp.full_like(status, int(Status.NOT_FINITE)))
+    ended = batch.idle >= PATIENCE, Status.CONVERGED
+    lost = ~namespace(rows).isfinite(batch.at.loss), Status.NOT_FINITE
+    status = active_set.coded(batch.idle, Status.LIMIT, ended, lost)
     return Searched(batch.free, batch.at, batch.rounds, status)
 
 

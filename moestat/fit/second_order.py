@@ -206,14 +206,14 @@ def _examine(method: Method, batch: Batch, max_iterations: int) -> tuple[_Examin
     free = free_coordinates(batch.theta, at.gradient, batch.lower, batch.upper)
     projected = xp.where(free, at.gradient, xp.zeros_like(at.gradient))
     verdict = method.examine(batch, free, projected)
-    status = xp.full_like(batch.iterations, _RUNNING)
-    for where, code in (
+    status = active_set.coded(
+        batch.iterations,
+        _RUNNING,
         (batch.iterations >= max_iterations, Status.LIMIT),
         (verdict.stalled, Status.STALLED),
         (verdict.converged, Status.CONVERGED),
         (~at.finite(), Status.NOT_FINITE),
-    ):
-        status = xp.where(where, xp.full_like(status, int(code)), status)
+    )
     return _Examined(batch, projected, verdict.decrement, status, verdict.model), status != _RUNNING
 
 
