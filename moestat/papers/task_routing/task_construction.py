@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 
 from moestat.data_file import with_digest
 from moestat.experiment import Cell, SettingsModel
-from moestat.papers.task_routing import knowledge_object, knowledge_small
+from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import model, parity
 from moestat.papers.task_routing.construction.arcs import find_star
 from moestat.papers.task_routing.construction.build import build
@@ -65,11 +65,11 @@ class Settings(SettingsModel):
     @field_validator("size")
     @classmethod
     def _size(cls, size: str) -> str:
-        name = size in ("example", knowledge_object.NAME) or knowledge_small.is_name(size)
+        name = size == "example" or knowledge_small.is_name(size)
         if not name and not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", size):
             raise ValueError(
                 f"size is {size!r}; allowed are tasks x templates x pairs such as '10x5x50', and the datasets "
-                f"'example', {', '.join(map(repr, (*knowledge_small.FIXED, knowledge_object.NAME)))}, 'tiny' and "
+                f"'example', {', '.join(map(repr, knowledge_small.FIXED))}, 'tiny' and "
                 "'parity-2' to 'parity-6'"
             )
         return size
@@ -90,10 +90,8 @@ class Settings(SettingsModel):
             raise ValueError(f"router {self.router!r} goes with repairs 'all' and precision 'float64'")
         return self
 
-    def source(self) -> Source | knowledge_object.ObjectTells:
+    def source(self) -> Source:
         """Return where the knowledge comes from."""
-        if self.size == knowledge_object.NAME:
-            return knowledge_object.ObjectTells()
         return Source.parse(
             self.size,
             file=self.file,
