@@ -215,7 +215,9 @@ DOORS = {
     "fit.gradient.perturb": Door(lambda f, **a: f(radius=1.0, rng=rng(), **a), {"theta": TRUTH}),
     "fit.gradient.sgd": Door(plain(model=MODEL, batch_size=39, epochs=2), {"x": X, "y": Y, "start": STARTS}),
     "fit.softmax_mle.maximum_likelihood": Door(plain(max_iterations=2, split_rounds=0), GAUSS_FIT),
-    "fit.softmax_mle.rough_maxima": Door(plain(kept=1), {k: v for k, v in GAUSS_FIT.items() if k != "truth"}),
+    "fit.softmax_mle.rough_maxima": Door(
+        plain(box=100.0, variances=(1e-2, 1e2), kept=1), {k: v for k, v in GAUSS_FIT.items() if k != "truth"}
+    ),
     "fit.em.expectation_maximisation": Door(plain(max_iterations=2), GAUSS_FIT),
     "fit.softmax_global.global_maximum": Door(plain(rounds=0), GAUSS_FIT),
     "fit.competition_mle.maximum_likelihood": Door(

@@ -97,12 +97,15 @@ def in_order(finished: list[tuple[Array, R]]) -> R:
     return results
 
 
-def concatenate(parts: list[Any]) -> Any:
+def concatenate(parts: list[R]) -> R:
     """Join containers of the same kind, array by array, along their rows."""
-    first = parts[0]
+    first: Any = parts[0]
+    joined: R
     if hasattr(first, "shape"):
-        return namespace(first).concat(parts)
-    return _rebuilt(first, [concatenate(list(part)) for part in zip(*map(_values, parts), strict=True)])
+        joined = namespace(first).concat(parts)
+    else:
+        joined = _rebuilt(first, [concatenate(list(part)) for part in zip(*map(_values, parts), strict=True)])
+    return joined
 
 
 def _values(container: Any) -> list[Any]:

@@ -210,7 +210,7 @@ def _gate_step(data: Data, gate: Array, rz: Array, replicate: Array, inner: int)
         return gate[:, :0, :]
 
     def problem(free: Array, rows: Array) -> Gram:
-        return active_set.concatenate(  # type: ignore[no-any-return]
+        return active_set.concatenate(
             [
                 _gate_gram(data, free[block, :], xp.take(rz, rows[block], axis=0), xp.take(replicate, rows[block]))
                 for block in data.blocks(free.shape[0], 4 * atoms)

@@ -139,9 +139,9 @@ def rough_maxima(
     y: Array,
     starts: Array,
     *,
-    box: float = 100.0,
-    variances: tuple[float, float] = (1e-2, 1e2),
-    kept: int = 4,
+    box: float,
+    variances: tuple[float, float],
+    kept: int,
 ) -> tuple[Array, Array]:
     """Go up from every start on all samples in float32: a few steps, and from the best distinct points to the maximum.
 
@@ -149,7 +149,7 @@ def rough_maxima(
     ----------
     x, y, starts, box, variances
         See :func:`maximum_likelihood`.
-    kept : int, default 4
+    kept : int
         Most points of a replicate that go further than a few steps.
 
     Returns

@@ -32,12 +32,8 @@ from scipy.special import logsumexp, softmax
 from moestat.doors import takes_float64
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
-CANDIDATES = 512
-"""Per fit that gets another expert."""
 POLISHED = ((4, 4), (10, 10))
-"""One of so many of them goes up by so many EM steps; of these, fewer by more."""
-STARTS = 8
-"""And so many are kept."""
+"""One of so many candidates goes up by so many EM steps; of these, fewer by more."""
 
 # of inserted experts
 _HEIGHTS = (-4.0, -2.0, -0.5, 1.0)  # log-odds of the new expert at the sample it goes through
@@ -114,8 +110,8 @@ def inserted_starts(
     box: float,
     variances: tuple[float, float],
     number: int = 0,
-    candidates: int = CANDIDATES,
-    keep: int = STARTS,
+    candidates: int,
+    keep: int,
 ) -> np.ndarray:
     """Return the starts in which each measure has one more component.
 
