@@ -122,7 +122,7 @@ def alike(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, lim
     return sums / _watch(model, [look(place) for place in range(len(sums))], text, length, batch, limit)
 
 
-def _layers(model: Decoder) -> list[SMoE]:
+def _layers(model: torch.nn.Module) -> list[SMoE]:
     return [module for module in model.modules() if isinstance(module, SMoE)]
 
 
