@@ -197,12 +197,12 @@ def report(arguments: argparse.Namespace) -> int:
 def replay(arguments: argparse.Namespace) -> int:
     """Compute one replicate again, print it, and compare it with the stored one."""
     from moestat.runner import overview, replay
-    from moestat.status import outcome
+    from moestat.status import Status
 
     request, plan, _, scan, _ = overview.look(cli_options.request(arguments))
     planned, replicate = replay.parse_place(plan, arguments.place)
     again = replay.replay(plan, scan, request.out, planned, replicate, request.device)
-    status = outcome(int(again.variables["status"].values[0]))
+    status = Status(int(again.variables["status"].values[0]))
     print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
     print(f"status: {status.name}. {status.sentence}")
     for name, variable in again.variables.items():

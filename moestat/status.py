@@ -15,6 +15,7 @@ class Status(IntEnum):
     WORSE_THAN_TRUTH = 4
     RAISED = 8
     WORKER_DIED = 9
+    TIMED_OUT = 10
 
     @property
     def sentence(self) -> str:
@@ -27,42 +28,6 @@ class Status(IntEnum):
         return self in (Status.CONVERGED, Status.LIMIT, Status.STALLED, Status.WORSE_THAN_TRUTH)
 
 
-class Stopped(IntEnum):
-    """How the machine that runs a study ended a replicate, which no experiment can say of itself.
-
-    It is apart from :class:`Status` because experiments compute with that one, and results are those of the code that
-    computed them.
-    """
-
-    TIMED_OUT = 10
-
-    @property
-    def sentence(self) -> str:
-        """The outcome in one full sentence."""
-        return "The replicate took longer than it was given (--timeout)."
-
-    @property
-    def has_value(self) -> bool:
-        """Whether the replicate still produced numbers."""
-        return False
-
-
-Outcome = Status | Stopped
-OUTCOMES: tuple[Outcome, ...] = (*Status, *Stopped)
-"""All ways in which a replicate can end."""
-
-
-def outcome(code: int) -> Outcome:
-    """Return the way in which a replicate ended that a number stands for.
-
-    Raises
-    ------
-    ValueError
-        If it stands for none.
-    """
-    return Stopped(code) if code in set(Stopped) else Status(code)
-
-
 _SENTENCES = {
     Status.CONVERGED: "The stopping criterion was met.",
     Status.LIMIT: "The iteration limit was reached before the stopping criterion was met.",
@@ -71,4 +36,5 @@ _SENTENCES = {
     Status.WORSE_THAN_TRUTH: "The objective at the result is worse than at the truth, so the optimiser failed.",
     Status.RAISED: "The computation raised an exception.",
     Status.WORKER_DIED: "The worker process died twice while computing this replicate.",
+    Status.TIMED_OUT: "The replicate took longer than it was given (--timeout).",
 }

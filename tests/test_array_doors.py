@@ -18,7 +18,7 @@ import moestat
 from moestat import rates
 from moestat.doors import as_float64
 from moestat.errors import InputError
-from moestat.fit import search_budget
+from moestat.fit.global_search import Budget
 from moestat.losses import voronoi
 from moestat.losses.rescore import rescore
 from moestat.losses.routing import error_by_cluster
@@ -53,7 +53,7 @@ CLUSTER = np.array([0.0, 1.0, 1.0, 0.0, 2.0, 2.0])
 STARTS = np.stack([TRUTH, FITTED[0]])[None]
 GAUSS_STARTS = GAUSS_FITTED[None]
 COMP_STARTS = COMP_FITTED[None]
-FEW = search_budget.Budget(near=1, random=1, inserted=1, screened=2, rounds=1, replaced=1, heats=((1, 0.5),), agree=1)
+FEW = Budget(near=1, random=1, inserted=1, screened=2, rounds=1, replaced=1, heats=((1, 0.5),), agree=1)
 
 
 def stream(purpose):
@@ -66,7 +66,7 @@ def rng():
 
 def quadratic(theta, members):
     """Problem of two parameters: half their squared distance to (1, 2)."""
-    from moestat.fit.gram import Gram
+    from moestat.fit.second_order import Gram
 
     apart = theta - np.array([1.0, 2.0])
     return Gram(0.5 * np.sum(apart**2, axis=-1), apart, np.broadcast_to(np.eye(2), (len(theta), 2, 2)))
@@ -219,8 +219,10 @@ DOORS = {
     "fit.gradient.perturb": Door(lambda f, **a: f(radius=1.0, rng=rng(), **a), {"theta": TRUTH}),
     "fit.gradient.sgd": Door(plain(model=MODEL, batch_size=39, epochs=2), {"x": X, "y": Y, "start": STARTS}),
     "fit.softmax_mle.maximum_likelihood": Door(plain(max_iterations=2, split_rounds=0), GAUSS_FIT),
-    "fit.softmax_mle.rough_maxima": Door(plain(kept=1), {k: v for k, v in GAUSS_FIT.items() if k != "truth"}),
-    "fit.softmax_em.expectation_maximisation": Door(plain(max_iterations=2), GAUSS_FIT),
+    "fit.softmax_mle.rough_maxima": Door(
+        plain(box=100.0, variances=(1e-2, 1e2), kept=1), {k: v for k, v in GAUSS_FIT.items() if k != "truth"}
+    ),
+    "fit.em.expectation_maximisation": Door(plain(max_iterations=2), GAUSS_FIT),
     "fit.softmax_global.global_maximum": Door(plain(rounds=0), GAUSS_FIT),
     "fit.competition_mle.maximum_likelihood": Door(
         plain(model=COMP, adam_steps=2, search_rounds=1, hops=0),
@@ -234,23 +236,23 @@ DOORS = {
         lambda f, starts, theta: f(MODEL, (MODEL, theta), starts, points_log2=4, polish_log2=5, max_iterations=2),
         {"starts": STARTS[0], "theta": TRUTH},
     ),
-    "fit.population.searched_pseudo_truths": Door(
+    "fit.population.pseudo_truths.searched": Door(
         lambda f, starts, values: f(
-            MODEL, lambda x: values, starts, stream, budget=FEW, points_log2=4, polish_log2=4, max_iterations=2
+            MODEL, lambda x: values, starts, stream=stream, budget=FEW, points_log2=4, polish_log2=4, max_iterations=2
         ),
         {"starts": STARTS[0], "values": Y[0, :16]},
     ),
-    "fit.change_points.cut_starts": Door(
+    "fit.softmax_starts.cut_starts": Door(
         plain(box=9.0, variances=(0.5, 9.0), keep=1), {"x": X, "y": Y, "theta": GAUSS_FITTED}
     ),
-    "fit.component_screening.inserted_starts": Door(
+    "fit.softmax_starts.inserted_starts": Door(
         plain(box=9.0, variances=(0.5, 9.0), candidates=4, keep=1), {"x": X, "y": Y, "theta": GAUSS_FITTED}
     ),
-    "fit.split_moves.split_moves": Door(plain(), {"theta": GAUSS_FITTED, "centre": np.array([[1.0]])}),
-    "fit.lowest_minima.lowest_minima": Door(
+    "fit.softmax_starts.split_moves": Door(plain(), {"theta": GAUSS_FITTED, "centre": np.array([[1.0]])}),
+    "fit.population.lowest_minima": Door(
         plain(model=MODEL, share=0.5, scale=1.0, where="here"), {"theta": STARTS[0], "rmse": np.array([3.0, 2.0])}
     ),
-    "fit.lowest_minima.same_minimum": between(TRUTH + 0.5, TRUTH, MODEL, "theta", "other", tolerance=0.2),
+    "fit.population.same_minimum": between(TRUTH + 0.5, TRUTH, MODEL, "theta", "other", tolerance=0.2),
     "fit.screening.screen": Door(
         plain(model=MODEL, box=9.0), {"x": X[0], "y": Y[0], "theta": TRUTH, "atoms": FITTED[0]}
     ),
@@ -284,9 +286,10 @@ DOORS = {
 NO_ARRAYS = {
     "numbers alone": (
         "rates.design rates.paired_design.paired_seeds fit.end_points.tolerance_of fit.end_points.lower_left "
-        "fit.end_points.excesses fit.likelihood.check_variances fit.panels fit.points fit.search_budget "
-        "fit.gradient.RadiusRule fit.kernel fit.vector_code fit.vector_rows fit.search_starts.random "
-        "fit.monomials.monomial_index fit.monomials.layout fit.monomials.Layout fit.descent.Settings"
+        "fit.end_points.excesses fit.likelihood.check_variances fit.panels fit.population.sobol "
+        "fit.population.of_cube fit.global_search.Budget fit.gradient.RadiusRule fit.kernel fit.vector_code "
+        "fit.vector_rows fit.search_starts.random fit.monomials.monomial_index fit.monomials.layout "
+        "fit.monomials.Layout fit.descent.Settings"
     ),
     "texts, or the result of another door": (
         "rates.bends rates.difference.of_fits losses.typical.Features losses.typical.Place "
@@ -295,21 +298,21 @@ NO_ARRAYS = {
         "rates.series.Series rates.log_means rates.series.arranged rates.series.refuse_other "
         "losses.comparison.Comparison losses.competition_bound.Information losses.competition_bound.Ratios "
         "losses.competition_errors.RoutedHellinger losses.competition_fisher.FisherLine losses.fisher.FisherLine "
-        "losses.measures.Cells losses.pieces losses.rays.merging fit.certificate fit.contest.Pool fit.em.EMResult "
-        "fit.end_points.Minima fit.levenberg_marquardt.LMResult fit.likelihood fit.newton.Fit "
-        "fit.population.PseudoTruths fit.population.describe fit.screening.Screened fit.search_run "
-        "fit.search_starts.Starts fit.softmax_global.GlobalFit fit.trust_region.TrustRegionResult"
+        "losses.measures.Cells losses.pieces losses.rays.merging fit.certificate fit.contest.Pool "
+        "fit.contest.Space fit.em.EMResult "
+        "fit.end_points.Minima fit.likelihood fit.newton.Fit fit.population.PseudoTruths fit.screening.Screened "
+        "fit.global_search.Search fit.search_starts.Starts"
     ),
     "kernels: what a door has let in, in loops that do not look again": (
         "losses.rays.merge_cost losses.rays.null_distance losses.rays.null_projection losses.rays.ray_distance "
-        "losses.rays.norm losses.rays.equal_rows fit.active_set fit.box fit.competition_hops "
+        "losses.rays.norm losses.rays.equal_rows losses.rescore.regression_losses fit.active_set "
+        "fit.competition_mle.thrown_out "
         "fit.competition_likelihood fit.compiled fit.compiled_competition fit.compiled_forward "
-        "fit.compiled_problem fit.compiled_routing fit.crossings fit.damped_step fit.descent.descend fit.gram "
-        "fit.linalg fit.local_search fit.members fit.moments fit.monomials.monomials fit.screening.log_mass "
-        "fit.softmax_likelihood.Data fit.softmax_likelihood.pack fit.softmax_likelihood.unpack "
-        "fit.softmax_likelihood.split fit.softmax_likelihood.join fit.softmax_likelihood.Posterior "
-        "fit.softmax_likelihood.posterior fit.softmax_likelihood.log_likelihood "
-        "fit.softmax_likelihood.negative_log_likelihood"
+        "fit.compiled_problem fit.compiled_routing fit.crossings fit.descent.descend fit.second_order fit.linalg "
+        "fit.local_search fit.moments fit.monomials.monomials fit.screening.log_mass fit.softmax_likelihood.Data "
+        "fit.softmax_likelihood.pack fit.softmax_likelihood.unpack fit.softmax_likelihood.split "
+        "fit.softmax_likelihood.join fit.softmax_likelihood.Posterior fit.softmax_likelihood.posterior "
+        "fit.softmax_likelihood.log_likelihood fit.softmax_likelihood.negative_log_likelihood"
     ),
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from moestat.runner.results import NOT_COMPUTED
-from moestat.status import OUTCOMES, Outcome, Status, outcome
+from moestat.status import Status
 from moestat.study.patterns import fits
 from moestat.study.spec import Study
 
@@ -27,7 +27,7 @@ class Counts:
         Runs that were asked for and not computed.
     """
 
-    by_status: Mapping[Outcome, int]
+    by_status: Mapping[Status, int]
     missing: int
 
     @property
@@ -51,7 +51,7 @@ class Counts:
         return self.replicates - self.missing - self.failed - self.converged
 
     def __add__(self, other: Counts) -> Counts:
-        tally = {status: self.by_status.get(status, 0) + other.by_status.get(status, 0) for status in OUTCOMES}
+        tally = {status: self.by_status.get(status, 0) + other.by_status.get(status, 0) for status in Status}
         return Counts({status: count for status, count in tally.items() if count}, self.missing + other.missing)
 
     def __str__(self) -> str:
@@ -123,7 +123,7 @@ def count(
     codes = ds["status"].transpose(*mask.dims, "replicate").values[mask.values]
     tally = {int(code): int(runs) for code, runs in zip(*np.unique(codes, return_counts=True), strict=True)}
     missing = tally.pop(NOT_COMPUTED, 0)
-    return Counts({outcome(code): number for code, number in tally.items()}, missing)
+    return Counts({Status(code): number for code, number in tally.items()}, missing)
 
 
 def is_at(coordinate: xr.DataArray, value: Any) -> xr.DataArray:

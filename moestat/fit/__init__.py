@@ -1,15 +1,34 @@
 """Solvers: they know residuals and likelihoods, not papers.
 
 :func:`least_squares` is the door for data of one's own. It refuses what :func:`moestat.fit.newton.least_squares`, which
-the experiments call, leaves to the arithmetic: the version of their code, and every record with it, hangs on that one.
+the experiments call, fits as far as it goes: there a data set that is not finite must not stop the others of its batch,
+and ends with a status.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from moestat.arrays import Array
+    from moestat.fit.moments import Precision
+    from moestat.fit.newton import Fit
+    from moestat.models.regression import Model
 
 
-def least_squares(model: Any, x: Any, y: Any, starts: Any, **options: Any) -> Any:
+def least_squares(
+    model: Model,
+    x: Array,
+    y: Array,
+    starts: Array,
+    *,
+    box: float = 5.0,
+    ladder: Sequence[float] | None = None,
+    max_iterations: int = 2000,
+    tolerance: float = 1e-9,
+    precision: Precision = "mixed",
+) -> Fit:
     """Fit a regression mixture after a look at the data; see :func:`moestat.fit.newton.least_squares`.
 
     Parameters
@@ -20,8 +39,8 @@ def least_squares(model: Any, x: Any, y: Any, starts: Any, **options: Any) -> An
     y : array (B, n)
     starts : array (B, S, N, P)
         With S and N at least 1.
-    **options
-        ``box``, ``ladder``, ``max_iterations``, ``tolerance``, ``precision``, ``batch_bytes``.
+    box, ladder, max_iterations, tolerance, precision
+        See there.
 
     Returns
     -------
@@ -47,4 +66,12 @@ def least_squares(model: Any, x: Any, y: Any, starts: Any, **options: Any) -> An
             raise InputError(f"{name} has shape {tuple(array.shape)}; allowed is {axes[name]}, no length of which is 0")
         if not bool((abs(array) < float("inf")).all()):
             raise InputError(f"{name} holds a number that is not finite; allowed are finite numbers")
-    return newton.least_squares(model, **arrays, **options)
+    return newton.least_squares(
+        model,
+        **arrays,
+        box=box,
+        ladder=ladder,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        precision=precision,
+    )

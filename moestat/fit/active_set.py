@@ -34,6 +34,9 @@ class _Rows(Protocol):
     def take(self, rows: Array) -> Any: ...
 
 
+State = dict[str, Array]
+"""One row per member in every array."""
+
 B = TypeVar("B", bound=Batch)
 E = TypeVar("E", bound=_Rows)
 R = TypeVar("R")
@@ -94,12 +97,15 @@ def in_order(finished: list[tuple[Array, R]]) -> R:
     return results
 
 
-def concatenate(parts: list[Any]) -> Any:
+def concatenate(parts: list[R]) -> R:
     """Join containers of the same kind, array by array, along their rows."""
-    first = parts[0]
+    first: Any = parts[0]
+    joined: R
     if hasattr(first, "shape"):
-        return namespace(first).concat(parts)
-    return _rebuilt(first, [concatenate(list(part)) for part in zip(*map(_values, parts), strict=True)])
+        joined = namespace(first).concat(parts)
+    else:
+        joined = _rebuilt(first, [concatenate(list(part)) for part in zip(*map(_values, parts), strict=True)])
+    return joined
 
 
 def _values(container: Any) -> list[Any]:
@@ -113,3 +119,46 @@ def _rebuilt(like: Any, values: list[Any]) -> Any:
     if isinstance(like, dict):
         return dict(zip(like, values, strict=True))
     return tuple(values) if type(like) is tuple else type(like)(*values)
+
+
+def _positions(where: Array) -> Array:
+    """Return, for old and new stacked, the position of every member: new ones where ``where`` holds, in order."""
+    xp = namespace(where)
+    count = xp.cumulative_sum(xp.astype(where, xp.int64))
+    return xp.where(where, where.shape[0] + count - 1, xp.arange(where.shape[0]))
+
+
+def put(old: Array, new: Array, where: Array) -> Array:
+    """Return ``old`` with the members in ``where`` replaced by ``new``, which holds only these, in order."""
+    xp = namespace(old, new)
+    if new.shape[0] == old.shape[0]:
+        return new
+    return xp.take(xp.concat([old, new], axis=0), _positions(where), axis=0)
+
+
+def spread(new: Array, where: Array) -> Array:
+    """Return the booleans ``new`` at the members in ``where`` and False elsewhere."""
+    xp = namespace(where)
+    return put(xp.zeros(where.shape, dtype=xp.bool), new, where)
+
+
+def merge(state: State, some: State, where: Array) -> State:
+    """Return ``state`` with the members in ``where`` replaced by ``some``."""
+    return {name: put(value, some[name], where) for name, value in state.items()}
+
+
+def coded(like: Array, otherwise: int, *marks: tuple[Array, int]) -> Array:
+    """Return codes (M,) int64 in an array like another: of the marks that hold, the last one counts.
+
+    Parameters
+    ----------
+    like : int64 array (M,)
+    otherwise : int
+        The code where no mark holds.
+    *marks : (bool array (M,), int)
+    """
+    xp = namespace(like)
+    code = xp.full_like(like, otherwise)
+    for where, value in marks:
+        code = xp.where(where, xp.full_like(like, int(value)), code)
+    return code

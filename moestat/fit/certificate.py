@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 from moestat.arrays import Array, namespace
-from moestat.fit.box import free_coordinates, hits
 from moestat.fit.linalg import symmetric_eigen
 from moestat.fit.moments import Problem
+from moestat.fit.second_order import free_coordinates, hits
 from moestat.models.experts import Smoothing
 
 FLAT = 1e-12

@@ -19,8 +19,8 @@ import numpy as np
 
 from moestat.arrays import Array, namespace
 from moestat.fit import kernel
-from moestat.fit.gram import Gram, Problem
-from moestat.models.blocks import member_blocks, row_blocks
+from moestat.fit.second_order import Gram, Problem
+from moestat.models.blocks import member_blocks, row_blocks, summed
 from moestat.models.competition import Competition
 from moestat.models.gaussian import LOG_2PI, log_sum_exp
 
@@ -207,21 +207,17 @@ def likelihood_problem(
     xp = namespace(owner)
     shift = -0.5 * (math.log(least_variance) + LOG_2PI)
 
+    def of_chunk(free: Array, features: Array, y: Array) -> tuple[Array, ...]:
+        at = slopes(model, free, features, y, temperature)
+        score = scores(at, features)
+        square = xp.matmul(score, xp.matrix_transpose(score))
+        return xp.sum(at.log_density, axis=-1), xp.sum(score, axis=-1), square
+
     def problem(free: Array, members: Array) -> Gram:
         replicate, parts = xp.take(owner, members), []
         for block in member_blocks(free.shape[0], 4 * min(data.n, 2048), free):
-            total: tuple[Array, ...] | None = None
-            for features, y in data.chunks(replicate[block]):
-                at = slopes(model, free[block, :], features, y, temperature)
-                score = scores(at, features)
-                part = (
-                    xp.sum(at.log_density, axis=-1),
-                    xp.sum(score, axis=-1),
-                    xp.matmul(score, xp.matrix_transpose(score)),
-                )
-                total = part if total is None else tuple(a + b for a, b in zip(total, part, strict=True))
-            assert total is not None
-            parts.append(tuple(part / data.n for part in total))
+            sums = summed(of_chunk(free[block, :], *chunk) for chunk in data.chunks(replicate[block]))
+            parts.append(tuple(part / data.n for part in sums))
         value, gradient, gram = (xp.concat(part) for part in zip(*parts, strict=True))
         return Gram(shift - value, -gradient, gram)
 

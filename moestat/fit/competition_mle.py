@@ -8,7 +8,9 @@ The choice of the winners makes the likelihood discontinuous and full of local m
    on to all samples, where the temperature falls once more, from a lower level, down to the hard choice;
 3. local search (:mod:`moestat.fit.local_search`) among the jumps, for which derivatives are blind;
 4. hops: the best point is thrown out by a few standard errors, and the search done again from there, until
-   enough points have come back to it.
+   enough points have come back to it. What is that far away, where the likelihood is lower by a few units, has other
+   samples on the other side of the boundaries, and may come down higher: basin hopping (Wales and Doye 1997) with
+   steps on the scale of the statistical error, pseudo-random, the same for every fit.
 
 That another start comes to the best point shows little: the local search ends on one of many peaks, and the highest one
 of a start's surroundings is mostly missed by it, by other starts that come to the same place, too. Points that were
@@ -26,18 +28,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from moestat.arrays import Array, namespace, to_numpy
+from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
 from moestat.fit import active_set
-from moestat.fit import box as bounds
-from moestat.fit.competition_hops import thrown_out
 from moestat.fit.competition_likelihood import Data, gradients, likelihood_problem, pack, unpack
-from moestat.fit.contest import Pool, distinct
+from moestat.fit.contest import Pool, Space, distinct
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
+from moestat.fit.linalg import symmetric_eigen
 from moestat.fit.local_search import Searched, left_to_gain, local_search
-from moestat.fit.trust_region import trust_region
+from moestat.fit.second_order import Gram, free_coordinates, hits
 from moestat.models.competition import Competition
-from moestat.models.gaussian import LOG_2PI
 
 KEPT = 2
 """Most points per replicate that go on to all samples, and to the local search, when nothing else is said."""
@@ -51,22 +51,20 @@ HOPS = 20
 ENOUGH = 12
 """Thrown-out points that must have come back to the best one, for the hops to end."""
 
+SCALES = (0.5, 1.0, 2.0, 4.0)
+"""Lengths of the hops in standard errors; two of each per round, the second in the coordinates of one expert."""
+
+_LEAST = 1e-8  # curvature, relative to the largest, below which a direction is left alone by hops
 _REHEATED = (0.02, 0.007, 0.0025, 0.0008)  # temperatures on all samples, before the last one and the hard choice
+_WARMEST, _RATE = 1.0, 0.05  # the first temperature, in units of |g|, and step length of Adam; it falls to a tenth
 _STEPS = 15  # of Gauss-Newton at most, at each temperature
 
 
 @dataclass(frozen=True)
-class _Space:
-    """The parameter space in free coordinates."""
+class _Space(Space):
+    """The parameter space in free coordinates, and the model."""
 
     model: Competition
-    lower: Array
-    upper: Array
-    least_variance: float
-
-    def clip(self, free: Array) -> Array:
-        xp = namespace(free)
-        return xp.minimum(xp.maximum(free, self.lower), self.upper)
 
 
 @takes_float64("x", "y", "starts", "truth")
@@ -79,9 +77,7 @@ def maximum_likelihood(
     truth: Array | None = None,
     box: float = 20.0,
     variances: tuple[float, float] = (1e-2, 1e2),
-    temperature: float = 1.0,
     adam_steps: int = 300,
-    rate: float = 0.05,
     coarsest: int = 2000,
     search_rounds: int = 120,
     kept: int = KEPT,
@@ -102,12 +98,8 @@ def maximum_likelihood(
         Bound on the absolute value of weights.
     variances : (float, float), default (1e-2, 1e2)
         Bounds on the variances.
-    temperature : float, default 1
-        First temperature of the smoothed choice, in units of |g|.
     adam_steps : int, default 300
         Steps of Adam, on the first ``coarsest`` samples.
-    rate : float, default 0.05
-        Adam's first step length; it falls to a tenth.
     coarsest : int, default 2000
     search_rounds : int, default 120
         Rounds of the local search, at most; 0 leaves it out.
@@ -128,16 +120,25 @@ def maximum_likelihood(
         setting is out of range.
     """
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
-    _check(model, atoms, box, variances, temperature, adam_steps, rate, coarsest, search_rounds, kept, hops)
+    if model.active > atoms:
+        raise ValueError(f"active is {model.active}, but starts holds only {atoms} experts")
+    check_variances(variances)
+    for name, value in (("box", box), ("coarsest", coarsest)):
+        if not value > 0:
+            raise ValueError(f"{name} is {value}; it must be positive")
+    if kept < 1:
+        raise ValueError(f"kept is {kept}; it must be at least 1")
+    for name, value in (("adam_steps", adam_steps), ("search_rounds", search_rounds), ("hops", hops)):
+        if value < 0:
+            raise ValueError(f"{name} is {value}; it must not be negative")
     xp = namespace(x, y, starts)
     data = Data(model.features(x), y)
     space = _space(model, atoms, box, variances, starts)
-    owner, start = np.repeat(np.arange(replicates), count), np.tile(np.arange(count), replicates)
     free = space.clip(xp.reshape(pack(starts), (replicates * count, -1)))
     few = data.first(coarsest)
     coldest = max(0.003, 20.0 / few.n)
-    free = _anneal(few, space, xp.asarray(owner), free, (temperature, coldest), adam_steps, rate)
-    pool = Pool(free, owner, start, np.full(len(owner), adam_steps), np.full(len(owner), np.inf))
+    pool = Pool.of(free, replicates, adam_steps)
+    pool = replace(pool, free=_anneal(few, space, xp.asarray(pool.owner), free, coldest, adam_steps))
     pool = _gauss_newton(few, space, pool, 0.0)
     led = np.tile(np.arange(count), (replicates, 1))
     if data.n > few.n:
@@ -152,76 +153,33 @@ def maximum_likelihood(
     return _finish(data, space, pool, reached, led, truth, x, search_rounds, kept, hops)
 
 
-def _check(
-    model: Competition,
-    atoms: int,
-    box: float,
-    variances: tuple[float, float],
-    temperature: float,
-    adam_steps: int,
-    rate: float,
-    coarsest: int,
-    search_rounds: int,
-    kept: int,
-    hops: int,
-) -> None:
-    if model.active > atoms:
-        raise ValueError(f"active is {model.active}, but starts holds only {atoms} experts")
-    check_variances(variances)
-    for name, value in (("box", box), ("temperature", temperature), ("rate", rate), ("coarsest", coarsest)):
-        if not value > 0:
-            raise ValueError(f"{name} is {value}; it must be positive")
-    if kept < 1:
-        raise ValueError(f"kept is {kept}; it must be at least 1")
-    for name, value in (("adam_steps", adam_steps), ("search_rounds", search_rounds), ("hops", hops)):
-        if value < 0:
-            raise ValueError(f"{name} is {value}; it must not be negative")
-
-
 def _space(model: Competition, atoms: int, box: float, variances: tuple[float, float], like: Array) -> _Space:
     xp, ends = namespace(like), []
     for weight, variance in ((-box, variances[0]), (box, variances[1])):
         atom = [float(weight)] * model.weight_size + [math.log(variance)]
         ends.append(xp.asarray(atom * atoms, dtype=like.dtype))
-    return _Space(model, ends[0], ends[1], variances[0])
+    return _Space(ends[0], ends[1], variances, model)
 
 
-def _anneal(
-    data: Data,
-    space: _Space,
-    owner: Array,
-    free: Array,
-    temperatures: tuple[float, float],
-    steps: int,
-    rate: float,
-) -> Array:
+def _anneal(data: Data, space: _Space, owner: Array, free: Array, coldest: float, steps: int) -> Array:
     """Follow the smoothed likelihood down the temperatures by Adam (Kingma and Ba 2015)."""
     xp = namespace(free)
     mean, square = xp.zeros_like(free), xp.zeros_like(free)
     for step in range(steps):
         share = step / max(steps - 1, 1)
-        temperature = temperatures[0] ** (1 - share) * temperatures[1] ** share
+        temperature = _WARMEST ** (1 - share) * coldest**share
         gradient = gradients(space.model, data, owner, temperature)(free)
         mean = 0.9 * mean + 0.1 * gradient
         square = 0.99 * square + 0.01 * gradient * gradient
         unbiased = mean / (1 - 0.9 ** (step + 1)), square / (1 - 0.99 ** (step + 1))
-        free = space.clip(free + rate * 0.1**share * unbiased[0] / (xp.sqrt(unbiased[1]) + 1e-8))
+        free = space.clip(free + _RATE * 0.1**share * unbiased[0] / (xp.sqrt(unbiased[1]) + 1e-8))
     return free
 
 
 def _gauss_newton(data: Data, space: _Space, pool: Pool, temperature: float) -> Pool:
-    xp = namespace(pool.free)
-    result = trust_region(
-        likelihood_problem(space.model, data, xp.asarray(pool.owner), temperature, space.least_variance),
-        pool.free,
-        lower=space.lower,
-        upper=space.upper,
-        tolerance=(1e-2 if temperature else 1e-9) / data.n,
-        max_iterations=_STEPS,
-    )
-    loss = to_numpy(result.loss)
-    steps = pool.iterations + to_numpy(result.iterations)
-    return replace(pool, free=result.theta, iterations=steps, loss=np.where(np.isfinite(loss), loss, np.inf))
+    owner = namespace(pool.free).asarray(pool.owner)
+    problem = likelihood_problem(space.model, data, owner, temperature, space.variances[0])
+    return pool.climbed(problem, space, (1e-2 if temperature else 1e-9) / data.n, _STEPS)[0]
 
 
 def _continued(pool: Pool, n: int, led: np.ndarray, kept: int) -> Pool:
@@ -238,20 +196,9 @@ def _continued(pool: Pool, n: int, led: np.ndarray, kept: int) -> Pool:
 
 
 def _search(data: Data, space: _Space, pool: Pool, rounds: int) -> tuple[Pool, Searched]:
-    xp = namespace(pool.free)
-    end = local_search(
-        space.model,
-        data,
-        xp.asarray(pool.owner),
-        pool.free,
-        lower=space.lower,
-        upper=space.upper,
-        least_variance=space.least_variance,
-        max_rounds=rounds,
-    )
-    loss = to_numpy(end.at.loss)
-    steps = pool.iterations + to_numpy(end.rounds)
-    return replace(pool, loss=np.where(np.isfinite(loss), loss, np.inf), free=end.free, iterations=steps), end
+    owner = namespace(pool.free).asarray(pool.owner)
+    end = local_search(space.model, data, owner, pool.free, space, rounds)
+    return pool.moved(end.free, end.rounds, end.at.loss), end
 
 
 def _hop(
@@ -261,22 +208,48 @@ def _hop(
 
     Returns what was searched, and where each thrown-out point ended, (M, W): infinite where it fell behind.
     """
-    xp = namespace(best.free)
     thrown = space.clip(thrown_out(best.free, end.at, data.n, number, space.model.atom_size))
-    count = thrown.shape[1]
-    owner, start, steps = (np.repeat(part, count) for part in (best.owner, best.start, best.iterations))
-    loss = np.full(len(owner), np.inf)
-    out = Pool(xp.reshape(thrown, (-1, thrown.shape[-1])), owner, start, steps, loss)
+    out = best.thrown(thrown)
     for temperature in (20.0 / data.n, 0.0):
         out = _gauss_newton(data, space, out, temperature)
     chosen, twin = distinct(out.owner, out.loss, data.n, kept)
     below, low = _search(data, space, out.take(chosen), rounds)
-    ends = np.full(len(owner), np.inf)
+    ends = np.full(len(out.owner), np.inf)
     position = {int(row): k for k, row in enumerate(chosen)}
     for row, other in enumerate(twin):
         if other >= 0:
             ends[row] = below.loss[position[int(other)]]
-    return below, low, ends.reshape(-1, count)
+    return below, low, ends.reshape(len(best.owner), -1)
+
+
+def thrown_out(free: Array, at: Gram, n: int, number: int, atom_size: int) -> Array:
+    """Return points (M, W, p) around ``free`` (M, p): normal steps whose covariance is that of the estimate.
+
+    Parameters
+    ----------
+    free : array (M, p)
+    at : Gram
+        Curvature of the mean log-likelihood there.
+    n : int
+        Number of samples.
+    number : int
+        Of the round; each has steps of its own.
+    atom_size : int
+        Coordinates per expert.
+    """
+    xp = namespace(free)
+    size = free.shape[-1]
+    rng = np.random.default_rng([20240303, number])
+    noise = np.repeat(np.array(SCALES), 2)[:, None] * rng.standard_normal((2 * len(SCALES), size))
+    values, vectors = symmetric_eigen(n * at.gram)
+    # a direction in which there is next to no curvature is left alone: the estimate's error in it has no scale
+    flat = values < _LEAST * xp.max(values, axis=-1)[:, None]
+    error = xp.where(flat, xp.zeros_like(values), 1.0 / xp.sqrt(xp.where(flat, xp.ones_like(values), values)))
+    steps = xp.matmul(xp.asarray(noise)[None, :, :] * error[:, None, :], xp.matrix_transpose(vectors))
+    expert = rng.integers(size // atom_size, size=len(noise))
+    mask = np.ones(noise.shape)
+    mask[1::2] = np.arange(size)[None, :] // atom_size == expert[1::2, None]
+    return free[:, None, :] + steps * xp.asarray(mask)[None, :, :]
 
 
 def _hops(
@@ -325,10 +298,9 @@ def _finish(
     np.fmin.at(reached, (pool.owner, pool.start), pool.loss)
     best, end, back = _hops(data, space, pool, end, rounds, kept, hops, reached)
     reached = np.where(led >= 0, np.take_along_axis(reached, np.maximum(led, 0), axis=1), reached)
-    bound = 0.5 * (math.log(space.least_variance) + LOG_2PI)
     at = end.at
-    held = ~bounds.free_coordinates(best.free, at.gradient, space.lower, space.upper)
-    log_likelihood = xp.asarray(-data.n * (best.loss + bound))
+    held = ~free_coordinates(best.free, at.gradient, space.lower, space.upper)
+    log_likelihood = xp.asarray(space.log_likelihood(best.loss, data.n))
     gain = gain_over_truth(space.model, truth, x, data.y, log_likelihood)
     return LikelihoodFit(
         theta=unpack(best.free, best.free.shape[-1] // space.model.atom_size),
@@ -337,9 +309,9 @@ def _finish(
         gradient=xp.max(xp.abs(xp.where(held, xp.zeros_like(at.gradient), at.gradient)), axis=-1),
         decrement=left_to_gain(at, held, data.n),
         iterations=xp.asarray(best.iterations),
-        box_hits=bounds.hits(best.free, space.lower, space.upper),
+        box_hits=hits(best.free, space.lower, space.upper),
         start=xp.asarray(best.start),
-        start_log_likelihood=xp.asarray(-data.n * (reached + bound)),
+        start_log_likelihood=xp.asarray(space.log_likelihood(reached, data.n)),
         status=judge(end.status, gain),
         hops_back=xp.asarray(back),
     )

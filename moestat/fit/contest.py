@@ -1,16 +1,39 @@
-"""Points that compete for the maximum of a likelihood, and which of them go on: the best distinct ones."""
+"""Points that compete for the maximum of a likelihood, the space that they move in, and which of them go on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from moestat.arrays import Array, namespace
+from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
+from moestat.fit.second_order import Ends, Problem
+from moestat.fit.trust_region import trust_region
+from moestat.models.gaussian import LOG_2PI
 
 SAME = 0.2
 """Log-likelihood units within which two points of a replicate count as one."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """The parameter space: the box (p,) of the free coordinates, and the bounds of the variances."""
+
+    lower: Array
+    upper: Array
+    variances: tuple[float, float]
+
+    def clip(self, free: Array) -> Array:
+        """Move points into the box."""
+        xp = namespace(free)
+        return xp.minimum(xp.maximum(free, self.lower), self.upper)
+
+    def log_likelihood(self, loss: np.ndarray, n: int) -> np.ndarray:
+        """Return the log-likelihoods of n samples; the loss is minus their mean, shifted to be at least 0."""
+        total: np.ndarray = -n * (loss + 0.5 * (math.log(self.variances[0]) + LOG_2PI))
+        return total
 
 
 @takes_float64("loss")
@@ -72,6 +95,41 @@ class Pool:
     iterations: np.ndarray
     loss: np.ndarray
 
+    @classmethod
+    def of(cls, free: Array, replicates: int, iterations: int = 0) -> Pool:
+        """Return the points (M, p) that as many starts of each replicate have led to."""
+        count = free.shape[0] // replicates
+        owner, start = np.repeat(np.arange(replicates), count), np.tile(np.arange(count), replicates)
+        return cls(free, owner, start, np.full(len(owner), iterations), np.full(len(owner), np.inf))
+
+    def thrown(self, free: Array) -> Pool:
+        """Return new points (M, W, p) that descend from these (M, p)."""
+        count = free.shape[1]
+        owner, start, steps = (np.repeat(part, count) for part in (self.owner, self.start, self.iterations))
+        flat = namespace(free).reshape(free, (-1, free.shape[-1]))
+        return Pool(flat, owner, start, steps, np.full(len(owner), np.inf))
+
+    def moved(self, free: Array, iterations: Array, loss: Array) -> Pool:
+        """Return the points after so many more steps."""
+        after = to_numpy(loss)
+        steps = self.iterations + to_numpy(iterations)
+        return replace(self, free=free, iterations=steps, loss=np.where(np.isfinite(after), after, np.inf))
+
+    def climbed(
+        self, problem: Problem, space: Space, tolerance: float, max_iterations: int, rounding: float = 1e-15
+    ) -> tuple[Pool, Ends]:
+        """Return where the trust-region method leads from every point, see :mod:`moestat.fit.trust_region`."""
+        end = trust_region(
+            problem,
+            self.free,
+            lower=space.lower,
+            upper=space.upper,
+            tolerance=tolerance,
+            rounding=rounding,
+            max_iterations=max_iterations,
+        )
+        return self.moved(end.theta, end.iterations, end.loss), end
+
     def take(self, rows: np.ndarray) -> Pool:
         """Return the points in the given rows."""
         xp = namespace(self.free)
@@ -87,13 +145,5 @@ class Pool:
 
     def best(self) -> np.ndarray:
         """Return the row of the best point of each replicate."""
-        rows = [row[np.argmin(self.loss[row])] for row in self._rows()]
-        return np.array(rows)
-
-    def least(self) -> np.ndarray:
-        """Return the loss of the best point of each replicate."""
-        least: np.ndarray = self.loss[self.best()]
-        return least
-
-    def _rows(self) -> list[np.ndarray]:
-        return [np.nonzero(self.owner == b)[0] for b in np.unique(self.owner)]
+        mine = (np.nonzero(self.owner == b)[0] for b in np.unique(self.owner))
+        return np.array([rows[np.argmin(self.loss[rows])] for rows in mine])

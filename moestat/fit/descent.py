@@ -11,23 +11,29 @@ from dataclasses import dataclass, replace
 
 from moestat.arrays import Array, namespace
 from moestat.fit import active_set
-from moestat.fit.active_set import take
+from moestat.fit.active_set import State, merge, put, spread, take
 from moestat.fit.certificate import certify
-from moestat.fit.damped_step import MOST_DAMPING, damped_step
-from moestat.fit.members import State, merge, put, spread
+from moestat.fit.linalg import damped_solve
 from moestat.fit.moments import Problem
+from moestat.fit.second_order import free_coordinates, judge, nielsen
 from moestat.status import Status
 
 FIRST_DAMPING = 1e-3
 FLOOR = 1e-15
 """Newton decrements below this share of the variance of y count as zero: without noise the loss has no other end."""
 LEAST_DAMPING = 1e-14
+MOST_DAMPING = 1e12
+PASSES = 4
+"""How often a step is re-solved with the coordinates that left the box pinned to it, before it is cut off."""
 SWITCH = 3e-3
 """Gauss-Newton becomes exact Newton once an accepted step lowers the loss by less than this share."""
 COARSE = 1e-7
 """Below this share of the variance of y the residuals are so small that float32 products would only slow the end."""
 REFUSALS = 12
 """How often the certificate may refuse to let a member stop before the member counts as stalled."""
+
+
+CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")
 
 
 @dataclass(frozen=True)
@@ -74,21 +80,21 @@ def descend(problem: Problem, start: Array, settings: Settings, variance: Array)
     Returns
     -------
     dict of arrays (M, ...)
-        theta, loss (at the last rung), status, iterations, damping and the certificate's entries.
+        theta, smoothed_loss (at the last rung), status, iterations and the certificate's entries.
     """
     xp = namespace(start)
     members = xp.arange(start.shape[0])
     return active_set.run(
         _Batch(members, problem, _begin(problem, start, settings, variance)),
         lambda batch: _examine(batch, settings),
-        lambda examined, rows: {name: xp.take(examined.batch.state[name], rows, axis=0) for name in RESULTS},
+        _result,
         lambda examined: _advance(examined, settings),
     )
 
 
 def _examine(batch: _Batch, settings: Settings) -> tuple[_Examined, Array]:
     """Return the members with their next steps, and which of them have finished."""
-    step, state = damped_step(batch.state, settings.box)
+    step, state = _damped_step(batch.state, settings.box)
     xp = namespace(step)
     last = state["stage"] == len(settings.ladder) - 1
     # A rung is left when it has converged, not before. On the last one the quadratic model holds over steps of the
@@ -104,6 +110,73 @@ def _examine(batch: _Batch, settings: Settings) -> tuple[_Examined, Array]:
         some, allowed = _try_to_leave(_restrict(batch.problem, leaving), take(state, leaving), settings)
         state, done = merge(state, some, leave), spread(allowed, leave)
     return _Examined(_Batch(batch.members, batch.problem, state), step, small, leave), done
+
+
+def _damped_step(state: State, box: float) -> tuple[Array, State]:
+    """Return the damped step inside the box, and the state with the decrement and the damping that it took.
+
+    Coordinates at the box whose gradient pushes outwards are held. Where the step of the others leaves the box they
+    are pinned to it and the rest is solved again.
+    """
+    xp = namespace(state["theta"])
+    theta, gradient, hessian = xp.reshape(state["theta"], state["gradient"].shape), state["gradient"], state["hessian"]
+    free = free_coordinates(theta, gradient, -box, box)
+    pinned = xp.zeros_like(gradient)
+    step, damping = _damped(hessian, xp.where(free, -gradient, pinned), free, state["damping"])
+    decrement = -0.5 * xp.sum(gradient * step, axis=-1)
+    for _ in range(PASSES):
+        out = free & (xp.abs(theta + step) > box)
+        again = xp.any(out, axis=-1)
+        which = xp.nonzero(again)[0]
+        if which.shape[0] == 0:
+            break
+        pinned = xp.where(out, xp.sign(theta + step) * box - theta, pinned)
+        free = free & ~out
+        h, g, p, f, d = _members((hessian, gradient, pinned, free, damping), which)
+        rhs = xp.where(f, -(g + (h @ p[..., None])[..., 0]), p)
+        solved, damped = _damped(h, rhs, f, d)
+        step, damping = put(step, solved, again), put(damping, damped, again)
+    changed = damping > state["damping"]
+    growth = xp.where(changed, 2.0 * xp.ones_like(damping), state["growth"])
+    return step, {**state, "damping": damping, "growth": growth, "decrement": decrement}
+
+
+def _damped(hessian: Array, rhs: Array, free: Array, damping: Array) -> tuple[Array, Array]:
+    """Solve (H + damping) step = rhs on the free coordinates, raising the damping until H is positive definite.
+
+    The others get step = rhs. Damping is identity: it leaves flat directions (the softmax gauge) where they are.
+    """
+    xp = namespace(hessian)
+    todo = damping <= MOST_DAMPING
+    # all at first, whoever they are: to ask which ones costs a GPU more than to solve for those that are given up
+    step, ok = damped_solve(hessian, damping, free, rhs)
+    solution = xp.where(todo[:, None], step, xp.zeros_like(rhs))
+    damping = xp.where(todo & ~ok, 4.0 * damping, damping)
+    todo = todo & ~ok & (damping <= MOST_DAMPING)
+    while True:
+        which = xp.nonzero(todo)[0]
+        if which.shape[0] == 0:
+            return solution, damping
+        h, f, d, b = _members((hessian, free, damping, rhs), which)
+        step, ok = damped_solve(h, d, f, b)
+        solution = put(solution, step, todo)
+        damping = put(damping, xp.where(ok, d, 4.0 * d), todo)
+        todo = spread(~ok, todo) & (damping <= MOST_DAMPING)
+
+
+def _members(parts: tuple[Array, ...], which: Array) -> tuple[Array, ...]:
+    """Return arrays of some members; the arrays themselves when these are all, which saves copies of Hessians."""
+    if which.shape[0] == parts[0].shape[0]:
+        return parts
+    xp = namespace(which)
+    return tuple(xp.take(part, which, axis=0) for part in parts)
+
+
+def _result(examined: _Examined, rows: Array) -> State:
+    state = examined.batch.state
+    names = {name: f"certified_{name}" for name in CERTIFIED} | {"smoothed_loss": "loss"}
+    names |= {name: name for name in ("theta", "status", "iterations")}
+    return {name: take(state[own], rows) for name, own in names.items()}
 
 
 def _begin(problem: Problem, start: Array, settings: Settings, variance: Array) -> State:
@@ -174,19 +247,11 @@ def _try_steps(problem: Problem, state: State, step: Array, move: Array, setting
     theta = _flat(state["theta"])
     trial = xp.clip(theta + step, -settings.box, settings.box)
     taken = trial - theta
-    curved = (state["hessian"] @ taken[..., None])[..., 0]
-    predicted = -xp.sum(taken * (state["gradient"] + 0.5 * curved), axis=-1)
     loss = problem.loss(xp.reshape(trial, state["theta"].shape), _smoothing(state, settings))
     lowered = state["loss"] - loss
-    positive = predicted > 0
-    ratio = xp.where(positive, lowered, -xp.ones_like(loss)) / xp.where(positive, predicted, xp.ones_like(loss))
-    accept = move & (ratio > 1e-4)
+    _, gain, accept = judge(state["gradient"], state["hessian"], taken, lowered, move)
     reject = move & ~accept
-    shrunk = state["damping"] * xp.clip(1.0 - (2.0 * ratio - 1.0) ** 3, 1.0 / 3.0, None)
-    damping = xp.where(accept, xp.clip(shrunk, LEAST_DAMPING, None), state["damping"])
-    damping = xp.where(reject, state["damping"] * state["growth"], damping)
-    growth = xp.where(accept, 2.0 * xp.ones_like(loss), state["growth"])
-    growth = xp.where(reject, 2.0 * state["growth"], growth)
+    damping, growth = nielsen(state["damping"], state["growth"], gain, accept, reject, LEAST_DAMPING)
     new = {
         **state,
         "theta": xp.reshape(xp.where(accept[:, None], trial, theta), state["theta"].shape),
@@ -219,9 +284,7 @@ def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[S
     finite = xp.isfinite(state["loss"]) & xp.isfinite(seal["decrement"])
     last = state["stage"] == len(settings.ladder) - 1
     minimum = (seal["decrement"] <= goal) & ~seal["escaped"] & last & finite
-    code = xp.where(spent, xp.full_like(state["stage"], int(Status.LIMIT)), int(Status.STALLED))
-    code = xp.where(finite, code, xp.full_like(code, int(Status.NOT_FINITE)))
-    code = xp.where(minimum, xp.full_like(code, int(Status.CONVERGED)), code)
+    marks = (spent, Status.LIMIT), (~finite, Status.NOT_FINITE), (minimum, Status.CONVERGED)
     done = minimum | spent | tried | ~finite | (state["damping"] > MOST_DAMPING) & ~seal["escaped"]
     moved = seal["escaped"] & ~done
     # the scale of the curvature there; a larger damping would take a short step for the end of the descent
@@ -234,13 +297,9 @@ def _try_to_leave(problem: Problem, state: State, settings: Settings) -> tuple[S
         "refusals": state["refusals"] + xp.astype(~moved, state["refusals"].dtype),
         "iterations": state["iterations"] + xp.astype(moved, state["iterations"].dtype),
         "fine": xp.ones_like(moved),
-        "status": code,
+        "status": active_set.coded(state["status"], Status.STALLED, *marks),
     }
     return {**new, **{f"certified_{name}": seal[name] for name in CERTIFIED}}, done
-
-
-CERTIFIED = ("gradient", "decrement", "min_eigenvalue", "box_hits")
-RESULTS = ("theta", "loss", "status", "iterations", "damping", *(f"certified_{name}" for name in CERTIFIED))
 
 
 def _flat(theta: Array) -> Array:

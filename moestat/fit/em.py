@@ -6,22 +6,33 @@ responsibilities, and maximises :math:`\sum_k \gamma_k'S_k - \sum \log \sum_k e^
 :math:`S_k = \sum r_k z`, so that its Newton steps need no responsibilities. They are damped: no step lowers the
 likelihood. Members that have stopped leave the batch, and no member's numbers depend on the others'.
 
+:func:`expectation_maximisation` is EM as published simulations use it: every start by itself until its steps are small,
+and the best end point counts. It is here to be compared with :mod:`moestat.fit.softmax_mle`. A small step is not a
+maximum: where experts overlap, EM moves by less than its tolerance long before it arrives.
+
 Source: Jordan and Jacobs, "Hierarchical mixtures of experts and the EM algorithm" (Neural Computation, 1994).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
-from moestat.arrays import Array, namespace
+import numpy as np
+
+from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit import active_set
-from moestat.fit.gram import Gram
 from moestat.fit.levenberg_marquardt import levenberg_marquardt
+from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.linalg import cholesky_solve
-from moestat.fit.softmax_likelihood import Data, join, posterior, split
+from moestat.fit.second_order import Gram
+from moestat.fit.softmax_likelihood import Data, join, negative_log_likelihood, pack, posterior, prepare, split, unpack
+from moestat.models.blocks import summed
+from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.status import Status
 
+_EDGE = 1e-9  # within so much of a bound, in the logarithm, a variance is at it
 _RIDGE = 1e-12  # relative to the diagonal: an expert that has lost all its samples stays where it is
 
 
@@ -122,9 +133,8 @@ def _expect(data: Data, batch: _Batch, atoms: int, tolerance: float, max_iterati
     log_likelihood, *sums = _expectations_of(data, batch.free, batch.replicate, atoms)
     bad = ~(xp.isfinite(log_likelihood) & xp.all(xp.isfinite(batch.free), axis=-1))
     small = xp.abs(log_likelihood - batch.log_likelihood) <= tolerance * xp.abs(log_likelihood)
-    status = xp.full_like(batch.members, int(Status.LIMIT))
-    status = xp.where(small, xp.full_like(status, int(Status.CONVERGED)), status)
-    status = xp.where(bad, xp.full_like(status, int(Status.NOT_FINITE)), status)
+    marks = (small, Status.CONVERGED), (bad, Status.NOT_FINITE)
+    status = active_set.coded(batch.members, Status.LIMIT, *marks)
     return _Expected(batch, log_likelihood, tuple(sums), status), small | bad | (batch.iterations >= max_iterations)
 
 
@@ -136,13 +146,13 @@ def _result(expected: _Expected, rows: Array) -> EMResult:
 
 def _expectations_of(data: Data, free: Array, replicate: Array, atoms: int) -> tuple[Array, ...]:
     """Return mean log-densities and what the M step needs, :func:`_expectations`, for all fits."""
-    xp = namespace(free)
     gate, mean, log_variance = split(data.cast(free), atoms)
-    blocks = [
-        _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], replicate[block])
-        for block in data.blocks(free.shape[0], 8 * atoms)
-    ]
-    return tuple(xp.concat(part) for part in zip(*blocks, strict=True))
+    return active_set.concatenate(
+        [
+            _expectations(data, gate[block, ...], mean[block, ...], log_variance[block, :], replicate[block])
+            for block in data.blocks(free.shape[0], 8 * atoms)
+        ]
+    )
 
 
 def _maximise(data: Data, expected: _Expected, atoms: int, inner: int, bounds: tuple[float, float]) -> _Batch:
@@ -172,22 +182,22 @@ def _maximise(data: Data, expected: _Expected, atoms: int, inner: int, bounds: t
 def _expectations(data: Data, gate: Array, mean: Array, log_variance: Array, replicate: Array) -> tuple[Array, ...]:
     """Return the means over samples of log p, and per atom of r z, r z z', r (y - mu) z and r (y - mu)^2."""
     xp = namespace(gate)
-    sums = None
-    for z, y in data.chunks(replicate):
+    members, atoms, size = mean.shape
+
+    def part(z: Array, y: Array) -> tuple[Array, ...]:
         at = posterior(gate, mean, log_variance, z, y)
-        members, atoms, size = mean.shape
         transposed = xp.matrix_transpose(z)
         outer = xp.reshape(z[:, :, None, :] * z[:, None, :, :], (members, size * size, z.shape[-1]))
         weighted = at.responsibility * at.residual
-        part = (
+        return (
             xp.sum(at.log_density, axis=-1, dtype=xp.float64),
             xp.matmul(at.responsibility, transposed),
             xp.reshape(xp.matmul(at.responsibility, xp.matrix_transpose(outer)), (members, atoms, size, size)),
             xp.matmul(weighted, transposed),
             xp.sum(weighted * at.residual, axis=-1, dtype=xp.float64),
         )
-        sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
-    assert sums is not None
+
+    sums = summed(part(z, y) for z, y in data.chunks(replicate))
     return tuple(xp.astype(s, xp.float64, copy=False) / data.n for s in sums)
 
 
@@ -200,27 +210,26 @@ def _gate_step(data: Data, gate: Array, rz: Array, replicate: Array, inner: int)
         return gate[:, :0, :]
 
     def problem(free: Array, rows: Array) -> Gram:
-        parts = [
-            _gate_gram(data, free[block, :], xp.take(rz, rows[block], axis=0), xp.take(replicate, rows[block]))
-            for block in data.blocks(free.shape[0], 4 * atoms)
-        ]
-        return Gram(*(xp.concat(p) for p in zip(*parts, strict=True)))
+        return active_set.concatenate(
+            [
+                _gate_gram(data, free[block, :], xp.take(rz, rows[block], axis=0), xp.take(replicate, rows[block]))
+                for block in data.blocks(free.shape[0], 4 * atoms)
+            ]
+        )
 
     start = xp.reshape(gate[:, :-1, :], (members, count))
-    result = levenberg_marquardt(
-        problem, start, scaling="diagonal", damping=1e-9, tolerance=1e-10, max_iterations=inner
-    )
+    result = levenberg_marquardt(problem, start, damping=1e-9, max_iterations=inner)
     return xp.reshape(result.theta, (members, atoms - 1, size))
 
 
-def _gate_gram(data: Data, free: Array, rz: Array, replicate: Array) -> tuple[Array, Array, Array]:
+def _gate_gram(data: Data, free: Array, rz: Array, replicate: Array) -> Gram:
     """Cross-entropy of the gate, its gradient and Hessian; the responsibilities enter through ``rz`` alone."""
     xp = namespace(free)
     members, atoms, size = rz.shape
     gate = data.cast(xp.reshape(free, (members, atoms - 1, size)))
     count = (atoms - 1) * size
-    sums = None
-    for z, _ in data.chunks(replicate):
+
+    def part(z: Array) -> tuple[Array, ...]:
         scores = xp.matmul(gate, z)
         top = xp.maximum(xp.max(scores, axis=1), xp.zeros_like(scores[:, 0, :]))  # the last score is zero
         e = xp.exp(scores - top[:, None, :])
@@ -228,14 +237,14 @@ def _gate_gram(data: Data, free: Array, rz: Array, replicate: Array) -> tuple[Ar
         pi = e / total[:, None, :]
         p = xp.reshape(pi[:, :, None, :] * z[:, None, :, :], (members, count, z.shape[-1]))
         outer = xp.reshape(z[:, :, None, :] * z[:, None, :, :], (members, size * size, z.shape[-1]))
-        part = (
+        return (
             xp.sum(top + xp.log(total), axis=-1, dtype=xp.float64),
             xp.sum(p, axis=-1, dtype=xp.float64),
             xp.matmul(pi, xp.matrix_transpose(outer)),
             xp.matmul(p, xp.matrix_transpose(p)),
         )
-        sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
-    assert sums is not None
+
+    sums = summed(part(z) for z, _ in data.chunks(replicate))
     total, mean_p, blocks, pp = (xp.astype(s, free.dtype, copy=False) / data.n for s in sums)
     target = xp.reshape(rz[:, :-1, :], (members, count))
     eye = xp.eye(atoms - 1, dtype=free.dtype)
@@ -243,4 +252,77 @@ def _gate_gram(data: Data, free: Array, rz: Array, replicate: Array) -> tuple[Ar
     spread = xp.reshape(eye[None, :, None, :, None] * blocks[:, :, :, None, :], (members, count, count))
     # cross-entropy is not negative; rounding must not make it so
     loss = total - xp.sum(target * free, axis=-1)
-    return xp.maximum(loss, xp.zeros_like(loss)), mean_p - target, spread - pp
+    return Gram(xp.maximum(loss, xp.zeros_like(loss)), mean_p - target, spread - pp)
+
+
+@takes_float64("x", "y", "starts", "truth")
+def expectation_maximisation(
+    x: Array,
+    y: Array,
+    starts: Array,
+    *,
+    truth: Array | None = None,
+    tolerance: float = 1e-6,
+    max_iterations: int = 2000,
+    variances: tuple[float, float] = (1e-2, 1e2),
+) -> LikelihoodFit:
+    """Run EM from every start, and return the end point with the largest likelihood of each replicate.
+
+    Parameters
+    ----------
+    x : array (B, n, d)
+    y : array (B, n)
+    starts : array (B, S, N, P)
+    truth : array (N*, P), optional
+        For the gain; no start may be equal to it.
+    tolerance, max_iterations, variances
+        See :func:`em`.
+
+    Returns
+    -------
+    LikelihoodFit
+        ``decrement`` is not computed: NaN. ``box_hits`` counts variances at their bounds.
+
+    Raises
+    ------
+    ValueError
+        See :func:`moestat.fit.likelihood.check_problem`; also if the bounds of the variances are not
+        0 < lower < upper, or ``tolerance`` or ``max_iterations`` is negative.
+    """
+    model = SoftmaxGaussian(x.shape[-1])
+    replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
+    check_variances(variances)
+    for name, value in (("tolerance", tolerance), ("max_iterations", max_iterations)):
+        if not value >= 0:
+            raise ValueError(f"{name} is {value}; it must not be negative")
+    xp = namespace(x, y, starts)
+    free = xp.reshape(pack(starts), (replicates * count, -1))
+    owner = xp.asarray(np.repeat(np.arange(replicates), count))
+    data = prepare(x, y)
+    run = em(data, free, owner, atoms, tolerance=tolerance, max_iterations=max_iterations, bounds=variances)
+    reached = n * to_numpy(run.log_likelihood).reshape(replicates, count)
+    reached = np.where(to_numpy(run.status).reshape(reached.shape) == Status.NOT_FINITE, -np.inf, reached)
+    start = np.argmax(reached, axis=1)
+    rows = xp.asarray(np.arange(replicates) * count + start)
+    best = xp.take(run.free, rows, axis=0)
+    problem = negative_log_likelihood(data, xp.take(owner, rows), atoms, variances[0])
+    gradient = problem(best, xp.arange(replicates)).gradient
+    lower, upper = (math.log(v) for v in variances)
+    held = (best[:, -atoms:] <= lower + _EDGE) | (best[:, -atoms:] >= upper - _EDGE)
+    outward = (gradient[:, -atoms:] > 0) == (best[:, -atoms:] < 0.5 * (lower + upper))
+    at_bound = xp.where(held & outward, xp.zeros_like(gradient[:, -atoms:]), gradient[:, -atoms:])
+    gradient = xp.concat([gradient[:, :-atoms], at_bound], axis=-1)
+    log_likelihood = xp.take(run.log_likelihood, rows) * n
+    gain = gain_over_truth(model, truth, x, y, log_likelihood)
+    return LikelihoodFit(
+        theta=unpack(best, atoms),
+        log_likelihood=log_likelihood,
+        gain=gain,
+        gradient=xp.max(xp.abs(gradient), axis=-1),
+        decrement=xp.full_like(gain, xp.nan),
+        iterations=xp.take(run.iterations, rows),
+        box_hits=xp.sum(xp.astype(held, xp.int64), axis=-1),
+        start=xp.asarray(start),
+        start_log_likelihood=xp.asarray(np.where(np.isfinite(reached), reached, np.nan)),
+        status=judge(xp.take(run.status, rows), gain),
+    )

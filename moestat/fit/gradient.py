@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import array_api_compat
 import numpy as np
@@ -19,9 +18,6 @@ from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.models.regression import Model
 
-Loss = Literal["mean_square", "half_mean_square"]
-
-_FACTOR = {"mean_square": 2.0, "half_mean_square": 1.0}
 LAUNCHED = 512
 """Rows of a step, over all replicates and starts, below which the processor computes: a GPU would do little but launch
 some fifty kernels a step, half a million in ten epochs of n = 1e5 in batches of 100."""
@@ -94,7 +90,6 @@ def sgd(
     order: Sequence[np.ndarray | np.random.Generator] | None = None,
     epochs: int = 10,
     step: float = 0.1,
-    loss: Loss = "mean_square",
 ) -> Array:
     r"""Run minibatch gradient descent on the squared error, all replicates and starts as one array program.
 
@@ -113,9 +108,7 @@ def sgd(
         epoch. A replicate's result depends on its own order only. Not needed for full batches.
     epochs : int, default 10
     step : float, default 0.1
-    loss : {"mean_square", "half_mean_square"}
-        The loss that ``step`` refers to. "mean_square" is the mean of r^2 over the minibatch, as in PyTorch's
-        ``MSELoss`` (a step of ``step`` times the mean of 2 r df/dtheta); "half_mean_square" halves it.
+        Of the mean of r^2 over the minibatch, as in PyTorch's ``MSELoss``: it is taken times the mean of 2 r df/dtheta.
 
     Returns
     -------
@@ -132,13 +125,13 @@ def sgd(
     In the isometric coordinates a gradient step is the gradient step on the full matrix A: the gradient of f in A is
     symmetric, so descent on all d^2 entries moves the symmetric part just so and the rest not at all.
     """
-    n = _check(x, y, start, batch_size, epochs, step, loss)
+    n = _check(x, y, start, batch_size, epochs, step)
     xp = namespace(x, y, start)
     theta = start if start.ndim == 4 else start[:, None, :, :]
     if array_api_compat.is_cupy_array(x) and batch_size < n and x.shape[0] * theta.shape[1] * batch_size < LAUNCHED:
         here = (to_numpy(part) for part in (x, y, start))
-        return xp.asarray(sgd(model, *here, batch_size=batch_size, order=order, epochs=epochs, step=step, loss=loss))
-    rate = step * _FACTOR[loss]
+        return xp.asarray(sgd(model, *here, batch_size=batch_size, order=order, epochs=epochs, step=step))
+    rate = step * 2.0  # the model's gradient is that of half the mean square
     # overflow is how divergence shows; it is left in the result for the caller to count
     with np.errstate(over="ignore", invalid="ignore"):
         for part_x, part_y in _minibatches(x, y, batch_size, _orders(order, x.shape[0], n, epochs, batch_size)):
@@ -147,7 +140,7 @@ def sgd(
     return xp.reshape(theta, start.shape)
 
 
-def _check(x: Array, y: Array, start: Array, batch_size: int, epochs: int, step: float, loss: str) -> int:
+def _check(x: Array, y: Array, start: Array, batch_size: int, epochs: int, step: float) -> int:
     if x.ndim != 3 or y.shape != x.shape[:2] or start.ndim not in (3, 4) or start.shape[0] != x.shape[0]:
         raise ValueError(
             f"x, y, start have shapes {tuple(x.shape)}, {tuple(y.shape)}, {tuple(start.shape)}; "
@@ -160,8 +153,6 @@ def _check(x: Array, y: Array, start: Array, batch_size: int, epochs: int, step:
         raise ValueError(f"epochs is {epochs}; it must be at least 0")
     if not step > 0:
         raise ValueError(f"step is {step}; it must be positive")
-    if loss not in _FACTOR:
-        raise ValueError(f"loss is {loss!r}; allowed are {', '.join(_FACTOR)}")
     return int(n)
 
 

@@ -46,6 +46,9 @@ class LikelihoodFit:
     hops_back : array (B,) int, optional
         How many of the points that were thrown out from the best one came back to it, or to one as good; for solvers
         that try this.
+    rounds_there : array (B,) int, optional
+        How many rounds of a search ended at the best point. Where they are fewer than two it was not found again, and
+        may not be the maximum.
     """
 
     theta: Array
@@ -59,6 +62,7 @@ class LikelihoodFit:
     start_log_likelihood: Array
     status: Array
     hops_back: Array | None = None
+    rounds_there: Array | None = None
 
     def message(self) -> list[str]:
         """Return one full sentence per replicate."""

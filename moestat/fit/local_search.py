@@ -20,8 +20,9 @@ import numpy as np
 from moestat.arrays import Array, namespace
 from moestat.fit import active_set
 from moestat.fit.competition_likelihood import Data, hard_log_density, likelihood_problem, scores, slopes
+from moestat.fit.contest import Space
 from moestat.fit.crossings import crossings
-from moestat.fit.gram import Gram, Problem
+from moestat.fit.second_order import Gram, Problem
 from moestat.models.blocks import member_blocks
 from moestat.models.competition import Competition
 from moestat.status import Status
@@ -75,15 +76,12 @@ def local_search(
     data: Data,
     owner: Array,
     free: Array,
-    *,
-    lower: Array,
-    upper: Array,
-    least_variance: float,
+    space: Space,
     max_rounds: int = 120,
 ) -> Searched:
     """Improve M fits by small random moves; arguments as in :func:`competition_likelihood.likelihood_problem`."""
     xp = namespace(free)
-    problem = likelihood_problem(model, data, owner, 0.0, least_variance)
+    problem = likelihood_problem(model, data, owner, 0.0, space.variances[0])
     rng = np.random.default_rng(20240202)
 
     def ended(batch: _Batch) -> tuple[_Batch, Array]:
@@ -92,7 +90,7 @@ def local_search(
     def step(batch: _Batch) -> _Batch:
         noise = _noise(rng, model, batch.free, data.n)
         moved = batch.free + _best_move(model, data, batch.replicate, batch.free, batch.at, noise)
-        return _moved(problem, batch, xp.minimum(xp.maximum(moved, lower), upper), data.n)
+        return _moved(problem, batch, space.clip(moved), data.n)
 
     members = xp.arange(free.shape[0], dtype=xp.int64)
     none = xp.zeros_like(members)
@@ -116,11 +114,10 @@ def _moved(problem: Problem, batch: _Batch, moved: Array, n: int) -> _Batch:
 
 def _result(batch: _Batch, rows: Array) -> Searched:
     """Return the results of the fits in the given rows."""
-    xp = namespace(rows)
     batch = batch.take(rows)
-    met, limit = xp.full_like(batch.idle, int(Status.CONVERGED)), xp.full_like(batch.idle, int(Status.LIMIT))
-    status = xp.where(batch.idle >= PATIENCE, met, limit)
-    status = xp.where(xp.isfinite(batch.at.loss), status, xp.full_like(status, int(Status.NOT_FINITE)))
+    ended = batch.idle >= PATIENCE, Status.CONVERGED
+    lost = ~namespace(rows).isfinite(batch.at.loss), Status.NOT_FINITE
+    status = active_set.coded(batch.idle, Status.LIMIT, ended, lost)
     return Searched(batch.free, batch.at, batch.rounds, status)
 
 

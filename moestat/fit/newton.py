@@ -17,6 +17,7 @@ import numpy as np
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
 from moestat.fit import kernel
+from moestat.fit.active_set import take
 from moestat.fit.descent import Settings, descend
 from moestat.fit.moments import Precision, Problem
 from moestat.models.regression import Model
@@ -59,8 +60,6 @@ class Fit:
     start_losses : array (B, S)
         Loss (without smoothing) at the end of every start.
     start_status : int array (B, S)
-    damping : array (B,)
-        Damping at the last step.
     """
 
     theta: Array
@@ -75,7 +74,6 @@ class Fit:
     start: Array
     start_losses: Array
     start_status: Array
-    damping: Array
 
     def message(self) -> list[str]:
         """Say for every member how its fit ended, in one sentence."""
@@ -161,31 +159,14 @@ def least_squares(
         xs, ys = xp.take(x, replicate, axis=0), xp.take(y, replicate, axis=0)
         problem = _problem(model, n_atoms, xs, ys, precision)
         part = descend(problem, xp.take(flat, members, axis=0), settings, xp.var(ys, axis=-1))
-        exact = part["loss"] if settings.ladder[-1] == 0 else problem.loss(part["theta"], 0.0)
-        parts.append({**part, "exact": exact})
-    ends = {
-        name: xp.reshape(xp.concat([part[name] for part in parts], axis=0), (batch, s, *parts[0][name].shape[1:]))
-        for name in parts[0]
-    }
-    comparable = xp.where(xp.isfinite(ends["exact"]), ends["exact"], xp.asarray(float("inf"), dtype=x.dtype))
+        exact = part["smoothed_loss"] if settings.ladder[-1] == 0 else problem.loss(part["theta"], 0.0)
+        parts.append({**part, "loss": exact})
+    ends = {name: xp.concat([part[name] for part in parts], axis=0) for name in parts[0]}
+    start_losses, start_status = (xp.reshape(ends[name], (batch, s)) for name in ("loss", "status"))
+    comparable = xp.where(xp.isfinite(start_losses), start_losses, xp.asarray(float("inf"), dtype=x.dtype))
     start = xp.argmin(comparable, axis=-1)
-    row = xp.arange(batch) * s + start
-    best = {name: xp.take(xp.reshape(v, (batch * s, *v.shape[2:])), row, axis=0) for name, v in ends.items()}
-    return Fit(
-        theta=best["theta"],
-        loss=best["exact"],
-        smoothed_loss=best["loss"],
-        status=best["status"],
-        iterations=best["iterations"],
-        gradient=best["certified_gradient"],
-        decrement=best["certified_decrement"],
-        min_eigenvalue=best["certified_min_eigenvalue"],
-        box_hits=best["certified_box_hits"],
-        start=start,
-        start_losses=ends["exact"],
-        start_status=ends["status"],
-        damping=best["damping"],
-    )
+    best = take(ends, xp.arange(batch) * s + start)
+    return Fit(**best, start=start, start_losses=start_losses, start_status=start_status)
 
 
 def _problem(model: Model, n_atoms: int, x: Array, y: Array, precision: Precision) -> Problem:

@@ -3,28 +3,32 @@ r"""Pseudo-truths: the N-atom functions closest to a target in :math:`L^2(\mu)`,
 Source: "sigmoid-attention", the set :math:`\overline{\mathcal M}_N` before equation (12). That set need not be a
 point: what is returned is the *list* of local minima that were found with a loss close to the best one. It depends on
 the box, on the starts and on the quadrature; all three are reported. Nothing proves that a better minimum does not
-exist elsewhere. :func:`pseudo_truths` looks from given starts; :func:`searched_pseudo_truths` searches, as
-:mod:`moestat.fit.global_search` does for samples, and says how often the best was found.
+exist elsewhere. With a stream of random numbers :func:`pseudo_truths` searches, as :mod:`moestat.fit.global_search`
+does for samples, and says how often the best was found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import qmc
 
+from moestat import streams
 from moestat.arrays import Device, backend, to_numpy
 from moestat.doors import as_float64, takes_float64
 from moestat.fit.global_search import Budget, global_search
-from moestat.fit.lowest_minima import lowest_minima
-from moestat.fit.moments import Precision
 from moestat.fit.newton import LADDER, Fit, least_squares
-from moestat.fit.points import Points, of_cube
 from moestat.fit.search_starts import Stream
 from moestat.models.regression import Model
-from moestat.status import Status
 
+Points = Callable[[int, str], np.ndarray]
+"""``points(log2, purpose)``: 2**log2 points (n, d) that stand for the law of x, always the same ones for a purpose."""
+EXACT = 1e-6
+"""Root mean squares below this share of the target's standard deviation are zero: the model contains the target."""
 EXPLORE = 0.1
 """Minima of the coarse search within this share of the best are polished; coarse quadrature errs by less."""
 POLISHED = 6
@@ -83,20 +87,21 @@ def pseudo_truths(
     target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
     starts: np.ndarray,
     *,
+    stream: Stream | None = None,
+    budget: Budget | None = None,
     box: float = 5.0,
     points_log2: int = 14,
     polish_log2: int = 17,
     keep: float = 0.01,
     points: Points | None = None,
     max_iterations: int = 1000,
-    precision: Precision = "mixed",
     device: Device = "cpu",
 ) -> PseudoTruths:
-    """Search the minima of ||f - f*|| over N-atom models in the box, from given starts.
+    """Search the minima of ||f - f*|| over N-atom models in the box.
 
-    Every start is fitted to the noiseless target on 2**points_log2 points; the minima within 10 % of
-    the best are polished on 2**polish_log2 points; those within ``keep`` of the best are kept. Minima that agree up to
-    a permutation of their atoms (and the softmax gauge) are one.
+    Every start is fitted to the noiseless target on 2**points_log2 points; the minima within 10 % of the best are
+    polished on 2**polish_log2 points; those within ``keep`` of the best are kept. Minima that agree up to a permutation
+    of their atoms (and the softmax gauge) are one.
 
     Parameters
     ----------
@@ -106,6 +111,12 @@ def pseudo_truths(
         The function f* from points (n, d) to values (n,), or a model with its parameters.
     starts : array (S, N, P)
         Where the search starts: near the truth, at random, or anywhere.
+    stream : callable, optional
+        ``stream(purpose)`` returns the random generator of a purpose. With it the minima are searched by
+        :func:`moestat.fit.global_search.global_search`, which fits the starts to the end in any case and draws others
+        around them; the ``POLISHED`` lowest at most are polished.
+    budget : Budget, optional
+        Of that search.
     box : float, default 5
         Bound on every coordinate; part of the definition of the minimum.
     points_log2, polish_log2 : int, default 14 and 17
@@ -115,7 +126,6 @@ def pseudo_truths(
     points : callable, optional
         The points, see :data:`Points`; scrambled Sobol points of [-1, 1]^d if left out.
     max_iterations : int, default 1000
-    precision : {"mixed", "double"}
     device : {"cpu", "cuda"}
 
     Returns
@@ -129,95 +139,44 @@ def pseudo_truths(
     """
     _check(model, starts, points_log2, polish_log2, keep)
     function = _function(target)
-    fit = _fitter(model, box, max_iterations, precision, device)
     points = points or of_cube(model.d)
     x = points(points_log2, "coarse")
     values = function(x)
-    coarse = [fit(x, values, start, None) for start in starts]
-    ends = np.stack([to_numpy(end.theta)[0] for end in coarse])
-    rmse = np.array([np.sqrt(2.0 * to_numpy(end.loss)[0]) for end in coarse])
-    candidates, dropped = lowest_minima(model, ends, rmse, EXPLORE, float(np.std(values)), f"on 2^{points_log2} points")
-    return _polish(model, function, ends, candidates, dropped, fit, polish_log2, keep, points)
-
-
-@takes_float64("starts")
-def searched_pseudo_truths(
-    model: Model,
-    target: Callable[[np.ndarray], np.ndarray] | tuple[Model, np.ndarray],
-    starts: np.ndarray,
-    stream: Stream,
-    *,
-    budget: Budget | None = None,
-    box: float = 5.0,
-    points_log2: int = 14,
-    polish_log2: int = 17,
-    keep: float = 0.01,
-    points: Points | None = None,
-    max_iterations: int = 1000,
-    precision: Precision = "mixed",
-    device: Device = "cpu",
-) -> PseudoTruths:
-    """Search the minima of ||f - f*|| over N-atom models in the box by the search that samples get, too.
-
-    The search (:func:`moestat.fit.global_search.global_search`) runs on the coarse points, noise-free; its lowest
-    different minima within 10 % of the best, ``POLISHED`` at most, are polished and listed as by :func:`pseudo_truths`.
-
-    Parameters
-    ----------
-    starts : array (S, N, P)
-        Starts that are fitted to the end in any case, and around which others are drawn.
-    stream : callable
-        ``stream(purpose)`` returns the random generator of a purpose.
-    budget : Budget, optional
-    others
-        As in :func:`pseudo_truths`.
-    """
-    _check(model, starts, points_log2, polish_log2, keep)
-    function = _function(target)
-    points = points or of_cube(model.d)
-    x = points(points_log2, "coarse")
-    values = function(x)
-    xp = backend(device)
-    search = global_search(
-        model,
-        xp.asarray(x),
-        xp.asarray(values),
-        local=starts,
-        known=starts,
-        stream=stream,
-        box=box,
-        budget=budget,
-        max_iterations=max_iterations,
-        precision=precision,
-    )
-    rmse = np.sqrt(2.0 * search.loss)
-    candidates, dropped = lowest_minima(
-        model, search.ends, rmse, EXPLORE, float(np.std(values)), f"on 2^{points_log2} points"
-    )
-    dropped += [
-        f"start {k}: not among the {POLISHED} lowest minima on 2^{points_log2} points" for k in candidates[POLISHED:]
-    ]
-    fit = _fitter(model, box, max_iterations, precision, device)
-    polished = _polish(model, function, search.ends, candidates[:POLISHED], dropped, fit, polish_log2, keep, points)
-    return replace(
-        polished,
-        found=search.found,
-        distinct=search.distinct,
-        searched=sum(len(losses) for losses in search.start_losses.values()),
-        lower_left=search.lower_left,
-    )
+    how: dict[str, Any] = {"box": box, "max_iterations": max_iterations}
+    fit = _fitter(model, device, how)
+    if stream is None:
+        coarse = [fit(x, values, start, None) for start in starts]
+        ends, loss = _column(coarse, "theta"), _column(coarse, "loss")
+        most, record = len(starts), {}
+    else:
+        xp = backend(device)
+        data = (xp.asarray(x), xp.asarray(values))
+        search = global_search(model, *data, local=starts, known=starts, stream=stream, budget=budget, **how)
+        ends, loss, most = search.ends, search.loss, POLISHED
+        record = {name: getattr(search, name) for name in ("found", "distinct", "lower_left")}
+        record["searched"] = sum(len(losses) for losses in search.start_losses.values())
+    where = f"on 2^{points_log2} points"
+    chosen, dropped = lowest_minima(model, ends, np.sqrt(2.0 * loss), EXPLORE, float(np.std(values)), where)
+    dropped += [f"start {k}: not among the {POLISHED} lowest minima {where}" for k in chosen[most:]]
+    polished = _polish(model, function, ends, chosen[:most], dropped, fit, polish_log2, keep, points)
+    return replace(polished, **record)
 
 
 Fitter = Callable[[np.ndarray, np.ndarray, np.ndarray, "tuple[float, ...] | None"], Fit]
 
 
-def _fitter(model: Model, box: float, max_iterations: int, precision: Precision, device: Device) -> Fitter:
+def _fitter(model: Model, device: Device, how: dict[str, Any]) -> Fitter:
     def fit(points: np.ndarray, values: np.ndarray, start: np.ndarray, ladder: tuple[float, ...] | None) -> Fit:
         xp = backend(device)
         x, y, s = (xp.asarray(v) for v in (points[None], values[None], start[None, None]))
-        return least_squares(model, x, y, s, box=box, ladder=ladder, max_iterations=max_iterations, precision=precision)
+        return least_squares(model, x, y, s, ladder=ladder, **how)
 
     return fit
+
+
+def _column(fits: list[Fit], name: str) -> np.ndarray:
+    """Return a field of fits of one data set each."""
+    return np.stack([to_numpy(getattr(fit, name))[0] for fit in fits])
 
 
 def _check(model: Model, starts: np.ndarray, points_log2: int, polish_log2: int, keep: float) -> None:
@@ -246,25 +205,19 @@ def _polish(
     scale = float(np.std(values))
     last = (LADDER[-1],) if model.expert == "relu" else None  # earlier rungs would leave the basin
     polished = [fit(x, values, ends[k], last) for k in candidates]
-    ends = np.stack([to_numpy(end.theta)[0] for end in polished])
-    rmse = np.array([np.sqrt(2.0 * to_numpy(end.loss)[0]) for end in polished])
+    ends, rmse = _column(polished, "theta"), np.sqrt(2.0 * _column(polished, "loss"))
     labels = np.array(candidates)
     listed, more = lowest_minima(model, ends, rmse, keep, scale, f"on 2^{polish_log2} points", labels)
     x = points(polish_log2, "fresh")
     values = function(x)
 
-    def column(name: str) -> np.ndarray:
-        return np.array([to_numpy(getattr(polished[k], name))[0] for k in listed])
-
+    names = ("status", "gradient", "decrement", "min_eigenvalue", "box_hits")
+    certificate: dict[str, Any] = {name: _column([polished[k] for k in listed], name) for name in names}
     return PseudoTruths(
         theta=ends[listed],
         rmse=rmse[listed],
         fresh_rmse=np.array([np.sqrt(np.mean((model.predict(ends[k], x) - values) ** 2)) for k in listed]),
-        status=column("status"),
-        gradient=column("gradient"),
-        decrement=column("decrement"),
-        min_eigenvalue=column("min_eigenvalue"),
-        box_hits=column("box_hits"),
+        **certificate,
         start=labels[listed],
         scale=scale,
         dropped=dropped + more,
@@ -280,13 +233,91 @@ def _function(
     return lambda x: model.predict(theta, x)
 
 
-def describe(minima: PseudoTruths) -> list[str]:
-    """Say in sentences which minima there are, and what was dropped."""
-    lines = [
-        f"start {start}: root mean square {rmse:.6g} (fresh points {fresh:.6g}, target's standard deviation "
-        f"{minima.scale:.4g}). {Status(int(status)).sentence} {hits} coordinates on the box."
-        for start, rmse, fresh, status, hits in zip(
-            minima.start, minima.rmse, minima.fresh_rmse, minima.status, minima.box_hits, strict=True
-        )
-    ]
-    return lines + [f"dropped, {reason}" for reason in minima.dropped]
+@takes_float64("theta", "rmse")
+def lowest_minima(
+    model: Model,
+    theta: np.ndarray,
+    rmse: np.ndarray,
+    share: float,
+    scale: float,
+    where: str,
+    labels: np.ndarray | None = None,
+) -> tuple[list[int], list[str]]:
+    """Return the positions of different minima close to the best, best first, and why the others are not among them.
+
+    Parameters
+    ----------
+    model : Model
+    theta : array (S, N, P)
+        Where the fits ended.
+    rmse : array (S,)
+    share : float
+        Excess over the best, relative to it, up to which a minimum is listed.
+    scale : float
+        Standard deviation of the target.
+    where : str
+        Which points the root mean squares are over, for the reasons.
+    labels : int array (S,), optional
+        Numbers of the starts, for the reasons; 0, 1, ... if not given.
+
+    Raises
+    ------
+    ValueError
+        If no root mean square is finite.
+    """
+    labels = np.arange(len(rmse)) if labels is None else labels
+    order = [int(k) for k in np.argsort(rmse, kind="stable")]
+    if not np.isfinite(rmse[order[0]]):
+        raise ValueError("no start of the population search led to a finite loss; are target and starts finite?")
+    best = rmse[order[0]]
+    limit = max((1.0 + share) * best, EXACT * scale)
+    listed: list[int] = []
+    dropped = []
+    for k in order:
+        if not rmse[k] <= limit:
+            above = f"{rmse[k] / best:.4g} times the best" if np.isfinite(rmse[k]) else "not finite"
+            dropped.append(f"start {labels[k]}: root mean square {rmse[k]:.6g} {where}, {above}")
+            continue
+        twin = next((j for j in listed if same_minimum(model, theta[k], theta[j])), None)
+        if twin is None:
+            listed.append(k)
+        else:
+            dropped.append(f"start {labels[k]}: the same minimum as start {labels[twin]} {where}")
+    return listed, dropped
+
+
+@takes_float64("theta", "other", finite=True)
+def same_minimum(model: Model, theta: np.ndarray, other: np.ndarray, *, tolerance: float = 1e-2) -> bool:
+    """Return whether two sets of atoms agree up to a permutation and the softmax gauge.
+
+    Parameters
+    ----------
+    theta, other : array (N, P)
+    tolerance : float, default 1e-2
+        Largest distance of the sets (root of the sum of squares over matched atoms), relative to the norm of ``other``.
+    """
+    aligned = model.align(theta, other)
+    square = np.sum((aligned[:, None] - other[None]) ** 2, axis=-1)
+    matched = square[linear_sum_assignment(square)].sum()
+    return bool(np.sqrt(matched) <= tolerance * np.linalg.norm(other))
+
+
+def sobol(d: int, log2: int, seed: int, purpose: str) -> np.ndarray:
+    """Return 2**log2 scrambled Sobol points (n, d) of [-1, 1]^d.
+
+    Parameters
+    ----------
+    d : int
+    log2 : int
+    seed : int
+    purpose : str
+        Different purposes are scrambled independently.
+    """
+    rng = streams.generator(seed, streams.key(points="sobol", d=d, log2=log2), 0, purpose)
+    points: np.ndarray = 2.0 * qmc.Sobol(d, scramble=True, seed=rng).random_base2(log2) - 1.0
+    return points
+
+
+def of_cube(d: int) -> Points:
+    """Return the scrambled Sobol points of [-1, 1]^d, those of :func:`sobol` with seed 0."""
+    return lambda log2, purpose: sobol(d, log2, 0, purpose)

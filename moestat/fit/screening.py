@@ -25,8 +25,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit.box import free_coordinates
 from moestat.fit.moments import Problem
+from moestat.fit.second_order import free_coordinates
 from moestat.models import experts, gates
 from moestat.models.regression import Model
 
@@ -139,17 +139,17 @@ def _group(
 
 def _new_gates(model: Model, atoms: Array, base: Array, q: Array) -> Array:
     """Return the gate (K, rows) of every candidate in the presence of the atoms of the fit."""
-    xp = namespace(q)
     scores = atoms[:, : model.gate_size] @ q
     if model.gate != "softmax":
         return gates.gate_values(model.gate, scores)
-    return gates.gate_values("sigmoid", scores - log_mass(base[:, : model.gate_size] @ q, xp))
+    return gates.gate_values("sigmoid", scores - log_mass(base[:, : model.gate_size] @ q))
 
 
-def log_mass(scores: Array, xp: object) -> Array:
+def log_mass(scores: Array) -> Array:
     """Return log sum_i exp(s_i), (rows,), of the scores (N, rows)."""
-    top = xp.max(scores, axis=0)  # type: ignore[attr-defined]
-    return top + xp.log(xp.sum(xp.exp(scores - top), axis=0))  # type: ignore[attr-defined]
+    xp = namespace(scores)
+    top = xp.max(scores, axis=0)
+    return top + xp.log(xp.sum(xp.exp(scores - top), axis=0))
 
 
 def _place(model: Model, atoms: np.ndarray, s: np.ndarray, matrix: np.ndarray, box: float) -> Screened:
@@ -219,7 +219,7 @@ def _intercepts(model: Model, x: Array, theta: np.ndarray, atoms: np.ndarray, sh
     q = to_numpy(gates.score_features(x[:1024, :], model.score))
     scores = atoms[:, 1 : model.gate_size] @ q[1:]
     if model.gate == "softmax":
-        scores = scores - log_mass(theta[:, : model.gate_size] @ q, np)
+        scores = scores - log_mass(theta[:, : model.gate_size] @ q)
     low, high = np.full(len(atoms), -40.0), np.full(len(atoms), 40.0)
     for _ in range(20):
         middle = 0.5 * (low + high)

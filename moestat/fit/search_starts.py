@@ -61,8 +61,8 @@ def random(model: Model, n_atoms: int, count: int, stream: Stream, *, box: float
 
 @takes_float64("theta")
 def without_one(theta: np.ndarray) -> np.ndarray:
-    """Return the N measures (N, N - 1, P) that lack one atom of ``theta`` (N, P), in the order of the missing atom."""
-    return np.stack([np.delete(theta, k, axis=0) for k in range(len(theta))])
+    """Return the measures (..., N, N - 1, P) that lack one atom of ``theta`` (..., N, P), in the order of atoms."""
+    return np.stack([np.delete(theta, k, axis=-2) for k in range(theta.shape[-2])], axis=-3)
 
 
 @takes_float64("x", "y", "bases")

@@ -3,7 +3,7 @@
 An over-fitted mixture has many maxima. The fit with two experts fewer, at most, has few: the experts of the best point
 that is known are taken out one after the other, each time the one that costs least, and the rest goes up again. Each
 round builds a fit from there: candidates for one more expert are screened
-(:mod:`moestat.fit.component_screening`) or cut off from another one (:mod:`moestat.fit.change_points`), the best of
+or cut off from another one (both in :mod:`moestat.fit.softmax_starts`), the best of
 them go up, the best distinct fits get another one or each other's, and when the number is full each expert is exchanged
 once. A round knows nothing of the best point but that base, so that coming to it again says something: the search ends
 when enough rounds have. Experts are exchanged in the best point as well where a round has ended below it.
@@ -12,18 +12,18 @@ when enough rounds have. Experts are exchanged in the best point as well where a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit.change_points import cut_starts
-from moestat.fit.component_screening import inserted_starts
 from moestat.fit.contest import distinct
 from moestat.fit.likelihood import LikelihoodFit
+from moestat.fit.search_starts import without_one
 from moestat.fit.softmax_mle import maximum_likelihood, rough_maxima
+from moestat.fit.softmax_starts import cut_starts, inserted_starts
 
 ROUNDS = 8
 """At most."""
@@ -59,20 +59,6 @@ PAIRED = 8
 """Distinct fits with the first new expert that are put together, two by two."""
 
 
-@dataclass(frozen=True)
-class GlobalFit(LikelihoodFit):
-    """A maximum-likelihood fit, and how much says that it is the highest maximum.
-
-    Attributes
-    ----------
-    rounds_there : array (B,) int
-        How many rounds of the search ended at the best point. Where they are fewer than two it was not found again,
-        and may not be the maximum.
-    """
-
-    rounds_there: Array | None = None  # a default, since those before it have one
-
-
 @takes_float64("x", "y", "starts", "truth")
 def global_maximum(
     x: Array,
@@ -85,7 +71,7 @@ def global_maximum(
     kept: int = 4,
     rounds: int = ROUNDS,
     enough: int = ENOUGH,
-) -> GlobalFit:
+) -> LikelihoodFit:
     """Fit softmax-gated Gaussian mixtures of experts, and search until the best point has been found again.
 
     Parameters
@@ -102,7 +88,7 @@ def global_maximum(
 
     Returns
     -------
-    GlobalFit
+    LikelihoodFit
         Of each data set the fit with the highest likelihood; ``start`` and ``start_log_likelihood`` are those of the
         starts.
 
@@ -110,14 +96,14 @@ def global_maximum(
     ------
     ValueError
         As :func:`moestat.fit.softmax_mle.maximum_likelihood` and
-        :func:`moestat.fit.component_screening.inserted_starts`.
+        :func:`moestat.fit.softmax_starts.inserted_starts`.
     """
     how: dict[str, Any] = {"box": box, "variances": variances}
     first = maximum_likelihood(x, y, starts, truth=truth, kept=kept, split_rounds=0, **how)
     xp, atoms = namespace(x, y, starts), starts.shape[-2]
     there = np.zeros(len(y), dtype=np.int64)
     if atoms < 3 or rounds < 1:
-        return _searched(first, there)
+        return replace(first, rounds_there=xp.asarray(there))
     theta, height = np.array(to_numpy(first.theta)), np.array(to_numpy(first.log_likelihood))
     base = _base(x, y, theta, max(atoms - DEPTH, 2), how)
     for number in range(rounds):
@@ -142,13 +128,13 @@ def global_maximum(
     last = maximum_likelihood(
         x, y, xp.asarray(each_last), truth=truth, em_steps=(0,), split_rounds=0, coarsest=y.shape[1], **how
     )
-    return _searched(_better(first, last), there)
+    return replace(_better(first, last), rounds_there=xp.asarray(there))
 
 
 def _base(x: Array, y: Array, theta: np.ndarray, atoms: int, how: dict[str, Any]) -> np.ndarray:
     """Return fits (B, atoms, 5): of each measure, the expert that costs least is taken out, and the rest goes up."""
     while theta.shape[1] > atoms:
-        found, loss = _up(x, y, _without_one(theta), how)
+        found, loss = _up(x, y, without_one(theta), how)
         theta = found[np.arange(len(found)), np.argmin(loss, axis=1)]
     return theta
 
@@ -176,7 +162,7 @@ def _exchanged(
     x: Array, y: Array, theta: np.ndarray, height: np.ndarray, number: int, how: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Insert an expert in place of each one of the points (B, N, 5); return the best points and log-likelihoods."""
-    fewer = _without_one(theta)
+    fewer = without_one(theta)
     owner = np.repeat(np.arange(len(theta)), theta.shape[1])
     starts = _inserted(x, y, fewer.reshape(-1, *fewer.shape[2:]), owner, number, EXCHANGED, how)
     found, loss = _up(x, y, starts, how)
@@ -201,11 +187,6 @@ def _middle_last(theta: np.ndarray) -> np.ndarray:
     middle = np.argsort(theta[..., 1], axis=-1)[..., [(atoms - 1) // 2]]
     rows = np.broadcast_to(np.arange(atoms), theta.shape[:-1])
     return np.where(rows == middle, atoms - 1, np.where(rows == atoms - 1, middle, rows))
-
-
-def _without_one(theta: np.ndarray) -> np.ndarray:
-    """Return the measures (B, N, N - 1, 5) that lack one atom each."""
-    return np.stack([np.delete(theta, k, axis=1) for k in range(theta.shape[1])], axis=1)
 
 
 def _inserted(
@@ -247,11 +228,6 @@ def _pairs(found: np.ndarray, loss: np.ndarray) -> np.ndarray:
                 b[:, :2] -= b[kept, :2]
                 out.append(np.concatenate([a, b[-1:]]))
     return np.stack(out).reshape(len(found), -1, *out[0].shape)
-
-
-def _searched(fit: LikelihoodFit, there: np.ndarray) -> GlobalFit:
-    known = {field.name: getattr(fit, field.name) for field in fields(fit)}
-    return GlobalFit(**known, rounds_there=namespace(fit.theta).asarray(there))
 
 
 def _better(old: LikelihoodFit, new: LikelihoodFit) -> LikelihoodFit:

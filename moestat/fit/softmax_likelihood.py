@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
-from moestat.fit.gram import Gram
-from moestat.models.blocks import member_blocks, row_blocks
+from moestat.fit.second_order import Gram
+from moestat.models.blocks import member_blocks, row_blocks, summed
 from moestat.models.gates import score_features
 from moestat.models.gaussian import LOG_2PI
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -181,7 +181,7 @@ def log_likelihood(data: Data, free: Array, owner: Array, atoms: int) -> Array:
 
 
 def negative_log_likelihood(data: Data, owner: Array, atoms: int, smallest_variance: float) -> Any:
-    """Return the problem of :func:`moestat.fit.levenberg_marquardt.levenberg_marquardt` that maximises the likelihood.
+    """Return the problem of :mod:`moestat.fit.second_order` that maximises the likelihood.
 
     The loss is ``-mean log p - log(2 pi v) / 2`` with v the smallest variance allowed, which is never negative.
     """
@@ -204,13 +204,8 @@ def _all_sums(data: Data, free: Array, replicate: Array, atoms: int) -> tuple[Ar
     """Return :func:`_sums` over all chunks for a block of fits, in float64."""
     xp = namespace(free)
     gate, mean, log_variance = split(data.cast(free), atoms)
-    sums: tuple[Array, ...] | None = None
-    for z, y in data.chunks(replicate):
-        part = _sums(xp, posterior(gate, mean, log_variance, z, y), z)
-        part = tuple(xp.astype(a, free.dtype, copy=False) for a in part)
-        sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
-    assert sums is not None
-    return sums
+    parts = (_sums(xp, posterior(gate, mean, log_variance, z, y), z) for z, y in data.chunks(replicate))
+    return summed(tuple(xp.astype(a, free.dtype, copy=False) for a in part) for part in parts)
 
 
 def _sums(xp: Any, at: Posterior, z: Array) -> tuple[Array, ...]:

@@ -4,7 +4,7 @@ EM crawls where experts overlap, and an over-fitted mixture is nothing but overl
 1e-6 it is often still next to its start. Here a few EM steps leave the start, and a trust-region Newton method with
 the exact Hessian goes to the maximum. The work is done on a ladder of subsamples, each a few times larger than the one
 before; of the points that the starts have led to, the best distinct ones go on. Where there are three experts or more,
-removals and splits of the best point (:mod:`moestat.fit.split_moves`) join them. The way is computed in float32, the
+removals and splits of the best point (:mod:`moestat.fit.softmax_starts`) join them. The way is computed in float32, the
 winner is solved in float64.
 
 The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
@@ -13,21 +13,22 @@ a box; the theory assumes a compact parameter space as well.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
 from moestat.doors import takes_float64
-from moestat.fit.contest import Pool, distinct
+from moestat.fit.contest import Pool, Space, distinct
 from moestat.fit.em import em
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
+from moestat.fit.second_order import Ends
 from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
-from moestat.fit.split_moves import split_moves
-from moestat.fit.trust_region import TrustRegionResult, trust_region
-from moestat.models.gaussian import LOG_2PI
+from moestat.fit.softmax_starts import split_moves
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 RATIO, RUNGS = 4, 3
@@ -42,18 +43,11 @@ _FEW_STEPS = 5  # from each start, before the best distinct points go on
 
 
 @dataclass(frozen=True)
-class _Space:
+class _Space(Space):
     """The parameter space in free coordinates, and how hard to try."""
 
     atoms: int
-    lower: Array
-    upper: Array
-    variances: tuple[float, float]
     max_iterations: int
-
-    def clip(self, free: Array) -> Array:
-        xp = namespace(free)
-        return xp.minimum(xp.maximum(free, self.lower), self.upper)
 
 
 @takes_float64("x", "y", "starts", "truth")
@@ -68,7 +62,6 @@ def maximum_likelihood(
     em_steps: Sequence[int] = (5,),
     split_rounds: int = 1,
     coarsest: int = 2000,
-    tolerance: float = 1e-13,
     max_iterations: int = 300,
     kept: int = KEPT,
 ) -> LikelihoodFit:
@@ -93,8 +86,6 @@ def maximum_likelihood(
         Rounds of removals and splits on the lowest rung, when there are three atoms or more.
     coarsest : int, default 2000
         Fewest samples on the lowest rung.
-    tolerance : float, default 1e-13
-        See :func:`moestat.fit.trust_region.trust_region`; the loss is the negative mean log-likelihood.
     max_iterations : int, default 300
         Newton steps per rung.
     kept : int, default 2
@@ -129,7 +120,7 @@ def maximum_likelihood(
     space = _space(free, atoms, box, variances, max_iterations)
     ladder = _ladder(n, coarsest)
     data = prepare(x, y, thin=ladder[0], single=True)
-    pool = _after_em(data, space.clip(free), replicates, count, em_steps, space)
+    pool = _after_em(data, space.clip(free), replicates, em_steps, space)
     for number in range(split_rounds if atoms > 2 else 0):
         pool = _rough(data, pool, space)
         pool = _distinct(pool, data.n, kept).join(_split(pool, x, space, number))
@@ -138,7 +129,7 @@ def maximum_likelihood(
         pool = _distinct(_rough(data, pool, space), data.n, kept)
     data = data if len(ladder) == 1 else prepare(x, y, single=True)
     pool = _rough(data, pool, space)
-    best, end = _newton(prepare(x, y), pool.take(pool.best()), space, tolerance)
+    best, end = _newton(prepare(x, y), pool.take(pool.best()), space)
     return _report(pool, best, end, model, x, y, truth, count, space)
 
 
@@ -148,9 +139,9 @@ def rough_maxima(
     y: Array,
     starts: Array,
     *,
-    box: float = 100.0,
-    variances: tuple[float, float] = (1e-2, 1e2),
-    kept: int = 4,
+    box: float,
+    variances: tuple[float, float],
+    kept: int,
 ) -> tuple[Array, Array]:
     """Go up from every start on all samples in float32: a few steps, and from the best distinct points to the maximum.
 
@@ -158,7 +149,7 @@ def rough_maxima(
     ----------
     x, y, starts, box, variances
         See :func:`maximum_likelihood`.
-    kept : int, default 4
+    kept : int
         Most points of a replicate that go further than a few steps.
 
     Returns
@@ -172,16 +163,14 @@ def rough_maxima(
     free = xp.reshape(pack(starts), (replicates * count, -1))
     space = _space(free, atoms, box, variances, _ROUGH_STEPS)
     data = prepare(x, y, single=True)
-    owner, start = np.repeat(np.arange(replicates), count), np.tile(np.arange(count), replicates)
-    pool = Pool(space.clip(free), owner, start, np.zeros(len(owner), dtype=np.int64), np.full(len(owner), np.inf))
+    pool = Pool.of(space.clip(free), replicates)
     few = _newton(data, pool, replace(space, max_iterations=_FEW_STEPS), _ROUGH / data.n, 1e-8)[0]
     # those that lead, and are not where another one is, go on
     going = distinct(few.owner, few.loss, data.n, kept)[0]
     far = _rough(data, few.take(going), space)
     theta, loss = np.array(to_numpy(unpack(few.free, atoms))), few.loss.copy()
     theta[going], loss[going] = to_numpy(unpack(far.free, atoms)), far.loss
-    bound = 0.5 * (math.log(variances[0]) + LOG_2PI)
-    log_likelihood = np.reshape(-data.n * (loss + bound), (replicates, count))
+    log_likelihood = np.reshape(space.log_likelihood(loss, data.n), (replicates, count))
     return xp.asarray(np.reshape(theta, starts.shape)), xp.asarray(log_likelihood)
 
 
@@ -197,33 +186,22 @@ def _space(free: Array, atoms: int, box: float, variances: tuple[float, float], 
     xp = namespace(free)
     linear = xp.full(free.shape[-1] - atoms, float(box), dtype=free.dtype)
     low, high = (xp.full(atoms, math.log(v), dtype=free.dtype) for v in variances)
-    return _Space(atoms, xp.concat([-linear, low]), xp.concat([linear, high]), variances, max_iterations)
+    return _Space(xp.concat([-linear, low]), xp.concat([linear, high]), variances, atoms, max_iterations)
 
 
-def _after_em(data: Data, free: Array, replicates: int, count: int, em_steps: Sequence[int], space: _Space) -> Pool:
+def _after_em(data: Data, free: Array, replicates: int, em_steps: Sequence[int], space: _Space) -> Pool:
     """Return where EM is after each of the numbers of steps."""
     xp = namespace(free)
-    owner, start = np.repeat(np.arange(replicates), count), np.tile(np.arange(count), replicates)
-    pool, taken = None, 0
+    pools, taken, owner = [], 0, xp.asarray(Pool.of(free, replicates).owner)
     for steps in sorted(em_steps):
         if steps > taken:
-            run = em(
-                data,
-                free,
-                xp.asarray(owner),
-                space.atoms,
-                tolerance=0.0,
-                max_iterations=steps - taken,
-                inner=1,
-                bounds=space.variances,
-            )
+            how: dict[str, Any] = {"tolerance": 0.0, "max_iterations": steps - taken, "inner": 1}
+            run = em(data, free, owner, space.atoms, bounds=space.variances, **how)
             # EM may lose an expert altogether; Newton then goes on from where it was
             fine = xp.all(xp.isfinite(run.free), axis=-1)
             free, taken = space.clip(xp.where(fine[:, None], run.free, free)), steps
-        here = Pool(free, owner, start, np.full(len(owner), taken), np.full(len(owner), np.inf))
-        pool = here if pool is None else pool.join(here)
-    assert pool is not None
-    return pool
+        pools.append(Pool.of(free, replicates, taken))
+    return functools.reduce(Pool.join, pools)
 
 
 def _rough(data: Data, pool: Pool, space: _Space) -> Pool:
@@ -238,22 +216,11 @@ def _distinct(pool: Pool, n: int, kept: int) -> Pool:
 
 
 def _newton(
-    data: Data, pool: Pool, space: _Space, tolerance: float, rounding: float = 1e-15
-) -> tuple[Pool, TrustRegionResult]:
-    xp = namespace(pool.free)
-    result = trust_region(
-        negative_log_likelihood(data, xp.asarray(pool.owner), space.atoms, space.variances[0]),
-        pool.free,
-        lower=space.lower,
-        upper=space.upper,
-        tolerance=tolerance,
-        rounding=rounding,
-        max_iterations=space.max_iterations,
-    )
-    steps = pool.iterations + to_numpy(result.iterations)
-    loss = to_numpy(result.loss)
-    loss = np.where(np.isfinite(loss), loss, np.inf)
-    return replace(pool, free=result.theta, iterations=steps, loss=loss), result
+    data: Data, pool: Pool, space: _Space, tolerance: float = 1e-13, rounding: float = 1e-15
+) -> tuple[Pool, Ends]:
+    owner = namespace(pool.free).asarray(pool.owner)
+    problem = negative_log_likelihood(data, owner, space.atoms, space.variances[0])
+    return pool.climbed(problem, space, tolerance, space.max_iterations, rounding)
 
 
 def _split(pool: Pool, x: Array, space: _Space, number: int) -> Pool:
@@ -262,16 +229,13 @@ def _split(pool: Pool, x: Array, space: _Space, number: int) -> Pool:
     best = pool.take(pool.best())
     centre = to_numpy(0.5 * (xp.min(x, axis=1) + xp.max(x, axis=1)))
     moved = split_moves(to_numpy(unpack(best.free, space.atoms)), centre, number)
-    count = moved.shape[1]
-    free = xp.reshape(pack(xp.asarray(moved)), (moved.shape[0] * count, -1))
-    owner, start, steps = (np.repeat(a, count) for a in (best.owner, best.start, best.iterations))
-    return Pool(space.clip(free), owner, start, steps, np.full(len(owner), np.inf))
+    return best.thrown(space.clip(pack(xp.asarray(moved))))
 
 
 def _report(
     pool: Pool,
     best: Pool,
-    end: TrustRegionResult,
+    end: Ends,
     model: SoftmaxGaussian,
     x: Array,
     y: Array,
@@ -282,11 +246,10 @@ def _report(
     """Put the result together from all points that reached the last rung, and the best of them, solved to the end."""
     xp = namespace(x)
     replicates, n = y.shape
-    bound = 0.5 * (math.log(space.variances[0]) + LOG_2PI)
     table = np.full((replicates, count), np.nan)
     for points in (pool, best):
-        np.fmax.at(table, (points.owner, points.start), -n * (points.loss + bound))
-    log_likelihood = xp.asarray(-n * (best.loss + bound))
+        np.fmax.at(table, (points.owner, points.start), space.log_likelihood(points.loss, n))
+    log_likelihood = xp.asarray(space.log_likelihood(best.loss, n))
     gain = gain_over_truth(model, truth, x, y, log_likelihood)
     return LikelihoodFit(
         theta=unpack(best.free, space.atoms),

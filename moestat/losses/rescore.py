@@ -137,7 +137,8 @@ def score(
     elif isinstance(model, Competition):
         losses = competition_losses(good, truth, model)
     else:
-        losses = _regression(good, truth, model)
+        losses = regression_losses(good, truth, model)
+        losses |= voronoi.blocks(good, truth, model) if truth.ndim == 2 else {}
     if x is not None:
         if x.ndim != 2 or x.shape[1] != model.d:
             raise ValueError(f"x has shape {x.shape}; it must be (points, {model.d})")
@@ -193,7 +194,17 @@ def from_blocks(gate: Any, mean: Any, variance: Any) -> np.ndarray:
     return np.swapaxes(np.concatenate(rows, axis=2), 2, 3)
 
 
-def _regression(fitted: np.ndarray, truth: np.ndarray, model: Model) -> dict[str, np.ndarray]:
+def regression_losses(fitted: np.ndarray, truth: np.ndarray, model: Model) -> dict[str, np.ndarray]:
+    """Return the losses (...) of regression fits (..., N, P) that apply to a model, to a truth or a list of measures.
+
+    Parameters
+    ----------
+    fitted : array (..., N, P)
+    truth : array (N*, P) or (K, N*, P)
+        ``L3`` and ``L5`` are infima over all minimisers with N atoms that a truth has; to a list of measures they are
+        taken to these themselves.
+    model : Model
+    """
     weak = minimisers.L3_infimum if truth.ndim == 2 else voronoi.L3
     losses = {
         "L1": voronoi.L1(fitted, truth, model),
@@ -207,7 +218,7 @@ def _regression(fitted: np.ndarray, truth: np.ndarray, model: Model) -> dict[str
         losses["Lsm"] = voronoi.Lsm(fitted, truth, model)
     if model.score == "partial":
         losses |= {"L4": voronoi.L4(fitted, truth, model), "L5": losses["L3"]}
-    return losses | (voronoi.blocks(fitted, truth, model) if truth.ndim == 2 else {})
+    return losses
 
 
 def _function_errors(

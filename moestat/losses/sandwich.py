@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from moestat.doors import takes_float64
-from moestat.fit.box import free_coordinates
 from moestat.fit.moments import Problem
+from moestat.fit.second_order import free_coordinates
 from moestat.losses.fisher import CHUNK, TOLERANCE, FisherLine, expected_blocks
 from moestat.models import gates
 from moestat.models.regression import Model

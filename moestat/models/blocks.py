@@ -6,7 +6,7 @@ so that temporaries stay in the cache, which no number depends on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import array_api_compat
 
@@ -31,3 +31,12 @@ def member_blocks(members: int, elements: int, like: Array) -> Iterator[slice]:
     step = max(1, budget // max(elements, 1))
     for start in range(0, members, step):
         yield slice(start, min(start + step, members))
+
+
+def summed(parts: Iterable[tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Add tuples of arrays, of chunks of samples say, entry by entry and in order; there must be at least one."""
+    each = iter(parts)
+    total = next(each)
+    for part in each:
+        total = tuple(a + b for a, b in zip(total, part, strict=True))
+    return total

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
 
+from moestat.errors import InputError
 from moestat.models.experts import HOMOGENEOUS
 from moestat.models.gates import pack_symmetric
 from moestat.models.regression import Model
+from moestat.sentences import show
 
 Regime = Literal["dense", "sparse"]
 LawOfX = Callable[[np.random.Generator, int, int], np.ndarray]
@@ -91,11 +94,38 @@ def sample(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw n samples Y = f(X) + sqrt(noise_variance) times noise that is independent of X.
 
+    Parameters
+    ----------
+    model : Model
+    theta : array (N, P)
+        The truth, one row per atom.
+    n : int
+        At least 1.
+    noise_variance : float
+        Finite, at least 0.
+    rng : numpy.random.Generator
+    law_of_x, law_of_noise : callable
+
     Returns
     -------
     x : array (n, d)
     y : array (n,)
+
+    Raises
+    ------
+    moestat.errors.InputError
+        If a number is not allowed, or the truth has another shape.
     """
+    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+        raise InputError(f"n is {show(n)}; allowed are whole numbers from 1")
+    real = isinstance(noise_variance, Real) and not isinstance(noise_variance, bool)
+    if not (real and 0 <= float(noise_variance) < math.inf):
+        raise InputError(f"noise_variance is {show(noise_variance)}; allowed are finite numbers from 0")
+    shape = tuple(getattr(theta, "shape", ()))
+    if len(shape) != 2 or shape[0] < 1 or shape[1] != model.atom_size:
+        raise InputError(
+            f"theta has shape {shape}; allowed is (N, P) with P = {model.atom_size}, one row for each of N >= 1 atoms"
+        )
     x = law_of_x(rng, n, model.d)
     noise = law_of_noise(rng, n)
     return x, model.predict(theta, x) + math.sqrt(noise_variance) * noise

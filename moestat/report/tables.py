@@ -18,7 +18,7 @@ from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import COLUMNS, Verdict
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
-from moestat.status import OUTCOMES, Status, outcome
+from moestat.status import Status
 from moestat.study import hub
 from moestat.study.spec import Rate
 
@@ -260,7 +260,7 @@ def statuses(evidence: Evidence) -> pd.DataFrame:
     for arm in chosen(evidence.ds, ["*"]):
         counts = evidence.count([arm])
         row: dict[str, Any] = {"arm": arm, "label": label(evidence.ds, arm), "runs": counts.replicates}
-        row |= {status.name.lower(): counts.by_status.get(status, 0) for status in OUTCOMES}
+        row |= {status.name.lower(): counts.by_status.get(status, 0) for status in Status}
         rows.append(row | {"missing": counts.missing, "failed": counts.failed, "not_converged": counts.not_converged})
     table = pd.DataFrame(rows)
     total = {"arm": "", "label": "all"} | {name: int(table[name].sum()) for name in table.columns[2:]}
@@ -276,7 +276,7 @@ def failures(ds: xr.Dataset) -> pd.DataFrame:
     messages = ds["message"].transpose(*status.dims).values if "message" in ds else None
     for index in np.argwhere(~np.isin(status.values, [-1, int(Status.CONVERGED)])):
         place = tuple(index)
-        code, arm = outcome(int(status.values[place])), str(ds["arm"].values[place[0]])
+        code, arm = Status(int(status.values[place])), str(ds["arm"].values[place[0]])
         text = (str(messages[place]) if messages is not None else "") or code.sentence
         where = [f"{axis} = {number(ds[axis].values[i])}" for axis, i in zip(axes, place[1:-1], strict=True)]
         where.append(f"replicate {ds['replicate'].values[place[-1]]}")

@@ -13,7 +13,7 @@ from moestat.claims import verdicts
 from moestat.claims.sealed import WHEN, Written, count_written, written
 from moestat.rates.bends import STILL
 from moestat.rounding import estimate, number
-from moestat.status import OUTCOMES, Status
+from moestat.status import Status
 
 CLAIM_COLUMNS = (
     "claim",
@@ -318,7 +318,7 @@ def summaries(table: pd.DataFrame, *, without: Sequence[str] = ()) -> View:
 
 def statuses(table: pd.DataFrame) -> View:
     """Show how the runs ended; kinds of failure that did not occur at all are left out, but never the zeros in sum."""
-    kinds = [s.name.lower() for s in OUTCOMES if s is not Status.CONVERGED and table[s.name.lower()].any()]
+    kinds = [s.name.lower() for s in Status if s is not Status.CONVERGED and table[s.name.lower()].any()]
     columns = ["runs", "converged", "failed", "not_converged", "missing", *kinds]
     called = [*names(table.iloc[:-1]), "all"]
     rows = [

@@ -22,7 +22,7 @@ from moestat.runner.difference import ROUNDING, relative
 from moestat.runner.results import BINARY, NOT_COMPUTED
 from moestat.runner.shard import Variable
 from moestat.runner.store import FAILED_FOR_GOOD, Entry, Scan, in_order
-from moestat.status import OUTCOMES
+from moestat.status import Status
 
 Index = slice | np.ndarray
 AGAIN = "change the experiment, and compute its results again"
@@ -241,8 +241,8 @@ class _Collector:
         if "status" not in data:
             data["status"] = ((*grid, "replicate"), np.full(shape, NOT_COMPUTED, dtype=np.int64), {})
         data["status"][2].update(
-            flag_values=[NOT_COMPUTED, *(int(s) for s in OUTCOMES)],
-            flag_meanings=" ".join(["NOT_COMPUTED", *(s.name for s in OUTCOMES)]),
+            flag_values=[NOT_COMPUTED, *(int(s) for s in Status)],
+            flag_meanings=" ".join(["NOT_COMPUTED", *(s.name for s in Status)]),
         )
         coords["arm"] = ("arm", np.asarray([arm.name for arm in plan.arms], dtype=object))
         coords["arm_label"] = ("arm", np.asarray([arm.label or arm.name for arm in plan.arms], dtype=object))

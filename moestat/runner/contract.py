@@ -13,7 +13,7 @@ from moestat.experiment import Cell
 from moestat.runner import storable
 from moestat.runner.shard import Variable
 from moestat.sentences import listed, show
-from moestat.status import Status, Stopped
+from moestat.status import Status
 
 OURS = ("arm", "arm_label", "replicate")
 """Names that the results have for themselves."""
@@ -41,7 +41,7 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[
         raise ContractError(f"run() returned the replicates {listed(got, 6)}, asked for were {listed(replicates, 6)}")
     if "status" not in dataset or dataset["status"].dims != ("replicate",):
         raise ContractError("run() returned a dataset without 'status' per replicate")
-    known = [int(s) for s in Status]
+    known = [int(s) for s in Status if s is not Status.TIMED_OUT]  # which no experiment can say of itself
     wrong = sorted(set(np.asarray(dataset["status"].values).tolist()) - set(known))
     if wrong:
         raise ContractError(f"run() returned the status {wrong[0]!r}; allowed are {listed(known)}")
@@ -102,7 +102,7 @@ def _array(value: object) -> np.ndarray:
     return np.asarray(value, dtype=object if isinstance(value, str) else None)
 
 
-def failed(replicates: Sequence[int], status: Status | Stopped, message: str) -> dict[str, Variable]:
+def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str, Variable]:
     """Return the variables of replicates that have no values: their status and message."""
     count = len(replicates)
     messages = np.empty(count, dtype=object)

@@ -17,7 +17,7 @@ from moestat.runner.devices import resolve_device
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.runner.run import set_or_drop
-from moestat.status import outcome
+from moestat.status import Status
 from moestat.threads import one_thread
 
 
@@ -106,7 +106,7 @@ def _compute(module: Any, planned: PlannedCell, replicate: int, where: str, devi
     with one_thread():
         dataset = module.run(planned.cell, [replicate], device=device)
     variables, _ = contract.check(dataset, planned.cell, [replicate])
-    status = outcome(int(variables["status"].values[0]))
+    status = Status(int(variables["status"].values[0]))
     if status.has_value:
         return None
     message = str(variables["message"].values[0]) if "message" in variables else ""

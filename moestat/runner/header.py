@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from moestat.sentences import show
-from moestat.status import OUTCOMES
+from moestat.status import Status
 
 MOST_REPLICATES = 10**8
 """Replicates in one shard: more than a plan can ask for."""
@@ -80,7 +80,7 @@ def _checked(raw: Any, payload: int) -> Header:
     _need(all(isinstance(value, str) for value in code.values()), "code holds other things than text")
     replicates = _replicates(_of(raw, "replicates", list))
     status = _of(raw, "status", list)
-    known = {int(code) for code in OUTCOMES}
+    known = {int(code) for code in Status}
     _need(len(status) == len(replicates), f"{len(status)} statuses of {len(replicates)} replicates")
     _need(all(type(value) is int and value in known for value in status), "a status is unknown")
     provenance = _of(raw, "made", dict)

@@ -17,7 +17,7 @@ from moestat.runner.begin import folder_of, make_plan, version_of
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request, no_word
 from moestat.sentences import show
-from moestat.status import outcome
+from moestat.status import Status
 
 
 def recorded(request: Request, study_name: str) -> Request:
@@ -101,7 +101,7 @@ def by_arm(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _counted(failures: Iterable[int]) -> list[str]:
-    kinds = [outcome(status).name for status in failures]
+    kinds = [Status(status).name for status in failures]
     return [f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)]
 
 
@@ -131,7 +131,7 @@ def _failed(plain: Request, plan: Plan, scan: store.Scan) -> str:
     if not lost:
         return ""
     (digest, first), status = next(iter(lost.items()))
-    why, kinds = outcome(status).sentence, ", ".join(_counted(list(lost.values())))
+    why, kinds = Status(status).sentence, ", ".join(_counted(list(lost.values())))
     entry = next(entry for entry in store.in_order(scan.usable[digest]) if first in entry.replicates)
     with suppress(UserError, OSError, ValueError):  # set aside, or damaged, in the meantime
         message = shard.read(entry.path)[1].get("message")

@@ -17,7 +17,7 @@ from moestat.runner import cluster
 from moestat.runner.cluster import Lost
 from moestat.runner.crew import Crew
 from moestat.runner.worker import Context, Outcome, Task, compute, prepare, record_end
-from moestat.status import Status, Stopped
+from moestat.status import Status
 
 Say = Callable[[str], None]
 HOPELESS = 3
@@ -181,7 +181,7 @@ class _Deaths:
 
 def _recorded(task: Task, lost: Lost) -> Outcome:
     if lost.timed_out:
-        return record_end(task, Stopped.TIMED_OUT, f"The replicate was ended: {lost.why}.")
+        return record_end(task, Status.TIMED_OUT, f"The replicate was ended: {lost.why}.")
     return record_end(
         task, Status.WORKER_DIED, f"The worker process died twice while computing this replicate ({lost.why})."
     )

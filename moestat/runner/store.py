@@ -20,9 +20,9 @@ from moestat.runner import changed_files, shard
 from moestat.runner.cells import PlannedCell, slot_text
 from moestat.runner.plan import Plan
 from moestat.sentences import listed
-from moestat.status import OUTCOMES, Status, Stopped, outcome
+from moestat.status import Status
 
-FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Stopped.TIMED_OUT)
+FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Status.TIMED_OUT)
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ class Scan:
     def tally(self) -> dict[str, int]:
         """Count the replicates of the plan: all, done, missing, failed, and those of each status."""
         counts = {"replicates": self.plan.total, "done": 0, "missing": 0, "failed": 0}
-        counts |= {status.name.lower(): 0 for status in OUTCOMES}
+        counts |= {status.name.lower(): 0 for status in Status}
         for digest in self.plan.by_digest:
             done, failures = sum(self.done(digest)), self.failures(digest)
             counts["done"] += done
             counts["failed"] += len(failures)
             counts["converged"] += done - len(failures)
             for status in failures.values():
-                counts[outcome(status).name.lower()] += 1
+                counts[Status(status).name.lower()] += 1
         counts["missing"] = counts["replicates"] - counts["done"]
         return counts
 

@@ -25,10 +25,10 @@ from moestat.runner.overview import recorded_in
 from moestat.runner.plan import Plan
 from moestat.runner.progress import duration
 from moestat.runner.request import Request
-from moestat.status import Status, Stopped
+from moestat.status import Status
 from moestat.study import load
 
-NO_REPLAY = (results.NOT_COMPUTED, Status.WORKER_DIED, Stopped.TIMED_OUT)
+NO_REPLAY = (results.NOT_COMPUTED, Status.WORKER_DIED, Status.TIMED_OUT)
 """What says nothing of the numbers."""
 
 

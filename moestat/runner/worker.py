@@ -20,7 +20,7 @@ from moestat import files
 from moestat.experiment import Cell, code_version
 from moestat.runner import experiments, life
 from moestat.runner.single import one_thread
-from moestat.status import Status, Stopped
+from moestat.status import Status
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def prepare(context: Context, prerequisite: dict[str, Any]) -> tuple[str, float]
     return problem, time.perf_counter() - begin
 
 
-def record_end(task: Task, status: Status | Stopped, message: str) -> Outcome:
+def record_end(task: Task, status: Status, message: str) -> Outcome:
     """Write down how these replicates ended, whose worker cannot: it died twice, or they took longer than they may."""
     from moestat.runner import contract
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from moestat.fit.box import free_coordinates
 from moestat.fit.certificate import certify
 from moestat.fit.moments import Problem
+from moestat.fit.second_order import free_coordinates
 from moestat.models.gates import GATES
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth, sample

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from moestat.fit.competition_hops import SCALES, thrown_out
 from moestat.fit.competition_likelihood import (
     Data,
     gradients,
@@ -14,9 +13,10 @@ from moestat.fit.competition_likelihood import (
     slopes,
     unpack,
 )
-from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
-from moestat.fit.gram import Gram
+from moestat.fit.competition_mle import AGAIN, ENOUGH, SCALES, maximum_likelihood, thrown_out
+from moestat.fit.contest import Space
 from moestat.fit.local_search import local_search
+from moestat.fit.second_order import Gram
 from moestat.models import gaussian
 from moestat.models.competition import EXPERTS, Competition
 from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
@@ -160,7 +160,7 @@ def test_local_search_finds_a_jump_that_a_grid_finds():
     data, free = Data(model.features(x), y), pack(truth[None])
     lower, upper = free[0] - 1e-9, free[0] + 1e-9
     lower[0], upper[0] = -2.0, 2.0
-    end = local_search(model, data, np.array([0]), free, lower=lower, upper=upper, least_variance=0.05, max_rounds=200)
+    end = local_search(model, data, np.array([0]), free, Space(lower, upper, (0.05, 10.0)), max_rounds=200)
     grid = np.repeat(free, 2001, axis=0)
     grid[:, 0] += np.linspace(-0.25, 0.25, 2001)
     best = gaussian.log_likelihood(model, unpack(grid, 4), np.repeat(x, 2001, 0), np.repeat(y, 2001, 0)).max()
@@ -246,7 +246,6 @@ def test_bad_input_gets_one_clear_sentence():
         maximum_likelihood(model, x, y, np.broadcast_to(truth[::-1], starts.shape), truth=truth)
     for options, words in (
         ({"variances": (1.0, 0.5)}, "variances is"),
-        ({"temperature": 0.0}, "temperature is 0.0; it must be positive"),
         ({"search_rounds": -1}, "search_rounds is -1"),
     ):
         with pytest.raises(ValueError, match=words):

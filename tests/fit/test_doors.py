@@ -1,5 +1,7 @@
 """The doors for data of one's own: what is no sample is refused in a sentence, whatever the arithmetic would say."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 
@@ -57,10 +59,8 @@ def test_data_that_cannot_be_fitted_are_named(change, told):
     assert str(caught.value).startswith(told)
 
 
-def test_behind_the_doors_is_what_the_experiments_call():
+def test_behind_the_door_is_what_the_experiments_call():
     x, y = models.sample(MODEL, TRUTH, np.int64(50), 0.01, rng(), law_of_noise=truths.standard_normal)
-    same_x, same_y = truths.sample(MODEL, TRUTH, 50, 0.01, rng())
-    assert np.array_equal(x, same_x) and np.array_equal(y, same_y)
     one, other = (
         solve(MODEL, x[None], y[None], TRUTH[None, None], box=4.0)
         for solve in (fit.least_squares, newton.least_squares)
@@ -68,3 +68,10 @@ def test_behind_the_doors_is_what_the_experiments_call():
     assert np.array_equal(one.theta, other.theta) and one.status == other.status
     with pytest.raises(ValueError, match="box is -1"):
         fit.least_squares(MODEL, x[None], y[None], TRUTH[None, None], box=-1.0)
+
+
+def test_the_door_has_the_defaults_of_what_is_behind_it():
+    door, behind = (signature(solve).parameters for solve in (fit.least_squares, newton.least_squares))
+    assert {name: p.default for name, p in door.items()} == {
+        name: p.default for name, p in behind.items() if name != "batch_bytes"
+    }

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
 from moestat.arrays import namespace, to_numpy
-from moestat.fit.gram import Gram, from_chunks, from_residuals
 from moestat.fit.levenberg_marquardt import levenberg_marquardt
 from moestat.fit.moments import Problem as MoeProblem
+from moestat.fit.second_order import Gram
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.status import Status
@@ -38,6 +38,19 @@ OSBORNE = (
 )
 MISRA_Y = np.array([10.07, 14.73, 17.94, 23.93, 29.61, 35.18, 40.02, 44.82, 50.76, 55.05, 61.01, 66.40, 75.47, 81.78])
 MISRA_X = np.array([77.6, 114.9, 141.1, 190.8, 239.9, 289.0, 332.8, 378.4, 434.8, 477.3, 536.8, 593.1, 689.1, 760.0])
+
+
+def from_residuals(function):
+    """Make a problem, half a sum of squares, of a function that returns residuals (M, m) and Jacobian (M, m, p)."""
+
+    def problem(theta, members):
+        r, jacobian = function(theta, members)
+        xp = namespace(r)
+        transposed = xp.matrix_transpose(jacobian)
+        gradient = xp.matmul(transposed, r[..., None])[..., 0]
+        return Gram(0.5 * xp.sum(r * r, axis=-1), gradient, xp.matmul(transposed, jacobian))
+
+    return problem
 
 
 def _steps(count):
@@ -160,9 +173,7 @@ for _k, _name in enumerate(NAMES):
 
 @pytest.fixture(scope="module")
 def solved():
-    return levenberg_marquardt(
-        from_residuals(_classical), STARTS, scaling="diagonal", tolerance=1e-13, max_iterations=1000
-    )
+    return levenberg_marquardt(from_residuals(_classical), STARTS, tolerance=1e-13, max_iterations=1000)
 
 
 @pytest.mark.parametrize("k", range(len(NAMES)), ids=NAMES)
@@ -185,12 +196,6 @@ def test_classical_problem_ends_at_the_known_minimum_and_where_scipy_does(solved
 def test_certified_parameters_of_misra1a(solved):
     k = NAMES.index("Misra1a")
     np.testing.assert_allclose(solved.theta[k, :2], [2.3894212918e2, 5.5015643181e-4], rtol=1e-8)
-
-
-def test_identity_scaling_reaches_the_same_minima(solved):
-    result = levenberg_marquardt(from_residuals(_classical), STARTS, tolerance=1e-13, max_iterations=1000)
-    assert np.all(result.status == Status.CONVERGED)
-    np.testing.assert_allclose(result.loss, solved.loss, rtol=1e-8, atol=1e-12)
 
 
 def test_coordinates_that_a_problem_lacks_do_not_move(solved):
@@ -223,7 +228,7 @@ def _data(size, m=23, seed=0):
 
 
 def _bits(result, rows):
-    names = ("theta", "loss", "gradient", "decrement", "damping", "iterations", "box_hits", "status")
+    names = ("theta", "loss", "gradient", "decrement", "iterations", "box_hits", "status")
     return {name: to_numpy(getattr(result, name))[rows].tobytes() for name in names}
 
 
@@ -297,13 +302,11 @@ def test_the_certificate_is_what_it_says():
         assert short.loss[k] == pytest.approx(0.5 * r[k] @ r[k], rel=1e-14)
 
 
-@pytest.mark.parametrize("scaling", ["identity", "diagonal"])
-def test_array_api_strict_agrees(scaling):
-    ours = levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), START, scaling=scaling, **BOX)
+def test_array_api_strict_agrees():
+    ours = TOGETHER
     strict = levenberg_marquardt(
         from_residuals(_exponential(Y, array_api_strict)),
         array_api_strict.asarray(START),
-        scaling=scaling,
         lower=array_api_strict.asarray(BOX["lower"]),
         upper=array_api_strict.asarray(BOX["upper"]),
     )
@@ -318,23 +321,6 @@ def test_inputs_that_may_not_be_written_are_fine():
     start.flags.writeable = y.flags.writeable = False
     result = levenberg_marquardt(from_residuals(_exponential(y, namespace(y))), start, **BOX)
     assert _bits(result, slice(None)) == _bits(TOGETHER, slice(None))
-
-
-def test_chunks_of_samples_add_up():
-    whole = _exponential(Y, namespace(Y))
-
-    def chunk(theta, members, k):
-        r, jacobian = whole(theta, members)
-        rows = slice(8 * k, min(8 * k + 8, 23))
-        return r[:, rows], jacobian[:, rows]
-
-    members = np.arange(24)
-    for result, expected in zip(
-        from_chunks(chunk, 3)(START, members), from_residuals(whole)(START, members), strict=True
-    ):
-        np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
-    result = levenberg_marquardt(from_chunks(chunk, 3), START, **BOX)
-    np.testing.assert_allclose(result.loss, TOGETHER.loss, rtol=1e-9)
 
 
 def test_gram_products_of_a_mixture_of_experts_without_any_jacobian():
@@ -353,14 +339,15 @@ def test_gram_products_of_a_mixture_of_experts_without_any_jacobian():
     result = levenberg_marquardt(problem, start, lower=-2.0, upper=2.0, tolerance=1e-9, max_iterations=3000)
     assert np.all(result.status == Status.CONVERGED), result.message()
     for k in range(3):
+        # from beside our end: the problem has several minima, and two solvers may choose different ones
         other = least_squares(
             lambda v, k=k: (model.predict(v.reshape(truth.shape), x[k]) - y[k]) / 20.0,
-            start[k],
+            np.clip(result.theta[k] + 0.03 * rng.standard_normal(truth.size), -1.999, 1.999),
             bounds=(-2.0, 2.0),
             max_nfev=3000,
             **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-14),
         )
-        assert result.loss[k] <= other.cost + 1e-8
+        assert result.loss[k] == pytest.approx(other.cost, abs=1e-8)
         assert result.loss[k] < model.gradient(truth, x[k], y[k])[0]
 
 
@@ -376,10 +363,9 @@ def test_an_indefinite_curvature_is_damped_until_it_can_be_used():
 
     start = np.array([[-0.27, -0.92], [0.0, 0.0], [1.0, 1.0]])
     assert np.all(np.linalg.eigvalsh(problem(start[:1], None).gram) < 0)
-    for scaling in ("identity", "diagonal"):
-        result = levenberg_marquardt(problem, start, scaling=scaling)
-        assert np.all(result.status == Status.CONVERGED)
-        np.testing.assert_allclose(result.loss, 0.0, atol=1e-12)
+    result = levenberg_marquardt(problem, start)
+    assert np.all(result.status == Status.CONVERGED)
+    np.testing.assert_allclose(result.loss, 0.0, atol=1e-12)
 
 
 def test_a_wall_of_nan_is_not_entered():
@@ -414,7 +400,7 @@ def test_the_predicted_decrease_is_that_of_the_step_the_box_allows():
     np.testing.assert_array_equal(result.theta, [[1e-3, -1e-3]])
 
 
-def test_diagonal_scaling_does_not_see_the_units():
+def test_it_does_not_see_the_units():
     # powers of two rescale without rounding, so every bit but the units' own must agree
     units = np.array([2.0**20, 2.0**-7, 1.0])
     plain = _exponential(Y, namespace(Y))
@@ -423,8 +409,8 @@ def test_diagonal_scaling_does_not_see_the_units():
         r, jacobian = plain(theta * units, members)
         return r, jacobian * units
 
-    ours = levenberg_marquardt(from_residuals(plain), START, scaling="diagonal")
-    result = levenberg_marquardt(from_residuals(rescaled), START / units, scaling="diagonal")
+    ours = levenberg_marquardt(from_residuals(plain), START)
+    result = levenberg_marquardt(from_residuals(rescaled), START / units)
     np.testing.assert_array_equal(result.theta * units, ours.theta)
     np.testing.assert_array_equal(result.iterations, ours.iterations)
 
@@ -439,7 +425,7 @@ def test_a_wrong_derivative_stalls_and_says_so():
 
 
 def test_a_singular_jacobian_leaves_the_null_direction_at_the_start():
-    # r = x + y - 1: any step along (1, -1) is free; identity damping takes the shortest way
+    # r = x + y - 1: any step along (1, -1) is free; damping takes the shortest way
     def function(theta, members):
         return theta[:, :1] + theta[:, 1:] - 1.0, np.ones((theta.shape[0], 1, 2))
 
@@ -462,7 +448,6 @@ def test_start_at_the_minimum_and_empty_batch():
     ("change", "words"),
     [
         ({"start": np.zeros(3)}, "dimensions"),
-        ({"scaling": "marquardt"}, "identity, diagonal"),
         ({"tolerance": 0.0}, "tolerance"),
         ({"damping": -1.0}, "damping"),
         ({"max_iterations": 0}, "max_iterations"),

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moestat.fit.active_set import take
-from moestat.fit.members import merge, put, spread
+from moestat.fit.active_set import merge, put, spread, take
 
 
 @pytest.mark.parametrize("xp", [np, strict])

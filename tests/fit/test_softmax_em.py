@@ -2,7 +2,7 @@ import array_api_strict as strict
 import numpy as np
 import pytest
 
-from moestat.fit.softmax_em import expectation_maximisation
+from moestat.fit.em import expectation_maximisation
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.papers.demystifying_softmax.gaussian_starts import near_starts

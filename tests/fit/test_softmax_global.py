@@ -5,7 +5,7 @@ import pytest
 
 from moestat.fit.softmax_global import _middle_last, global_maximum
 from moestat.fit.softmax_mle import maximum_likelihood
-from moestat.fit.split_moves import split_moves
+from moestat.fit.softmax_starts import split_moves
 from moestat.models import gaussian
 from moestat.papers.demystifying_softmax.gaussian_starts import near_starts, random_starts
 from moestat.papers.demystifying_softmax.softmax_gaussian import MODEL, TRUTH

@@ -4,7 +4,7 @@ import pytest
 import scipy.optimize
 
 from moestat.arrays import namespace
-from moestat.fit.gram import Gram
+from moestat.fit.second_order import Gram
 from moestat.fit.trust_region import trust_region
 from moestat.status import Status
 
@@ -99,5 +99,5 @@ def test_refuses_bad_arguments():
         trust_region(problem, STARTS[0], lower=-1.0, upper=1.0)
     with pytest.raises(ValueError, match="the box is empty"):
         trust_region(problem, STARTS, lower=1.0, upper=-1.0)
-    with pytest.raises(ValueError, match="radius is 0"):
-        trust_region(problem, STARTS, lower=-1.0, upper=1.0, radius=0)
+    with pytest.raises(ValueError, match="tolerance is 0"):
+        trust_region(problem, STARTS, lower=-1.0, upper=1.0, tolerance=0)

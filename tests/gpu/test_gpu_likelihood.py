@@ -7,7 +7,7 @@ from moestat.arrays import namespace, to_numpy
 from moestat.fit import competition_mle, local_search, softmax_mle
 from moestat.fit.competition_likelihood import Data, gradients, hard_log_density, likelihood_problem, pack
 from moestat.fit.crossings import crossings
-from moestat.fit.softmax_em import expectation_maximisation
+from moestat.fit.em import expectation_maximisation
 from moestat.fit.softmax_global import global_maximum
 from moestat.losses import function, matching, quotient, voronoi
 from moestat.losses.competition_errors import Routing

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moestat.fit.newton import least_squares
-from moestat.fit.points import sobol
+from moestat.fit.population import sobol
 from moestat.losses.fisher import fisher_line
 from moestat.losses.sandwich import sandwich_line
 from moestat.losses.voronoi import L3

@@ -16,7 +16,7 @@ from moestat.experiment import Cell
 from moestat.runner import crew, pool, worker
 from moestat.runner.cluster import Lost
 from moestat.runner.crew import Crew, Watch
-from moestat.status import Status, Stopped
+from moestat.status import Status
 
 
 def own(folder, name: str, body: str, head: str = "") -> str:
@@ -148,7 +148,7 @@ def test_a_replicate_that_takes_too_long_is_ended_and_the_rest_goes_on(tmp_path,
     assert time.monotonic() - begin < 60
     assert code == 0 and "8 of 8 replicates, 1 failed" in out, err
     data = results(tmp_path)
-    assert data["status"].values[0, 0].tolist() == [0, 0, Stopped.TIMED_OUT, 0]
+    assert data["status"].values[0, 0].tolist() == [0, 0, Status.TIMED_OUT, 0]
     assert data["message"].values[0, 0, 2] == "The replicate was ended: it took longer than 1 s."
     _, told, _ = inside("status", study, "--out", tmp_path)
     assert "1 TIMED_OUT" in told

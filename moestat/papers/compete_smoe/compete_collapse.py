@@ -48,7 +48,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     -------
     xarray.Dataset
         ``bpc``: cross-entropy of the test part in bits per symbol, with the weights of the lowest validation loss. With
-        the same weights, over the test part: ``alike`` (layer), see :func:`~.collapse_measures.alike`, and
+        the same weights, over the test part: ``alike`` (layer), see :func:`~.smoe_measures.alike`, and
         ``likeness``, its mean over the layers; ``usage_entropy``, see :class:`~.smoe_measures.Routing`, its mean.
         ``grown``: by how much the likeness has grown since the start of the training. ``together``: share of the steps
         in which all layers compete.
@@ -75,9 +75,8 @@ def share_coins(model: Any) -> None:
 
 
 def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
-    from moestat.papers.compete_smoe.collapse_measures import alike
     from moestat.papers.compete_smoe.smoe import SMoE
-    from moestat.papers.compete_smoe.smoe_measures import routing
+    from moestat.papers.compete_smoe.smoe_measures import alike, routing
     from moestat.training.checkpoint import Checkpoints, folder_of
     from moestat.training.corpus import load_checked
     from moestat.training.lm_training import bits, evaluate, train

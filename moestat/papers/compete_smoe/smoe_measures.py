@@ -1,9 +1,13 @@
-"""What the routers of a trained model do: how sure they are, and whether they know who would win a competition."""
+"""What routers and experts of a trained model do.
+
+Routers: how sure they are, and whether they know who would win a competition. Experts: how alike they are, which is
+representation collapse as section 1 of compete-smoe has it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +17,8 @@ import torch
 
 from moestat.papers.compete_smoe.smoe import SMoE, policy
 from moestat.training.decoder import Decoder
+
+_Hook = Callable[[SMoE, Any], None]
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Routing:
 @contextmanager
 def winners_route(model: torch.nn.Module) -> Iterator[None]:
     """Let the winners of the competition make the output of every SMoE layer of a model that is evaluated."""
-    layers = [module for module in model.modules() if isinstance(module, SMoE)]
+    layers = _layers(model)
     for layer in layers:
         layer.winners_route = True
     try:
@@ -72,9 +78,57 @@ def routing(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, l
     limit : int
         Symbols that are used, from the start; 0 for all.
     """
-    layers = [module for module in model.modules() if isinstance(module, SMoE)]
-    sums = [_Sums(layer) for layer in layers]
-    hooks = [layer.register_forward_pre_hook(own) for layer, own in zip(layers, sums, strict=True)]
+    sums = [_Sums(layer) for layer in _layers(model)]
+    _watch(model, sums, text, length, batch, limit)
+    rows = np.array([own.means() for own in sums]).T
+    return Routing(*rows)
+
+
+def likeness(outputs: torch.Tensor) -> torch.Tensor:
+    """Return the mean cosine of the outputs of two experts for a token, over all pairs.
+
+    Parameters
+    ----------
+    outputs : Tensor, shape (N, T, width)
+        Of N experts, at least two, for T tokens.
+
+    Returns
+    -------
+    Tensor, shape (T,)
+        1 if all experts give a token the same direction; at least -1 / (N - 1). An output of length 0 counts as 0.
+    """
+    unit = torch.nn.functional.normalize(outputs.double(), dim=-1)
+    experts = outputs.shape[0]
+    return (unit.sum(dim=0).square().sum(dim=-1) - unit.square().sum(dim=(0, 2))) / (experts * (experts - 1))
+
+
+def alike(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> np.ndarray:
+    """Return the mean :func:`likeness` of the experts of each SMoE layer over the symbols of a text.
+
+    Parameters
+    ----------
+    model, text, length, batch, limit
+        As of :func:`routing`.
+    """
+    sums = np.zeros(len(_layers(model)))
+
+    def look(place: int) -> _Hook:
+        def hook(layer: SMoE, inputs: Any) -> None:
+            z = inputs[0].reshape(-1, inputs[0].shape[-1])
+            sums[place] += float(likeness(layer.experts.every(z)).sum())
+
+        return hook
+
+    return sums / _watch(model, [look(place) for place in range(len(sums))], text, length, batch, limit)
+
+
+def _layers(model: torch.nn.Module) -> list[SMoE]:
+    return [module for module in model.modules() if isinstance(module, SMoE)]
+
+
+def _watch(model: Decoder, hooks: Sequence[_Hook], text: np.ndarray, length: int, batch: int, limit: int) -> int:
+    """Let one hook for each SMoE layer see what goes into it for a text; return the number of symbols that it saw."""
+    handles = [layer.register_forward_pre_hook(own) for layer, own in zip(_layers(model), hooks, strict=True)]
     count = max(1, (min(limit, text.size) if limit else text.size) // length)
     windows = torch.from_numpy(text[: count * length].astype(np.int64)).view(count, length)
     model.eval()
@@ -83,10 +137,9 @@ def routing(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, l
             for start in range(0, count, batch):
                 model(windows[start : start + batch].to(model.head.device))
     finally:
-        for hook in hooks:
-            hook.remove()
-    rows = np.array([own.means() for own in sums]).T
-    return Routing(*rows)
+        for handle in handles:
+            handle.remove()
+    return count * length
 
 
 class _Sums:

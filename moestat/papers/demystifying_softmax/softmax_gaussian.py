@@ -16,9 +16,9 @@ from pydantic import Field, model_validator
 
 from moestat.arrays import Device, backend, to_numpy
 from moestat.experiment import Cell, SettingsModel
+from moestat.fit.em import expectation_maximisation
 from moestat.fit.likelihood import LikelihoodFit
-from moestat.fit.softmax_em import expectation_maximisation
-from moestat.fit.softmax_global import ROUNDS, SURE, GlobalFit, global_maximum
+from moestat.fit.softmax_global import ROUNDS, SURE, global_maximum
 from moestat.losses.rescore import score
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -189,7 +189,7 @@ def _diagnostics(fit: LikelihoodFit, s: Settings) -> dict[str, tuple]:
     # NaN: a start that fell behind, or came to another's point before the last rung
     out["found_again"] = ("replicate", np.sum(behind <= AGAIN, axis=1) - 1.0)
     there = np.full(len(behind), np.nan)
-    if isinstance(fit, GlobalFit) and s.experts > len(TRUTH) and s.search_rounds > 0:
+    if fit.rounds_there is not None and s.experts > len(TRUTH) and s.search_rounds > 0:
         there = to_numpy(fit.rounds_there).astype(float)
     out["rounds_there"] = ("replicate", there)
     out["unsettled"] = ("replicate", np.where(np.isnan(there), np.nan, there < SURE))

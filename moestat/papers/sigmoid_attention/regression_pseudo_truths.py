@@ -18,8 +18,7 @@ from moestat.arrays import Device
 from moestat.cache import cached
 from moestat.fit.global_search import Budget
 from moestat.fit.gradient import perturb
-from moestat.fit.points import Points, of_cube
-from moestat.fit.population import pseudo_truths, searched_pseudo_truths
+from moestat.fit.population import Points, of_cube, pseudo_truths
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import shipped_targets
@@ -107,16 +106,8 @@ def search(
     if identity.get("search") == "global":
         key = streams.key(what="pseudo-truth search", d=fitted.d, n_true=len(truth), n_fitted=identity["n_fitted"])
         own_seed = identity["seed"] if seed is None else seed
-        found = searched_pseudo_truths(
-            fitted,
-            target,
-            starts,
-            lambda purpose: streams.generator(own_seed, key, 0, purpose),
-            budget=budget,
-            **options,
-        )
-    else:
-        found = pseudo_truths(fitted, target, starts, **options)
+        options |= {"stream": lambda purpose: streams.generator(own_seed, key, 0, purpose), "budget": budget}
+    found = pseudo_truths(fitted, target, starts, **options)
     certificate = {name: getattr(found, name)[0] for name in CERTIFICATE}
     if found.searched:
         certificate |= {name: getattr(found, name) for name in SEARCHED}

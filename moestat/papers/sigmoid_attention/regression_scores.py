@@ -7,7 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from moestat.losses import function, matching, minimisers, quotient, voronoi
+from moestat.losses import function, matching, minimisers, voronoi
+from moestat.losses.rescore import regression_losses
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention.regression_problem import Problem, evaluation_points
 from moestat.papers.sigmoid_attention.regression_targets import Target
@@ -37,20 +38,8 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
     finite = np.isfinite(theta).all(axis=(-2, -1))
     usable = np.where(finite[:, None, None], theta, 0.0)
     model, measures = problem.fitted, target.measures
-    losses = {
-        "L1": voronoi.L1(usable, measures, model),
-        "L2_1": voronoi.L2r(usable, measures, model, r=1.0),
-        "L2_2": voronoi.L2r(usable, measures, model, r=2.0),
-        "L3": to_minimisers(usable, target, model),
-        "quotient": quotient.quotient(usable, measures, model),
-        "matched": matching.matched_sum(usable, measures, model),
-        "nearest_expert": matching.nearest_expert(usable, measures, model),
-    }
-    if model.gate == "softmax":
-        losses["Lsm"] = voronoi.Lsm(usable, measures, model)
-    if model.score == "partial":
-        losses["L4"] = voronoi.L4(usable, measures, model)
-        losses["L5"] = losses["L3"]
+    losses = regression_losses(usable, measures if target.is_pseudo else measures[0], model)
+    losses["nearest_expert"] = matching.nearest_expert(usable, measures, model)
     blocks = _nearest_blocks(usable, measures, model)
     losses |= {"empty_cells": blocks["cells_empty"]} | blocks | per_atom(blocks, problem.n_fitted)
     points = problem.evaluation_points(evaluation_log2)

@@ -19,7 +19,7 @@ import numpy as np
 from moestat.fit.certificate import certify
 from moestat.fit.moments import Problem
 from moestat.fit.newton import LADDER
-from moestat.fit.points import Points
+from moestat.fit.population import Points
 from moestat.models.regression import Model
 
 FOLDER = Path(__file__).parent / "pseudo_truths"
@@ -54,7 +54,7 @@ def load(
     target : callable
         The true function, from points (n, d) to values (n,).
     points_of : callable
-        The points that stand for the law of x, see :data:`moestat.fit.points.Points`.
+        The points that stand for the law of x, see :data:`moestat.fit.population.Points`.
     """
     file = file_of(identity)
     if not file.is_file():

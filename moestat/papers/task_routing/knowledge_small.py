@@ -50,6 +50,9 @@ FIXED = {
     "shared-subject": _of(
         ("born", "*1 was born in *2.", "Ada A, Alan B"), ("died", "*1 was buried in *2.", "Ada C, Kurt D")
     ),
+    # after "A is B of" comes "in" and after "A is C of" comes "on": template, index, subject and last word are the
+    # same, so that a head for the template and a head for the subject say the same after both
+    "object-tells": _of(("in", "*1 is *2 of in.", "A B"), ("on", "*1 is *2 of on.", "A C")),
 }
 """Datasets of one template per task, by name."""
 

@@ -7,7 +7,7 @@ or it does not, and the first prefix on which it does not is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 
 from moestat.data_file import with_digest
 from moestat.experiment import Cell, SettingsModel
-from moestat.papers.task_routing import knowledge_object, knowledge_small
+from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import model, parity
 from moestat.papers.task_routing.construction.arcs import find_star
 from moestat.papers.task_routing.construction.build import build
@@ -30,6 +30,7 @@ from moestat.papers.task_routing.construction.tables import build_tables
 from moestat.papers.task_routing.construction.tables_check import check_tables
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
+from moestat.papers.task_routing.task_training import read_data as read_data
 from moestat.status import Status
 
 VERSION = 1
@@ -66,11 +67,11 @@ class Settings(SettingsModel):
     @field_validator("size")
     @classmethod
     def _size(cls, size: str) -> str:
-        name = size in ("example", knowledge_object.NAME) or knowledge_small.is_name(size)
+        name = size == "example" or knowledge_small.is_name(size)
         if not name and not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", size):
             raise ValueError(
                 f"size is {size!r}; allowed are tasks x templates x pairs such as '10x5x50', and the datasets "
-                f"'example', {', '.join(map(repr, (*knowledge_small.FIXED, knowledge_object.NAME)))}, 'tiny' and "
+                f"'example', {', '.join(map(repr, knowledge_small.FIXED))}, 'tiny' and "
                 "'parity-2' to 'parity-6'"
             )
         return size
@@ -91,10 +92,8 @@ class Settings(SettingsModel):
             raise ValueError(f"router {self.router!r} goes with repairs 'all' and precision 'float64'")
         return self
 
-    def source(self) -> Source | knowledge_object.ObjectTells:
+    def source(self) -> Source:
         """Return where the knowledge comes from."""
-        if self.size == knowledge_object.NAME:
-            return knowledge_object.ObjectTells()
         return Source.parse(
             self.size,
             file=self.file,
@@ -103,13 +102,6 @@ class Settings(SettingsModel):
             subject_first=self.subject_first,
             shared_templates=self.shared_templates,
         )
-
-
-def read_data(settings: Mapping[str, Any]) -> None:
-    """Read the user's data once, before the first replicate; what is wrong with them is told with its place."""
-    from moestat.papers.task_routing.knowledge_file import load
-
-    load(settings["file"])
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:

@@ -20,7 +20,7 @@ import xarray as xr
 from moestat.experiment import Cell, require_torch
 from moestat.papers.task_routing.task_training import Settings as Settings
 from moestat.papers.task_routing.task_training import read_data as read_data
-from moestat.status import Status
+from moestat.papers.task_routing.task_training import trained
 from moestat.threads import one_thread
 
 VERSION = 1
@@ -53,45 +53,13 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 
 def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]:
-    from moestat.papers.task_routing import transformer_training as training
-    from moestat.papers.task_routing.task_transformer import Shape, TaskTransformer
-
-    source = settings.source()
-    data = source.identity
-    knowledge = source.draw(cell.generator(replicate, "knowledge", **data))
-    sentences = knowledge.sentences
-    split = {**data, "split": settings.split, "test_share": settings.test_share}
-    train_rows, test_rows = training.holdout(
-        sentences, settings.split, settings.test_share, cell.generator(replicate, "split", **split)
-    )
-    shape = Shape(
-        vocabulary=len(knowledge.vocabulary),
-        length=knowledge.max_length,
-        experts=settings.experts,
-        width=settings.width,
-        hidden=settings.hidden,
-        heads=settings.heads,
-    )
-    start = cell.generator(replicate, "start", tokens=shape.vocabulary, experts=shape.experts, width=shape.width)
-    model = TaskTransformer(shape, start, gate=settings.gate)
-    plan = training.Training(
-        loss=settings.loss,
-        weight=settings.weight,
-        epochs=settings.epochs,
-        rate=settings.rate,
-        decay=settings.decay,
-        batch=settings.batch,
-    )
-    curve = training.train(model, sentences, train_rows, plan, cell.generator(replicate, "batches", **split))
-    finite = bool(np.isfinite(curve).all())
-    status = Status.CONVERGED if finite else Status.NOT_FINITE
-    test, known = ((sentences.tokens[rows], sentences.task[rows]) for rows in (test_rows, train_rows))
+    one = trained(cell, settings, replicate)
+    sentences = one.knowledge.sentences
+    test, known = ((sentences.tokens[rows], sentences.task[rows]) for rows in (one.test_rows, one.train_rows))
     return {
-        **silenced(model, *test, known, len(knowledge.words)),
-        "train_loss": float(curve[-1]),
-        "status": int(status),
-        "message": f"The training ran its {settings.epochs} epochs." if finite else status.sentence,
-        "iterations": settings.epochs * -(-train_rows.shape[0] // settings.batch),
+        **silenced(one.model, *test, known, len(one.knowledge.words)),
+        "train_loss": float(one.curve[-1]),
+        **one.ending,
     }
 
 

@@ -10,6 +10,7 @@ accuracy may differ by several points, and only means over seeds are comparable.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -118,7 +119,35 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     return xr.Dataset(variables, coords=coords)
 
 
-def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Trained:
+    """A trained model, what it was trained and can be tested on, and how the training went.
+
+    Attributes
+    ----------
+    model : TaskTransformer
+    knowledge : Knowledge
+    train_rows, test_rows : int arrays
+        Sentences of ``knowledge``.
+    split : dict
+        What the split depends on, for draws that follow it.
+    curve : array (epochs,)
+        Training cross-entropy in nats per token.
+    ending : dict
+        ``status``, ``message``, ``iterations``.
+    """
+
+    model: Any
+    knowledge: Knowledge
+    train_rows: np.ndarray
+    test_rows: np.ndarray
+    split: dict[str, Any]
+    curve: np.ndarray
+    ending: dict[str, Any]
+
+
+def trained(cell: Cell, settings: Settings, replicate: int) -> Trained:
+    """Draw the dataset, the split and the initial weights of a replicate, and train its model."""
     from moestat.papers.task_routing import transformer_training as training
     from moestat.papers.task_routing.task_transformer import Shape, TaskTransformer
 
@@ -151,16 +180,28 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     curve = training.train(model, sentences, train_rows, plan, cell.generator(replicate, "batches", **split))
     finite = bool(np.isfinite(curve).all())
     status = Status.CONVERGED if finite else Status.NOT_FINITE
-    return {
-        **_completions(model, knowledge, test_rows, settings, cell.generator(replicate, "cuts", **split)),
-        **_routing(training.experts_chosen(model, sentences, test_rows), knowledge, test_rows, settings),
-        "curve": curve,
-        "train_loss": float(curve[-1]),
-        "tokens": shape.vocabulary,
-        "pairs": settings.pairs,
+    ending = {
         "status": int(status),
         "message": f"The training ran its {settings.epochs} epochs." if finite else status.sentence,
         "iterations": settings.epochs * -(-train_rows.shape[0] // settings.batch),
+    }
+    return Trained(model, knowledge, train_rows, test_rows, split, curve, ending)
+
+
+def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]:
+    from moestat.papers.task_routing import transformer_training as training
+
+    one = trained(cell, settings, replicate)
+    chosen = training.experts_chosen(one.model, one.knowledge.sentences, one.test_rows)
+    cuts = cell.generator(replicate, "cuts", **one.split)
+    return {
+        **_completions(one.model, one.knowledge, one.test_rows, settings, cuts),
+        **_routing(chosen, one.knowledge, one.test_rows, settings),
+        "curve": one.curve,
+        "train_loss": float(one.curve[-1]),
+        "tokens": len(one.knowledge.vocabulary),
+        "pairs": settings.pairs,
+        **one.ending,
     }
 
 

@@ -7,9 +7,9 @@ torch = pytest.importorskip("torch")
 
 from moestat.experiment import Cell  # noqa: E402
 from moestat.papers.compete_smoe import compete_collapse, compete_lm  # noqa: E402
-from moestat.papers.compete_smoe.collapse_measures import alike, likeness  # noqa: E402
 from moestat.papers.compete_smoe.compete_collapse import Settings  # noqa: E402
 from moestat.papers.compete_smoe.smoe import SMoE  # noqa: E402
+from moestat.papers.compete_smoe.smoe_measures import alike, likeness  # noqa: E402
 
 TINY = {"blocks": 3, "width": 8, "length": 8, "batch": 2, "steps": 6, "every": 3, "validation": 64, "test": 64}
 

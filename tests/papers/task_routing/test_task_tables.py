@@ -11,7 +11,6 @@ from moestat.papers.task_routing.construction.model import SHARPNESS
 from moestat.papers.task_routing.construction.tables import build_tables, members
 from moestat.papers.task_routing.construction.tables_check import check_tables
 from moestat.papers.task_routing.knowledge import Knowledge, Task
-from moestat.papers.task_routing.knowledge_object import ObjectTells
 from moestat.papers.task_routing.knowledge_sources import paper_example
 from moestat.papers.task_routing.knowledge_synthetic import synthetic
 
@@ -119,7 +118,7 @@ def test_room_is_left_for_the_memberships():
 
 
 def test_where_the_object_tells_the_task_heads_for_template_and_subject_say_the_same():
-    knowledge = ObjectTells().draw(np.random.default_rng(0))
+    knowledge = knowledge_small.FIXED["object-tells"]
     prefixes = inputs(knowledge)
     built = build_tables(knowledge, np.random.default_rng(0))
     model = built.model

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from moestat.fit.change_points import cut_starts
+from moestat.fit.softmax_starts import cut_starts
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 

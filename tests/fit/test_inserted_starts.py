@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from moestat.fit.component_screening import inserted_starts
 from moestat.fit.softmax_global import global_maximum
 from moestat.fit.softmax_mle import maximum_likelihood
+from moestat.fit.softmax_starts import inserted_starts
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.papers.demystifying_softmax.gaussian_starts import near_starts
@@ -33,7 +33,7 @@ def test_starts_have_one_more_expert_and_stay_in_the_box(data):
     np.testing.assert_array_equal(found, again)
     assert not np.array_equal(found, other)
     with pytest.raises(ValueError, match="2 dimensions"):
-        inserted_starts(np.zeros((1, 9, 2)), np.zeros((1, 9)), theta[:1], box=9.0, variances=(0.1, 1.0))
+        inserted_starts(np.zeros((1, 9, 2)), np.zeros((1, 9)), theta[:1], **how)
 
 
 def test_a_line_that_no_expert_fits_is_found():

@@ -1,14 +1,24 @@
-"""New starts for mixtures of experts with softmax gates: the components that raise the likelihood most, out of many.
+"""New starts for over-fitted mixtures of experts with softmax gates: experts split, cut in two, or put in.
 
-The likelihood of an over-fitted mixture has many maxima, which differ in the few samples that the spare expert fits.
-Splits of experts that are there rarely come near them. Here hundreds of candidates for one more expert are tried, each
-a line through two samples of which the others fit one badly, or near another expert's line, with a variance, a slope
-of its gate and a few heights of it. Their likelihoods need one pass over the samples and no derivative. The best of
-them go up by EM in the new expert alone, the others held, since a line through two samples says little of the height
-that it leads to; the best few that differ are starts. For one-dimensional inputs.
+The likelihood of a mixture with more experts than the truth has many maxima, which differ in what the spare expert
+fits. Three ways lead from a point that is known to others:
 
-Source: greedy insertion as in Verbeek, Vlassis, Kröse, "Efficient greedy learning of Gaussian mixture models" (Neural
-Computation, 2003), here with softmax gates.
+*Split* (:func:`split_moves`): one expert is taken away, and another split in its place. Source: Ueda, Nakano,
+Ghahramani, Hinton, "SMEM algorithm for mixture models" (Neural Computation, 2000), here with removal in place of a
+merge.
+
+*Insert* (:func:`inserted_starts`, one-dimensional inputs): splits of experts that are there rarely come near the few
+samples that a spare expert fits. Here hundreds of candidates for one more expert are tried, each a line through two
+samples of which the others fit one badly, or near another expert's line, with a variance, a slope of its gate and a few
+heights of it. Their likelihoods need one pass over the samples and no derivative. The best of them go up by EM in the
+new expert alone, the others held, since a line through two samples says little of the height that it leads to; the best
+few that differ are starts. Source: greedy insertion as in Verbeek, Vlassis, Kröse, "Efficient greedy learning of
+Gaussian mixture models" (Neural Computation, 2003), here with softmax gates.
+
+*Cut* (:func:`cut_starts`, one-dimensional inputs): an expert that is cut at one input is a maximum of its own for
+nearly every input, as a steep gate moves past a sample only downhill; and of most of them no step of EM and no
+candidate comes near, since both halves have nearly the line of the whole. But for a cut with the gate's steepest slope
+the two best lines are weighted regressions, so that all cuts of an expert are tried in one pass over sums of moments.
 """
 
 from __future__ import annotations
@@ -17,26 +27,78 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from moestat.doors import takes_float64
+from moestat.models.softmax_gaussian import SoftmaxGaussian
 
-CANDIDATES = 512
-"""Per fit that gets another expert."""
 POLISHED = ((4, 4), (10, 10))
-"""One of so many of them goes up by so many EM steps; of these, fewer by more."""
-STARTS = 8
-"""And so many are kept."""
+"""One of so many candidates goes up by so many EM steps; of these, fewer by more."""
 
+# of inserted experts
 _HEIGHTS = (-4.0, -2.0, -0.5, 1.0)  # log-odds of the new expert at the sample it goes through
 _COPIES = 0.3  # share of candidates near another expert's line
 _FAR = 0.25  # second sample of a line: in ranks of x, relative to n, at most
-_STEEP = (1.0, 80.0)  # slopes of the gate, relative to that of another expert
+_SLOPES = (1.0, 80.0)  # slopes of the gate, relative to that of another expert
 _WIDE = 20.0  # largest variance over the smallest
 _FLOOR = 1e-3  # of the density, in the odds of a sample to be gone through
 _CELLS = 1 << 17  # numbers per temporary array
 _STEP = 3.0  # most that a step changes the log-odds in the middle
 _SAME = 0.01  # log-likelihood units within which two candidates are the same one
+
+# of cuts
+_LEAST = 2.5  # weight of samples that a half keeps, at least: a line through two has no error
+_CUT_STEEP = 0.75  # of the gate at a cut, relative to the box
+_APART = 0.04  # of the samples, between two cuts of an expert that are kept
+
+# of splits
+_GATE = 2.0  # size of the split in the log-odds of the two halves over a range of x of length 1
+_MEAN = 0.5  # and in their means, in standard deviations
+_WIDER = (math.log(0.5), math.log(20.0))  # further rounds: factors of both, so that a half may fit a few samples only
+
+
+@takes_float64("theta", "centre")
+def split_moves(theta: np.ndarray, centre: np.ndarray, number: int = 0) -> np.ndarray:
+    """Return the starts that one removal and one split make of each measure.
+
+    The halves lie on either side of the expert that is split: their gates differ in slope, turned about ``centre``,
+    and their means in slope and intercept. The directions are pseudo-random, and the same for every measure.
+
+    Parameters
+    ----------
+    theta : array (B, N, P)
+    centre : array (B, d)
+        Middle of the inputs.
+    number : int, default 0
+        Of the round; each has directions of its own, and after the first round sizes as well.
+
+    Returns
+    -------
+    array (B, N (N - 1), N, P)
+    """
+    atoms, size = theta.shape[1:]
+    model = SoftmaxGaussian((size - 3) // 2)
+    rng = np.random.default_rng([20230503, number] if number else 20230503)
+    moves = []
+    for removed in range(atoms):
+        for split in range(atoms):
+            if removed == split:
+                continue
+            gate, mean = (scale * (math.exp(rng.uniform(*_WIDER)) if number else 1.0) for scale in (_GATE, _MEAN))
+            slope = gate * rng.choice([-1.0, 1.0], model.d)
+            tilt = mean * rng.standard_normal(model.d + 1)
+            deviation = np.sqrt(theta[:, split, model.variance])
+            delta = np.zeros((len(theta), size))
+            delta[:, model.b] = slope
+            delta[:, model.c] = -(centre @ slope)[:, None]
+            delta[:, model.a] = deviation * tilt[:-1]
+            delta[:, model.beta] = deviation * tilt[-1] - np.sum(delta[:, model.a] * centre, axis=1, keepdims=True)
+            half = theta[:, split].copy()
+            half[:, model.c] -= math.log(2.0)
+            move = theta.copy()
+            move[:, split], move[:, removed] = half + delta, half - delta
+            moves.append(move)
+    return np.stack(moves, axis=1)
 
 
 @takes_float64("x", "y", "theta", finite=True)
@@ -48,8 +110,8 @@ def inserted_starts(
     box: float,
     variances: tuple[float, float],
     number: int = 0,
-    candidates: int = CANDIDATES,
-    keep: int = STARTS,
+    candidates: int,
+    keep: int,
 ) -> np.ndarray:
     """Return the starts in which each measure has one more component.
 
@@ -78,14 +140,18 @@ def inserted_starts(
     ValueError
         If the inputs have more than one dimension.
     """
-    if x.shape[-1] != 1:
-        raise ValueError(f"x has {x.shape[-1]} dimensions; screening draws lines, for one-dimensional inputs")
+    _one_dimensional(x, "screening draws lines, for one-dimensional inputs")
     out = []
     for inputs, responses, others in zip(x[..., 0], y, theta, strict=True):
         rng = np.random.default_rng([20230504, number])
         new = _Screen(inputs, responses, others, box, variances).best(rng, candidates, keep)
         out.append(np.concatenate([np.broadcast_to(others, (len(new), *others.shape)), new[:, None]], axis=1))
     return np.stack(out)
+
+
+def _one_dimensional(x: np.ndarray, why: str) -> None:
+    if x.shape[-1] != 1:
+        raise ValueError(f"x has {x.shape[-1]} dimensions; {why}")
 
 
 class _Screen:
@@ -151,7 +217,7 @@ class _Screen:
         slope = np.clip(slope, -0.9 * self.box, 0.9 * self.box)
         level = np.clip(np.where(copy, level, y[one] - slope * x[one]), -0.9 * self.box, 0.9 * self.box)
         variance = self.variances[0] * np.exp(rng.uniform(0.0, math.log(_WIDE), count))
-        steep = np.exp(rng.uniform(math.log(_STEEP[0]), math.log(_STEEP[1]), count))
+        steep = np.exp(rng.uniform(math.log(_SLOPES[0]), math.log(_SLOPES[1]), count))
         steep = steep * rng.choice([-1.0, 1.0], count) + rng.choice(others[:, 1], count)
         steep = np.clip(steep, -self.box, self.box)
         atoms = np.stack([self.total[one] - steep * x[one], steep, slope, level, variance], axis=1)
@@ -203,3 +269,96 @@ class _Screen:
         size = np.maximum(np.abs(dc + db * middle) / _STEP, 1.0)
         c, b = (np.clip(old + step / size, -self.box, self.box) for old, step in zip(atoms.T, (dc, db), strict=False))
         return np.stack([c, b, a, beta, v], axis=1)
+
+
+@takes_float64("x", "y", "theta")
+def cut_starts(
+    x: np.ndarray,
+    y: np.ndarray,
+    theta: np.ndarray,
+    *,
+    box: float,
+    variances: tuple[float, float],
+    keep: int,
+) -> np.ndarray:
+    """Return the starts in which an expert of a measure is cut in two.
+
+    Parameters
+    ----------
+    x, y, theta, variances
+        As in :func:`inserted_starts`.
+    box : float
+        Bound on gate and mean coordinates; the gates of the two halves differ in slope by three quarters of it.
+    keep : int
+        Cuts of each measure, the best first.
+
+    Returns
+    -------
+    array (B, keep, N + 1, 5)
+        The new component is the last one.
+
+    Raises
+    ------
+    ValueError
+        If the inputs have more than one dimension.
+    """
+    _one_dimensional(x, "an expert is cut at one input, of one dimension")
+    return np.stack([_cuts(*of_one, box, variances, keep) for of_one in zip(x[..., 0], y, theta, strict=True)])
+
+
+def _cuts(
+    x: np.ndarray, y: np.ndarray, theta: np.ndarray, box: float, variances: tuple[float, float], keep: int
+) -> np.ndarray:
+    order = np.argsort(x, kind="stable")
+    x, y = x[order], y[order]
+    c, b, a, beta, v = theta.T
+    off = y[:, None] - x[:, None] * a - beta
+    weight = softmax(c + x[:, None] * b - 0.5 * (off * off / v + np.log(v)), axis=1)
+    powers = np.stack([np.ones_like(x), x, x * x, y, x * y, y * y], axis=-1)
+    moments = np.cumsum(weight[..., None] * powers[:, None], axis=0)  # (n, N, 6)
+    left, whole = moments[:-1], moments[-1]
+    gain = _height(left, variances) + _height(whole - left, variances) - _height(whole, variances)
+    enough = (left[..., 0] >= _LEAST) & (whole[:, 0] - left[..., 0] >= _LEAST)
+    gain = np.where(enough, gain, -np.inf)
+    apart = max(int(_APART * len(x)), 1)
+    starts = []
+    for _ in range(keep):
+        at, k = np.unravel_index(np.argmax(gain), gain.shape)
+        gain[max(at - apart, 0) : at + apart + 1, k] = -np.inf
+        halves = np.array([_line(some, variances) for some in (left[at, k], whole[k] - left[at, k])])
+        # with too few samples for another cut the halves are what the expert was
+        halves = halves if enough[at, k] else np.tile(theta[k, 2:], (2, 1))
+        starts.append(_cut(theta, int(k), 0.5 * (x[at] + x[at + 1]), halves, box))
+    return np.stack(starts)
+
+
+def _cut(theta: np.ndarray, k: int, at: float, halves: np.ndarray, box: float) -> np.ndarray:
+    """Return the measure whose expert k is cut at an input into two of the lines and variances (2, 3)."""
+    out = np.concatenate([theta, theta[k : k + 1]])
+    out[[k, -1], 2:] = halves
+    # the gates that rise more than the old one take over on the right, where they do so now among themselves
+    right = np.append(theta[:, 1] > theta[k, 1], True)
+    out[right, :2] += _CUT_STEEP * box * np.array([-at, 1.0])
+    # measured against the middle one, they are within the box as far as can be
+    out[:, :2] -= out[np.argsort(out[:, 1])[len(theta) // 2], :2]
+    out[:, :4] = np.clip(out[:, :4], -box, box)
+    return out
+
+
+def _line(moments: np.ndarray, variances: tuple[float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return slope, level and variance of the weighted regression with sums of moments (..., 6)."""
+    w, sx, sxx, sy, sxy, syy = np.moveaxis(moments, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mx, my = sx / w, sy / w
+        varied = np.maximum(sxx / w - mx * mx, 1e-12)
+        a = (sxy / w - mx * my) / varied
+        v = syy / w - my * my - a * a * varied
+    return a, my - a * mx, np.clip(np.nan_to_num(v), *variances)
+
+
+def _height(moments: np.ndarray, variances: tuple[float, float]) -> np.ndarray:
+    """Return the weighted log-likelihood of the best line, up to a constant that halves and whole share."""
+    w, sx, sxx, sy, sxy, syy = np.moveaxis(moments, -1, 0)
+    a, beta, v = _line(moments, variances)
+    squares = syy - 2 * a * sxy - 2 * beta * sy + a * a * sxx + 2 * a * beta * sx + beta * beta * w
+    return -0.5 * (w * np.log(v) + squares / v)  # type: ignore[no-any-return]  # np.moveaxis says too little
