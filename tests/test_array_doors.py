@@ -305,7 +305,7 @@ NO_ARRAYS = {
     ),
     "kernels: what a door has let in, in loops that do not look again": (
         "losses.rays.merge_cost losses.rays.null_distance losses.rays.null_projection losses.rays.ray_distance "
-        "losses.rays.norm losses.rays.equal_rows losses.rescore.regression_losses fit.active_set "
+        "losses.rays.norm losses.rays.equal_rows losses.regression.regression_losses fit.active_set "
         "fit.competition_mle.thrown_out "
         "fit.competition_likelihood fit.compiled fit.compiled_competition fit.compiled_forward "
         "fit.compiled_problem fit.compiled_routing fit.crossings fit.descent.descend fit.second_order fit.linalg "

@@ -16,10 +16,11 @@ import xarray as xr
 
 from moestat.arrays import to_numpy
 from moestat.doors import as_float64, takes_float64
-from moestat.losses import function, matching, minimisers, quotient, voronoi
+from moestat.losses import function, voronoi
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.fitted_gauge import fitted_gauge_losses
 from moestat.losses.measures import competition_losses, softmax_losses
+from moestat.losses.regression import regression_losses
 from moestat.models.competition import Competition
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -192,33 +193,6 @@ def from_blocks(gate: Any, mean: Any, variance: Any) -> np.ndarray:
     gate = np.where(np.isnan(gate).any(axis=(2, 3), keepdims=True), np.nan, gate)
     rows = [gate, mean[..., 1:, :], mean[..., :1, :], variance.reshape(*shape[:2], 1, shape[2])]
     return np.swapaxes(np.concatenate(rows, axis=2), 2, 3)
-
-
-def regression_losses(fitted: np.ndarray, truth: np.ndarray, model: Model) -> dict[str, np.ndarray]:
-    """Return the losses (...) of regression fits (..., N, P) that apply to a model, to a truth or a list of measures.
-
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P) or (K, N*, P)
-        ``L3`` and ``L5`` are infima over all minimisers with N atoms that a truth has; to a list of measures they are
-        taken to these themselves.
-    model : Model
-    """
-    weak = minimisers.L3_infimum if truth.ndim == 2 else voronoi.L3
-    losses = {
-        "L1": voronoi.L1(fitted, truth, model),
-        "L2_1": voronoi.L2r(fitted, truth, model, r=1.0),
-        "L2_2": voronoi.L2r(fitted, truth, model, r=2.0),
-        "L3": weak(fitted, truth, model),
-        "quotient": quotient.quotient(fitted, truth, model),
-        "matched": matching.matched_sum(fitted, truth, model),
-    }
-    if model.gate == "softmax":
-        losses["Lsm"] = voronoi.Lsm(fitted, truth, model)
-    if model.score == "partial":
-        losses |= {"L4": voronoi.L4(fitted, truth, model), "L5": losses["L3"]}
-    return losses
 
 
 def _function_errors(

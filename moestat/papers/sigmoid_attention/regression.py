@@ -169,7 +169,8 @@ def start_policy(settings: Settings, target: Target) -> str:
     if settings.estimator == "sgd":
         rule = RadiusRule(settings.radius_scale, settings.radius_exponent)
         beside = target.is_pseudo and settings.start_at == "target"
-        place = "the best pseudo-truth" if beside else "the truth's parameters"
+        truth = "the truth" if settings.start_at == "target" else "the truth's parameters"
+        place = "the best pseudo-truth" if beside else truth
         copied = ", one atom copied" if settings.superfluous == "copy" and not beside else ""
         return f"SGD starts near {place}{copied}, standard deviation per coordinate {rule}."
     place = "the pseudo-truth" if target.is_pseudo else "the truth"

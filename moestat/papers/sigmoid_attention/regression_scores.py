@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from moestat.losses import function, matching, minimisers, voronoi
-from moestat.losses.rescore import regression_losses
+from moestat.losses.regression import regression_losses
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention.regression_problem import Problem, evaluation_points
 from moestat.papers.sigmoid_attention.regression_targets import Target
