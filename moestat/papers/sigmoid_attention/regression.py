@@ -136,8 +136,10 @@ def _run(cell: Cell, settings: Settings, problem: Problem, replicates: Sequence[
 
     variables: dict[str, tuple] = {}
     brief = settings.scores == "L3"
-    for prefix, parameters in (("", theta), ("start_", chosen))[: 1 if brief else 2]:
-        scored = (score_L3 if brief else score)(problem, target, parameters, settings.evaluation_log2)
+    losses = score_L3 if brief else score
+    scored_ends = {"": theta} if brief else {"": theta, "start_": chosen}
+    for prefix, parameters in scored_ends.items():
+        scored = losses(problem, target, parameters, settings.evaluation_log2)
         variables |= {prefix + name: ("replicate", values) for name, values in scored.items()}
     if brief:
         variables["moved"] = ("replicate", np.linalg.norm((theta - chosen).reshape(len(theta), -1), axis=1))
