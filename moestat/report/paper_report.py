@@ -17,6 +17,7 @@ from moestat.report.ledger_html import portable, shown
 from moestat.report.standing import STANDINGS, Standing
 from moestat.runner import records as kept
 from moestat.study.contents import Contents
+from moestat.study.presets import figure_file
 from moestat.study.spec import Study
 
 HEADS: dict[Standing, str] = {
@@ -84,12 +85,11 @@ def _figure(
     study, _, figure = name.partition(":")
     if study not in studies:
         return html.Drawn(name)
-    first = studies[study].figures[0].name if studies[study].figures else ""
-    file = "figure" if figure in ("", first) else figure
     ran = Counter(row["preset"] for row in records if row["study"] == study and row["date"])
     for preset, _ in ran.most_common(1):
         folder = kept.results_folder(out_root, stored_runs.folder_of(study), str(preset))
         folder = folder / kept.MADE if kept.is_record(folder) else folder  # where `report` draws it
+        file = figure_file(studies[study], str(preset), figure)
         try:
             drawing = (folder / f"{file}.svg").read_bytes()
             caption = (folder / f"{file}.caption.txt").read_text(encoding="utf-8").strip()

@@ -35,6 +35,7 @@ from moestat.report import (
 from moestat.report.html import Drawn, Tables
 from moestat.report.latex_table import latex
 from moestat.study import seal
+from moestat.study.presets import figure_file
 from moestat.study.spec import Figure, Study
 
 PAPER_CLAIMS = ("claim", "source", "statement", "predicted", "estimate", "verdict")
@@ -226,8 +227,9 @@ def write_outputs(
         _write(folder, "performance.csv", csv_text.dump(shown_tables.performance))
         _write(folder, "performance.tex", latex(performance.view(shown_tables.performance), label="tab:performance"))
     drawn = [
-        _draw(evidence, figure, "figure" if position == 0 else figure.name, folder)
-        for position, figure in enumerate(figure for figure in study.figures if figures.shown(evidence, figure))
+        _draw(evidence, figure, figure_file(study, preset, figure.name), folder)
+        for figure in study.figures
+        if figures.shown(evidence, figure)
     ]
     notes = provenance.get("notes") or []
     notes = [*(notes.splitlines() if isinstance(notes, str) else notes), *changes]

@@ -26,6 +26,12 @@ def judges(study: Study, preset: str, claim: Claim) -> bool:
     return all(axis not in grid or value in grid[axis] for axis, value in points)
 
 
+def figure_file(study: Study, preset: str, figure: str) -> str:
+    """Return the name of a figure's files at a preset: of the first figure that it has, and of no name, ``figure``."""
+    first = next((one.name for one in study.figures if fits(preset, one.presets)), "")
+    return "figure" if figure in ("", first) else figure
+
+
 def named(preset: str, claim: Claim) -> bool:
     """Return whether a claim is declared for a preset."""
     return fits(preset, claim.presets)

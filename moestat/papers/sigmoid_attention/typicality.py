@@ -102,23 +102,25 @@ def said(experiment: str, settings: Mapping[str, Any], seed: int) -> str:
         return ""
     if known.truths > MOST:
         lines = [compute_fisher(known.problem_of(k), seed)["L3"] / np.sqrt(known.n) for k in range(known.truths)]
-        told_lines = f"{', '.join(map(shown, lines))} (L3, N* known, n = {known.n})"
-        return f"The {len(lines)} truths have Fisher lines of {told_lines}, median {shown(float(np.median(lines)))}."
+        return f"{_head(lines, known.n)}, median {shown(float(np.median(lines)))}."
     return sentence(place_of(problem, seed, known.truths), known.n)
 
 
 def sentence(place: Place, n: int) -> str:
     """Say where truths lie among others at sample size n, and of those that lie above all of them why."""
     own, others = (lines / np.sqrt(n) for lines in place.lines)
-    several = len(own) > 1
-    head = f"The {len(own)} truths have Fisher lines" if several else "The truth has a Fisher line"
-    lines = f"{', '.join(map(shown, own))} (L3, N* known, n = {n})"
-    text = f"{head} of {lines}; {len(others)} other truths of the same law have {told(others)}"
+    text = f"{_head(own, n)}; {len(others)} other truths of the same law have {told(others)}"
     far = np.flatnonzero(place.outside).tolist()
     if not far:
-        where = "all of the study's inside that range" if several else f"{place.rank[0] - 1} of them higher"
+        where = "all of the study's inside that range" if len(own) > 1 else f"{place.rank[0] - 1} of them higher"
         return f"{text}, {where}."
     return " ".join([f"{text}.", *(_outlier(place, k, shown(own[k])) for k in far)])
+
+
+def _head(lines: Sequence[float] | np.ndarray, n: int) -> str:
+    """Tell the Fisher lines of a study's own truths at sample size n."""
+    head = f"The {len(lines)} truths have Fisher lines" if len(lines) > 1 else "The truth has a Fisher line"
+    return f"{head} of {', '.join(map(shown, lines))} (L3, N* known, n = {n})"
 
 
 def told(lines: np.ndarray) -> str:
