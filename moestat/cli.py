@@ -162,7 +162,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _dry_run(request: Any) -> int:
-    from moestat.runner import returned
     from moestat.runner.begin import (
         cautions,
         folder_of,
@@ -175,7 +174,6 @@ def _dry_run(request: Any) -> int:
     if not plan.study_file.study.reads and request.backend != "dask":
         refuse_without_libraries(plan)
     refuse_bad_data(plan)
-    returned.refuse_unknown(plan)
     study = plan.study_file.study
     print(f"{study.title}\n{plan.study_file.shown}, preset {plan.preset_name}: {plan.preset.about}".rstrip(": "))
     grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in plan.axes.items())
@@ -186,7 +184,7 @@ def _dry_run(request: Any) -> int:
         print(f"expected{_of_preset(plan)}: {plan.preset.expected}")
     else:
         print(f"expected: not stated; the key expected of presets.{plan.preset_name} would say it here")
-    for text in [*cautions(plan), *returned.cautions(plan)]:
+    for text in cautions(plan):
         print(f"caution: {text}")
     cli_results.tell_stale(request, plan)
     print(f"results would go to {folder_of(request, plan.study_file.name)}; nothing was written")

@@ -31,7 +31,7 @@ def tell(result: Any) -> int:
         raise UserError(f"{tally['missing']} replicates are missing; complete them with: {result.request.command()}")
     if tally["converged"] == 0 and tally["failed"] == tally["replicates"]:
         raise UserError(f"all {tally['failed']} replicates failed; the most frequent message: {_most_frequent(result)}")
-    if absent := returned.absent(result.dataset, result.plan.study_file.study, result.request.preset):
+    if absent := returned.absent(result.dataset, result.plan.study_file, result.request.preset):
         told = f"{result.plan.study_file.shown}: {absent} The results are kept"
         if result.request.report:
             command = result.request.command("report")
@@ -75,11 +75,9 @@ MOST_CELLS = 30
 
 def status(arguments: argparse.Namespace) -> int:
     """Show what is done, missing, failed and stale in a folder, and the command that goes on."""
-    from moestat.runner import overview, store
+    from moestat.runner import overview
 
     request, plan, root, scan, _ = overview.look(cli_options.request(arguments))
-    if scan.stale and request.accept_stale:
-        store.accept_stale(scan)
     rows = overview.overview(plan, scan)
     name = f"{plan.study_file.name}/{request.preset}"
     _print_counts(f"{name} in {root}", ["arm", "cells"], overview.by_arm(rows))
@@ -109,22 +107,16 @@ def tell_stale(request: Any, plan: Any) -> None:
     """Say how many stored replicates a run would compute again, if there are any; nothing is moved or written."""
     from dataclasses import replace
 
-    from moestat.runner import begin, kept, overview, store
+    from moestat.runner import begin, overview, store
     from moestat.sentences import counted
 
     root = begin.folder_of(request, plan.study_file.name)
     if request.fresh or request.backend == "dask" or not (root / "shards").is_dir():
         return
-    wide, said = kept.widened(request, plan, root)
-    if said:
-        plan = begin.make_plan(wide)
-    scan = store.scan_only(root, plan, begin.version_of(plan))
+    scan = store.scan(root, plan, begin.version_of(plan), move=False)
     if not scan.stale:
         return
     stale = counted(sum(row["stale"] for row in overview.overview(plan, scan)), "stored replicate")
-    if request.accept_stale:
-        print(f"of other settings or code: {stale}, to be used as they are (--accept-stale)")
-        return
     advice = overview.advice(replace(request, replace_stale=False), plan, root, scan)
     print(f"of other settings or code: {stale}, which would be computed again. {advice}")
 
@@ -161,8 +153,6 @@ def collect_request(request: Any) -> int:
         raise InputError(f"there is nothing to collect in {root}; run the study with: {request.command()}")
     for line in scan.quarantined:
         print(f"set aside a damaged shard: {line}", file=sys.stderr)
-    if request.accept_stale:
-        store.accept_stale(scan)
     store.refuse_stale(scan, root)
     result = Result(request, plan, root, scan.tally(), notes=[f"set aside: {q}" for q in scan.quarantined])
     finish(result, scan, code, write_report)
@@ -196,29 +186,31 @@ def report(arguments: argparse.Namespace) -> int:
 
 def replay(arguments: argparse.Namespace) -> int:
     """Compute one replicate again, print it, and compare it with the stored one."""
-    from moestat.runner import overview, replay
+    from moestat.runner import begin, overview, replay
     from moestat.status import Status
+    from moestat.study import load
 
-    request, plan, _, scan, _ = overview.look(cli_options.request(arguments))
+    request = cli_options.request(arguments)
+    request = overview.recorded(request, load.find(request.study).stem)
+    plan = begin.make_plan(request)
     planned, replicate = replay.parse_place(plan, arguments.place)
-    again = replay.replay(plan, scan, request.out, planned, replicate, request.device)
-    status = Status(int(again.variables["status"].values[0]))
+    variables, attrs = replay.compute(plan, request.out, planned, replicate, request.device)
+    computed = variables | replay.as_variables(attrs)
+    found, remarks = replay.beside_stored(plan, request, planned, replicate, computed)
+    status = Status(int(variables["status"].values[0]))
     print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
     print(f"status: {status.name}. {status.sentence}")
-    for name, variable in again.variables.items():
+    for name, variable in computed.items():
         if variable.values.size == 1 and name != "status":
             value = variable.values.ravel()[0]
-            mark = f"   <- {again.differences[name]}" if again.differences and name in again.differences else ""
+            mark = f"   <- {found.texts[name]}" if found is not None and name in found.texts else ""
             print(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
-    for name, value in again.attrs.items():
-        print(f"  {name:24} {value}")
-    for remark in again.remarks:
+    for remark in remarks:
         print(f"note: {remark}")
-    if again.differences is None:
+    if found is None:
         print("no stored replicate to compare with")
-    elif again.equal:
+    elif found.equal:
         print("equal to the stored replicate, bit for bit")
     else:
-        differences = "; ".join(f"{name} {text}" for name, text in again.differences.items())
-        raise UserError(f"the replicate is not equal to the stored one: {differences}")
+        raise UserError(f"the replicate is not equal to the stored one: {found}")
     return 0

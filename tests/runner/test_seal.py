@@ -137,9 +137,6 @@ def test_results_of_another_study_are_refused(ran, old, new, told):
     code, _, err = again(path)
     assert code == 3 and told in err and "compute again with: python -m moestat.study" in err
     assert (folder / "report.html").read_bytes() == report
-    assert "--accept-stale" not in err
-    _, _, err = again(path, "report", "--accept-stale")
-    assert "use them as they are with: python -m moestat.study collect" in err and err.count("--accept-stale") == 1
     with pytest.raises(StaleError, match=f"{told} than .* now asks for"):
         moestat.load(path, out=path.parent / "out")
     assert moestat.load(folder).identical(moestat.load(folder / "results.nc"))  # by their own path, as they are
