@@ -105,28 +105,23 @@ class _Collector:
             self._fill_cell(group, entries)
         return self._dataset(labels)
 
-    def _declare(self, header: shard.Header, payload: memoryview) -> None:
+    def _declare(self, header: shard.Header, variables: Mapping[str, Variable]) -> None:
         """Learn the names, types and sizes of one shard."""
-        for item in header.arrays:
-            dims = tuple(item.dims)
-            if item.coord and dims == (item.name,):
-                self._declare_labels(item, shard.unpack(item, payload))
+        for name, variable in variables.items():
+            dims, dtype = variable.dims, variable.values.dtype
+            if variable.coord and dims == (name,):
+                self.sequences.setdefault(name, {})[tuple(variable.values.tolist())] = None
+                known, attrs = self.label_types.setdefault(name, (dtype, variable.attrs))
+                if (known.kind == "O") != (dtype.kind == "O"):
+                    raise UserError(f"the labels of '{name}' are text in some cells and numbers in others; {AGAIN}")
+                self.label_types[name] = np.promote_types(known, dtype), attrs
                 continue
-            own = tuple(dim for dim in dims if dim != "replicate")
-            for dim, size in zip(dims, item.shape, strict=True):
+            for dim, size in zip(dims, variable.values.shape, strict=True):
                 self.sizes[dim] = max(self.sizes.get(dim, 0), size)
-            dtype = np.dtype(object if item.type == "text" else item.type)
-            self._declare_one(item.name, _Table(own, "replicate" in dims, dtype, item.attrs, item.coord))
+            own = tuple(dim for dim in dims if dim != "replicate")
+            self._declare_one(name, _Table(own, "replicate" in dims, dtype, variable.attrs, variable.coord))
         for name, value in header.attrs.items():
             self._declare_one(name, _Table((), False, contract.as_array(value).dtype, {}))
-
-    def _declare_labels(self, item: shard.Array, labels: np.ndarray) -> None:
-        """Learn the labels of an own dimension, their type and their attributes."""
-        self.sequences.setdefault(item.name, {})[tuple(labels.tolist())] = None
-        dtype, attrs = self.label_types.setdefault(item.name, (labels.dtype, item.attrs))
-        if (dtype.kind == "O") != (labels.dtype.kind == "O"):
-            raise UserError(f"the labels of '{item.name}' are text in some cells and numbers in others; {AGAIN}")
-        self.label_types[item.name] = np.promote_types(dtype, labels.dtype), attrs
 
     def _declare_one(self, name: str, new: _Table) -> None:
         old = self.tables.setdefault(name, new)
@@ -144,8 +139,7 @@ class _Collector:
         seen = np.full(self.plan.replicates, NOT_COMPUTED)  # the status that was kept of each replicate
         single: dict[str, tuple[Variable, Entry]] = {}
         for entry in entries:
-            header, payload = _read(entry)
-            variables = shard.variables(header, payload)
+            header, variables = _read(entry)
             rows, status = np.asarray(header.replicates), np.asarray(header.status)
             inside = np.flatnonzero(rows < self.plan.replicates)
             fresh = inside[seen[rows[inside]] == NOT_COMPUTED]
@@ -245,9 +239,9 @@ class _Collector:
             raise UserError(f"the variables of the cells do not fit together ({error}); {AGAIN}") from None
 
 
-def _read(entry: Entry) -> tuple[shard.Header, memoryview]:
+def _read(entry: Entry) -> tuple[shard.Header, dict[str, Variable]]:
     try:
-        return shard.verified(shard.contents(entry.path))
+        return shard.read(entry.path)
     except (shard.DamagedShardError, FileNotFoundError) as error:
         raise UserError(f"{entry.path} changed while it was read ({error}); run the same command again") from None
 

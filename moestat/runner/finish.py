@@ -68,7 +68,7 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
 def describe(request: Request, plan: Plan, scan: store.Scan, code: Mapping[str, str], result: Result) -> dict[str, Any]:
     """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
     study = plan.study_file.study
-    versions = manifest_file.versions() | origin.versions(scan.used)  # of what computed, wherever it is collected
+    versions = origin.versions(scan.used)  # of what computed, wherever it is collected
     sealed = seal.read(result.folder)
     return {
         "title": study.title,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import platform
-import sys
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from moestat import __version__, bounded, files
+from moestat import bounded, files
 from moestat.bounded import DataFileError
 from moestat.errors import UserError
 from moestat.runner import origin
@@ -115,23 +111,6 @@ def cached(root: Path) -> dict[str, Any]:
         return {}
 
 
-@functools.cache
-def versions() -> dict[str, str]:
-    """Return the versions of what computes."""
-    known = {
-        "moestat": __version__,
-        "commit": origin.commit(),
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-    }
-    for name in ("numpy", "scipy", "numba", "statsmodels", "xarray", "torch"):
-        try:
-            known[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return known
-
-
 def describe(
     root: Path, request: Request, plan: Plan, scan: Scan, code: Mapping[str, str], extra: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -160,10 +139,8 @@ def describe(
         "seed": plan.seed,
         "request": request.recorded,
         "command": request.command(),
-        "versions": versions() | origin.versions(scan.used),
-        "collected_by": versions(),
+        "versions": origin.versions(scan.used),
         "origins": [of_shards | {"replicates": count} for of_shards, count in origin.groups(scan.used)],
-        "executable": sys.executable,
         "code": dict(code),
         "rules": sealed.digest if sealed is not None else "",
         "quarantined": list(scan.quarantined),

@@ -140,10 +140,7 @@ def remarks(entries: Iterable[Any]) -> list[str]:
 
 
 def versions(entries: Iterable[Any]) -> dict[str, str]:
-    """Return the versions of the processes that computed some shards; several of one library are joined by "and"."""
-    known: dict[str, set[str]] = {}
-    for entry in entries:
-        for key in VERSIONS:
-            if entry.provenance.get(key):
-                known.setdefault(key, set()).add(str(entry.provenance[key]))
-    return {key: " and ".join(sorted(numbers)) for key, numbers in known.items()}
+    """Return the versions of the processes that computed some shards, without any of this one; "and" joins several."""
+    made = [entry.provenance for entry in entries] or [here()]
+    known = {key: sorted({str(facts[key]) for facts in made if facts.get(key)}) for key in VERSIONS}
+    return {key: " and ".join(numbers) for key, numbers in known.items() if numbers}

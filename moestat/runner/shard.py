@@ -2,11 +2,11 @@ r"""The shard: one immutable, self-describing, checksummed file with the replica
 
 Layout::
 
-    moestat-shard 1 <SHA-256 of "1\n" and everything after this line>\n
+    moestat-shard 2 <SHA-256 of "2\n" and everything after this line>\n
     <header: JSON on one line>\n
-    <arrays, one after the other>
+    <arrays of numbers, one after the other, as they lie in memory: little-endian, C order>
 
-Numbers are stored as they lie in memory (little-endian, C order), text as a JSON list in UTF-8. A checksum shows that a
+Text stands in the header. A checksum shows that a
 file is as somebody wrote it, not who did: the header's types, sizes and numbers are checked before anything uses them.
 """
 
@@ -16,13 +16,11 @@ import hashlib
 import json
 import math
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
@@ -34,15 +32,10 @@ from moestat.sentences import show
 from moestat.status import Status
 
 MAGIC = b"moestat-shard "
-FORMAT = b"1"
+FORMAT = b"2"
 SUFFIX = ".shard"
 LARGEST = 4_000_000_000
 """Bytes of a shard."""
-MOST_REPLICATES = 10**8
-"""Replicates of a shard: more than a plan can ask for."""
-
-Pair = Annotated[list[NonNegativeInt], Field(min_length=2, max_length=2)]
-Scalar = str | bool | int | float
 
 
 class DamagedShardError(ValueError):
@@ -65,28 +58,29 @@ class Variable:
 
 
 class Array(BaseModel):
-    """Where an array stands in a shard, and what it is; ``type`` is NumPy's, or ``text``."""
+    """What an array of a shard is; ``type`` is NumPy's, or ``text`` of that whose entries stand here."""
 
     model_config = ConfigDict(strict=True, frozen=True)
     name: str
     dims: list[str]
     type: str
     shape: list[NonNegativeInt]
-    at: Pair
     attrs: dict[str, Any]
     coord: bool
+    texts: list[str] = []
 
-    def fits(self, payload: int, replicates: int) -> bool:
-        """Whether it lies inside a payload of so many bytes, and is as large as it says."""
-        (first, length), size = self.at, math.prod(self.shape)
-        if first + length > payload or len(set(self.dims)) < len(self.dims) or len(self.dims) != len(self.shape):
-            return False
-        if "replicate" in self.dims and self.shape[self.dims.index("replicate")] != replicates:
-            return False
-        if self.type == "text":  # which takes two bytes at least
-            return size <= length
+    def unpacked(self, payload: memoryview, offset: int) -> np.ndarray:
+        """Return the array; whatever is raised, it is none."""
+        if self.type == "text":
+            flat = np.empty(len(self.texts), dtype=object)
+            flat[:] = self.texts
+            return flat.reshape(self.shape)
         dtype = np.dtype(self.type)
-        return dtype.kind in "biufc" and not dtype.names and not dtype.subdtype and size * dtype.itemsize == length
+        if dtype.kind not in "biufc":
+            raise ValueError(f"{self.name} is of type {self.type}")
+        if not math.prod(self.shape):
+            return np.empty(self.shape, dtype)
+        return np.frombuffer(payload, dtype, math.prod(self.shape), offset).reshape(self.shape)
 
 
 class Header(BaseModel):
@@ -95,71 +89,48 @@ class Header(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
     cell: str
     arm: str
-    coords: dict[str, Scalar]
+    coords: dict[str, str | bool | int | float]
     code: dict[str, str]
-    runs: list[Pair] = Field(alias="replicates")
+    replicates: list[NonNegativeInt]
     status: list[int]
     provenance: dict[str, Any] = Field(alias="made")
-    attrs: dict[str, Scalar]
+    attrs: dict[str, str | bool | int | float]
     arrays: list[Array]
 
     @cached_property
     def digest(self) -> str:
         """Digest of the cell."""
-        return hashlib.sha256(self.cell.encode(errors="surrogatepass")).hexdigest()
+        return hashlib.sha256(self.cell.encode()).hexdigest()
 
-    @cached_property
-    def replicates(self) -> tuple[int, ...]:
-        """Numbers of the replicates, increasing."""
-        return tuple(r for first, last in self.runs for r in range(first, last + 1))
-
-    def require(self, payload: int) -> None:
+    def require(self) -> None:
         """Raise a ValueError, or whatever comes, if the parts do not fit together."""
-        count = sum(last - first + 1 for first, last in self.runs)
-        seconds = self.provenance["seconds"]
+        identity, seconds, device = json.loads(self.cell), self.provenance["seconds"], self.provenance["device"]
         names = [*(item.name for item in self.arrays), *self.attrs]
-        identity = json.loads(self.cell)
-        checks = {
-            "cell": isinstance(identity["settings"], dict) and "seed" in identity,
-            "replicates": all(first <= last for first, last in self.runs)
-            and all(one[1] < other[0] for one, other in pairwise(self.runs))
-            and count <= MOST_REPLICATES,
-            "status": len(self.status) == count and set(self.status) <= {int(status) for status in Status},
-            "made": type(seconds) in (int, float) and 0 <= seconds < math.inf,
-            "device": isinstance(self.provenance["device"], str),
-            "names of arrays and attributes": len(set(names)) == len(names),
-        }
-        checks |= {show(item.name): item.fits(payload, count) for item in self.arrays}
-        for what, good in checks.items():
-            if not good:
-                raise ValueError(f"{what} cannot be")
+        _need(isinstance(identity["settings"], dict) and "seed" in identity, "the cell")
+        _need(type(seconds) in (int, float) and 0 <= seconds < math.inf and isinstance(device, str), "made")
+        _need(sorted(set(self.replicates)) == self.replicates, "replicates")
+        _need(len(self.status) == len(self.replicates) and {*self.status} <= {int(s) for s in Status}, "status")
+        _need(len(set(names)) == len(names), "the names of arrays and attributes")
+        for item in self.arrays:
+            sizes = dict(zip(item.dims, item.shape, strict=True))
+            whole = sizes.get("replicate", len(self.replicates)) == len(self.replicates)
+            _need(len(sizes) == len(item.dims) and whole, show(item.name))
+
+
+def _need(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(f"{what} cannot be")
 
 
 def name(replicates: Sequence[int], code: Mapping[str, str]) -> str:
-    """Return the file name of a shard: its replicates, and the code that computed them."""
-    runs = ranges(replicates)
-    text = "_".join(f"{first:07d}-{last:07d}" for first, last in runs[:3])
-    if len(runs) > 3:
-        text += "_" + hashlib.sha256(repr(runs).encode()).hexdigest()[:12]
-    return f"{text}.{versions.digest(code)[:8]}{SUFFIX}"
+    """Return the file name of a shard: its first and last replicate, and a hash of all of them and of the code."""
+    which = hashlib.sha256(f"{list(replicates)} {versions.digest(code)}".encode()).hexdigest()[:8]
+    return f"{replicates[0]:07d}-{replicates[-1]:07d}.{which}{SUFFIX}"
 
 
 def folder(root: Path, digest: str) -> Path:
     """Return the folder of a cell's shards below the folder of a preset."""
     return root / "shards" / digest[:20]
-
-
-def ranges(replicates: Sequence[int]) -> list[list[int]]:
-    """Write sorted integers as runs [first, last]."""
-    if isinstance(replicates, range) and replicates.step == 1 and len(replicates):
-        return [[replicates[0], replicates[-1]]]
-    runs: list[list[int]] = []
-    for r in sorted(replicates):
-        if runs and r == runs[-1][1] + 1:
-            runs[-1][1] = r
-        else:
-            runs.append([r, r])
-    return runs
 
 
 def encode(
@@ -179,20 +150,21 @@ def encode(
     """Return the bytes of a shard. ``replicates`` must be increasing."""
     arrays: list[dict[str, Any]] = []
     chunks: list[bytes] = []
-    offset = 0
     for key, variable in variables.items():
-        kind, content = _pack(variable.values)
-        chunks.append(content)
-        shape, at = list(variable.values.shape), [offset, len(content)]
-        told = {"name": key, "dims": list(variable.dims), "type": kind, "shape": shape, "at": at}
+        values, told = variable.values, {"name": key, "dims": list(variable.dims), "shape": list(variable.values.shape)}
+        if values.dtype.kind in "OUT":
+            told |= {"type": "text", "texts": [str(text) for text in values.ravel()]}
+        else:
+            values = values.astype(values.dtype.newbyteorder("<"), order="C", copy=False)
+            told |= {"type": values.dtype.str}
+            chunks.append(values.tobytes())
         arrays.append(told | {"attrs": dict(variable.attrs), "coord": variable.coord})
-        offset += len(content)
     header = {
         "cell": cell,
         "arm": arm,
         "coords": dict(coords),
         "code": dict(code),
-        "replicates": ranges(replicates),
+        "replicates": list(replicates),
         "status": [int(s) for s in status],
         "made": {"created": created, "seconds": seconds, "device": device, "pid": os.getpid(), **origin.here()},
         "attrs": dict(attrs),
@@ -206,8 +178,8 @@ def sealed(body: bytes, number: bytes = FORMAT) -> bytes:
     return b"".join([MAGIC, number, b" ", _checksum(number, body), b"\n", body])
 
 
-def verified(content: bytes) -> tuple[Header, memoryview]:
-    """Check the bytes of a shard and return its header and payload.
+def decode(content: bytes) -> tuple[Header, dict[str, Variable]]:
+    """Check the bytes of a shard and return its header and variables, which are views of these bytes.
 
     Raises
     ------
@@ -228,15 +200,21 @@ def verified(content: bytes) -> tuple[Header, memoryview]:
             f"format {FORMAT.decode()}"
         )
     head_end = content.find(b"\n", line_end + 1)
-    payload = memoryview(content)[head_end + 1 :]
+    payload, offset = memoryview(content)[head_end + 1 :], 0
     try:
         header = Header.model_validate(json.loads(content[line_end + 1 : max(head_end, line_end + 1)]))
-        header.require(len(payload))
-        return header, payload
+        header.require()
+        variables = {}
+        for item in header.arrays:
+            values = item.unpacked(payload, offset)
+            offset += values.nbytes if item.type != "text" else 0
+            variables[item.name] = Variable(tuple(item.dims), values, item.attrs, item.coord)
+        _need(offset == len(payload), "the length of its arrays")
+        return header, variables
     except ValidationError as error:
         why = ".".join(map(str, error.errors()[0]["loc"])) or "it"
         raise DamagedShardError(f"its header is not that of a shard: {why} cannot be") from None
-    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise DamagedShardError(f"its header is not that of a shard: {show(str(error))}") from None
 
 
@@ -257,17 +235,9 @@ def contents(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def variables(header: Header, payload: memoryview) -> dict[str, Variable]:
-    """Return the arrays of a verified shard."""
-    return {
-        item.name: Variable(tuple(item.dims), unpack(item, payload), item.attrs, item.coord) for item in header.arrays
-    }
-
-
 def read(path: Path) -> tuple[Header, dict[str, Variable]]:
     """Read and verify one shard."""
-    header, payload = verified(contents(path))
-    return header, variables(header, payload)
+    return decode(contents(path))
 
 
 def write(root: Path, digest: str, content: bytes, replicates: Sequence[int], code: Mapping[str, str]) -> Path:
@@ -292,48 +262,3 @@ def _checksum(number: bytes, body: bytes | memoryview) -> bytes:
     total = hashlib.sha256(number + b"\n")
     total.update(body)
     return total.hexdigest().encode()
-
-
-def _pack(values: np.ndarray) -> tuple[str, bytes]:
-    if values.dtype.kind in "OUT":
-        return "text", json.dumps([str(v) for v in values.ravel()], ensure_ascii=False).encode(errors="surrogatepass")
-    if values.dtype.byteorder == ">" or (values.dtype.byteorder == "=" and sys.byteorder == "big"):
-        values = values.astype(values.dtype.newbyteorder("<"))
-    return values.dtype.str, np.ascontiguousarray(values).tobytes()
-
-
-def unpack(item: Array, payload: memoryview) -> np.ndarray:
-    """Return one array of a verified shard.
-
-    Raises
-    ------
-    DamagedShardError
-        If it holds text that is none.
-    """
-    if item.type == "text":
-        entries = texts(item, payload)
-        flat = np.empty(len(entries), dtype=object)
-        flat[:] = entries
-        return flat.reshape(item.shape)
-    first, length = item.at
-    return np.frombuffer(payload[first : first + length], dtype=np.dtype(item.type)).reshape(item.shape)
-
-
-def texts(item: Array, payload: memoryview) -> list[str]:
-    """Return the texts of an array of text.
-
-    Raises
-    ------
-    DamagedShardError
-        If they are none, or not as many as it says.
-    """
-    first, length = item.at
-    try:
-        entries = json.loads(bytes(payload[first : first + length]).decode(errors="surrogatepass"))
-    except (ValueError, RecursionError):
-        entries = None
-    if not isinstance(entries, list) or len(entries) != math.prod(item.shape):
-        raise DamagedShardError(f"the texts of {show(item.name)} are not as many as it says")
-    if not all(isinstance(entry, str) for entry in entries):
-        raise DamagedShardError(f"the texts of {show(item.name)} are none")
-    return entries

@@ -34,7 +34,7 @@ class Entry:
 
     path: Path
     digest: str
-    replicates: tuple[int, ...]
+    replicates: Sequence[int]
     status: Sequence[int]
     provenance: Mapping[str, Any]
     why: tuple[str, ...] = ()
@@ -117,10 +117,7 @@ def scan(root: Path, plan: Plan, code: Mapping[str, str], *, move: bool = True) 
     result = Scan(plan)
     for path in listing(root):
         try:
-            header, payload = shard.verified(shard.contents(path))
-            for item in header.arrays:
-                if item.type == "text":
-                    shard.texts(item, payload)
+            header, _ = shard.read(path)
         except FileNotFoundError:  # another process set it aside
             continue
         except shard.DamagedShardError as error:
@@ -175,7 +172,7 @@ def stored(root: Path, digest: str, code: Mapping[str, str]) -> dict[int, int]:
     status: dict[int, int] = {}
     for path in sorted(shard.folder(root, digest).glob(f"*{shard.SUFFIX}")):
         with suppress(shard.DamagedShardError, FileNotFoundError):
-            header, _ = shard.verified(shard.contents(path))
+            header, _ = shard.read(path)
             if versions.equal(header.code, code):
                 status |= zip(header.replicates, header.status, strict=True)
     return status

@@ -52,8 +52,8 @@ def test_the_versions_of_results_are_those_of_what_computed_them(tmp_path):
     code, out, err = inside("collect", study, "--out", tmp_path, "--no-report")
     assert code == 0, err
     kept = json.loads((tmp_path / "study/quick/manifest.json").read_text())
-    assert kept["versions"]["numpy"] == "2.0.7" and kept["collected_by"]["numpy"] == np.__version__
-    assert not kept["notes"], "shards that know less are as good as before"
+    assert kept["versions"]["numpy"] == "2.0.7"
+    assert not kept["notes"], "shards that know less are as good as others"
 
 
 def test_a_run_that_goes_on_with_another_kernel_says_so(tmp_path):
