@@ -31,17 +31,10 @@ class Part(NamedTuple):
 
 
 def merge(study: str, folders: Sequence[Path], out: Path) -> tuple[Request, str]:
-    """Copy the shards of several folders below ``out``.
+    """Copy the shards of several folders ``<outputs>/<study>/<preset>`` of one run below ``out``.
 
-    Parameters
-    ----------
-    study : str
-        Its name or path. A manifest names a study, a file and an experiment, too; they are compared and never imported,
-        for the folders may be somebody else's.
-    folders : sequence of Path
-        Folders ``<outputs>/<study>/<preset>`` of one study at one preset.
-    out : Path
-        Folder of all results of the merged run; it must hold none of this study and preset.
+    A manifest names a study, a file and an experiment, too; they are compared and never imported, for the folders may
+    be somebody else's.
 
     Returns
     -------
@@ -52,10 +45,9 @@ def merge(study: str, folders: Sequence[Path], out: Path) -> tuple[Request, str]
 
     Raises
     ------
-    InputError
-        If the folders are not of the study, or there are results in the way.
-    UserError
-        If a shard is damaged, or the parts were computed from other settings or other code.
+    InputError, UserError
+        If the folders are not of one run of the study, a shard is damaged or stale, or there are results in the way;
+        nothing was copied then.
     """
     if Path(study).is_dir():
         raise InputError("merge takes the study before the folders: moestat merge STUDY A B --out C")

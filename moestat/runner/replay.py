@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,13 +76,7 @@ class Comparison:
 
 
 def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
-    """Understand ``ARM VALUE... REPLICATE``, one value (``1000`` or ``n=1000``) for each axis of the grid.
-
-    Raises
-    ------
-    InputError
-        It says which arms, values or replicates there are.
-    """
+    """Understand ``ARM VALUE... REPLICATE``, one value (``1000`` or ``n=1000``) for each axis of the grid."""
     axes = list(plan.axes)
     usage = f"the study needs: replay {plan.study_file.name} ARM {' '.join(a.upper() for a in axes)} REPLICATE"
     if len(words) != len(axes) + 2:
@@ -109,17 +104,10 @@ def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
 
 def _coordinate(plan: Plan, axis: str, text: str) -> Any:
     for value in plan.axes[axis]:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if text in (str(value), str(value).lower()) or number and _is_number(text, value):
-            return value
+        with suppress(ValueError):  # of a text that is no number
+            if text in (str(value), str(value).lower()) or float(text) == value:
+                return value
     raise InputError(f"{axis} is {text!r}; on the grid are {listed(plan.axes[axis])}")
-
-
-def _is_number(text: str, value: float) -> bool:
-    try:
-        return float(text) == value
-    except ValueError:
-        return False
 
 
 def compute(
@@ -216,7 +204,10 @@ def compare(
     has_value = Status(int(computed["status"].values[0])).has_value
     for name in map(str, record.data_vars if has_value else ()):
         derived = record[name].attrs.get("derived")  # from others, for a reader of the record
-        if name not in computed and not derived and not _is_gap(at(record[name], planned), replicate):
+        array = at(record[name], planned)
+        values = array.isel(replicate=replicate).values if "replicate" in array.dims else array.values
+        said = ~np.isnan(values) if values.dtype.kind in "fc" else values.dtype.kind not in "OUT" or values != ""
+        if name not in computed and not derived and np.any(said):  # else another arm has it
             found.note(name, "other", "is not computed any more")
     return found
 
@@ -249,11 +240,3 @@ def _placed(
             places = own_labels.positions(old[dim].values.tolist(), computed[dim].values.tolist())
         old = old.isel({dim: slice(0, 0) if places is None else places})  # without a label: of another shape
     return old.transpose(..., *own)
-
-
-def _is_gap(array: xr.DataArray, replicate: int) -> bool:
-    """Whether a variable says nothing of a replicate: another arm has it."""
-    values = array.isel(replicate=replicate).values if "replicate" in array.dims else array.values
-    if values.dtype.kind in "fc":
-        return bool(np.isnan(values).all())
-    return values.dtype.kind in "OUT" and not any(map(str, values.ravel()))

@@ -27,17 +27,10 @@ NO_REPLAY = (results.NOT_COMPUTED, Status.WORKER_DIED, Status.TIMED_OUT)
 
 @dataclass
 class Verification:
-    """What a check of a record showed.
+    """What a check of a record showed, and in ``lines`` what is to be said of it.
 
-    Attributes
-    ----------
-    folder : Path
-        Of the record.
-    lines : list of str
-    compared, equal, other : int
-        Replicates that were computed again, those that are equal bit for bit, those that have another result.
-    elsewhere : list of str
-        What differs from the machine that made the record and may change a last digit.
+    Replicates that were computed again are counted: all, those that are equal bit for bit, those that have another
+    result. ``elsewhere`` says what differs from the machine that made the record and may change a last digit.
     """
 
     folder: Path
@@ -54,23 +47,14 @@ class Verification:
 
 
 def verify(request: Request, count: int, seed: int, say: Callable[[str], None] = lambda text: None) -> Verification:
-    """Compute replicates of the record of a study again, and compare.
+    """Compute ``count`` replicates of the record of a study again, and compare; ``seed`` is that of the draw.
 
-    Parameters
-    ----------
-    request : Request
-        The study, its preset, the outputs folder and the device.
-    count, seed : int
-        How many replicates are drawn (all where there are fewer), and the seed of the draw.
-    say : callable
-        Is told what is about to be computed, and of each replicate what came out.
+    ``say`` is told what is about to be computed, and of each replicate what came out.
 
     Raises
     ------
-    InputError
-        If there is no record, or the study reads the results of others.
-    StaleError
-        If the record was changed, or is not of the study file.
+    InputError, StaleError
+        If there is no record, it was changed, or is not of the study file, or the study reads the results of others.
     """
     study_file = load.read(request.study)
     load.need_preset(study_file, request.preset)
@@ -119,12 +103,9 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
 
 
 def certify(found: Verification) -> str:
-    """Write into the manifest of a record when, and at which commit, how many replicates were found equal.
+    """Write into the manifest of a record when, and at which commit, how many replicates were found equal, and say so.
 
-    Returns
-    -------
-    str
-        What was written, in a sentence. Where no replicate is equal, what stands there from before is left.
+    Where none is equal, what stands there from before is left.
     """
     if not found.equal:
         return f"{found.folder}: no replicate is equal, so nothing is certified"

@@ -52,12 +52,9 @@ def test_a_change_is_refused_and_named(tmp_path, computed, change, told):
     assert not (tmp_path / "study/quick/set-aside").exists()
 
 
-def test_collect_refuses_as_well(tmp_path, computed):
+def test_collect_refuses_as_well_and_status_counts_what_is_stale(tmp_path, computed):
     code, _, err = inside("collect", write_study(tmp_path, seed=8), "--out", tmp_path, "--no-report")
     assert code == 3 and "seed 7 -> 8" in err
-
-
-def test_status_counts_what_is_stale(tmp_path, computed):
     _, out, _ = inside("status", write_study(tmp_path, seed=8), "--out", tmp_path)
     assert "24 missing, 0 failed, 24 stale" in out and "--replace-stale" in out and "seed 7 -> 8" in out
 
@@ -149,44 +146,6 @@ def test_a_version_is_a_whole_number(tmp_path, computed, monkeypatch, version):
     monkeypatch.setattr(importlib.import_module("toy"), "VERSION", version, raising=False)
     code, _, err = run(computed, tmp_path)
     assert code == 2 and f"VERSION of toy is {version!r}; allowed are whole numbers from 1" in err
-
-
-def test_a_symlinked_experiment_counts_by_where_it_leads(tmp_path, own_code):
-    (tmp_path / "store").mkdir()
-    real = (tmp_path / "mine.py").rename(tmp_path / "store/real.py")
-    (tmp_path / "mine.py").symlink_to(real)
-    words = (own_code, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
-    assert outside(*words)[0] == 0
-    real.write_text(real.read_text() + "\nMORE = 1\n")
-    code, _, err = outside(*words)
-    assert code == 3 and "the code of mine.py (8 replicates)" in err
-
-
-def test_shards_with_the_code_of_an_older_moestat_are_refused_in_a_sentence(tmp_path, computed):
-    """They named modules and hashed each; their cells named the experiment's module."""
-    for path in shards(tmp_path):
-        header, variables = shard.read(path)
-        identity = json.loads(header.cell) | {"experiment": "toy"}
-        content = shard.encode(
-            cell=json.dumps(identity, sort_keys=True, separators=(",", ":")),
-            arm=header.arm,
-            coords=header.coords,
-            code={"toy": "0123456789ab", "numpy": "2", "scipy": "1"},
-            replicates=header.replicates,
-            status=header.status,
-            variables=variables,
-            attrs=header.attrs,
-            seconds=1.0,
-            created=0.0,
-            device="cpu",
-        )
-        path.write_bytes(content)
-    code, _, err = run(computed, tmp_path)
-    assert code == 3 and "the way of an older moestat" in err and "24 replicates" in err
-    assert len(err.strip().splitlines()) == 1
-    code, out, _ = inside("status", computed, "--out", tmp_path)
-    assert code == 0 and "24 stale" in out
-    assert run(computed, tmp_path, "--replace-stale", "--quiet")[0] == 0
 
 
 NAMED = """
