@@ -30,18 +30,12 @@ AGAIN = "change the experiment, and compute its results again"
 
 
 def collect(scan: Scan) -> tuple[xr.Dataset, list[str]]:
-    """Read the usable shards of a scan into one dataset.
-
-    Returns
-    -------
-    dataset : xarray.Dataset
-    remarks : list of str
-        What is odd, in sentences: replicates that two shards hold with different values.
+    """Read the usable shards of a scan into one dataset, and say which replicates two shards hold with other values.
 
     Raises
     ------
     UserError
-        If shards contradict each other.
+        If shards contradict each other in what is a property of the cell, or in names, dimensions or types.
     """
     collector = _Collector(scan)
     return collector.collect(), collector.remarks

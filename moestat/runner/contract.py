@@ -147,7 +147,7 @@ def _attribute_problem(name: object, value: object) -> str:
         return problem
     if name in TAKEN or str(name).startswith("_"):
         return f"is {show(name)}, which readers of netCDF interpret or write themselves; choose another name"
-    entries = value if isinstance(value, list) else [value]
+    entries: list[Any] = value if isinstance(value, list) else [value]
     if all(isinstance(entry, str) for entry in entries) and 1 <= len(entries) <= MOST_ENTRIES:
         if name == "units" and any("since" in entry for entry in entries):
             return f"'units' is {show(value)}, which readers of netCDF turn into dates; write it into 'long_name'"

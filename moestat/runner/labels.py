@@ -34,15 +34,7 @@ def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) 
 
     Where all cells agree, the names of a dimension are its labels: ``ds["theta"].sel(coordinate="b1")``. Where they do
     not (arms with different scores), a coordinate ``<dimension>_name`` along the arms holds them. Atoms are counted
-    from 1.
-
-    Parameters
-    ----------
-    dataset : xarray.Dataset
-        As it was collected.
-    module_name : str
-        Import path of the experiment.
-    cells : sequence of PlannedCell
+    from 1. The dataset is as it was collected, ``module_name`` the import path of its experiment.
     """
     package, experiment = _place(module_name)
     dataset = described(dataset, module_name)
@@ -57,13 +49,8 @@ def attach(dataset: xr.Dataset, module_name: str, cells: Sequence[PlannedCell]) 
 def described(dataset: xr.Dataset, module_name: str = "") -> xr.Dataset:
     """Return a dataset whose variables have ``long_name``, ``units`` and range, as far as today's tables know them.
 
-    A record keeps what was known when it was made; read with this, it is shown as a run of today is.
-
-    Parameters
-    ----------
-    dataset : xarray.Dataset
-    module_name : str
-        Import path of the experiment; by default the one that the dataset names.
+    A record keeps what was known when it was made; read with this, it is shown as a run of today is. The experiment
+    is the one that the dataset names, unless its import path is given.
     """
     module_name = module_name or str(dataset.attrs.get("experiment", ""))
     texts = texts_of(module_name)
@@ -105,10 +92,7 @@ def texts_of(module_name: str) -> Mapping[str, Sequence[str]]:
 def resolved(module_name: str, name: str) -> tuple[float, float] | None:
     """Return the smallest difference and the largest magnitude of a variable that are more than rounding.
 
-    Returns
-    -------
-    (float, float), or None
-        None where the variable says how a computation went and not what it found.
+    None stands for a variable that says how a computation went and not what it found.
     """
     common = _tables(OURS)["resolved"]
     ends = _own(module_name, "resolved", name) or next((common[p] for p in common if fits(name, [p])), ANY)

@@ -52,13 +52,7 @@ def readers(name: str, preset: str) -> list[tuple[StudyFile, str]]:
 
 
 def refuse_missing(study_file: StudyFile, request: Request) -> None:
-    """Refuse to go on without the results that a study needs.
-
-    Raises
-    ------
-    InputError
-        It says which commands make what is missing.
-    """
+    """Refuse to go on without the results that a study needs, and say which commands make what is missing."""
     needed = requests(study_file, request)
     commands = [one.command() for one in needed if not _file(one).is_file()]
     if commands:

@@ -29,11 +29,8 @@ ROUNDING = ("kernel", "blas", "simd", "numpy", "scipy", "numba", "torch", "devic
 def here() -> dict[str, Any]:
     """Return the origin of what this process computes.
 
-    Returns
-    -------
-    dict
-        ``host``, ``cpu``, ``blas`` (one text for each library that is loaded), ``simd`` (what NumPy's own loops use),
-        ``kernel`` (of the least-squares fits, "" if none was asked for), and the versions of what is loaded.
+    It has ``host``, ``cpu``, ``blas`` (a text for each library that is loaded), ``simd`` (what NumPy's own loops use),
+    ``kernel`` (of the least-squares fits, "" if none was asked for), and the versions of what is loaded.
     """
     return {**_fixed("torch" in sys.modules, "scipy.linalg" in sys.modules), "kernel": kernel.used()}
 

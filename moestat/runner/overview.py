@@ -81,7 +81,7 @@ def by_arm(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for arm in dict.fromkeys(row["arm"] for row in rows):
         members = [row for row in rows if row["arm"] == arm]
         counts = {key: sum(row[key] for row in members) for key in ("done", "missing", "failed", "stale")}
-        kinds = sum((row["kinds"] for row in members), Counter())
+        kinds: Counter[int] = sum((row["kinds"] for row in members), Counter())
         sums.append({"arm": arm, "cells": len(members), **counts, "how": _how(kinds)})
     return sums
 

@@ -49,12 +49,7 @@ def rows(model: type[BaseModel]) -> list[Row]:
 
 
 def of_experiment(name: str) -> tuple[str, list[Row]]:
-    """Return what an experiment computes, in a sentence, and its settings.
-
-    Parameters
-    ----------
-    name : str
-        Name of an experiment of moestat, or an import path.
+    """Return what an experiment computes, in a sentence, and its settings; of moestat by name, or by import path.
 
     Raises
     ------

@@ -187,13 +187,7 @@ def reasons(result: Scan) -> dict[str, int]:
 
 
 def refuse_stale(result: Scan, root: Path) -> None:
-    """Refuse to go on when there are stale shards.
-
-    Raises
-    ------
-    StaleError
-        It says what changed, and what the user may type.
-    """
+    """Refuse to go on when there are stale shards, and say what changed, and what the user may type."""
     if not result.stale:
         return
     changes = [f"{text} ({count} replicates)" for text, count in reasons(result).items()]
