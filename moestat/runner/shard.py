@@ -67,13 +67,13 @@ class Array(BaseModel):
     shape: list[NonNegativeInt]
     attrs: dict[str, Any]
     coord: bool
-    texts: list[str] = []
+    texts: list[str] | None = None
 
     def unpacked(self, payload: memoryview, offset: int) -> np.ndarray:
         """Return the array; whatever is raised, it is none."""
         if self.type == "text":
-            flat = np.empty(len(self.texts), dtype=object)
-            flat[:] = self.texts
+            flat = np.empty(len(self.texts or ()), dtype=object)
+            flat[:] = self.texts or []
             return flat.reshape(self.shape)
         dtype = np.dtype(self.type)
         if dtype.kind not in "biufc":

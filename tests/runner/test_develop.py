@@ -59,14 +59,6 @@ def test_the_first_failure_stops_with_a_traceback(tmp_path, monkeypatch):
     assert code == 1 and "-> raise ArithmeticError" in out and "\n20\n" in out.replace("(Pdb) ", "\n")
 
 
-def test_stale_results_name_the_file_of_the_change(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    words = ("--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")
-    assert inside(write_study(tmp_path, replicates=2), *words)[0] == 0
-    code, _, err = inside(write_study(tmp_path, replicates=2, settings="shift = 2.0"), *words)
-    assert code == 3 and "setting shift 0.0 -> 2.0" in err and "The change is in study.toml." in err
-
-
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
