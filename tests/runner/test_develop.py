@@ -7,7 +7,7 @@ import os
 import re
 
 import pytest
-from machine import inside, write_study
+from machine import inside
 
 BROKEN = """
 import numpy as np

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from machine import inside, outside, results, rewrite, shards, write_study
+from machine import inside, results, rewrite, shards, write_study
 
 from moestat.runner import origin, shard
 
@@ -70,26 +70,6 @@ def test_a_run_that_goes_on_with_another_kernel_says_so(tmp_path):
     notes = json.loads((tmp_path / "study/quick/manifest.json").read_text())["notes"]
     assert any("computed in 2 ways" in note for note in notes)
     assert results(tmp_path).isel(replicate=[0]).identical(before)
-
-
-def test_a_run_that_goes_on_as_before_says_nothing(tmp_path):
-    study = write_study(tmp_path, replicates=1)
-    for replicates in (1, 2):
-        code, _, err = inside(study, "--out", tmp_path, "--jobs", 1, "--replicates", replicates, "--no-report")
-    assert code == 0 and "otherwise" not in err
-    assert not json.loads((tmp_path / "study/quick/manifest.json").read_text())["notes"]
-
-
-@pytest.mark.slow
-def test_another_blas_kernel_is_seen(tmp_path):
-    """The library is asked by its own variable to take other kernels, in a process of its own."""
-    if not any("openblas" in text and "Haswell" in text for text in origin.here()["blas"]):
-        pytest.skip("needs an OpenBLAS whose kernels can be chosen below those of this processor")
-    study = write_study(tmp_path, replicates=1)
-    code, _, err = outside(study, "--out", tmp_path, "--jobs", 1, "--no-report", OPENBLAS_CORETYPE="Nehalem")
-    assert code == 0, err
-    made = shard.read(shards(tmp_path)[0])[0].provenance
-    assert all("Nehalem" in text for text in made["blas"])
 
 
 @pytest.mark.parametrize(

@@ -349,19 +349,6 @@ def test_a_record_keeps_what_its_reader_makes_of_bulky_variables_in_their_place(
     assert code == 0 and "bit for bit" in said, said + err
 
 
-def test_a_record_keeps_all_that_a_reader_may_want_that_says_nothing_of_it(tmp_path, monkeypatch):
-    study = write_study(tmp_path, **SMALL)
-    (tmp_path / "reader_of_records.py").write_text(READER)
-    reader = tmp_path / "summary.toml"
-    reader.write_text(READS)
-    monkeypatch.setattr(shipping, "BULKY", 5_000)
-    monkeypatch.setattr(needs, "readers", lambda *of: [(load.read(str(reader)), "quick")])
-    assert inside(study, "--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")[0] == 0
-    code, said, err = inside("ship", study, "--out", tmp_path, "--to", tmp_path / "kept")
-    assert code == 0 and "without" not in said, err
-    assert "centre" in moestat.load(study, out=tmp_path / "kept")
-
-
 def test_drawings_are_compared_to_a_thousandth_of_a_point():
     def drawing(y, name="p0123456789", rest="/>"):
         return {

@@ -126,17 +126,6 @@ FAST = settings(max_examples=40, deadline=None, derandomize=True, suppress_healt
 @FAST
 @given(data=st.data())
 def test_what_the_contract_accepts_comes_back_bit_for_bit(plan, tmp_path_factory, data):
-    comes_back(plan, tmp_path_factory, data)
-
-
-@pytest.mark.slow
-@settings(FAST, max_examples=2000, derandomize=False)
-@given(data=st.data())
-def test_much_that_the_contract_accepts_comes_back_bit_for_bit(plan, tmp_path_factory, data):
-    comes_back(plan, tmp_path_factory, data)
-
-
-def comes_back(plan, tmp_path_factory, data):
     try:
         dataset = data.draw(datasets())
     except ValueError:  # xarray itself refuses

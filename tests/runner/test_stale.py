@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from machine import HERE, environment, inside, logged, outside, shards, write_study
@@ -148,56 +149,18 @@ def test_a_version_is_a_whole_number(tmp_path, computed, monkeypatch, version):
     assert code == 2 and f"VERSION of toy is {version!r}; allowed are whole numbers from 1" in err
 
 
-NAMED = """
-import xarray as xr
-from pydantic import model_validator
-from moestat import data_file, own
-from moestat.experiment import SettingsModel, assemble
-
-class Settings(SettingsModel):
-    n: int
-    expert: str = "pieces:swish"
-    own_code: str = ""
-    file: str = "data.txt"
-    file_sha256: str = ""
-    shift: float = 0.0
-
-    @model_validator(mode="before")
-    @classmethod
-    def _hashes(cls, given):
-        given = data_file.with_digest({"file": "data.txt"} | given)
-        return given | {"own_code": own.code(given.get("expert", "pieces:swish"))}
-
-def run(cell, replicates, *, device):
-    return assemble(replicates, [{"error": 1.0 + r} for r in replicates], finished="done")
-"""
-"""An experiment that has hashes among its settings, as some of moestat do: of own functions, and of a file of data."""
-
-
 @pytest.mark.parametrize(
-    ("file", "old", "new", "told"),
+    ("old", "new", "told"),
     [
-        ("pieces.py", "h * SLOPE", "h * SLOPE + 0", "the code of your own functions"),
-        ("slopes.py", "1.0", "2.0", "the code of your own functions"),
-        ("data.txt", "one", "two", "the content of data.txt (24 replicates)"),
-        ("study.toml", "[settings]", '[settings]\nexpert = "others:swish"', "setting expert 'pieces:swish' -> "),
+        ({"file": "a.txt", "file_sha256": "1"}, {"file": "a.txt", "file_sha256": "2"}, ["the content of a.txt"]),
+        ({"own_code": "1"}, {"own_code": "2"}, ["the code of your own functions that the settings name"]),
+        ({"a": 1, "b": 2}, {"b": 2.0, "c": 3}, ["setting a is gone (was 1)", "setting b 2 -> 2.0", "setting c is new"]),
     ],
 )
-def test_what_a_setting_is_a_hash_of_is_the_file_that_is_named(tmp_path, monkeypatch, file, old, new, told):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "trial.py").write_text(NAMED)
-    (tmp_path / "slopes.py").write_text("SLOPE = 1.0\n")
-    (tmp_path / "pieces.py").write_text("from slopes import SLOPE\n\ndef swish(h, order):\n    return (h * SLOPE,)\n")
-    (tmp_path / "others.py").write_text("def swish(h, order):\n    return (h,)\n")
-    (tmp_path / "data.txt").write_text("one")
-    study = write_study(tmp_path, experiment="trial")
-    study.write_text(study.read_text().replace('settings = { kind = "median" }', "settings = { shift = 1.0 }"))
-    words = ("study.toml", "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
-    code, _, err = outside(*words)
-    assert code == 0, err
-    (tmp_path / file).write_text((tmp_path / file).read_text().replace(old, new))
-    code, _, err = outside(*words)
-    assert code == 3 and told in err, err
+def test_what_a_setting_is_a_hash_of_is_named(old, new, told):
+    cell = SimpleNamespace(canonical=json.dumps({"seed": 1, "settings": new}))
+    found = store.cell_changes(json.dumps({"seed": 1, "settings": old}), SimpleNamespace(cell=cell))
+    assert len(found) == len(told) and all(text in line for text, line in zip(told, found, strict=True))
 
 
 EDITED = """
