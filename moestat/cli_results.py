@@ -31,7 +31,7 @@ def tell(result: Any) -> int:
         raise UserError(f"{tally['missing']} replicates are missing; complete them with: {result.request.command()}")
     if tally["converged"] == 0 and tally["failed"] == tally["replicates"]:
         raise UserError(f"all {tally['failed']} replicates failed; the most frequent message: {_most_frequent(result)}")
-    if absent := returned.absent(result.dataset, result.plan.study_file, result.request.preset):
+    if absent := returned.absent(result.dataset, result.plan.study_file.study, result.request.preset):
         told = f"{result.plan.study_file.shown}: {absent} The results are kept"
         if result.request.report:
             command = result.request.command("report")
@@ -186,31 +186,11 @@ def report(arguments: argparse.Namespace) -> int:
 
 def replay(arguments: argparse.Namespace) -> int:
     """Compute one replicate again, print it, and compare it with the stored one."""
-    from moestat.runner import begin, overview, replay
-    from moestat.status import Status
-    from moestat.study import load
+    from moestat.runner import replay
 
-    request = cli_options.request(arguments)
-    request = overview.recorded(request, load.find(request.study).stem)
-    plan = begin.make_plan(request)
-    planned, replicate = replay.parse_place(plan, arguments.place)
-    variables, attrs = replay.compute(plan, request.out, planned, replicate, request.device)
-    computed = variables | replay.as_variables(attrs)
-    found, remarks = replay.beside_stored(plan, request, planned, replicate, computed)
-    status = Status(int(variables["status"].values[0]))
-    print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
-    print(f"status: {status.name}. {status.sentence}")
-    for name, variable in computed.items():
-        if variable.values.size == 1 and name != "status":
-            value = variable.values.ravel()[0]
-            mark = f"   <- {found.texts[name]}" if found is not None and name in found.texts else ""
-            print(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
-    for remark in remarks:
-        print(f"note: {remark}")
-    if found is None:
-        print("no stored replicate to compare with")
-    elif found.equal:
-        print("equal to the stored replicate, bit for bit")
-    else:
+    lines, found = replay.replay(cli_options.request(arguments), arguments.place)
+    print("\n".join(lines))
+    if found is not None and not found.equal:
         raise UserError(f"the replicate is not equal to the stored one: {found}")
+    print("no stored replicate to compare with" if found is None else "equal to the stored replicate, bit for bit")
     return 0

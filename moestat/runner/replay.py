@@ -20,7 +20,7 @@ import xarray as xr
 from moestat import versions
 from moestat.errors import InputError
 from moestat.runner import contract, experiments, labels, manifest_file, origin, own_labels, records, results, worker
-from moestat.runner.begin import cache_of, version_of
+from moestat.runner.begin import cache_of, make_plan, version_of
 from moestat.runner.cells import PlannedCell, slot_text
 from moestat.runner.devices import resolve_device
 from moestat.runner.difference import ROUNDING, difference, relative
@@ -30,6 +30,7 @@ from moestat.runner.shard import Variable
 from moestat.runner.single import one_thread
 from moestat.sentences import listed, nearest
 from moestat.status import Status
+from moestat.study import load
 
 SPREAD = 0.01
 """Share of the standard deviation over a cell's replicates below which a difference moves no verdict."""
@@ -110,10 +111,8 @@ def _coordinate(plan: Plan, axis: str, text: str) -> Any:
     raise InputError(f"{axis} is {text!r}; on the grid are {listed(plan.axes[axis])}")
 
 
-def compute(
-    plan: Plan, out: Path, planned: PlannedCell, replicate: int, device: str
-) -> tuple[dict[str, Variable], dict[str, Any]]:
-    """Return the variables and attributes of one replicate, computed alone; one that raises is a result like any."""
+def compute(plan: Plan, out: Path, planned: PlannedCell, replicate: int, device: str) -> dict[str, Variable]:
+    """Return the variables of one replicate, computed alone, attributes included; one that raises is a result, too."""
     version_of(plan)  # refuses code that changed since it was imported
     context = worker.Context(
         module_name=plan.module_name,
@@ -127,18 +126,45 @@ def compute(
     try:
         with one_thread():
             dataset = module.run(planned.cell, [replicate], device=context.device)
-        return contract.check(dataset, planned.cell, [replicate])
+        variables, attrs = contract.check(dataset, planned.cell, [replicate])
+        return variables | {name: Variable((), contract.as_array(value)) for name, value in attrs.items()}
     except (Exception, SystemExit) as error:
-        return contract.failed([replicate], Status.RAISED, worker.describe(error)), {}
+        return contract.failed([replicate], Status.RAISED, worker.describe(error))
 
 
-def beside_stored(
+def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Comparison | None]:
+    """Compute the replicate at a place again, beside the collected results of the request or their record.
+
+    Returns
+    -------
+    lines : list of str
+        What is to be printed.
+    found : Comparison or None
+        None where nothing is stored of this replicate of this very cell.
+    """
+    from moestat.runner import overview
+
+    request = overview.recorded(request, load.find(request.study).stem)
+    plan = make_plan(request)
+    planned, replicate = parse_place(plan, words)
+    computed = compute(plan, request.out, planned, replicate, request.device)
+    found, remarks = _beside_stored(plan, request, planned, replicate, computed)
+    status = Status(int(computed["status"].values[0]))
+    lines = [
+        f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})",
+        f"status: {status.name}. {status.sentence}",
+    ]
+    for name, variable in computed.items():
+        if variable.values.size == 1 and name != "status":
+            value = variable.values.ravel()[0]
+            mark = f"   <- {found.texts[name]}" if found is not None and name in found.texts else ""
+            lines.append(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
+    return lines + [f"note: {remark}" for remark in remarks], found
+
+
+def _beside_stored(
     plan: Plan, request: Request, planned: PlannedCell, replicate: int, computed: Mapping[str, Variable]
 ) -> tuple[Comparison | None, list[str]]:
-    """Compare a replicate with the collected results of the request, or their record, and say what else is to be said.
-
-    Where none of them holds this very cell, or this replicate of it, there is no comparison.
-    """
     folder = records.results_folder(request.out, plan.study_file.name, request.preset)
     kept = manifest_file.read(folder)
     cells = kept.get("cells") or []
@@ -169,11 +195,6 @@ def origins(kept: Mapping[str, Any], device: str) -> tuple[list[str], list[str]]
     if not elsewhere:
         lines.append("both name the same kernels and versions: the code gives other numbers now")
     return elsewhere, lines
-
-
-def as_variables(attrs: Mapping[str, Any]) -> dict[str, Variable]:
-    """Return the attributes of a dataset, which are properties of the cell, as variables."""
-    return {name: Variable((), contract.as_array(value)) for name, value in attrs.items()}
 
 
 def compare(

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from moestat.runner import experiments, needs
 from moestat.sentences import counted, listed
 from moestat.status import Status
-from moestat.study.load import StudyFile
 from moestat.study.presets import named, runs_arms
-from moestat.study.spec import Claim
+from moestat.study.spec import Claim, Study
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,13 +18,12 @@ OWN_RULES = "moestat.claims.rules:"
 """Rules whose ``variable`` is one of the results; what it is to another function is that one's own affair."""
 
 
-def absent(dataset: xr.Dataset, study_file: StudyFile, preset: str) -> str:
+def absent(dataset: xr.Dataset, study: Study, preset: str) -> str:
     """Say which variables of the claims of a preset the results do not hold, in arms that have any values, or nothing.
 
     Where another study condenses these results, a claim may be about what that adds to a record.
     """
-    study, held = study_file.study, [str(name) for name in dataset.data_vars]
-    texts = []
+    held, texts = [str(name) for name in dataset.data_vars], []
     for index, claim in enumerate(study.claims):
         if not named(preset, claim) or not runs_arms(study, preset, claim):
             continue
@@ -34,7 +32,9 @@ def absent(dataset: xr.Dataset, study_file: StudyFile, preset: str) -> str:
                 near = listed(map(repr, difflib.get_close_matches(name, held)))
                 hint = f"; did you mean {near.replace(', ', ' or ')}?" if near != "none" else "."
                 texts.append(f"claims[{index}].{key} ('{claim.id}') is {name!r}{hint}")
-    if not texts or any(experiments.condenser(reader) for reader, _ in needs.readers(study_file.name, preset)):
+    if not texts or any(
+        experiments.condenser(reader) for reader, _ in needs.readers(str(dataset.attrs["study"]), preset)
+    ):
         return ""
     verb = "names a variable" if len(texts) == 1 else "name variables"
     more = f" And {len(texts) - 8} more." if len(texts) > 8 else ""

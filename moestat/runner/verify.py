@@ -85,8 +85,8 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
         say(f"changed since: {'; '.join(changes[:5])}")
     result, left_out = Verification(folder), kept.get("left_out") or ()
     for planned, replicate in chosen:
-        variables, attrs = replay.compute(plan, request.out, planned, replicate, request.device)
-        found = replay.compare(dataset, planned, replicate, variables | replay.as_variables(attrs), left_out)
+        computed = replay.compute(plan, request.out, planned, replicate, request.device)
+        found = replay.compare(dataset, planned, replicate, computed, left_out)
         result.compared += 1
         result.equal += found.equal
         result.other += found.other

@@ -186,6 +186,17 @@ def test_the_manifest_can_be_made_again_from_the_shards(tmp_path):
     assert [cell["replicates"] for cell in after["cells"]] == [6] * 4
 
 
+def test_a_claim_about_a_variable_that_the_results_do_not_hold_is_told_at_the_end_and_loses_nothing(tmp_path):
+    study = write_study(tmp_path, grid="n = [10, 20, 40, 80, 160]")
+    study.write_text(study.read_text().replace('variable = "error"', 'variable = "eror"'))
+    code, _, err = inside(study, "--out", tmp_path, "--jobs", 1)
+    last = err.strip().splitlines()[-1]
+    assert code == 1 and "1 claim names a variable that the results do not hold: claims[0].variable" in last
+    assert "is 'eror'; did you mean 'error'?" in last and "The results are kept" in last
+    code, out, err = inside("report", write_study(tmp_path, grid="n = [10, 20, 40, 80, 160]"), "--out", tmp_path)
+    assert code == 0 and "eror" not in out, err
+
+
 # --- labels that machines round differently ------------------------------------------------------------------------
 
 NUMBERS = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=6, unique_by=lambda v: round(np.log(v), 3))
