@@ -118,6 +118,9 @@ class _Collector:
             self._declare_one(name, _Table((), False, contract.as_array(value).dtype, {}))
 
     def _declare_one(self, name: str, new: _Table) -> None:
+        problem = next((text for pair in new.attrs.items() if (text := contract.attribute_problem(*pair))), "")
+        if problem:  # no experiment's: somebody made this shard
+            raise UserError(f"the variable '{name}' has an attribute that {problem}; {AGAIN}")
         old = self.tables.setdefault(name, new)
         texts = {table.dtype.kind == "O" for table in (old, new)}
         if (old.own, old.replicate) != (new.own, new.replicate) or len(texts) > 1:

@@ -126,7 +126,7 @@ def _variable(name: object, array: xr.Variable, cell: Cell, *, coord: bool) -> V
         problem = _labels_problem(values)
     attributes = {key: _plain(value) for key, value in array.attrs.items()}
     for key, value in attributes.items():
-        objection = _attribute_problem(key, value)
+        objection = attribute_problem(key, value)
         problem = problem or (f"has an attribute that {objection}" if objection else "")
     if problem:
         raise ContractError(f"run() returned '{name}', which {problem}")
@@ -141,7 +141,7 @@ def _name_problem(name: object) -> str:
     return f"is {show(name)}; allowed are printable characters without '/', and without spaces around them"
 
 
-def _attribute_problem(name: object, value: object) -> str:
+def attribute_problem(name: object, value: object) -> str:
     """Say why an attribute of a variable cannot be kept, or return an empty text."""
     if problem := _name_problem(name):
         return problem

@@ -41,7 +41,10 @@ def write(root: Path, dataset: xr.Dataset) -> str:
     Coordinates come first: one after the values along it is detached from and attached to all of them again.
     """
     along = sorted(dataset.coords, key=lambda name: name not in dataset.dims)
-    content = bytes(dataset[[*along, *dataset.data_vars]].to_netcdf(engine="h5netcdf"))
+    try:
+        content = bytes(dataset[[*along, *dataset.data_vars]].to_netcdf(engine="h5netcdf"))
+    except (TypeError, ValueError, AttributeError) as error:  # names or labels of a shard that somebody made
+        raise UserError(f"these results cannot be written as netCDF ({error}); compute them again") from None
     files.write(root / NAME, content)
     return hashlib.sha256(content).hexdigest()
 

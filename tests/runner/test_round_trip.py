@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine import write_study
 
+from moestat.errors import UserError
 from moestat.runner import collect, contract, results, shard, store, worker
 from moestat.runner.plan import make
 from moestat.study import load
@@ -207,3 +208,10 @@ def test_labels_keep_their_type_and_attributes(plan, tmp_path):
 def test_a_message_that_no_file_can_hold_is_written_readably():
     text = worker.describe(ValueError("a\0b \ud800"))
     assert text.startswith("ValueError: a\\0b \\ud800") and contract.readable(text) == text
+
+
+def test_a_shard_with_an_attribute_that_would_change_values_is_not_collected(plan, tmp_path):
+    values = shard.Variable(("replicate",), np.arange(3.0), {"scale_factor": 2.0})
+    status = shard.Variable(("replicate",), np.zeros(3, dtype=np.int64))
+    with pytest.raises(UserError, match="'loss' has an attribute that is 'scale_factor'.*compute its results again"):
+        collected(plan, tmp_path, {"status": status, "loss": values}, {})
