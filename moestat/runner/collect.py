@@ -80,6 +80,8 @@ class _Collector:
         """Of each own dimension with labels the sequences that shards have, each with its places in the union."""
         self.label_types: dict[str, tuple[np.dtype, Mapping[str, Any]]] = {}
         self.remarks: list[str] = []
+        self.grid = (len(self.plan.arms), *(len(values) for values in self.plan.axes.values()))
+        self.status = np.full((*self.grid, self.plan.replicates), NOT_COMPUTED, dtype=np.int64)
 
     def collect(self) -> xr.Dataset:
         cells = [(group, in_order(self.scan.usable.get(digest, []))) for digest, group in self.plan.by_digest.items()]
@@ -91,10 +93,9 @@ class _Collector:
             self.sizes[dim] = max(self.sizes.get(dim, 0), len(labels[dim]))
             for sequence in sequences:
                 sequences[sequence] = own_labels.positions(labels[dim], sequence)
-        grid = (len(self.plan.arms), *(len(values) for values in self.plan.axes.values()))
         for table in self.tables.values():
             replicates = (self.plan.replicates,) if table.replicate else ()
-            table.allocate((*grid, *replicates, *(self.sizes[dim] for dim in table.own)))
+            table.allocate((*self.grid, *replicates, *(self.sizes[dim] for dim in table.own)))
         for group, entries in cells:
             self._fill_cell(group, entries)
         return self._dataset(labels)
@@ -109,6 +110,8 @@ class _Collector:
                 if (known.kind == "O") != (dtype.kind == "O"):
                     raise UserError(f"the labels of '{name}' are text in some cells and numbers in others; {AGAIN}")
                 self.label_types[name] = np.promote_types(known, dtype), attrs
+                continue
+            if name == "status":  # that of the header
                 continue
             for dim, size in zip(dims, variable.values.shape, strict=True):
                 self.sizes[dim] = max(self.sizes.get(dim, 0), size)
@@ -133,7 +136,7 @@ class _Collector:
     def _fill_cell(self, group: list[PlannedCell], entries: list[Entry]) -> None:
         """Fill one cell, and copy it to the arms that have the same settings."""
         position = group[0].position
-        seen = np.full(self.plan.replicates, NOT_COMPUTED)  # the status that was kept of each replicate
+        seen = self.status[position]  # a view
         single: dict[str, tuple[Variable, Entry]] = {}
         for entry in entries:
             header, variables = _read(entry)
@@ -145,7 +148,7 @@ class _Collector:
             differing = []
             for name, variable in variables.items():
                 table = self.tables.get(name)
-                if table is None:  # the labels of an own dimension
+                if table is None:  # the status, or the labels of an own dimension
                     continue
                 if not table.replicate:
                     self._put_single(group[0], name, variable, entry, single, self._own(variable, variables))
@@ -165,6 +168,7 @@ class _Collector:
                 )
             seen[rows[fresh]] = status[fresh]
         for twin in group[1:]:
+            self.status[twin.position] = seen
             for table in self.tables.values():
                 table.values[twin.position] = table.values[position]
                 if table.dtype.kind in "biu":
@@ -213,13 +217,11 @@ class _Collector:
             # truth values with gaps become numbers; what they are decides which interval is theirs
             binary = {BINARY: 1} if table.dtype.kind == "b" and values.dtype.kind == "f" else {}
             (coords if table.coord else data)[name] = (dims, values, dict(table.attrs) | binary)
-        shape = (len(plan.arms), *(len(v) for v in plan.axes.values()), plan.replicates)
-        dims, values, _ = data.get("status", ((*grid, "replicate"), np.full(shape, np.nan), {}))
-        told = {
+        flags = {
             "flag_values": [NOT_COMPUTED, *(int(s) for s in Status)],
             "flag_meanings": " ".join(["NOT_COMPUTED", *(s.name for s in Status)]),
         }
-        data["status"] = dims, np.where(np.isnan(values), NOT_COMPUTED, values).astype(np.int64), told
+        data["status"] = (*grid, "replicate"), self.status, flags
         coords["arm"] = ("arm", np.asarray([arm.name for arm in plan.arms], dtype=object))
         coords["arm_label"] = ("arm", np.asarray([arm.label or arm.name for arm in plan.arms], dtype=object))
         for axis, points in plan.axes.items():
