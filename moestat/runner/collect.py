@@ -87,7 +87,7 @@ class _Collector:
         cells = [(group, in_order(self.scan.usable.get(digest, []))) for digest, group in self.plan.by_digest.items()]
         for _, entries in cells:
             for entry in entries:
-                self._declare(*_read(entry))
+                self._declare(_read(entry)[1])
         labels = {dim: own_labels.united(list(sequences)) for dim, sequences in self.sequences.items()}
         for dim, sequences in self.sequences.items():
             self.sizes[dim] = max(self.sizes.get(dim, 0), len(labels[dim]))
@@ -100,7 +100,7 @@ class _Collector:
             self._fill_cell(group, entries)
         return self._dataset(labels)
 
-    def _declare(self, header: shard.Header, variables: Mapping[str, Variable]) -> None:
+    def _declare(self, variables: Mapping[str, Variable]) -> None:
         """Learn the names, types and sizes of one shard."""
         for name, variable in variables.items():
             dims, dtype = variable.dims, variable.values.dtype
@@ -117,8 +117,6 @@ class _Collector:
                 self.sizes[dim] = max(self.sizes.get(dim, 0), size)
             own = tuple(dim for dim in dims if dim != "replicate")
             self._declare_one(name, _Table(own, "replicate" in dims, dtype, variable.attrs, variable.coord))
-        for name, value in header.attrs.items():
-            self._declare_one(name, _Table((), False, contract.as_array(value).dtype, {}))
 
     def _declare_one(self, name: str, new: _Table) -> None:
         problem = next((text for pair in new.attrs.items() if (text := contract.attribute_problem(*pair))), "")
@@ -160,8 +158,6 @@ class _Collector:
                     there = table.values[(*position, *_joint([rows[twice], *own]))]
                     if difference(Variable((), there), Variable((), variable.values[twice])):
                         differing.append(name)
-            for name, value in header.attrs.items():
-                self._put_single(group[0], name, Variable((), contract.as_array(value)), entry, single, [])
             if differing:  # the computation is not repeatable
                 self.remarks.append(
                     f"{group[0].label}: '{differing[0]}' differs between shards of equal code ({entry.path.name})"
@@ -239,8 +235,11 @@ class _Collector:
 
 
 def _read(entry: Entry) -> tuple[shard.Header, dict[str, Variable]]:
+    """Read a shard; the attributes of its dataset are properties of the cell, like other variables."""
     try:
-        return shard.read(entry.path)
+        header, variables = shard.read(entry.path)
+        attrs = {name: Variable((), contract.as_array(value)) for name, value in header.attrs.items()}
+        return header, variables | attrs
     except (shard.DamagedShardError, FileNotFoundError) as error:
         raise UserError(f"{entry.path} changed while it was read ({error}); run the same command again") from None
 

@@ -6,8 +6,8 @@ Layout::
     <header: JSON on one line>\n
     <arrays of numbers, one after the other, as they lie in memory: little-endian, C order>
 
-Text stands in the header. A checksum shows that a
-file is as somebody wrote it, not who did: the header's types, sizes and numbers are checked before anything uses them.
+Text stands in the header. A checksum shows that a file is as somebody wrote it, not who did: the header's types, sizes
+and numbers are checked before anything uses them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
@@ -78,9 +78,8 @@ class Array(BaseModel):
         dtype = np.dtype(self.type)
         if dtype.kind not in "biufc":
             raise ValueError(f"{self.name} is of type {self.type}")
-        if not math.prod(self.shape):
-            return np.empty(self.shape, dtype)
-        return np.frombuffer(payload, dtype, math.prod(self.shape), offset).reshape(self.shape)
+        count = math.prod(self.shape)
+        return (np.frombuffer(payload, dtype, count, offset) if count else np.empty(0, dtype)).reshape(self.shape)
 
 
 class Header(BaseModel):
@@ -91,7 +90,7 @@ class Header(BaseModel):
     arm: str
     coords: dict[str, str | bool | int | float]
     code: dict[str, str]
-    replicates: list[NonNegativeInt]
+    replicates: list[Annotated[int, Field(ge=0, lt=2**32)]]
     status: list[int]
     provenance: dict[str, Any] = Field(alias="made")
     attrs: dict[str, str | bool | int | float]
@@ -112,9 +111,9 @@ class Header(BaseModel):
         _need(len(self.status) == len(self.replicates) and {*self.status} <= {int(s) for s in Status}, "status")
         _need(len(set(names)) == len(names), "the names of arrays and attributes")
         for item in self.arrays:
-            sizes = dict(zip(item.dims, item.shape, strict=True))
-            whole = sizes.get("replicate", len(self.replicates)) == len(self.replicates)
-            _need(len(sizes) == len(item.dims) and whole, show(item.name))
+            sizes = list(zip(item.dims, item.shape, strict=True))
+            whole = "replicate" not in item.dims or sizes[0] == ("replicate", len(self.replicates))
+            _need(whole and len(dict(sizes)) == len(sizes), show(item.name))
 
 
 def _need(condition: bool, what: str) -> None:
@@ -219,15 +218,7 @@ def decode(content: bytes) -> tuple[Header, dict[str, Variable]]:
 
 
 def contents(path: Path) -> bytes:
-    """Return the bytes of a file that may be a shard.
-
-    Raises
-    ------
-    DamagedShardError
-        If it is no regular file, or too large.
-    FileNotFoundError
-        If it is gone.
-    """
+    """Return the bytes of a file that may be a shard; a DamagedShardError says that it is no file, or too large."""
     try:
         bounded.require(path, LARGEST)
     except bounded.DataFileError as error:
