@@ -32,8 +32,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moestat.doors import takes_float64
-
 SAME = 0.05
 """End points whose residual sums of squares differ by less than this share of the residual variance are one minimum."""
 FLOOR = 1e-12
@@ -59,7 +57,6 @@ class Minima:
     lower_left: float
 
 
-@takes_float64("loss")
 def minima(loss: np.ndarray, tolerance: float) -> Minima:
     """Sort the losses (S,) of end points into minima.
 
@@ -106,7 +103,6 @@ def lower_left(searches: int, different: int) -> float:
     return min(1.0, (different + 1) / (searches - 1))
 
 
-@takes_float64("loss")
 def near(loss: np.ndarray, n: int, excess: float) -> np.ndarray:
     """Return which end points are near-minimisers.
 

@@ -54,7 +54,6 @@ class RadiusRule:
         return f"{self.scale:g} n^{self.exponent:g}" if self.exponent else f"{self.scale:g}"
 
 
-@takes_float64("theta")
 def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.ndarray:
     r"""Add independent N(0, radius^2) to every stored coordinate.
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
-from moestat.doors import takes_float64
 from moestat.fit.active_set import State
 from moestat.fit.linalg import scaled_solve
 from moestat.fit.second_order import Batch, Ends, Gram, Problem, Tried, Verdict, minimise, nielsen
@@ -24,7 +23,6 @@ _FLAT = 1e-8  # relative gradient below which a stall is a minimum to working pr
 _RIDGE = 1e-14  # relative to a unit diagonal: makes a singular J'J solvable, far below any digit of the decrement
 
 
-@takes_float64("start", "lower", "upper")
 def levenberg_marquardt(
     problem: Problem,
     start: Array,

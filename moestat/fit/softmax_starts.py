@@ -57,7 +57,6 @@ _MEAN = 0.5  # and in their means, in standard deviations
 _WIDER = (math.log(0.5), math.log(20.0))  # further rounds: factors of both, so that a half may fit a few samples only
 
 
-@takes_float64("theta", "centre")
 def split_moves(theta: np.ndarray, centre: np.ndarray, number: int = 0) -> np.ndarray:
     """Return the starts that one removal and one split make of each measure.
 

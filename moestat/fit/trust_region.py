@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
-from moestat.doors import takes_float64
 from moestat.fit.active_set import State
 from moestat.fit.linalg import symmetric_eigen
 from moestat.fit.second_order import Batch, Ends, Gram, Problem, Tried, Verdict, minimise
@@ -27,7 +26,6 @@ _SECULAR_STEPS = 12  # the radius is met to a few per cent after two or three
 _SMALLEST_RADIUS = 1e-14
 
 
-@takes_float64("start", "lower", "upper")
 def trust_region(
     problem: Problem,
     start: Array,

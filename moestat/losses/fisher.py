@@ -133,7 +133,6 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
     )
 
 
-@takes_float64("covariance")
 def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[str, float]:
     """Return E sum_i ||block of atom i|| of a centred Gaussian (N P,), for those of "A", "b", "c", "eta" that exist."""
     size = model.atom_size
@@ -147,7 +146,6 @@ def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[
     return expected
 
 
-@takes_float64("eigenvalues")
 def expected_norm(eigenvalues: np.ndarray) -> np.ndarray:
     r"""Return E ||Z|| of centred Gaussian vectors, given the eigenvalues (..., k) of their covariances.
 

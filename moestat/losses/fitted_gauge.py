@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from moestat.doors import takes_float64
 from moestat.losses.measures import RBAR
 from moestat.models.gaussian import check_atoms
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -21,7 +20,6 @@ from moestat.models.softmax_gaussian import SoftmaxGaussian
 _FOUR_OR_MORE = 7.0
 
 
-@takes_float64("fitted", "truth")
 def fitted_gauge_losses(fitted: np.ndarray, truth: np.ndarray, model: SoftmaxGaussian) -> dict[str, np.ndarray]:
     """Return losses of softmax-gated mixtures without any shift of the gates.
 

@@ -10,13 +10,13 @@ from moestat.fit.crossings import crossings
 from moestat.fit.em import expectation_maximisation
 from moestat.fit.softmax_global import global_maximum
 from moestat.losses import function, matching, quotient, voronoi
-from moestat.losses.competition_errors import Routing
 from moestat.losses.divergences import expected_hellinger, squared_hellinger
 from moestat.losses.measures import competition_losses, softmax_losses
 from moestat.models import gaussian, truths
 from moestat.models.competition import Competition
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
+from moestat.papers.compete_smoe.competition_errors import Routing
 from moestat.status import Status
 
 pytestmark = pytest.mark.gpu

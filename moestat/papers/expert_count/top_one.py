@@ -14,7 +14,7 @@ from moestat.arrays import Array, namespace
 from moestat.fit import kernel
 from moestat.models import cubic_experts
 from moestat.models.cubic_experts import Gradient
-from moestat.models.sorted_experts import SortedExperts
+from moestat.papers.expert_count.sorted_experts import SortedExperts
 
 SMALL = 1e-140
 """A gradient whose largest entry is below this is scaled before it is squared: squares below 1e-308 lose digits."""

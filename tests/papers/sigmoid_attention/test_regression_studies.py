@@ -20,7 +20,6 @@ from moestat.errors import InputError
 from moestat.experiment import Cell, Source
 from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
-from moestat.losses.expert_error import expert_errors
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import (
     expert_block,
@@ -30,6 +29,7 @@ from moestat.papers.sigmoid_attention import (
     rules,
     sample_complexity,
 )
+from moestat.papers.sigmoid_attention.expert_error import expert_errors
 from moestat.papers.sigmoid_attention.regression_problem import draw_truth
 from moestat.papers.sigmoid_attention.regression_scores import per_atom, score
 from moestat.papers.sigmoid_attention.regression_targets import Target
