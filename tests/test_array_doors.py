@@ -17,7 +17,6 @@ from moestat.errors import InputError
 from moestat.fit.global_search import Budget
 from moestat.losses import voronoi
 from moestat.losses.rescore import rescore
-from moestat.losses.routing import error_by_cluster
 from moestat.models.competition import Competition
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -82,7 +81,6 @@ DOORS = {
     "rates.estimate.mean_interval": Door(plain(), {"samples": LOSS}),
     "rates.laws.compare_laws": Door(plain(draws=10), {"values": LOSS, "over": SIZES}),
     "rates.loglog.fit": Door(plain(draws=10), {"values": LOSS, "over": SIZES}),
-    "rates.paired_design.plan_pairs": Door(plain(margin=20.0), {"first": LOSS[:, 0], "second": LOSS[:, 1]}),
     "losses.divergences.squared_hellinger": Door(
         plain(model=COMP), {"fitted": COMP_FITTED, "truth": COMP_TRUTH, "x": POINTS}
     ),
@@ -108,16 +106,6 @@ DOORS = {
     "losses.routing.purity": Door(plain(), {"counts": COUNTS}),
     "losses.routing.experts_used": Door(plain(), {"counts": COUNTS}),
     "losses.routing.effective_experts": Door(plain(), {"counts": COUNTS}),
-    "losses.routing.error_by_cluster": Door(
-        plain(clusters=3), {"wrong": np.array([[1.0, 0.0]] * 4 + [[0.0, 1.0]] * 2), "cluster": CLUSTER}
-    ),
-    "losses.routing.best_cluster_error": Door(plain(), {"error": COUNTS}),
-    "losses.routing.specialisation": Door(plain(), {"error": COUNTS, "load": np.array([1.0, 2.0])}),
-    "losses.routing.profession": Door(
-        plain(), {"weights": LOSS.T.reshape(3, 1, 1, 5), "labels": np.array([[1.0, 0, 0, 2, 0], [0, 1.0, 0, 0, 3.0]])}
-    ),
-    "losses.routing.own_cluster": Door(plain(), {"table": COUNTS, "profession": np.array([1.0, 0.0])}),
-    "losses.routing.clusters_with_expert": Door(plain(clusters=3), {"profession": CLUSTER}),
     "losses.sandwich.sandwich_line": Door(
         plain(model=MODEL, noise_variance=1.0, box=5.0), {"theta": TRUTH, "x_points": POINTS, "target": Y[0, :13]}
     ),
@@ -135,7 +123,7 @@ DOORS = {
     "fit.least_squares": Door(plain(model=MODEL, max_iterations=3), FIT),
     "fit.newton.least_squares": Door(plain(model=MODEL, max_iterations=3), FIT),
     "fit.gradient.sgd": Door(plain(model=MODEL, batch_size=39, epochs=2), {"x": X, "y": Y, "start": STARTS}),
-    "fit.softmax_mle.maximum_likelihood": Door(plain(max_iterations=2, split_rounds=0), GAUSS_FIT),
+    "fit.softmax_mle.maximum_likelihood": Door(plain(max_iterations=2), GAUSS_FIT),
     "fit.em.expectation_maximisation": Door(plain(max_iterations=2), GAUSS_FIT),
     "fit.softmax_global.global_maximum": Door(plain(rounds=0), GAUSS_FIT),
     "fit.competition_mle.maximum_likelihood": Door(
@@ -341,9 +329,3 @@ def test_masked_fits_are_not_usable():
     losses = rescore(np.ma.MaskedArray(FITTED, hidden)[None], TRUTH, n=[100], model=MODEL)
     assert losses["usable"].values.tolist() == [[True, False]] and np.isnan(losses["L1"].values[0, 1])
     assert losses["n"].dtype.kind == "i"
-
-
-def test_truth_values_are_taken_where_they_mean_something():
-    wrong = np.array([[True, False]] * 4 + [[False, True]] * 2)
-    found = error_by_cluster(wrong, CLUSTER.astype(int), 3)
-    assert np.array_equal(found, error_by_cluster(wrong.astype(float), CLUSTER, 3))

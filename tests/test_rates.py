@@ -431,14 +431,6 @@ def test_what_is_no_loss_is_refused_in_words():
             call(np.ones((4, 3)))
 
 
-def test_results_print_as_two_lines():
-    values = losses(np.random.default_rng(1))
-    for result in (rates.fit(values, over=N, draws=0), rates.difference(values, 2 * values, over=N)):
-        first, second = repr(result).split("\n")
-        assert first.startswith("slope") and second.startswith("trusted; ") and max(map(len, (first, second))) < 100
-    assert isinstance(rates.fit(values, over=N, draws=0), rates.RateFit)
-
-
 @pytest.mark.parametrize(("margin", "sd"), [(1.0, 0.5), (1.0, 1.5)])
 def test_the_planned_pairs_decide_as_often_as_planned(margin, sd):
     """4000 studies: the share that decides is within 0.03 of its chance (false alarm below 1e-4)."""
@@ -452,21 +444,6 @@ def test_the_planned_pairs_decide_as_often_as_planned(margin, sd):
     assert shares[0] >= 0.77
     assert shares[1] < 0.83 or seeds == 3
     assert rates.paired_seeds(margin, 0.0) == 3
-
-
-def test_a_pilot_plans_pairs_and_says_what_pairing_is_worth():
-    rng = np.random.default_rng(6)
-    shared = rng.standard_normal(200)
-    one, two = (shared + 0.1 * rng.standard_normal(200) for _ in range(2))
-    plan = rates.plan_pairs(one, two, 0.1)
-    assert plan.sd == pytest.approx(0.14, rel=0.2) and plan.correlation > 0.97
-    assert plan.seeds < 25 and plan.seeds_unpaired > 1000
-    assert f"{plan.seeds} paired seeds" in str(plan) and f"takes {plan.seeds_unpaired} of each arm" in str(plan)
-    assert rates.plan_pairs([*one, np.nan], [*two, 1.0], 0.1) == plan
-    with pytest.raises(ValueError, match="3 and 2 seeds"):
-        rates.plan_pairs([1, 2, 3], [1, 2], 0.1)
-    with pytest.raises(ValueError, match="at least 3"):
-        rates.plan_pairs([1, 2], [1, 2], 0.1)
     with pytest.raises(ValueError, match="margin > 0"):
         rates.paired_seeds(0.0, 1.0)
     with pytest.raises(ValueError, match="more than 1000 seeds"):

@@ -3,8 +3,7 @@ r"""Maximum likelihood for softmax-gated Gaussian mixtures of experts, many repl
 EM crawls where experts overlap, and an over-fitted mixture is nothing but overlap: stopped at a relative change of
 1e-6 it is often still next to its start. Here a few EM steps leave the start, and a trust-region Newton method with
 the exact Hessian goes to the maximum. The work is done on a ladder of subsamples, each a few times larger than the one
-before; of the points that the starts have led to, the best distinct ones go on. Where there are three experts or more,
-removals and splits of the best point (:mod:`moestat.fit.softmax_starts`) join them. The way is computed in float32, the
+before; of the points that the starts have led to, the best distinct ones go on. The way is computed in float32, the
 winner is solved in float64.
 
 The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
@@ -28,7 +27,6 @@ from moestat.fit.em import em
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.second_order import Ends
 from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
-from moestat.fit.softmax_starts import split_moves
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 RATIO, RUNGS = 4, 3
@@ -60,7 +58,6 @@ def maximum_likelihood(
     box: float = 100.0,
     variances: tuple[float, float] = (1e-2, 1e2),
     em_steps: Sequence[int] = (5,),
-    split_rounds: int = 1,
     coarsest: int = 2000,
     max_iterations: int = 300,
     kept: int = KEPT,
@@ -82,8 +79,6 @@ def maximum_likelihood(
     em_steps : sequence of int, default (5,)
         Numbers of EM steps after which Newton's method takes over from each start, on the lowest rung; 0 is the start
         itself.
-    split_rounds : int, default 1
-        Rounds of removals and splits on the lowest rung, when there are three atoms or more.
     coarsest : int, default 2000
         Fewest samples on the lowest rung.
     max_iterations : int, default 300
@@ -94,7 +89,7 @@ def maximum_likelihood(
     Returns
     -------
     LikelihoodFit
-        With the gate of the last atom at zero. A start that split moves have improved on counts as the winner.
+        With the gate of the last atom at zero.
 
     Raises
     ------
@@ -107,23 +102,15 @@ def maximum_likelihood(
     check_variances(variances)
     if not em_steps or min(em_steps) < 0:
         raise ValueError(f"em_steps is {tuple(em_steps)}; it must hold at least one number, none below 0")
-    for name, value, least in (
-        ("split_rounds", split_rounds, 0),
-        ("coarsest", coarsest, 1),
-        ("max_iterations", max_iterations, 1),
-        ("kept", kept, 1),
-    ):
-        if value < least:
-            raise ValueError(f"{name} is {value}; it must be at least {least}")
+    for name, value in (("coarsest", coarsest), ("max_iterations", max_iterations), ("kept", kept)):
+        if value < 1:
+            raise ValueError(f"{name} is {value}; it must be at least 1")
     xp = namespace(x, y, starts)
     free = xp.reshape(pack(starts), (replicates * count, -1))
     space = _space(free, atoms, box, variances, max_iterations)
     ladder = _ladder(n, coarsest)
     data = prepare(x, y, thin=ladder[0], single=True)
     pool = _after_em(data, space.clip(free), replicates, em_steps, space)
-    for number in range(split_rounds if atoms > 2 else 0):
-        pool = _rough(data, pool, space)
-        pool = _distinct(pool, data.n, kept).join(_split(pool, x, space, number))
     for thin in ladder[:-1]:
         data = data if thin == ladder[0] else prepare(x, y, thin=thin, single=True)
         pool = _distinct(_rough(data, pool, space), data.n, kept)
@@ -221,15 +208,6 @@ def _newton(
     owner = namespace(pool.free).asarray(pool.owner)
     problem = negative_log_likelihood(data, owner, space.atoms, space.variances[0])
     return pool.climbed(problem, space, tolerance, space.max_iterations, rounding)
-
-
-def _split(pool: Pool, x: Array, space: _Space, number: int) -> Pool:
-    """Return the removals and splits of each replicate's best point."""
-    xp = namespace(x)
-    best = pool.take(pool.best())
-    centre = to_numpy(0.5 * (xp.min(x, axis=1) + xp.max(x, axis=1)))
-    moved = split_moves(to_numpy(unpack(best.free, space.atoms)), centre, number)
-    return best.thrown(space.clip(pack(xp.asarray(moved))))
 
 
 def _report(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from moestat.arrays import namespace, to_numpy
 from moestat.fit import gradient
-from moestat.fit.gradient import RadiusRule, perturb, sgd
+from moestat.fit.gradient import perturb, sgd
 from moestat.models import truths
 from moestat.models.gates import pack_symmetric, unpack_symmetric
 from moestat.models.regression import Model
@@ -173,16 +173,6 @@ def test_divergence_is_left_in_the_result_and_spares_the_others():
 def test_no_epochs_is_the_start():
     x, y, start, _ = _case(MODELS[0])
     assert _bits(sgd(MODELS[0], x, y, start, batch_size=41, epochs=0)) == _bits(start)
-
-
-def test_radius_rules():
-    assert RadiusRule(0.1).radius(1000) == RadiusRule(0.1).radius(10) == 0.1
-    assert RadiusRule(1.0, -0.5).radius(10_000) == pytest.approx(0.01)
-    assert RadiusRule(0.005, -0.083).radius(1000) == pytest.approx(0.005 * 1000**-0.083)
-    assert str(RadiusRule(0.005, -0.083)) == "0.005 n^-0.083" and str(RadiusRule(0.1)) == "0.1"
-    for scale, exponent in ((-1.0, 0.0), (np.nan, 0.0), (1.0, 0.5), (1.0, np.nan)):
-        with pytest.raises(ValueError, match="must be a finite number"):
-            RadiusRule(scale, exponent)
 
 
 def test_perturbation_is_the_symmetric_part_of_a_perturbed_full_matrix():

@@ -12,8 +12,7 @@ from moestat.fit.compiled import BREADTH, HEIGHT
 from moestat.fit.compiled_forward import WIDTH
 from moestat.fit.panels import ROWS, places, room_for_sums, whole, zeros
 from moestat.fit.vector_code import STRIP
-from moestat.models import cubic_experts
-from moestat.papers.expert_count import compiled_step
+from moestat.papers.expert_count import compiled_step, cubic_experts
 from moestat.papers.expert_count.top_one import LOST, SMALL
 from moestat.papers.expert_count.vector_rows import LANES
 

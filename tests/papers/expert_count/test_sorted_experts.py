@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from moestat.models import cubic_experts
+from moestat.papers.expert_count import cubic_experts
 from moestat.papers.expert_count.sorted_experts import SortedExperts
 
 
