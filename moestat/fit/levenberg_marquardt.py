@@ -1,8 +1,8 @@
 r"""A batch of independent least-squares problems, solved by Levenberg-Marquardt.
 
-Each member minimises its own :math:`L(\theta) = \frac12 \sum_k r_k(\theta)^2`, within a box if one is given, by steps
-that solve :math:`(J'J + \mu D)\, s = -J'r` on the coordinates that are not held at the box. D is the largest diagonal
-of J'J so far, which makes the result independent of the coordinates' units.
+Each member minimises its own :math:`L(\theta) = \frac12 \sum_k r_k(\theta)^2` by steps that solve
+:math:`(J'J + \mu D)\, s = -J'r`. D is the largest diagonal of J'J so far, which makes the result independent of the
+coordinates' units.
 
 Sources: Nielsen, "Damping parameter in Marquardt's method" (IMM, 1999), for the update of mu; Moré, "The
 Levenberg-Marquardt algorithm: implementation and theory" (1978), for the scaling D.
@@ -27,8 +27,6 @@ def levenberg_marquardt(
     problem: Problem,
     start: Array,
     *,
-    lower: Array | float = -float("inf"),
-    upper: Array | float = float("inf"),
     damping: float = 1e-3,
     tolerance: float = 1e-10,
     max_iterations: int = 400,
@@ -40,9 +38,6 @@ def levenberg_marquardt(
     problem : callable
         See :data:`moestat.fit.second_order.Problem`.
     start : array (B, p) of float64
-        Moved into the box if it lies outside.
-    lower, upper : float or array broadcastable to (B, p), optional
-        The box.
     damping : float, default 1e-3
         First mu.
     tolerance : float, default 1e-10
@@ -57,7 +52,7 @@ def levenberg_marquardt(
     Raises
     ------
     ValueError
-        If ``start`` is not (B, p), an option is not positive, or the box is empty.
+        If ``start`` is not (B, p), or an option is not positive.
 
     Notes
     -----
@@ -68,7 +63,7 @@ def levenberg_marquardt(
     """
     if not damping > 0:
         raise ValueError(f"damping is {damping}; it must be positive")
-    return minimise(_Damped(damping, tolerance), problem, start, lower, upper, max_iterations)
+    return minimise(_Damped(damping, tolerance), problem, start, -float("inf"), float("inf"), max_iterations)
 
 
 @dataclass(frozen=True)

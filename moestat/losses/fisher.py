@@ -37,9 +37,9 @@ class FisherLine:
     ----------
     at_one : dict of float
         Expected losses for n = 1; divide by sqrt(n). ``"L3"``: E sum of ||dA|| + ||db|| + |dc| + ||deta|| over
-        atoms; ``"L1"`` and ``"matched_sum"`` are equal to it when every cell holds one atom; ``"matched"``: E root of
-        the summed squares; ``"rmse"``: root of the expected squared error of the function, sqrt(v rank);
-        ``"A"``, ``"b"``, ``"c"``, ``"eta"``: the parts of L3 (those that the score has).
+        atoms; ``"L1"`` and ``"matched_sum"`` are equal to it when every cell holds one atom; ``"rmse"``: root of the
+        expected squared error of the function, sqrt(v rank); ``"A"``, ``"b"``, ``"c"``, ``"eta"``: the parts of L3
+        (those that the score has).
     rank, nullity : int
         Of the information matrix.
     gap : float
@@ -115,13 +115,11 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
     covariance = noise_variance * (inverse @ vectors[:, kept].T)
     expected = expected_blocks(model, covariance, len(theta))
     l3 = sum(expected.values())
-    matched = float(expected_norm(noise_variance / values[kept]))
     dropped = np.max(np.abs(values[~kept]), initial=0.0)
     return FisherLine(
         at_one={
             "L1": l3,
             "L3": l3,
-            "matched": matched,
             "matched_sum": l3,
             "rmse": float(np.sqrt(noise_variance * rank)),
             **expected,

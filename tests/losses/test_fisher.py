@@ -115,7 +115,6 @@ def test_least_squares_reaches_the_line(gate, atoms):
     for name, loss in (
         ("L1", voronoi.L1),
         ("L3", voronoi.L3),
-        ("matched", matching.matched),
         ("matched_sum", matching.matched_sum),
     ):
         assert loss(fit.theta, theta, model).mean() == pytest.approx(line[name], rel=0.15)
