@@ -1,4 +1,3 @@
-import array_api_strict as strict
 import numpy as np
 import pytest
 import scipy.optimize
@@ -179,16 +178,6 @@ def test_replicates_do_not_know_of_each_other():
             np.testing.assert_array_equal(getattr(alone, name)[0], getattr(together, name)[b])
 
 
-def test_strict_arrays_give_the_same_fit():
-    model, truth, x, y, starts = problem("sign", 250, 2)
-    options = {"truth": truth, "adam_steps": 20, "search_rounds": 5, "coarsest": 200, **BOX}
-    fit = maximum_likelihood(model, x, y, starts, **options)
-    options["truth"] = strict.asarray(truth)
-    same = maximum_likelihood(model, *map(strict.asarray, (x, y, starts)), **options)
-    np.testing.assert_allclose(np.asarray(same.log_likelihood), fit.log_likelihood, atol=1e-6)
-    np.testing.assert_allclose(np.asarray(same.theta), fit.theta, atol=1e-5)
-
-
 def test_an_expert_too_many_is_fitted_too():
     model, truth, x, y, _ = problem("variance", 600, 2)
     rng = np.random.default_rng(0)
@@ -210,23 +199,6 @@ def test_bounds_bind_and_are_counted():
     model, truth, x, y, starts = problem("continuous")
     fit = maximum_likelihood(model, x, y, starts, variances=(0.3, 10.0), hops=0)
     assert np.all(fit.theta[..., -1] >= 0.3 - 1e-12) and np.all(fit.box_hits >= 1) and np.all(np.isnan(fit.gain))
-
-
-def test_starts_fit_the_family_and_are_never_the_truth():
-    rng = np.random.default_rng(1)
-    model, truth, x, y, _ = problem("mean")
-    near = near_starts(truth, 4, 50, 0.1, rng)
-    # standard deviation of 50 x 16 normals: five standard errors
-    assert np.std(near[..., :-1] - truth[:, :-1]) == pytest.approx(0.1, rel=5 / np.sqrt(2 * 800))
-    assert not np.any(near == truth) and np.all(near[..., -1] > 0)
-    for expert in EXPERTS:
-        family = Competition(4, expert, 2)
-        drawn = random_starts(family, x[0], y[0], 5, 3, rng)
-        assert drawn.shape == (3, 5, family.atom_size) and np.all(np.isfinite(drawn)) and np.all(drawn[..., -1] > 0)
-    with pytest.raises(ValueError, match="radius is 0.0; it must be positive"):
-        near_starts(truth, 4, 1, 0.0, rng)
-    with pytest.raises(ValueError, match="atoms is 3; starts near 4 true atoms"):
-        near_starts(truth, 3, 1, 0.1, rng)
 
 
 def test_bad_input_gets_one_clear_sentence():

@@ -140,23 +140,6 @@ def test_fits_without_the_kernel_are_the_same_to_rounding(gate, expert, monkeypa
     np.testing.assert_allclose(near[0], near[1], atol=1e-5)
 
 
-@compiled
-@pytest.mark.parametrize("gate", GATES)
-@pytest.mark.parametrize("expert", ["linear", "relu", "gelu"])
-def test_the_first_steps_are_the_same_without_the_kernel(gate, expert, monkeypatch):
-    # rounding grows from step to step, so that whole fits agree in where they end, not in how they come there
-    model = Model(gate, "full", expert, 8)
-    truth = ground_truth(model, 3, "dense", np.random.default_rng(5))
-    x, y = (v[None] for v in sample(model, truth, 900, 0.01, np.random.default_rng(6)))
-    starts = split(model, truth, 4)[None, None] + 0.05 * np.random.default_rng(9).normal(size=(4, model.atom_size))
-    ends = []
-    for asked in ("", "numpy"):
-        monkeypatch.setenv("MOESTAT_KERNEL", asked)
-        ends.append(least_squares(model, x, y, starts, precision="double", max_iterations=5))
-    np.testing.assert_allclose(ends[0].theta, ends[1].theta, atol=1e-9)
-    np.testing.assert_allclose(ends[0].loss, ends[1].loss, rtol=1e-12)
-
-
 @pytest.fixture
 def fresh():
     kernel._choice.cache_clear()

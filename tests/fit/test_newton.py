@@ -165,20 +165,6 @@ def test_labels_do_not_matter(seed, permutation):
     np.testing.assert_allclose(a.loss, b.loss, rtol=1e-9)
 
 
-def test_array_api_strict_gives_the_same_fit(monkeypatch):
-    monkeypatch.setenv("MOESTAT_KERNEL", "numpy")  # one code for both
-    model = Model("softmax", "full", "relu", 1)
-    truth, x, y = _data(model, 2, 80, 2, seed=6)
-    starts = _starts(model, truth, 2, 2, count=2)
-    a = least_squares(model, x, y, starts)
-    b = least_squares(model, *(strict.asarray(v) for v in (x, y, starts)))
-    np.testing.assert_array_equal(a.status, np.asarray(b.status))
-    np.testing.assert_array_equal(a.status, Status.CONVERGED)
-    np.testing.assert_allclose(a.loss, np.asarray(b.loss), rtol=1e-9)
-    np.testing.assert_allclose(a.theta, np.asarray(b.theta), atol=1e-4)
-    assert len(b.message()) == 2
-
-
 def test_a_saddle_between_equal_atoms_is_left():
     # started with two equal atoms, every descent by gradients and curvature keeps them equal
     model = Model("sigmoid", "linear", "linear", 1)

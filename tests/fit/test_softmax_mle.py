@@ -1,4 +1,3 @@
-import array_api_strict as strict
 import numpy as np
 import pytest
 import scipy.optimize
@@ -9,7 +8,7 @@ from moestat.fit.softmax_likelihood import log_likelihood, pack, prepare, unpack
 from moestat.fit.softmax_mle import maximum_likelihood
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
-from moestat.papers.demystifying_softmax.gaussian_starts import near_starts, published_starts, random_starts
+from moestat.papers.demystifying_softmax.gaussian_starts import near_starts
 from moestat.status import Status
 
 MODEL = SoftmaxGaussian(1)
@@ -79,14 +78,6 @@ def test_replicates_do_not_know_of_each_other_on_a_ladder_of_three_rungs():
     assert np.all(together.gain > 0) and np.all(together.gradient < 1e-6)
 
 
-def test_strict_arrays_give_the_same_fit():
-    x, y, starts = problem(200, 2, 2, 2)
-    fit = maximum_likelihood(x, y, starts, truth=TRUTH)
-    same = maximum_likelihood(*map(strict.asarray, (x, y, starts)), truth=strict.asarray(TRUTH))
-    np.testing.assert_allclose(np.asarray(same.log_likelihood), fit.log_likelihood, rtol=1e-12)
-    np.testing.assert_allclose(np.asarray(same.theta), fit.theta, rtol=1e-5, atol=1e-6)
-
-
 def test_a_fit_worse_than_the_truth_is_a_failed_fit():
     x, y, starts = problem(starts=1)
     starts[1, 0, :, :2] = 0.0  # one replicate starts far away, and gets no time
@@ -125,19 +116,3 @@ def test_bad_input_gets_one_clear_sentence():
     bad[0, 0, 0] = np.nan
     with pytest.raises(ValueError, match=r"x holds 1 number\(s\) that are not finite"):
         maximum_likelihood(bad, y, starts)
-
-
-def test_start_policies_cover_every_true_atom_and_never_hit_it():
-    rng = np.random.default_rng(0)
-    for starts in (near_starts(TRUTH, 4, 50, 0.05, rng), published_starts(TRUTH, 4, 50, 1000, rng)):
-        nearest = np.argmin(np.abs(starts[:, :, None, 2] - TRUTH[:, 2]), axis=-1)
-        assert starts.shape == (50, 4, 5) and np.all(nearest[:, -1] == 1)
-        assert all(set(row) == {0, 1} for row in nearest)
-        assert np.all(np.any(starts != TRUTH[nearest], axis=-1))
-    published = published_starts(TRUTH, 2, 50, 1000, rng)
-    assert np.all(published[:, -1, :2] == 0) and np.all(published[..., -1] >= np.sqrt(TRUTH[:, -1]))
-    x, y, _ = problem(100, replicates=1)
-    random = random_starts(x[0], y[0], 3, 5, rng)
-    assert random.shape == (5, 3, 5) and np.all(random[..., :2] == 0) and np.all(random[..., -1] > 0)
-    with pytest.raises(ValueError, match="1 fitted atoms cannot cover 2"):
-        near_starts(TRUTH, 1, 1, 0.1, rng)

@@ -4,19 +4,15 @@ import array_api_compat
 import numpy as np
 import pytest
 
-from moestat.arrays import namespace, to_numpy
+from moestat.arrays import to_numpy
 from moestat.fit import moments
 from moestat.fit.global_search import Budget, global_search
 from moestat.fit.gradient import sgd
-from moestat.fit.levenberg_marquardt import levenberg_marquardt
 from moestat.fit.newton import least_squares
 from moestat.fit.screening import candidates, screen
-from moestat.fit.second_order import Gram
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.status import Status
-
-pytestmark = pytest.mark.gpu
 
 FITTED = [
     Model("softmax", "full", "relu", 2),
@@ -135,33 +131,6 @@ def test_responses_that_are_not_finite_stay_with_their_member(on):
     np.testing.assert_array_equal(to_numpy(found.status), expected.status)
     assert to_numpy(found.status)[1] == Status.NOT_FINITE
     np.testing.assert_allclose(to_numpy(found.loss)[[0, 2]], expected.loss[[0, 2]], rtol=1e-7)
-
-
-def test_levenberg_marquardt_in_a_box(on):
-    """Exponential decays y = a exp(-b t), one of them with its rate held by the box."""
-    t, true = np.linspace(0.0, 3.0, 40), np.array([[2.0, 0.5], [1.0, 1.5], [3.0, 2.5]])
-    noise = 0.01 * np.random.default_rng(6).standard_normal((3, 40))
-    y = true[:, :1] * np.exp(-true[:, 1:] * t) + noise
-
-    def problem(t, y):
-        def at(theta, members):
-            xp = namespace(theta)
-            decay = xp.exp(-theta[:, 1:] * t[None, :])
-            slope = xp.stack([decay, -theta[:, :1] * t[None, :] * decay], axis=1)
-            r = theta[:, :1] * decay - xp.take(y, members, axis=0)
-            gradient = xp.matmul(slope, r[..., None])[..., 0]
-            return Gram(0.5 * xp.sum(r * r, axis=-1), gradient, xp.matmul(slope, xp.matrix_transpose(slope)))
-
-        return at
-
-    start = np.array([[1.0, 1.0]] * 3)
-    options = {"lower": 0.0, "upper": 2.0}
-    expected = levenberg_marquardt(problem(t, y), start, **options)
-    found = levenberg_marquardt(problem(*on(t, y)), on(start), **options)
-    np.testing.assert_array_equal(to_numpy(found.status), expected.status)
-    np.testing.assert_array_equal(to_numpy(found.box_hits), expected.box_hits)
-    np.testing.assert_allclose(to_numpy(found.theta), expected.theta, rtol=1e-5)
-    np.testing.assert_allclose(to_numpy(found.loss), expected.loss, rtol=1e-8)
 
 
 @pytest.mark.parametrize("batch", [100, 1000])

@@ -2,7 +2,6 @@
 
 import itertools
 
-import array_api_strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -99,22 +98,6 @@ def test_literal_transcription(model, radius):
         name, r = name if isinstance(name, tuple) else (name, None)
         expected = [[literal(one, truth, model, name, r) for one in row] for row in fitted]
         np.testing.assert_allclose(values, expected, rtol=1e-11)
-
-
-@pytest.mark.parametrize("score", ["full", "partial"])
-def test_four_hundred_random_pairs_agree_with_a_slow_loop(score):
-    """Two hundred for each score, a fit and a truth of its own each; only the order of the sums may differ."""
-    model = Model("sigmoid", score, "gelu", 2)
-    names = {"L1": "L1", "L3": "L3", "L2r": "L2_r"} if score == "full" else {"L1": "L4", "L3": "L5"}
-    rng = np.random.default_rng(11)
-    for k in range(200):
-        n_true, radius = int(rng.integers(1, 4)), (0.1, 1.0)[k % 2]
-        fitted, truth = problem(model, 1000 + k, n_true, n_true + int(rng.integers(0, 3)), (), radius)
-        for name, called in names.items():
-            r = 1.5 if name == "L2r" else None
-            loss = {"L1": voronoi.L1, "L3": voronoi.L3, "L4": voronoi.L4, "L5": voronoi.L5}.get(called)
-            ours = voronoi.L2r(fitted, truth, model, r) if loss is None else loss(fitted, truth, model)
-            assert float(ours) == pytest.approx(literal(fitted, truth, model, name, r), rel=2e-14), (k, called)
 
 
 def least_squares_gauge(fitted, truth, model):
@@ -286,14 +269,9 @@ def test_blocks_add_up_to_the_losses(model):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_any_batch_and_any_array_library_give_the_same_numbers(model):
+def test_any_batch_gives_the_same_numbers(model):
     fitted, truth = problem(model, batch=(6,))
     names = [voronoi.L1, voronoi.L3, voronoi.L2r] + [voronoi.Lsm] * (model.gate == "softmax")
     for loss in names:
         whole = loss(fitted, truth, model)
         assert np.array_equal(whole[2:5], loss(fitted[2:5], truth, model))
-        strict = loss(array_api_strict.asarray(fitted), array_api_strict.asarray(truth), model)
-        assert np.array_equal(np.asarray(strict), whole)
-    strict = voronoi.blocks(array_api_strict.asarray(fitted), array_api_strict.asarray(truth), model)
-    for name, value in voronoi.blocks(fitted, truth, model).items():
-        assert np.array_equal(np.asarray(strict[name]), value)
