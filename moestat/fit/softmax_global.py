@@ -125,7 +125,7 @@ def global_maximum(
             height[lower] = reached
     # gates are bounded against the last atom's, so that which one is last matters where the box does
     each_last = np.stack([np.roll(theta, k, axis=1) for k in range(atoms)], axis=1)
-    last = maximum_likelihood(x, y, xp.asarray(each_last), truth=truth, em_steps=(0,), coarsest=y.shape[1], **how)
+    last = maximum_likelihood(x, y, xp.asarray(each_last), truth=truth, em_steps=0, coarsest=y.shape[1], **how)
     return replace(_better(first, last), rounds_there=xp.asarray(there))
 
 

@@ -12,9 +12,7 @@ a box; the theory assumes a compact parameter space as well.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,7 +55,7 @@ def maximum_likelihood(
     truth: Array | None = None,
     box: float = 100.0,
     variances: tuple[float, float] = (1e-2, 1e2),
-    em_steps: Sequence[int] = (5,),
+    em_steps: int = 5,
     coarsest: int = 2000,
     max_iterations: int = 300,
     kept: int = KEPT,
@@ -76,9 +74,8 @@ def maximum_likelihood(
         Bound on the absolute value of gate and mean coordinates; gates are measured against the last atom's.
     variances : (float, float), default (1e-2, 1e2)
         Bounds on the variances.
-    em_steps : sequence of int, default (5,)
-        Numbers of EM steps after which Newton's method takes over from each start, on the lowest rung; 0 is the start
-        itself.
+    em_steps : int, default 5
+        EM steps from each start, on the lowest rung, after which Newton's method takes over.
     coarsest : int, default 2000
         Fewest samples on the lowest rung.
     max_iterations : int, default 300
@@ -95,13 +92,13 @@ def maximum_likelihood(
     ------
     ValueError
         See :func:`moestat.fit.likelihood.check_problem`; also if the bounds of the variances are not
-        0 < lower < upper, ``em_steps`` is empty or negative, or another setting is out of range.
+        0 < lower < upper, or another setting is out of range.
     """
     model = SoftmaxGaussian(x.shape[-1])
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
     check_variances(variances)
-    if not em_steps or min(em_steps) < 0:
-        raise ValueError(f"em_steps is {tuple(em_steps)}; it must hold at least one number, none below 0")
+    if em_steps < 0:
+        raise ValueError(f"em_steps is {em_steps}; it must not be negative")
     for name, value in (("coarsest", coarsest), ("max_iterations", max_iterations), ("kept", kept)):
         if value < 1:
             raise ValueError(f"{name} is {value}; it must be at least 1")
@@ -176,19 +173,17 @@ def _space(free: Array, atoms: int, box: float, variances: tuple[float, float], 
     return _Space(xp.concat([-linear, low]), xp.concat([linear, high]), variances, atoms, max_iterations)
 
 
-def _after_em(data: Data, free: Array, replicates: int, em_steps: Sequence[int], space: _Space) -> Pool:
-    """Return where EM is after each of the numbers of steps."""
+def _after_em(data: Data, free: Array, replicates: int, steps: int, space: _Space) -> Pool:
+    """Return where EM is after so many steps."""
     xp = namespace(free)
-    pools, taken, owner = [], 0, xp.asarray(Pool.of(free, replicates).owner)
-    for steps in sorted(em_steps):
-        if steps > taken:
-            how: dict[str, Any] = {"tolerance": 0.0, "max_iterations": steps - taken, "inner": 1}
-            run = em(data, free, owner, space.atoms, bounds=space.variances, **how)
-            # EM may lose an expert altogether; Newton then goes on from where it was
-            fine = xp.all(xp.isfinite(run.free), axis=-1)
-            free, taken = space.clip(xp.where(fine[:, None], run.free, free)), steps
-        pools.append(Pool.of(free, replicates, taken))
-    return functools.reduce(Pool.join, pools)
+    if steps:
+        owner = xp.asarray(Pool.of(free, replicates).owner)
+        how: dict[str, Any] = {"tolerance": 0.0, "max_iterations": steps, "inner": 1}
+        run = em(data, free, owner, space.atoms, bounds=space.variances, **how)
+        # EM may lose an expert altogether; Newton then goes on from where it was
+        fine = xp.all(xp.isfinite(run.free), axis=-1)
+        free = space.clip(xp.where(fine[:, None], run.free, free))
+    return Pool.of(free, replicates, steps)
 
 
 def _rough(data: Data, pool: Pool, space: _Space) -> Pool:

@@ -83,7 +83,7 @@ def test_a_fit_worse_than_the_truth_is_a_failed_fit():
     starts[1, 0, :, :2] = 0.0  # one replicate starts far away, and gets no time
     starts[1, 0, :, 2:4] = [[3.0, 1.0], [2.0, -1.0]]
     starts[1, 0, :, 4] = 40.0
-    fit = maximum_likelihood(x, y, starts, truth=TRUTH, em_steps=(0,), max_iterations=3)
+    fit = maximum_likelihood(x, y, starts, truth=TRUTH, em_steps=0, max_iterations=3)
     assert fit.gain[1] < 0 and fit.status[1] == Status.WORSE_THAN_TRUTH
     assert fit.message()[1] == Status.WORSE_THAN_TRUTH.sentence
 
