@@ -109,9 +109,9 @@ DOORS = {
     "losses.sandwich.sandwich_line": Door(
         plain(model=MODEL, noise_variance=1.0, box=5.0), {"theta": TRUTH, "x_points": POINTS, "target": Y[0, :13]}
     ),
-    "losses.task_routing.mutual_information": Door(plain(), {"counts": COUNTS}),
-    "losses.task_routing.usage_entropy": Door(plain(), {"counts": COUNTS}),
-    "losses.task_routing.top_share": Door(plain(), {"counts": COUNTS}),
+    "losses.routing.mutual_information": Door(plain(), {"counts": COUNTS}),
+    "losses.routing.usage_entropy": Door(plain(), {"counts": COUNTS}),
+    "losses.routing.top_share": Door(plain(), {"counts": COUNTS}),
     "losses.voronoi.compare": between(FITTED, TRUTH, SOFT),
     "losses.voronoi.infimum": Door(
         lambda f, **a: f(lambda fitted, truth, _: fitted[..., 0, 0] - truth[0, 0], model=SOFT, **a),

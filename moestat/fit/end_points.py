@@ -82,16 +82,9 @@ def minima(loss: np.ndarray, tolerance: float) -> Minima:
 
 
 def tolerance_of(best: float, n: int, variance: float) -> float:
-    """Return the absolute difference of losses (half mean squares) below which two minima are one.
+    """Return the difference of losses (half mean squares over n samples) below which two minima are one.
 
-    Parameters
-    ----------
-    best : float
-        The lowest loss.
-    n : int
-        Number of samples.
-    variance : float
-        Variance of y.
+    ``best`` is the lowest loss, ``variance`` that of y.
     """
     return SAME * best / n + FLOOR * variance
 

@@ -31,23 +31,16 @@ def levenberg_marquardt(
     tolerance: float = 1e-10,
     max_iterations: int = 400,
 ) -> Ends:
-    r"""Minimise B independent sums of squares.
+    r"""Minimise B independent sums of squares from ``start`` (B, p).
 
     Parameters
     ----------
     problem : callable
         See :data:`moestat.fit.second_order.Problem`.
-    start : array (B, p) of float64
     damping : float, default 1e-3
         First mu.
     tolerance : float, default 1e-10
         A member has converged when its decrement is at most ``tolerance * loss``, or 1e-20 times its loss at the start.
-    max_iterations : int, default 400
-        Steps tried per member.
-
-    Returns
-    -------
-    moestat.fit.second_order.Ends
 
     Raises
     ------

@@ -176,24 +176,9 @@ def candidates(
 ) -> np.ndarray:
     """Draw candidate atoms: gates of several widths, at random or beside those of the fit, and of several masses.
 
-    The first ``k`` candidates are the same for every ``count >= k``.
-
-    Parameters
-    ----------
-    model : Model
-    x : array (n, d)
-        Samples; the first 1024 set the masses.
-    theta : array (M, P)
-        The fit beside whose gates every other candidate lies.
-    count : int
-    law : array (P,)
-        Standard deviation of every coordinate of an atom.
-    rng : numpy.random.Generator
-    box : float
-
-    Returns
-    -------
-    array (count, P)
+    The first ``k`` candidates are the same for every ``count >= k``. Every other one lies beside the gates of the fit
+    ``theta`` (M, P); ``law`` (P,) are the standard deviations of an atom's coordinates, and the first 1024 samples set
+    the masses.
     """
     size = model.gate_size
     # one row of draws per candidate, so that more candidates begin with the same ones

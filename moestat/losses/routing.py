@@ -6,6 +6,8 @@ are sent to expert m.
 
 from __future__ import annotations
 
+import numpy as np
+
 from moestat.arrays import Array, namespace
 from moestat.doors import takes_float64
 
@@ -81,3 +83,26 @@ def experts_used(counts: Array) -> Array:
 def effective_experts(counts: Array) -> Array:
     """Return exp(entropy of the load): the number of equally loaded experts that are as spread out, (...)."""
     return namespace(counts).exp(_entropy(load(counts)))
+
+
+@takes_float64("counts")
+def mutual_information(counts: Array) -> float:
+    """Return the mutual information in bits of expert and task (plug-in estimate).
+
+    For tasks spread evenly over E experts it is log2 E at most, and 0 when every task uses the experts alike; a model
+    that sends everything to one expert has 0 too, although every task then has a favourite.
+    """
+    tasks = np.log(effective_experts(counts.T))
+    return float(max(tasks - dispatch_entropy(counts), 0.0) / np.log(2.0))
+
+
+@takes_float64("counts")
+def usage_entropy(counts: Array) -> float:
+    """Return the entropy in bits of the experts' loads; log2 E when all carry the same."""
+    return float(np.log2(effective_experts(counts)))
+
+
+@takes_float64("counts")
+def top_share(counts: Array) -> float:
+    """Return the mean over tasks of the share of a task's tokens that its favourite expert gets."""
+    return float(np.mean(counts.max(axis=0) / counts.sum(axis=0)))

@@ -130,7 +130,7 @@ def solved():
 @pytest.mark.parametrize("k", range(len(NAMES)), ids=NAMES)
 def test_classical_problem_ends_at_the_known_minimum_and_where_scipy_does(solved, k):
     residuals, start, minimum = PROBLEMS[NAMES[k]]
-    assert solved.status[k] == Status.CONVERGED, solved.message()[k]
+    assert solved.status[k] == Status.CONVERGED
     sum_of_squares = 2 * solved.loss[k]
     assert sum_of_squares == pytest.approx(minimum, rel=2e-6, abs=1e-12)
     other = least_squares(
@@ -211,7 +211,6 @@ def test_a_member_that_fails_leaves_the_others_alone():
     clean = levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), START)
     rest = [k for k in range(24) if k not in (5, 7)]
     assert result.status[5] == result.status[7] == Status.NOT_FINITE
-    assert result.message()[5] == Status.NOT_FINITE.sentence
     assert _bits(result, rest) == _bits(clean, rest)
 
 
@@ -284,7 +283,7 @@ def test_start_at_the_minimum_and_empty_batch():
     result = levenberg_marquardt(from_residuals(function), np.full((1, 2), 3.0))
     assert result.status[0] == Status.CONVERGED and result.iterations[0] == 0
     none = levenberg_marquardt(from_residuals(function), np.zeros((0, 2)))
-    assert none.theta.shape == (0, 2) and none.message() == []
+    assert none.theta.shape == (0, 2)
 
 
 @pytest.mark.parametrize(
