@@ -101,17 +101,13 @@ DOORS = {
     ),
     "losses.rescore.score": Door(plain(model=GAUSS), {"fitted": GAUSS_FITTED, "truth": GAUSS_TRUTH, "x": POINTS}),
     "losses.routing.counts": Door(plain(experts=3, clusters=3), {"expert": CLUSTER[::-1].copy(), "cluster": CLUSTER}),
-    "losses.routing.load": Door(plain(), {"counts": COUNTS}),
-    "losses.routing.dispatch_entropy": Door(plain(), {"counts": COUNTS}),
-    "losses.routing.purity": Door(plain(), {"counts": COUNTS}),
-    "losses.routing.experts_used": Door(plain(), {"counts": COUNTS}),
-    "losses.routing.effective_experts": Door(plain(), {"counts": COUNTS}),
+    **{
+        f"losses.routing.{name}": Door(plain(), {"counts": COUNTS})
+        for name in ("load", "dispatch_entropy", "purity", "experts_used", "effective_experts", "mutual_information")
+    },
     "losses.sandwich.sandwich_line": Door(
         plain(model=MODEL, noise_variance=1.0, box=5.0), {"theta": TRUTH, "x_points": POINTS, "target": Y[0, :13]}
     ),
-    "losses.routing.mutual_information": Door(plain(), {"counts": COUNTS}),
-    "losses.routing.usage_entropy": Door(plain(), {"counts": COUNTS}),
-    "losses.routing.top_share": Door(plain(), {"counts": COUNTS}),
     "losses.voronoi.compare": between(FITTED, TRUTH, SOFT),
     "losses.voronoi.infimum": Door(
         lambda f, **a: f(lambda fitted, truth, _: fitted[..., 0, 0] - truth[0, 0], model=SOFT, **a),
@@ -121,7 +117,6 @@ DOORS = {
     **{f"losses.voronoi.{name}": between(FITTED, TRUTH, SOFT) for name in ("L1", "L2r", "L3", "Lsm")},
     **{f"losses.voronoi.{name}": between(PART_FITTED, PART_TRUTH, PARTIAL) for name in ("L4", "L5")},
     "fit.least_squares": Door(plain(model=MODEL, max_iterations=3), FIT),
-    "fit.newton.least_squares": Door(plain(model=MODEL, max_iterations=3), FIT),
     "fit.gradient.sgd": Door(plain(model=MODEL, batch_size=39, epochs=2), {"x": X, "y": Y, "start": STARTS}),
     "fit.softmax_mle.maximum_likelihood": Door(plain(max_iterations=2), GAUSS_FIT),
     "fit.em.expectation_maximisation": Door(plain(max_iterations=2), GAUSS_FIT),

@@ -106,37 +106,6 @@ def test_coverage_of_the_interval(cv, falling, rho):
     assert abs(coverage - 0.95) < 4 * np.sqrt(0.95 * 0.05 / studies)
 
 
-def test_coverage_when_the_log_losses_are_not_normal():
-    """Chi-square losses (3 degrees of freedom): the t-interval is then approximate, and stays within 0.02."""
-    logs = -0.5 * np.log(N)[:, None] + np.log(np.random.default_rng(4).chisquare(3, (4000, 8, 10)))
-    _, _, low, high = rates.mean_interval(rates.replicate_slopes(np.log(N), logs))
-    assert abs(np.mean((low < -0.5) & (high > -0.5)) - 0.95) < 0.02
-
-
-def test_why_ols_on_log_means_is_not_the_estimate():
-    """When the spread falls with n, the slope of the log mean is another number, and its interval misses -0.5."""
-    rng = np.random.default_rng(5)
-    misses = {"ols": 0, "rate": 0}
-    for _ in range(200):
-        values = losses(rng, sd=np.linspace(1.2, 0.3, 8))
-        result = rates.fit(values, over=N, draws=0)
-        for name in misses:
-            estimate = getattr(result, name)
-            misses[name] += not estimate.low < -0.5 < estimate.high
-    assert misses["rate"] <= 22  # binomial(200, 0.05): more than 22 with probability 1e-4
-    assert misses["ols"] > 60
-
-
-def test_replicate_bootstrap_coverage_is_what_we_say():
-    """Percentile intervals over 10 replicates are too short: their coverage is between 0.80 and 0.95 (200 studies)."""
-    rng = np.random.default_rng(6)
-    inside = 0
-    for _ in range(200):
-        low, high = rates.fit(losses(rng), over=N, draws=400).bootstrap
-        inside += low < -0.5 < high
-    assert 0.80 * 200 < inside < 0.95 * 200 + 6
-
-
 @pytest.mark.parametrize(
     ("values", "sizes", "word"),
     [
@@ -340,13 +309,6 @@ def test_probability_of_the_right_law(sd, expected):
     noise /= noise.std(1, ddof=1, keepdims=True)
     result = rates.compare_laws(np.exp(-0.5 * x[:, None] + sd * noise), over=N)
     assert result.probability_correct == pytest.approx(expected, abs=0.03)
-
-
-def test_a_p_value_that_does_not_exist_rejects_nothing():
-    """One replicate says nothing of the spread, however far it is from either law."""
-    result = rates.compare_laws(losses(np.random.default_rng(21), sd=1.0, replicates=1), over=N, draws=10)
-    assert np.isnan(result.p_power) and np.isnan(result.p_log)
-    assert result.compatible == ("power", "log") and "compatible with a power law" in result.sentence
 
 
 def test_laws_on_unusable_input():

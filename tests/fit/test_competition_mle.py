@@ -178,15 +178,6 @@ def test_replicates_do_not_know_of_each_other():
             np.testing.assert_array_equal(getattr(alone, name)[0], getattr(together, name)[b])
 
 
-def test_an_expert_too_many_is_fitted_too():
-    model, truth, x, y, _ = problem("variance", 600, 2)
-    rng = np.random.default_rng(0)
-    starts = np.stack([near_starts(truth, 5, 3, 0.1, rng) for _ in range(2)])
-    assert starts.shape == (2, 3, 5, 4)
-    fit = maximum_likelihood(model, x, y, starts, truth=truth, adam_steps=100, **BOX)
-    assert fit.theta.shape == (2, 5, 4) and np.all(fit.gain > 0) and np.all(np.isfinite(fit.decrement))
-
-
 def test_a_fit_worse_than_the_truth_is_a_failed_fit():
     model, truth, x, y, starts = problem()
     starts[1, ..., :-1] = 5.0 * np.sign(starts[1, ..., :-1])  # one replicate starts far away, and gets no time

@@ -98,13 +98,6 @@ def test_no_bit_depends_on_the_rest_of_the_batch(model, batch_size, rows, column
     assert _bits(part) == _bits(together[rows][:, columns])
 
 
-def test_blocks_of_gathered_rows_do_not_change_a_bit(monkeypatch):
-    x, y, start, order = _case(MODELS[0])
-    together = sgd(MODELS[0], x, y, start, batch_size=4, order=list(order), epochs=2)
-    monkeypatch.setattr("moestat.fit.gradient._ROWS", 9)
-    assert _bits(sgd(MODELS[0], x, y, start, batch_size=4, order=list(order), epochs=2)) == _bits(together)
-
-
 def test_generators_draw_one_permutation_per_epoch():
     x, y, start, _ = _case(MODELS[0])
     rngs = [np.random.default_rng(r) for r in range(3)]

@@ -59,17 +59,6 @@ def test_loss_gradient_and_hessian_are_the_plain_ones(model, n_atoms):
 
 
 @compiled
-def test_float32_products_lose_no_more_than_float32_products_must():
-    # thirty thousand samples: sums over chunks are float64, so the error does not grow with their number
-    model = Model("softmax", "full", "gelu", 3)
-    theta, x, y = _problem(model, 3, 1, 30_000, seed=2)
-    fast, plain = _both(model, 3, x, y, "mixed")
-    exact = plain.in_double().hessian(theta, 0.0)[2]
-    error = np.abs(fast.hessian(theta, 0.0)[2] - exact).max() / np.abs(exact).max()
-    assert 1e-12 < error < 2e-7
-
-
-@compiled
 @pytest.mark.parametrize("precision", ["mixed", "double"])
 @pytest.mark.parametrize("gate", [*GATES, "own_functions:arctan_gate"])
 def test_members_do_not_change_a_bit_of_each_other(gate, precision):
@@ -211,33 +200,22 @@ def test_products_are_right_for_vectors_of_every_width(bits, capsys):
     assert result.stdout.strip() == str(bits // 8), result.stderr
 
 
-@compiled
-@pytest.mark.parametrize("problem", ["is a file", "cannot be written"])
-def test_without_a_folder_for_it_compiled_code_is_not_kept(problem, monkeypatch, tmp_path):
-    place = tmp_path / "cache"
-    if problem == "is a file":
-        place.write_text("")
-    else:
-        monkeypatch.setattr(kernel.tempfile, "TemporaryFile", lambda **_: (_ for _ in ()).throw(PermissionError))
-    monkeypatch.setenv("MOESTAT_CACHE", str(place))
-    kernel._folder.cache_clear()
-    try:
-        assert kernel.compiled(abs_plus_one)(-2.0) == 3.0
-        assert problem == "cannot be written" or place.is_file()
-    finally:
-        kernel._folder.cache_clear()
-
-
 def abs_plus_one(x):
     return abs(x) + 1.0
 
 
 @compiled
-def test_compiled_code_is_kept_in_the_users_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
+@pytest.mark.parametrize("problem", ["", "is a file", "cannot be written"])
+def test_compiled_code_is_kept_in_the_users_cache_if_it_can_be(problem, monkeypatch, tmp_path):
+    place = tmp_path / "cache"
+    if problem == "is a file":
+        place.write_text("")
+    elif problem:
+        monkeypatch.setattr(kernel.tempfile, "TemporaryFile", lambda **_: (_ for _ in ()).throw(PermissionError))
+    monkeypatch.setenv("MOESTAT_CACHE", str(place))
     kernel._folder.cache_clear()
     try:
-        assert kernel.compiled(abs_plus_one)(2.0) == 3.0
-        assert list(tmp_path.glob("kernels/*/**/*.nbi"))
+        assert kernel.compiled(abs_plus_one)(-2.0) == 3.0
+        assert bool(list(tmp_path.glob("cache/kernels/*/**/*.nbi"))) == (not problem)
     finally:
         kernel._folder.cache_clear()

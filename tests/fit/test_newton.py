@@ -130,17 +130,6 @@ def test_fits_do_not_depend_on_their_batch(gate, expert, precision, monkeypatch)
         np.testing.assert_array_equal(a[1:2], getattr(alone, name), err_msg=name)
 
 
-def test_single_precision_products_lead_to_the_same_minimum():
-    model = Model("sigmoid", "full", "gelu", 2)
-    truth = 3 * ground_truth(model, 2, "dense", np.random.default_rng(3))
-    x, y = (v[None] for v in sample(model, truth, 1000, 1e-4, np.random.default_rng(4)))
-    mixed, double = (
-        least_squares(model, x, y, _starts(model, truth, 2, 1), box=50.0, precision=p) for p in ("mixed", "double")
-    )
-    np.testing.assert_allclose(mixed.loss, double.loss, rtol=2e-9)
-    np.testing.assert_allclose(mixed.theta, double.theta, atol=1e-3)
-
-
 @pytest.mark.parametrize("gate", GATES)
 @pytest.mark.parametrize(("expert", "n_fitted"), [("linear", 2), ("linear", 3), ("gelu", 2)])
 def test_noiseless_data_end_at_the_absolute_floor(gate, expert, n_fitted):

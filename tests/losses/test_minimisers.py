@@ -159,18 +159,6 @@ def test_near_a_minimiser_with_all_cells_occupied_the_quotient_loss_is_the_same(
     assert equal >= 5
 
 
-def test_never_above_the_equal_splits_and_zero_at_them():
-    for gate in ("sigmoid", "softmax"):
-        for expert, power in (("linear", 1), ("relu", 1), ("gelu", 1), ("polynomial", 2)):
-            model = Model(gate, "full", expert, 2, power)
-            rng = np.random.default_rng(2)
-            truth = truths.ground_truth(model, 3, "dense", rng)
-            splits = np.stack([truths.split(model, np.roll(truth, k, axis=0), 4) for k in range(3)])
-            fitted = splits[rng.integers(3, size=2)] + 0.3 * rng.standard_normal((2, 4, model.atom_size))
-            assert np.all(L3_infimum(fitted, truth, model) <= voronoi.L3(fitted, splits, model) * (1 + 1e-9))
-            np.testing.assert_allclose(L3_infimum(splits, truth, model), 0.0, atol=1e-7)
-
-
 def test_exact_fits_and_lists_are_compared_by_equation_12_as_it_stands():
     rng = np.random.default_rng(4)
     for model in (Model("sigmoid", "full", "relu", 2), Model("sigmoid", "partial", "linear", 2)):

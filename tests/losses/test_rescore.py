@@ -89,15 +89,6 @@ def test_a_list_of_true_measures_gives_the_nearest():
     assert "eta_exact" not in both
 
 
-def test_scores_that_only_some_models_have():
-    partial = Model("softmax", "partial", "gelu", 1)
-    truth = np.random.default_rng(3).normal(size=(2, partial.atom_size))
-    ds = rescore(truth + np.full((4, 2, 1, 1), 0.01), truth, n=SIZES, model=partial)
-    assert {"Lsm", "L4", "L5"} <= set(ds) and "Lsm" not in rescore(
-        saved(QUADRATIC, 2), QUADRATIC, n=SIZES, model=REGRESSION
-    )
-
-
 def test_missing_and_impossible_fits_are_nan_and_counted():
     fitted = saved(LINE, 4)
     fitted[1, 2] = np.nan
