@@ -223,16 +223,14 @@ def test_batches_give_the_same_numbers(score, truth, model):
 
 
 def test_bad_input_gets_one_clear_sentence():
-    line, rng = SoftmaxGaussian(1), np.random.default_rng(0)
+    line = SoftmaxGaussian(1)
     for call, words in (
         (lambda: softmax_losses(LINE[:, :4], LINE, line), r"fitted has shape \(2, 4\)"),
         (lambda: softmax_losses(LINE, LINE[None], line), r"truth has shape \(1, 2, 5\); it must be \(atoms, 5\)"),
         (lambda: softmax_losses(LINE[:1], LINE, line), "1 fitted atoms cannot be paired with 2 true atoms"),
-        (lambda: softmax_losses(LINE * [1, 1, 1, 1, 0], LINE, line), "fitted holds the variance 0"),
         (lambda: softmax_losses(LINE * np.nan, LINE, line), "fitted holds numbers that are not finite"),
         (lambda: competition_losses(PLANES, PLANES, Competition(2, "affine", 5)), r"D needs K <= k\*, but K is 5"),
         (lambda: competition_losses(PLANES[:3], PLANES, ROUTED), "3 fitted atoms cannot be paired with 4"),
-        (lambda: competition_losses(rng.normal(size=(4, 4, 3)), PLANES, ROUTED), "fitted has shape"),
     ):
         with pytest.raises(ValueError, match=words):
             call()

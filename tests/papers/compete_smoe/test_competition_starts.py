@@ -24,3 +24,5 @@ def test_starts_fit_the_family_and_are_never_the_truth():
         near_starts(truth, 4, 1, 0.0, rng)
     with pytest.raises(ValueError, match="atoms is 3; starts near 4 true atoms"):
         near_starts(truth, 3, 1, 0.1, rng)
+    with pytest.raises(ValueError, match="design is 'none'; allowed are continuous, variance, sign, mean"):
+        true_mixture("none")
