@@ -71,32 +71,6 @@ def test_every_member_ends_as_alone_in_its_own_place_and_works_no_longer(xp, sta
     assert sizes == [sum(count > k for count in counts) for k in range(max(counts, default=0))]
 
 
-def test_results_may_be_dicts_and_parts_may_take_rows_themselves():
-    class Data:
-        def __init__(self, kept):
-            self.kept = kept
-
-        def take(self, rows):
-            return Data([self.kept[k] for k in rows])
-
-    @dataclass(frozen=True)
-    class Owned(active_set.Rows):
-        members: Any
-        data: Data
-
-    batch = Owned(np.arange(3), Data(["a", "b", "c"]))
-    ends = iter([np.array([False, True, False]), np.array([True, False]), np.array([True])])
-    stepped = []
-
-    def step(batch):
-        stepped.append(batch.data.kept)
-        return batch
-
-    result = active_set.run(batch, lambda b: (b, next(ends)), lambda b, rows: {"members": b.members[rows]}, step)
-    np.testing.assert_array_equal(result["members"], [0, 1, 2])
-    assert stepped == [["a", "c"], ["c"]]
-
-
 @pytest.mark.parametrize("xp", [np, strict])
 @given(where=st.lists(st.booleans(), min_size=1, max_size=8))
 def test_what_is_put_is_where_it_was_taken(xp, where):

@@ -134,26 +134,6 @@ def test_results_do_not_depend_on_what_else_is_computed():
         assert a.kind == b.kind
 
 
-def test_populations_are_searched_by_the_same_code():
-    """Noise-free responses of a truth that the model contains: the search ends at zero, several times."""
-    model = Model("sigmoid", "full", "gelu", 1)
-    truth = np.array([[0.5, 1.0, -1.0, 1.0, 0.2], [-0.5, -2.0, 1.0, -1.5, 0.5]])
-    x = np.linspace(-1, 1, 512)[:, None]
-    away = truth + np.random.default_rng(0).standard_normal(truth.shape)
-    result = global_search(
-        model,
-        x,
-        model.predict(truth, x),
-        local=away[None],
-        known=away[None],
-        stream=lambda purpose: stream(0, purpose),
-        budget=Budget(near=8, random=4, inserted=4, agree=3, heats=((40, 0.8),)),
-        max_iterations=300,
-    )
-    assert np.sqrt(2 * result.fit.loss[0]) < 1e-6
-    assert result.agreed
-
-
 def test_wrong_arguments_are_named():
     model = Model("sigmoid", "full", "gelu", 1)
     x, y, theta = np.zeros((4, 1)), np.zeros(4), np.zeros((1, 2, 5))

@@ -121,19 +121,6 @@ def test_hessian_is_the_dense_one_to_ten_digits(gate):
     assert np.abs(mixed[0] - dense).max() > 1e-12 * np.abs(dense).max()  # it did run in float32
 
 
-@pytest.mark.parametrize("gate", GATES)
-@pytest.mark.parametrize("precision", ["mixed", "double"])
-def test_loss_and_gradient_are_the_models_own_in_either_precision(gate, precision):
-    model = Model(gate, "full", "relu", 3)
-    theta, x, y = _problem(model, 2, 2500, 3, seed=4)
-    problem = Problem(model, 3, x, y, precision)
-    loss, gradient = model.gradient(theta, x, y, tau=0.1)
-    for result in (problem.gradient(theta, 0.1), problem.hessian(theta, 0.1)[:2]):
-        np.testing.assert_allclose(result[0], loss, rtol=1e-13)
-        np.testing.assert_allclose(result[1], gradient.reshape(2, -1), atol=1e-14)
-    np.testing.assert_allclose(problem.loss(theta, 0.1), loss, rtol=1e-13)
-
-
 @pytest.mark.parametrize("precision", ["mixed", "double"])
 @pytest.mark.parametrize("gate", GATES)
 def test_members_and_caching_do_not_change_a_bit(gate, precision, monkeypatch):

@@ -64,15 +64,6 @@ def test_members_do_not_know_of_each_other():
             np.testing.assert_array_equal(a[0], b[k])
 
 
-def test_strides_of_the_input_do_not_matter():
-    theta, x, y, owner = draw(2, 2, 500)
-    free = pack(theta)
-    once = negative_log_likelihood(prepare(x, y), owner, 2, 0.01)(free, np.arange(4))
-    twisted = prepare(np.asfortranarray(x), np.asfortranarray(y))
-    for a, b in zip(negative_log_likelihood(twisted, owner, 2, 0.01)(free, np.arange(4)), once, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 def test_thinning_takes_every_so_many_th_sample():
     theta, x, y, owner = draw(1, 2, 1000)
     free = pack(theta)

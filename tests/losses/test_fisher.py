@@ -50,14 +50,6 @@ def basis(shape):
     return np.eye(shape[0] * shape[1]).reshape(-1, *shape)
 
 
-def test_information_of_many_points_is_the_mean_of_its_chunks():
-    model = Model("sigmoid", "full", "relu", 2)
-    theta = truths.ground_truth(model, 2, "dense", np.random.default_rng(1))
-    x = points(2, 14)
-    halves = [fisher.information(model, theta, part) for part in (x[: fisher.CHUNK], x[fisher.CHUNK :])]
-    np.testing.assert_allclose(fisher.information(model, theta, x), np.mean(halves, axis=0), rtol=1e-12, atol=1e-15)
-
-
 @pytest.mark.parametrize(
     ("gate", "expert", "regime", "nullity"),
     [

@@ -109,28 +109,6 @@ def test_the_example_of_the_documentation_runs(capsys):
     assert printed.startswith("slope -0.") and "NOT TRUSTED" not in printed
 
 
-@pytest.mark.parametrize("gate", ["sigmoid", "softmax"])
-def test_numbers_of_any_type_are_taken_for_what_they_are(gate):
-    model = Model(gate, "linear", "gelu", 1)
-    truth = [[0, 1, 2, 1], [1, 3, 1, 0]]
-    fitted = np.array(truth) + 0.125 * np.random.default_rng(2).integers(-2, 3, size=(4, 3, 2, 4))  # exact in float32
-    fitted[0, 0] = truth
-    floats = rescore(fitted, np.array(truth, dtype=float), n=SIZES, model=model)
-    assert float(floats["L3"][0, 0]) == 0 and 0 < float(floats["L3"].max()) < 4
-    for kind in (list, np.int64, np.float32):
-        made = truth if kind is list else np.array(truth, dtype=kind)
-        assert rescore(fitted.tolist() if kind is list else fitted, made, n=SIZES, model=model).identical(floats)
-    assert rescore(fitted.astype(np.float32), truth, n=SIZES, model=model).identical(floats)
-    whole = np.array(truth) + [[0, 0, 1, 0], [0, 0, 1, 1]]
-    (moved,) = rescore(np.array([[whole]]), truth, n=[1], model=model)["matched"].values[0]
-    assert moved == pytest.approx(1 + 2**0.5)
-    fitted[0, 1, 0, 2], fitted[0, 2] = np.nan, np.inf
-    holes = rescore(fitted, truth, n=SIZES, model=model)
-    assert holes["usable"].values.tolist() == [[True, False, False]] + [[True] * 3] * 3
-    for name in ("L1", "L3", "matched"):
-        np.testing.assert_array_equal(holes[name], floats[name].where(holes["usable"]))
-
-
 def test_bad_input_gets_one_clear_sentence():
     good = saved(LINE, 2)
     for call, words in (

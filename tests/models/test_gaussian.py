@@ -44,19 +44,6 @@ def test_density_is_the_papers_formula(model):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=IDS)
-def test_density_integrates_to_one(model):
-    theta, x, _ = draw(model, n=3)
-    for point in x:
-        total, error = integrate.quad(
-            lambda v, p=point: float(np.exp(log_density(model, theta, p[None, :], np.array([v])))[0]),
-            -40,
-            40,
-            limit=400,
-        )
-        assert total == pytest.approx(1, abs=1e-7 + error)
-
-
-@pytest.mark.parametrize("model", MODELS, ids=IDS)
 def test_score_matches_finite_differences(model):
     theta, x, y = draw(model, 2)
     score = model.score(theta, x, y)
