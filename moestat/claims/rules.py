@@ -17,9 +17,8 @@ import xarray as xr
 from scipy import stats
 
 from moestat import rates
-from moestat.claims.counts import is_at
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.selection import NoAnswerError, variable
+from moestat.claims.selection import NoAnswerError, is_at, variable
 from moestat.rates import Cases, Estimate
 from moestat.rates.estimate import mean_interval, replicate_slopes
 from moestat.study.patterns import fits

@@ -1,23 +1,38 @@
-"""A variable of a collected dataset as floats at a point of the grid, or one sentence that says why there is none."""
+"""What is looked at: a variable as floats at a point of the grid, the arms, and how the runs there ended."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
 
-from moestat.claims.counts import is_at
-from moestat.runner.results import BINARY
+from moestat.runner.results import BINARY, NOT_COMPUTED
 from moestat.sentences import nearest
 from moestat.status import Status
+from moestat.study.patterns import fits
 
 Data = TypeVar("Data", xr.DataArray, xr.Dataset)
+WITH_VALUES = tuple(int(status) for status in Status if status.has_value)
 
 
 class NoAnswerError(ValueError):
     """The results cannot give the number that is asked for; the message says why in a sentence."""
+
+
+def chosen(ds: xr.Dataset, patterns: Sequence[str]) -> list[str]:
+    """Return the arms of the dataset that match a name or glob pattern, in the order of the dataset."""
+    return [name for name in map(str, ds["arm"].values) if fits(name, patterns)]
+
+
+def is_at(coordinate: xr.DataArray, value: Any) -> xr.DataArray:
+    """Return where a coordinate has a value; numbers are compared up to rounding."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and coordinate.dtype.kind in "iuf":
+        close = np.isclose(coordinate.values.astype(np.float64), float(value), rtol=1e-9, atol=0.0)
+        return coordinate.copy(data=close)
+    return coordinate == value
 
 
 def at_point(data: Data, at: Mapping[str, Any]) -> Data:
@@ -65,13 +80,7 @@ def variable(ds: xr.Dataset, name: str, at: Mapping[str, Any] | None = None) -> 
 
 
 def as_float(array: xr.DataArray) -> xr.DataArray:
-    """Return numbers and truth values as float64, NaN where nothing was computed.
-
-    Raises
-    ------
-    NoAnswerError
-        If the array holds text.
-    """
+    """Return numbers and truth values as float64, NaN where nothing was computed; text has no answer."""
     kind = array.dtype.kind
     if kind == "O":  # truth values beside cells that were not computed
         flat = array.values.ravel()
@@ -87,19 +96,12 @@ def as_float(array: xr.DataArray) -> xr.DataArray:
     return out.assign_attrs({BINARY: 1}) if kind == "b" else out
 
 
-def with_values(ds: xr.Dataset, *, converged_only: bool = False) -> xr.DataArray:
-    """Return which replicates have values that count (or converged, if only these are to count)."""
-    allowed = [Status.CONVERGED] if converged_only else [status for status in Status if status.has_value]
-    return ds["status"].isin([int(status) for status in allowed])
-
-
 def usable(ds: xr.Dataset, *, converged_only: bool = False) -> xr.Dataset:
     """Return the results with NaN in every number of a replicate that has no values (or did not converge).
 
-    Whole numbers and truth values become floats for it, as they do beside cells that were not computed. ``status`` and
-    texts stay as they are.
+    Whole numbers and truth values become floats for it; ``status`` and texts stay as they are.
     """
-    mask = with_values(ds, converged_only=converged_only)
+    mask = ds["status"].isin([int(Status.CONVERGED)] if converged_only else WITH_VALUES)
     if bool(mask.all()):
         return ds
     masked = {}
@@ -115,13 +117,7 @@ def usable(ds: xr.Dataset, *, converged_only: bool = False) -> xr.Dataset:
 
 
 def without_lengths_of_one(array: xr.DataArray, keep: tuple[str, ...]) -> xr.DataArray:
-    """Drop dimensions of length one that are not in ``keep``, and refuse any other one that is left.
-
-    Raises
-    ------
-    NoAnswerError
-        If a dimension is left that is neither in ``keep`` nor of length one.
-    """
+    """Drop dimensions of length one that are not in ``keep``, and refuse any other one that is left."""
     array = array.squeeze([d for d in array.dims if d not in keep and array.sizes[d] == 1], drop=True)
     left = [str(d) for d in array.dims if d not in keep]
     if left:
@@ -144,3 +140,52 @@ def listed(items: Any, limit: int = 12) -> str:
     texts = [f"{item:g}" if isinstance(item, float | np.floating) else str(item) for item in items]
     more = [f"... ({len(texts)} in all)"] if len(texts) > limit else []
     return ", ".join(texts[:limit] + more) or "none"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How the runs (replicates of cells) ended that were asked for: by status, and those that were not computed."""
+
+    by_status: Mapping[Status, int]
+    replicates: int
+    missing: int
+    failed: int
+    not_converged: int
+
+    def __str__(self) -> str:
+        text = f"{self.failed} failed, {self.not_converged} not converged"
+        return f"{text}, {self.missing} missing" if self.missing else text
+
+
+def count(
+    ds: xr.Dataset,
+    points: xr.DataArray,
+    places: Sequence[tuple[str, Mapping[str, Any]]],
+    window: tuple[str, tuple[float, float] | None] | None = None,
+) -> Counts:
+    """Count how the replicates ended at some points, a DataArray of bool with the dimensions of ``status`` but one.
+
+    Parameters
+    ----------
+    places : sequence of (arm, coordinates)
+        What is counted, once if it is named twice; names that are not on the grid are ignored.
+    window : (axis, (low, high) or None), optional
+        Part of an axis that is counted.
+    """
+    mask = xr.zeros_like(points)
+    for arm, at in places:
+        here = points & (ds["arm"] == arm)
+        for axis, value in at.items():
+            here = here & is_at(ds[axis], value) if axis in points.dims else here
+        mask = mask | here
+    if window is not None and window[1] is not None and window[0] in mask.dims:
+        low, high = window[1]
+        mask = mask & (ds[window[0]] >= low) & (ds[window[0]] <= high)
+    mask = mask.transpose(*points.dims)
+    codes = ds["status"].transpose(*mask.dims, "replicate").values[mask.values]
+    tally = {int(code): int(runs) for code, runs in zip(*np.unique(codes, return_counts=True), strict=True)}
+    missing = tally.pop(NOT_COMPUTED, 0)
+    failed = sum(runs for code, runs in tally.items() if code not in WITH_VALUES)
+    not_converged = codes.size - missing - failed - tally.get(int(Status.CONVERGED), 0)
+    by_status = {Status(code): runs for code, runs in tally.items()}
+    return Counts(by_status, codes.size, missing, failed, not_converged)

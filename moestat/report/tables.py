@@ -11,10 +11,9 @@ import pandas as pd
 import xarray as xr
 from scipy import stats
 
-from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence, FittedSeries
-from moestat.claims.selection import NoAnswerError
+from moestat.claims.selection import NoAnswerError, chosen
 from moestat.claims.verdicts import COLUMNS, Verdict
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from moestat.claims import verdicts
-from moestat.claims.sealed import WHEN, Written, count_written, written
+from moestat.claims.verdicts import WHEN, Written, count_written, written
 from moestat.rates.bends import STILL
 from moestat.rounding import estimate, number
 from moestat.status import Status

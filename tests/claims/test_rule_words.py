@@ -2,7 +2,7 @@
 
 import pytest
 
-from moestat.claims.rule_words import in_words
+from moestat.claims.wording import in_words
 from moestat.study import load
 from moestat.study.spec import Claim
 
