@@ -17,14 +17,11 @@ from scipy import stats
 
 from moestat import rates
 from moestat.claims.evidence import Evidence, difference
-from moestat.claims.selection import NoAnswerError, without_lengths_of_one
+from moestat.claims.selection import NoAnswerError, Side, sides, without_lengths_of_one
 from moestat.rates import Estimate
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
 from moestat.study.spec import Claim
-
-Side = tuple[str, str, dict[str, Any]]
-"""Variable, arm and coordinates."""
 
 
 def estimate(evidence: Evidence, claim: Claim, *, converged_only: bool = False) -> Estimate:
@@ -50,15 +47,6 @@ def estimate(evidence: Evidence, claim: Claim, *, converged_only: bool = False) 
     arrays = [evidence.samples(*side, converged_only=converged_only) for side in sides(claim)]
     arrays = [without_lengths_of_one(array, ("replicate",)) for array in arrays]
     return _mean(claim, arrays[0]) if claim.kind == "mean" else _difference(claim, *arrays)
-
-
-def sides(claim: Claim) -> list[Side]:
-    """Return what a claim is about: variable, arm and coordinates, of a difference those of both sides."""
-    first = (claim.variable, claim.arm, claim.at)
-    if claim.kind in ("slope", "mean"):
-        return [first]
-    versus_at = claim.at if claim.versus_at is None else claim.versus_at
-    return [first, (claim.versus_variable or claim.variable, claim.versus or claim.arm, versus_at)]
 
 
 def against(claim: Claim) -> str:

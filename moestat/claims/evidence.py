@@ -6,7 +6,7 @@ window, and nothing is selected or fitted twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,12 +16,13 @@ import xarray as xr
 
 from moestat import rates
 from moestat.claims import selection
-from moestat.claims.selection import Counts, NoAnswerError
+from moestat.claims.selection import NoAnswerError, is_at, sides
 from moestat.rates.log_means import bootstrap
 from moestat.rates.series import series
 from moestat.runner.results import NOT_COMPUTED
+from moestat.status import Status
 from moestat.study import hub
-from moestat.study.spec import Study
+from moestat.study.spec import Claim, Study
 
 Window = hub.Window
 DRAWS = 2000
@@ -33,26 +34,33 @@ SETTLED = 0.95
 SEARCHES = {"search_found": 0, "rounds_there": 0, "found_again": 1}
 """What counts them, and how many it leaves out: of least squares, by starts; of likelihoods, by rounds that begin anew,
 or by the starts other than the one that led to the best point."""
-
 FUNCTIONS = ("hellinger", "hellinger_squared", "root_hellinger_squared", "rmse")
 """Errors of a density or function: a bound from above holds for every fit that is as good as the truth, found again or
 not. A bound from below, or a comparison, is about the best point."""
+UNITS = ("_to_bound", "_to_fisher")
+"""Endings of losses in units of a bound or line."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How the runs (replicates of cells) ended that were asked for: by status, and those that were not computed."""
+
+    by_status: Mapping[Status, int]
+    replicates: int
+    missing: int
+    failed: int
+    not_converged: int
+
+    def __str__(self) -> str:
+        text = f"{self.failed} failed, {self.not_converged} not converged"
+        return f"{text}, {self.missing} missing" if self.missing else text
 
 
 @dataclass(frozen=True)
 class FittedSeries:
-    """A loss over sizes and replicates, with its fit.
+    """A loss over sizes and replicates, with its fit, which has no bootstrap.
 
-    Attributes
-    ----------
-    samples : DataArray (sizes, replicate)
-        Repeated over two replicates if it is a property of the cell.
-    over : str
-    window : (low, high) or None
-    exact : bool
-        Whether it is a property of the cell, without a Monte Carlo error.
-    fit : RateFit
-        Without bootstrap.
+    ``exact`` is a property of the cell, without a Monte Carlo error; its ``samples`` are repeated over two replicates.
     """
 
     samples: xr.DataArray
@@ -70,13 +78,7 @@ class FittedSeries:
 
 
 def difference(first: FittedSeries, second: FittedSeries) -> rates.Difference:
-    """Return the slope of one series minus that of another one, paired by replicate.
-
-    Raises
-    ------
-    ValueError
-        If their sizes are unusable.
-    """
+    """Return the slope of one series minus that of another one, paired by replicate."""
     one, other = first.samples, second.samples
     if first.exact and not second.exact:
         one = selection.with_replicates(one.isel(replicate=0, drop=True), other)
@@ -93,13 +95,7 @@ def counted(ds: xr.Dataset) -> str:
 def unsettled(found: Sequence[xr.DataArray], over: str, window: Window) -> str:
     """Say where best points were reached too seldom; an empty text where searches have settled.
 
-    Parameters
-    ----------
-    found : sequence of DataArray
-        How often the best point of each data set was reached, NaN where nothing was searched.
-    over : str
-    window : (low, high) or None
-        The sizes that count.
+    ``found`` is how often that of each data set was reached, NaN where nothing was searched; sizes in the window count.
     """
     low, high = window or (-np.inf, np.inf)
     inside = [again.where((again[over] >= low) & (again[over] <= high)) for again in found]
@@ -107,10 +103,8 @@ def unsettled(found: Sequence[xr.DataArray], over: str, window: Window) -> str:
     searched = sum(int(again.notnull().sum()) for again in inside)
     if settled >= SETTLED * searched:
         return ""
-    return (
-        f"The search came back to its best point in {settled} of {searched} data sets; in the others a better one may "
-        "be left."
-    )
+    text = f"The search came back to its best point in {settled} of {searched} data sets"
+    return f"{text}; in the others a better one may be left."
 
 
 class Evidence:
@@ -150,9 +144,36 @@ class Evidence:
         at: Mapping[str, Any] | None = None,
         window: tuple[str, Window] | None = None,
     ) -> Counts:
-        """Count how the replicates of some arms ended; see :func:`moestat.claims.selection.count`."""
+        """Count how the replicates of some arms ended, at coordinates and in a part of an axis (of the grid)."""
         arms = selection.chosen(self.ds, ["*"]) if arms is None else arms
-        return selection.count(self.ds, self.planned, [(arm, at or {}) for arm in arms], window)
+        return self._count([(arm, at or {}) for arm in arms], window)
+
+    def count_of(self, claim: Claim) -> Counts:
+        """Count how the replicates ended that a claim rests on, each once."""
+        if claim.kind == "function":
+            names = [name for name in (claim.arm, claim.versus) if name] if claim.arm else ["*"]
+            return self.count(selection.chosen(self.ds, names), claim.at)
+        window = (claim.over, claim.window) if claim.kind.startswith("slope") else None
+        return self._count([(arm, at) for _, arm, at in sides(claim)], window)
+
+    def _count(self, places: Iterable[tuple[str, Mapping[str, Any]]], window: tuple[str, Window] | None) -> Counts:
+        points, ds = self.planned, self.ds
+        mask = xr.zeros_like(points)
+        for arm, at in places:
+            here = points & (ds["arm"] == arm)
+            for axis, value in at.items():
+                here = here & is_at(ds[axis], value) if axis in points.dims else here
+            mask = mask | here
+        if window is not None and window[1] is not None and window[0] in mask.dims:
+            low, high = window[1]
+            mask = mask & (ds[window[0]] >= low) & (ds[window[0]] <= high)
+        codes = ds["status"].transpose(*points.dims, "replicate").values[mask.transpose(*points.dims).values]
+        tally = {int(code): int(runs) for code, runs in zip(*np.unique(codes, return_counts=True), strict=True)}
+        missing = tally.pop(NOT_COMPUTED, 0)
+        failed = sum(runs for code, runs in tally.items() if code not in selection.WITH_VALUES)
+        not_converged = codes.size - missing - failed - tally.get(int(Status.CONVERGED), 0)
+        by_status = {Status(code): runs for code, runs in tally.items()}
+        return Counts(by_status, codes.size, missing, failed, not_converged)
 
     def usable(self, *, converged_only: bool = False) -> xr.Dataset:
         """Return the results with NaN in every number of a replicate that has no values (or did not converge)."""
@@ -173,22 +194,10 @@ class Evidence:
         *,
         converged_only: bool = False,
     ) -> xr.DataArray:
-        """Return a variable as float64, with NaN where a replicate has no value.
+        """Return a variable as float64, with NaN where a replicate has no value (or did not converge).
 
-        Parameters
-        ----------
-        variable : str
-        arm : str, optional
-            The arm to select; its grid is cut to the points that belong to the study.
-        at : mapping, optional
-            Coordinates to select. Dimensions of length one that are not mentioned are kept.
-        converged_only : bool, default False
-            Whether replicates that have values but did not converge become NaN too.
-
-        Raises
-        ------
-        NoAnswerError
-            If there is no such variable, arm or coordinate, or the variable is text.
+        The grid of an arm is cut to the points that belong to the study. Dimensions of length one that are not in
+        ``at`` are kept.
         """
         key = (variable, arm, converged_only)
         if key not in self._kept:
@@ -213,17 +222,7 @@ class Evidence:
         level: float = 0.95,
         converged_only: bool = False,
     ) -> FittedSeries:
-        """Return the fitted series of a loss.
-
-        Parameters
-        ----------
-        variable, over, arm : str
-        at : mapping, optional
-            Coordinates at which it is taken; axes of length one need not be named.
-        window : (low, high), optional
-            All sizes when None; :attr:`facts` knows the one that the study states.
-        level : float, default 0.95
-        converged_only : bool, default False
+        """Return the fitted series of a loss; without a window (:attr:`facts` knows the study's) of all sizes.
 
         Raises
         ------
@@ -255,16 +254,31 @@ class Evidence:
         array = self.samples(name, arm, at) + SEARCHES[name]
         return array if over in array.dims and np.isfinite(array).any() else None
 
+    def unsettled_for(self, claim: Claim) -> str:
+        """Say where a rate of parameters is that of the best points found, and a search has not settled on them.
+
+        That the argmin falls like n^a is a statement about it, and so is where the near-minimisers lie. A bound from
+        above of the error of a function needs none of it.
+        """
+        name = next((claim.variable.removesuffix(u) for u in UNITS if claim.variable.endswith(u)), claim.variable)
+        bound = claim.kind == "slope" and claim.at_most is not None and name in FUNCTIONS
+        if bound or not claim.kind.startswith("slope") or not counted(self.ds):
+            return ""
+        places = [(arm, at) for _, arm, at in sides(claim)]
+        places = places[:1] if places[0] == places[-1] else places
+        found = [self.found_again(claim.over, arm, at) for arm, at in places]
+        return unsettled([again for again in found if again is not None], claim.over, claim.window)
+
     def unsettled(self, over: str, arm: str, at: Mapping[str, Any] | None = None) -> str:
         """Name the sizes at which a global search did not come back to its best point, in a sentence."""
         array = self.found_again(over, arm, at)
         if array is None:
             return ""
-        once = ((array < AGAIN) & np.isfinite(array)).sum("replicate")
-        asked = array.notnull().sum("replicate")
+        once = ((array < AGAIN) & np.isfinite(array)).sum("replicate").values.ravel()
+        asked = array.notnull().sum("replicate").values.ravel()
         sizes = [
-            f"{over} = {size:g} ({int(few)} of {int(runs)})"
-            for size, few, runs in zip(array[over].values, once.values.ravel(), asked.values.ravel(), strict=True)
+            f"{over} = {size:g} ({few} of {runs})"
+            for size, few, runs in zip(array[over].values, once.tolist(), asked.tolist(), strict=True)
             if few
         ]
         return f"The search did not come back to its best point at {', '.join(sizes)}." if sizes else ""

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from moestat import rates
-from moestat.claims.selection import NoAnswerError, variable
+from moestat.claims.selection import NoAnswerError, sides, variable
 from moestat.rates import Estimate
 from moestat.study.spec import Claim
 
@@ -30,35 +30,21 @@ def exponent(ds: xr.Dataset, claim: Claim, *, target: float, given: Mapping[str,
         The log ratio of the order itself.
     given : mapping, optional
         ``{"variable": name, "least": number}``: what has to hold at both cells for the order to be asked for.
-
-    Raises
-    ------
-    NoAnswerError
-        If there is no number, or what is given does not hold, or the rule does not leave room before ``target``.
     """
-    places = [
-        {"arm": claim.arm, **claim.at},
-        {"arm": claim.versus or claim.arm, **(claim.at if claim.versus_at is None else claim.versus_at)},
-    ]
-    if given:
-        for at in places:
-            held = variable(ds, given["variable"], at).transpose("replicate").values
+    values = []
+    for _, arm, at in sides(claim):
+        if given:
+            held = variable(ds, given["variable"], {"arm": arm, **at}).transpose("replicate").values
             if not rates.mean_interval(held[np.isfinite(held)], claim.level)[2] >= given["least"]:
-                raise NoAnswerError(f"{given['variable']} is not {given['least']:g} or more in {at['arm']}.")
-    sides = [variable(ds, claim.variable, at).transpose("replicate").values for at in places]
+                raise NoAnswerError(f"{given['variable']} is not {given['least']:g} or more in {arm}.")
+        values.append(variable(ds, claim.variable, {"arm": arm, **at}).transpose("replicate").values)
     with np.errstate(invalid="ignore", divide="ignore"):
-        each = np.log(sides[0]) - np.log(sides[1])
+        each = np.log(values[0]) - np.log(values[1])
     return beside(each, claim, target, f"The mean log ratio of {claim.variable}")
 
 
 def beside(each: np.ndarray, claim: Claim, target: float, subject: str) -> Estimate:
-    """Return the mean of log ratios (replicates), which decides nothing short of ``target`` within the limit.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two replicates have one, or the rule does not leave room before ``target``.
-    """
+    """Return the mean of log ratios (replicates), which decides nothing short of ``target`` within the limit."""
     low_end, high_end = claim.region
     if not (low_end <= target <= high_end and np.isfinite([low_end, high_end]).sum() == 1):
         raise NoAnswerError(f"The rule must be one limit on this side of {target:g}.")

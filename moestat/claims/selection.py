@@ -1,20 +1,22 @@
-"""What is looked at: a variable as floats at a point of the grid, the arms, and how the runs there ended."""
+"""What is looked at: a variable as floats at a point of the grid, or one sentence that says why there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
 
-from moestat.runner.results import BINARY, NOT_COMPUTED
+from moestat.runner.results import BINARY
 from moestat.sentences import nearest
 from moestat.status import Status
 from moestat.study.patterns import fits
+from moestat.study.spec import Claim
 
 Data = TypeVar("Data", xr.DataArray, xr.Dataset)
+Side = tuple[str, str, dict[str, Any]]
+"""Variable, arm and coordinates."""
 WITH_VALUES = tuple(int(status) for status in Status if status.has_value)
 
 
@@ -25,6 +27,15 @@ class NoAnswerError(ValueError):
 def chosen(ds: xr.Dataset, patterns: Sequence[str]) -> list[str]:
     """Return the arms of the dataset that match a name or glob pattern, in the order of the dataset."""
     return [name for name in map(str, ds["arm"].values) if fits(name, patterns)]
+
+
+def sides(claim: Claim) -> list[Side]:
+    """Return what a claim is about: variable, arm and coordinates, of a difference those of both sides."""
+    first = (claim.variable, claim.arm, claim.at)
+    if claim.kind in ("slope", "mean"):
+        return [first]
+    versus_at = claim.at if claim.versus_at is None else claim.versus_at
+    return [first, (claim.versus_variable or claim.variable, claim.versus or claim.arm, versus_at)]
 
 
 def is_at(coordinate: xr.DataArray, value: Any) -> xr.DataArray:
@@ -39,11 +50,6 @@ def at_point(data: Data, at: Mapping[str, Any]) -> Data:
     """Select one point of some axes; the arm is an axis like the others.
 
     An axis without labels is selected by place. An axis that is fixed already at the value is passed over.
-
-    Raises
-    ------
-    NoAnswerError
-        If there is no such axis or no such value on it.
     """
     for axis, value in at.items():
         if axis not in data.dims:
@@ -64,15 +70,7 @@ def at_point(data: Data, at: Mapping[str, Any]) -> Data:
 def variable(ds: xr.Dataset, name: str, at: Mapping[str, Any] | None = None) -> xr.DataArray:
     """Return a variable as float64 at a point of some axes (``arm`` among them), over the axes that are left.
 
-    Returns
-    -------
-    DataArray
-        With the attribute ``binary`` if the variable holds truth values.
-
-    Raises
-    ------
-    NoAnswerError
-        If there is no such variable, it is text, or there is no such point.
+    Truth values have the attribute ``binary``.
     """
     if name not in ds.data_vars:
         raise NoAnswerError(f"The results hold no variable {name!r}{nearest(name, map(str, ds.data_vars)) or '.'}")
@@ -140,52 +138,3 @@ def listed(items: Any, limit: int = 12) -> str:
     texts = [f"{item:g}" if isinstance(item, float | np.floating) else str(item) for item in items]
     more = [f"... ({len(texts)} in all)"] if len(texts) > limit else []
     return ", ".join(texts[:limit] + more) or "none"
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How the runs (replicates of cells) ended that were asked for: by status, and those that were not computed."""
-
-    by_status: Mapping[Status, int]
-    replicates: int
-    missing: int
-    failed: int
-    not_converged: int
-
-    def __str__(self) -> str:
-        text = f"{self.failed} failed, {self.not_converged} not converged"
-        return f"{text}, {self.missing} missing" if self.missing else text
-
-
-def count(
-    ds: xr.Dataset,
-    points: xr.DataArray,
-    places: Sequence[tuple[str, Mapping[str, Any]]],
-    window: tuple[str, tuple[float, float] | None] | None = None,
-) -> Counts:
-    """Count how the replicates ended at some points, a DataArray of bool with the dimensions of ``status`` but one.
-
-    Parameters
-    ----------
-    places : sequence of (arm, coordinates)
-        What is counted, once if it is named twice; names that are not on the grid are ignored.
-    window : (axis, (low, high) or None), optional
-        Part of an axis that is counted.
-    """
-    mask = xr.zeros_like(points)
-    for arm, at in places:
-        here = points & (ds["arm"] == arm)
-        for axis, value in at.items():
-            here = here & is_at(ds[axis], value) if axis in points.dims else here
-        mask = mask | here
-    if window is not None and window[1] is not None and window[0] in mask.dims:
-        low, high = window[1]
-        mask = mask & (ds[window[0]] >= low) & (ds[window[0]] <= high)
-    mask = mask.transpose(*points.dims)
-    codes = ds["status"].transpose(*mask.dims, "replicate").values[mask.values]
-    tally = {int(code): int(runs) for code, runs in zip(*np.unique(codes, return_counts=True), strict=True)}
-    missing = tally.pop(NOT_COMPUTED, 0)
-    failed = sum(runs for code, runs in tally.items() if code not in WITH_VALUES)
-    not_converged = codes.size - missing - failed - tally.get(int(Status.CONVERGED), 0)
-    by_status = {Status(code): runs for code, runs in tally.items()}
-    return Counts(by_status, codes.size, missing, failed, not_converged)

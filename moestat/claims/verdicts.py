@@ -2,10 +2,8 @@
 
 The interval of the estimate is compared with the region of the rule: inside is *supported*, outside is *not
 supported*, anything else *inconclusive*. A statement about every case has *no counterexample* or is *refuted*. What
-stands in the way of an honest answer (a missing or failed replicate, a rate that cannot be trusted, a search that has
-not settled) makes the verdict inconclusive, with the reason, and with the number where there is one. Where some
-replicates have values but did not converge, the verdict must be the same with and without them. How a verdict is worded
-depends on what the run is to the paper: its own problem, a smaller one, or a stand-in.
+stands in the way of an honest answer (:data:`Reason`) makes the verdict inconclusive, with the number where there is
+one. Where some replicates have values but did not converge, the verdict must be the same with and without them.
 """
 
 from __future__ import annotations
@@ -18,10 +16,10 @@ from typing import Any, Literal, get_args
 import xarray as xr
 from scipy import stats
 
-from moestat.claims.estimates import estimate, sides
-from moestat.claims.evidence import FUNCTIONS, Evidence, counted, unsettled
-from moestat.claims.selection import Counts, NoAnswerError, chosen, count
-from moestat.claims.wording import AT_SCALE, VERDICTS, Word, broad, rule, tally, verdict_of, wording
+from moestat.claims.estimates import estimate
+from moestat.claims.evidence import Counts, Evidence
+from moestat.claims.selection import NoAnswerError
+from moestat.claims.wording import AT_SCALE, VERDICTS, Word, rule, wording
 from moestat.rates import Cases, Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
@@ -29,30 +27,6 @@ from moestat.study import seal
 from moestat.study.presets import named, runs_arms
 from moestat.study.seal import Seal, Written
 from moestat.study.spec import Claim, Scale, Study
-
-__all__ = [
-    "AT_SCALE",
-    "COLUMNS",
-    "VERDICTS",
-    "WHEN",
-    "Estimate",
-    "Reason",
-    "Verdict",
-    "Written",
-    "broad",
-    "count_written",
-    "judge",
-    "judge_claim",
-    "judge_evidence",
-    "judge_one",
-    "judge_sealed",
-    "judged",
-    "rule",
-    "tally",
-    "verdict_of",
-    "wording",
-    "written",
-]
 
 Reason = Literal[
     "",
@@ -72,8 +46,7 @@ Reason = Literal[
 """Why a verdict is inconclusive; of several reasons the first. Empty for all other verdicts."""
 LEAST = 3
 """Replicates that a decisive verdict needs at least."""
-UNITS = ("_to_bound", "_to_fisher")
-"""Endings of losses in units of a bound or line."""
+NOTHING = Estimate(math.nan, math.nan, math.nan)
 WHEN: tuple[Written, ...] = get_args(Written)
 COLUMNS = (
     *("claim", "source", "origin", "bearing", "group", "scale", "statement", "predicted"),
@@ -86,10 +59,10 @@ COLUMNS = (
 class Verdict:
     """A judged claim; its fields are the columns of claims.csv, and ``bend``.
 
-    ``verdict`` is one of :data:`VERDICTS`; ``wording`` is what is shown, which says at which scale the claim was
-    judged and, for a statement about every case, on how many. ``reason`` is what made it inconclusive, and ``why`` all
-    of it in words. ``rule`` is a hash of all that it was judged by, and ``sealed`` says when that was written (empty
-    where no seal is known). ``bend`` says how the lines bend whose slopes were judged, if they do; ``why`` has it, too.
+    ``wording`` is the verdict as it is shown: with the scale of the run and, for a statement about every case, on how
+    many. ``reason`` is what made it inconclusive, and ``why`` all of it in words. ``rule`` is a hash of all that it was
+    judged by, and ``sealed`` says when that was written (empty where no seal is known). ``bend`` says how the lines
+    bend whose slopes were judged, if they do; ``why`` has it, too.
     """
 
     claim: str
@@ -117,22 +90,8 @@ class Verdict:
 
 
 def judge(ds: xr.Dataset, study: Study, preset: str) -> list[Verdict]:
-    """Judge every claim of a study that is judged at a preset.
-
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        The collected results, with the dimensions arm, the grid's axes, replicate and the experiment's own.
-    study : Study
-    preset : str
-        Name of the preset that was run.
-    """
-    return judge_evidence(Evidence(ds, study, preset))
-
-
-def judge_evidence(evidence: Evidence) -> list[Verdict]:
-    """Judge every claim of a run that is judged at its preset."""
-    return [judge_claim(evidence, claim) for claim in judged(evidence.study, evidence.preset)]
+    """Judge every claim of a study that is judged at a preset, on its collected results."""
+    return judge_sealed(Evidence(ds, study, preset), None)[0]
 
 
 def judge_one(ds: xr.Dataset, study: Study, claim: Claim, preset: str) -> Verdict:
@@ -159,11 +118,10 @@ def judge_sealed(
     notes : list of str
         Which claims were sealed and are gone.
     """
-    study, verdicts = evidence.study, []
-    for claim in judged(study, evidence.preset):
-        verdicts.append(judge_claim(evidence, claim, sealed, (before or {}).get(claim.id, {})))
-    gone = [name for name in (sealed.claims if sealed else ()) if name not in {claim.id for claim in study.claims}]
-    return verdicts, [f"Sealed when the run started, and removed since: {', '.join(gone)}."] if gone else []
+    study, known = evidence.study, before or {}
+    verdicts = [judge_claim(evidence, claim, sealed, known.get(claim.id)) for claim in judged(study, evidence.preset)]
+    gone = set(sealed.claims if sealed else ()) - {claim.id for claim in study.claims}
+    return verdicts, [f"Sealed when the run started, and removed since: {', '.join(sorted(gone))}."] if gone else []
 
 
 def judged(study: Study, preset: str) -> list[Claim]:
@@ -187,14 +145,13 @@ def judge_claim(
     evidence: Evidence, claim: Claim, sealed: Seal | None = None, before: Mapping[str, str] | None = None
 ) -> Verdict:
     """Judge one claim of a run; see :func:`judge_sealed` for the seal and the earlier row."""
-    study, preset = evidence.study, evidence.preset
-    claim = seal.settled(study, preset, claim)
-    scale, digest = study.scale_of(preset, claim), seal.digest_of(claim)
+    claim = seal.settled(evidence.study, evidence.preset, claim)
+    scale, digest = evidence.study.scale_of(evidence.preset, claim), seal.digest_of(claim)
     when: Written | Literal[""] = seal.written(sealed, claim) if sealed else ""
     if when == "sealed" and before and (before["sealed"], before["rule"]) == ("edited", digest):
         when = "edited"
     answer, word, reason, why = _decided(evidence, claim, scale)
-    bend = answer.bend if answer else ""
+    found = answer or NOTHING
     return Verdict(
         claim=claim.id,
         source=claim.source,
@@ -204,16 +161,16 @@ def judge_claim(
         scale=scale,
         statement=claim.statement,
         predicted=claim.predicted,
-        estimate=answer.value if answer else math.nan,
-        ci_low=answer.low if answer else math.nan,
-        ci_high=answer.high if answer else math.nan,
+        estimate=found.value,
+        ci_low=found.low,
+        ci_high=found.high,
         verdict=word,
-        wording=wording(word, scale, answer.cases if answer else None),
+        wording=wording(word, scale, found.cases),
         reason=reason,
-        why=" ".join(text for text in (why, bend, claim.hindsight) if text),
+        why=" ".join(filter(None, (why, found.bend, claim.hindsight))),
         rule=digest,
         sealed=when,
-        bend=bend,
+        bend=found.bend,
     )
 
 
@@ -223,26 +180,25 @@ def _decided(evidence: Evidence, claim: Claim, scale: Scale) -> tuple[Estimate |
         answer = estimate(evidence, claim)
     except NoAnswerError as error:
         return None, "inconclusive", "no number", f"There is no number to judge: {error}"
-    counts = _counts(evidence, claim)
+    counts = evidence.count_of(claim)
     said, basis = _sentence(answer, claim), [answer.note, str(counts)]
     if claim.kind == "slope" and claim.window is not None:
         basis.append(_over_all_sizes(evidence, claim, answer))
-    found = f"{said} ({'; '.join(filter(None, basis))})"
     if obstacles := _obstacles(evidence, claim, scale, answer, counts):
         told = " ".join(text for _, text in obstacles)
-        return answer, "inconclusive", obstacles[0][0], f"{found}. It decides nothing: {told}"
-    word, reason, place = _compared(answer, claim)
+        return answer, "inconclusive", obstacles[0][0], f"{said} ({_joined(basis)}). It decides nothing: {told}"
+    word, reason, place = compared(answer, claim)
     if counts.not_converged and not answer.counts_failures:
         if doubt := _without_the_rest(evidence, claim, word):
-            return answer, "inconclusive", "not converged", f"{found}. {doubt}"
+            return answer, "inconclusive", "not converged", f"{said} ({_joined(basis)}). {doubt}"
         basis.append("the verdict is the same without the replicates that did not converge")
-    rests = "; ".join(filter(None, basis))
     if answer.cases is not None:
-        return answer, word, reason, f"{said}; the rule is {rule(claim)} ({rests}). {_bound(answer.cases, claim)}"
-    return answer, word, reason, f"{said}: {place} {rule(claim)} ({rests})."
+        bound = _bound(answer.cases, claim.level)
+        return answer, word, reason, f"{said}; the rule is {rule(claim)} ({_joined(basis)}). {bound}"
+    return answer, word, reason, f"{said}: {place} {rule(claim)} ({_joined(basis)})."
 
 
-def _compared(answer: Estimate, claim: Claim) -> tuple[Word, Reason, str]:
+def compared(answer: Estimate, claim: Claim) -> tuple[Word, Reason, str]:
     """Compare an estimate with the region of a rule: the verdict, why it is inconclusive, and what lies where."""
     low, high = claim.region
     if (cases := answer.cases) is not None:
@@ -275,32 +231,12 @@ def _obstacles(
         elif answer.low == answer.high:
             text = "Its interval has no width, though it is not exact: all replicates may give one number."
             found.append(("no width", text))
-    if claim.kind.startswith("slope") and counted(evidence.ds) and not _bounds_a_function(claim):
-        places = [(arm, at) for _, arm, at in sides(claim)]
-        places = places[:1] if places[0] == places[-1] else places
-        again = [evidence.found_again(claim.over, arm, at) for arm, at in places]
-        if text := unsettled([one for one in again if one is not None], claim.over, claim.window):
-            found.append(("not settled", text))
+    if text := evidence.unsettled_for(claim):
+        found.append(("not settled", text))
     if claim.printed and scale != "paper":
         text = f"The paper prints {number(claim.predicted)} for its own problem; a run{AT_SCALE[scale]} is not compared"
         found.append(("other problem", f"{text} with it."))
     return found
-
-
-def _bounds_a_function(claim: Claim) -> bool:
-    """Whether a slope bounds the error of a function from above, as it does for every fit as good as the truth."""
-    name = next((claim.variable.removesuffix(unit) for unit in UNITS if claim.variable.endswith(unit)), claim.variable)
-    return claim.kind == "slope" and claim.at_most is not None and name in FUNCTIONS
-
-
-def _counts(evidence: Evidence, claim: Claim) -> Counts:
-    """Count how the replicates ended that the estimate rests on."""
-    places: Iterable[tuple[str, Mapping[str, Any]]] = [(arm, at) for _, arm, at in sides(claim)]
-    if claim.kind == "function":
-        names = [name for name in (claim.arm, claim.versus) if name] if claim.arm else ["*"]
-        places = [(arm, claim.at) for arm in chosen(evidence.ds, names)]
-    window = (claim.over, claim.window) if claim.kind.startswith("slope") else None
-    return count(evidence.ds, evidence.planned, list(places), window)
 
 
 def _over_all_sizes(evidence: Evidence, claim: Claim, answer: Estimate) -> str:
@@ -321,11 +257,15 @@ def _without_the_rest(evidence: Evidence, claim: Claim, word: Word) -> str:
         return f"Without the replicates that did not converge there is no number: {error}"
     if not (math.isfinite(answer.low) and math.isfinite(answer.high)):
         return "Some replicates did not converge, and too few are left to judge without them."
-    other, *_ = _compared(answer, claim)
+    other, *_ = compared(answer, claim)
     if other == word:
         return ""
     value, interval = rounded(answer.value, answer.low, answer.high)
     return f"The verdict hangs on replicates that did not converge: without them it is {value} {interval}, {other}."
+
+
+def _joined(basis: list[str]) -> str:
+    return "; ".join(filter(None, basis))
 
 
 def _sentence(answer: Estimate, claim: Claim) -> str:
@@ -338,7 +278,7 @@ def _sentence(answer: Estimate, claim: Claim) -> str:
     return f"{answer.subject} is {value}, {told}"
 
 
-def _bound(cases: Cases, claim: Claim) -> str:
+def _bound(cases: Cases, level: float) -> str:
     """Say what the cases tell about the next one: the exact (Clopper-Pearson) bound of the share of such draws."""
     if not cases.every:
         return f"{cases.inside} of {cases.count} cases are as the statement says."
@@ -346,7 +286,7 @@ def _bound(cases: Cases, claim: Claim) -> str:
         return "The cases were chosen, not drawn, so they bound no probability."
     outside = cases.draws - cases.inside_draws
     side = "less" if outside == 0 else "two-sided"
-    ends = stats.binomtest(outside, cases.draws, alternative=side).proportion_ci(claim.level, method="exact")
+    ends = stats.binomtest(outside, cases.draws, alternative=side).proportion_ci(level, method="exact")
     low, high = 100 * ends.low, 100 * ends.high
     share = f"At most {high:.3g} %" if outside == 0 else f"{low:.3g} to {high:.3g} %"
     return f"{share} of such draws have a counterexample ({cases.draws} draws, exact bound)."

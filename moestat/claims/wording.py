@@ -18,7 +18,6 @@ Word = Literal["supported", "no counterexample", "not supported", "refuted", "in
 VERDICTS: tuple[Word, ...] = ("supported", "no counterexample", "not supported", "refuted", "inconclusive")
 AT_SCALE: dict[Scale, str] = {"paper": "", "reduced": " at reduced scale", "stand-in": " on a stand-in"}
 
-
 KINDS = {
     "slope": "slope of log {variable} against log {over}",
     "slope_difference": "difference of the slopes of log {variable} against log {over}",
@@ -29,10 +28,9 @@ KINDS = {
 
 
 def tally(words: Iterable[str], scales: Iterable[str] = ()) -> dict[str, int]:
-    """Count verdicts as they are worded at their scales, those of one scale and word together.
+    """Count verdicts as they are worded at their scales (the paper's, if absent); what is no verdict is passed over.
 
-    What is no verdict (*not run*) is not counted; without ``scales`` all are of the paper's. What there is none of is
-    listed too, but of verdicts about every case.
+    What there is none of is listed too, but of verdicts about every case.
 
     >>> tally(["supported", "refuted", "supported"])
     {'supported': 2, 'not supported': 0, 'refuted': 1, 'inconclusive': 0}
@@ -74,33 +72,26 @@ def verdict_of(wording: str) -> str:
 def wording(word: Word, scale: Scale, cases: Cases | None = None) -> str:
     """Return a verdict as it is shown: with its scale, and the number of cases of a statement about every case.
 
-    >>> wording("not supported", "reduced"), wording("supported", "paper")
-    ('not shown at reduced scale', 'supported')
-    >>> wording("refuted", "paper", Cases(40, 37))
-    'refuted by 3 of 40'
+    >>> wording("not supported", "reduced"), wording("supported", "paper"), wording("refuted", "paper", Cases(40, 37))
+    ('not shown at reduced scale', 'supported', 'refuted by 3 of 40')
     """
     where = AT_SCALE[scale]
-    if cases is not None and word != "inconclusive":
-        text = {
-            "no counterexample": f"no counterexample in {cases.count} of {cases.count}",
-            "refuted": f"refuted by {cases.count - cases.inside} of {cases.count}",
-            "supported": f"shown by {cases.inside} of {cases.count}",
-        }
-        return text.get(word, word) + where
-    if word == "not supported" and where:
-        return f"not shown{where}"
-    return word if word == "inconclusive" else word + where
+    if word == "inconclusive":
+        return word
+    if cases is not None:
+        shown = {"refuted": f"refuted by {cases.count - cases.inside}", "supported": f"shown by {cases.inside}"}
+        return f"{shown.get(word, f'{word} in {cases.count}')} of {cases.count}{where}"
+    return f"not shown{where}" if word == "not supported" and where else word + where
 
 
 def rule(claim: Claim) -> str:
     """Return the rule of a claim in words: ``within [-0.61, -0.41]``, ``at most 0``, ``at least 2``."""
-    if claim.within is not None:
-        return f"within [{number(claim.within[0])}, {number(claim.within[1])}]"
-    if claim.equivalent is not None:
-        return f"equivalent, within [{number(-claim.equivalent)}, {number(claim.equivalent)}]"
+    low, high = claim.region
     if claim.at_most is not None:
-        return f"at most {number(claim.at_most)}"
-    return f"at least {number(claim.at_least)}"
+        return f"at most {number(high)}"
+    if claim.at_least is not None:
+        return f"at least {number(low)}"
+    return f"{'equivalent, ' if claim.equivalent else ''}within [{number(low)}, {number(high)}]"
 
 
 def in_words(claim: Claim) -> str:

@@ -14,7 +14,8 @@ import pandas as pd
 from rich.console import RenderableType
 
 from moestat.claims import verdicts
-from moestat.claims.verdicts import COLUMNS, count_written, rule, tally
+from moestat.claims.verdicts import COLUMNS, count_written
+from moestat.claims.wording import rule, tally
 from moestat.report import render, views
 from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, runs_and_records
 from moestat.rounding import estimate, number

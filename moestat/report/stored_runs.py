@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from moestat import versions
-from moestat.claims.verdicts import COLUMNS, VERDICTS
+from moestat.claims.verdicts import COLUMNS
+from moestat.claims.wording import VERDICTS
 from moestat.report import csv_text
 from moestat.runner import belongs, hdf5, manifest_file, records, results
 from moestat.study import seal
@@ -144,7 +145,7 @@ def read_claims(path: Path) -> list[dict[str, str]] | None:
 
 
 def _complete(rows: list[dict[str, str]], folder: Path) -> None:
-    """Fill the columns of a table that lacks them: when rules were written, by the seal, and the one reason that counts."""
+    """Fill the columns of a table that lacks them: when rules were written, by the seal, and the reason that counts."""
     known = seal.read(folder) if any(row.get("changed") for row in rows) else None
     for row in rows:
         added = known is not None and row["claim"] not in known.claims

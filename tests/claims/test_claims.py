@@ -16,7 +16,8 @@ import moestat.rates
 from moestat import rounding
 from moestat.claims import verdicts
 from moestat.claims.selection import usable
-from moestat.claims.verdicts import Estimate
+from moestat.claims.wording import verdict_of
+from moestat.rates import Estimate
 from moestat.runner.results import BINARY
 from moestat.status import Status
 from moestat.study.spec import Study
@@ -511,7 +512,7 @@ def test_a_run_that_is_not_the_papers_own_problem_says_so():
         ("stand-in", "supported"): "supported on a stand-in",
         ("stand-in", "not supported"): "not shown on a stand-in",
     }
-    assert all(verdicts.verdict_of(text) == word for (_, word), text in shown.items())
+    assert all(verdict_of(text) == word for (_, word), text in shown.items())
 
 
 def test_the_scale_of_a_claim_goes_before_that_of_its_preset_and_of_its_study():

@@ -46,7 +46,11 @@ def test_claim_table_and_figure_share_the_window_of_the_rate():
     rate = {"loss": "L3", "window": [3000, 1e6]}
     of_rate = Evidence(ds, study_of(ds, rates=[rate]), "quick")
     fit = of_rate.series("L3", "n", "softmax-relu", window=of_rate.facts("L3", "n", "softmax-relu").window).fit
-    assert verdicts.judge_evidence(of_rate)[0].estimate == fit.slope == tables.rates(of_rate).iloc[0]["slope"]
+    assert (
+        verdicts.judge_claim(of_rate, of_rate.study.claims[0]).estimate
+        == fit.slope
+        == tables.rates(of_rate).iloc[0]["slope"]
+    )
     assert fit.sizes[0] >= 3000
 
 
