@@ -25,20 +25,10 @@ from moestat.study.spec import Claim
 
 
 def estimate(evidence: Evidence, claim: Claim, *, converged_only: bool = False) -> Estimate:
-    """Estimate what a claim is about.
+    """Estimate what a claim is about, whose window is settled (:func:`moestat.study.seal.settled`).
 
-    Parameters
-    ----------
-    evidence : Evidence
-    claim : Claim
-        Of a slope with the window that counts (:func:`moestat.study.seal.settled`).
-    converged_only : bool, default False
-        Leave out replicates that have values but did not converge.
-
-    Raises
-    ------
-    NoAnswerError
-        If there is no such number in the results; the message says why.
+    ``converged_only`` leaves out replicates that have values but did not converge. Where there is no such number in the
+    results, :class:`NoAnswerError` says why.
     """
     if claim.kind == "function":
         return _function(evidence.usable(converged_only=converged_only), claim)
@@ -148,26 +138,15 @@ def _function(ds: xr.Dataset, claim: Claim) -> Estimate:
         raise
     except Exception as error:  # a user's function: its failure is told in the verdict, the run is kept
         raise NoAnswerError(f"{claim.function} raised {type(error).__name__}: {_sentence(error)}") from error
-    try:
-        ends = {name: float(getattr(answer, name)) for name in ("value", "low", "high")}
-    except (AttributeError, TypeError, ValueError):
-        raise NoAnswerError(
-            f"{claim.function} returned a {type(answer).__name__}; it must return an Estimate with value, low and high."
-        ) from None
-    if not isinstance(answer, Estimate):  # whatever has a value and an interval
-        known = {name: getattr(answer, name, None) for name in Estimate.__dataclass_fields__}
-        answer = Estimate(**{name: value for name, value in known.items() if value is not None})
-    return replace(answer, **ends, note=answer.note.rstrip(". "), reasons=tuple(answer.reasons))
+    if not isinstance(answer, Estimate):
+        raise NoAnswerError(f"{claim.function} returned a {type(answer).__name__}; it must return an Estimate.")
+    value, low, high = (float(number) for number in (answer.value, answer.low, answer.high))
+    note, reasons = answer.note.rstrip(". "), tuple(answer.reasons)
+    return replace(answer, value=value, low=low, high=high, note=note, reasons=reasons)
 
 
 def resolve(path: str) -> Callable[..., Any]:
-    """Return the callable that ``'package.module:callable'`` means.
-
-    Raises
-    ------
-    NoAnswerError
-        If it cannot be imported or is not callable.
-    """
+    """Return the callable that ``'package.module:callable'`` means."""
     module_name, _, name = path.partition(":")
     try:
         target = getattr(importlib.import_module(module_name), name)

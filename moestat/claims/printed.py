@@ -1,12 +1,8 @@
 """Rules of claims on printed tables (:mod:`moestat.printed`): what a sentence says of the numbers beside it.
 
-Each function serves a claim of kind ``function``. ``claim.variable`` is ``printed``; a *choice* is a mapping from axes
-(``arm``, ``row``, ``column``) to a label or a list of labels. Two choices are compared wherever both have a number: an
-axis that is one label on one side meets every label of the other, and lists meet label by label. Where a row and a
-column of numbers are set against each other, :func:`t_test`, each choice is taken as one sample.
-
-Nothing here has a Monte Carlo error. A printed number stands for all that round to it, which :func:`ratio` alone
-accounts for: elsewhere the printed digits are what the sentence was read off.
+Each function serves a claim of kind ``function`` on the variable ``printed``. A *choice* is a mapping from axes (``arm``,
+``row``, ``column``) to a label or a list of labels. Two choices are compared wherever both have a number: one label meets
+every label of the other side, and lists meet label by label. Nothing here has a Monte Carlo error.
 """
 
 from __future__ import annotations
