@@ -172,7 +172,7 @@ def test_claims_are_found_by_where_a_paper_says_them(papers, text, ids):
 
 def test_a_place_of_several_papers_names_them(papers):
     told = lookup.papers("Theorem 1", lookup.chosen("Theorem 1", papers))
-    assert "in 3 papers" in told and "ON Theorem 1 (one, 3 claims); three Theorem 1 (three, 1 claim)" in told
+    assert "in 3 papers (one, three, two); to see those of one: 'one Theorem 1'" in told
     assert lookup.papers("ON Theorem 1", lookup.chosen("ON Theorem 1", papers)) == ""
     assert lookup.papers("[ah]", lookup.chosen("[ah]", papers)) == "", "a pattern of ids is no place"
 
@@ -202,7 +202,7 @@ def test_the_command_line_lists_the_claims_of_a_place(papers, monkeypatch, tmp_p
     code, out, _ = inside("claim", "TW Theorem 1", "--out", tmp_path)
     assert code == 0 and out.startswith("h  (of_two, two)"), "a single one is printed whole"
     code, out, _ = inside("--claims", "Theorem 1", "--out", tmp_path)
-    assert code == 0 and "'Theorem 1' is in 3 papers; to see one: ON Theorem 1" in out and "s (h)" in out
+    assert code == 0 and "'Theorem 1' is in 3 papers" in out and "s (h)" in out
     page = tmp_path / "page.csv"
     assert inside("--claims", "ON Fig. 2b", "--out", tmp_path, "--write", page)[0] == 0
     [row] = csv.DictReader(page.open(newline="", encoding="utf-8"))
