@@ -85,7 +85,7 @@ def _mean(claim: Claim, array: xr.DataArray) -> Estimate:
         subject = f"The share of {claim.variable}{_place(claim)}"
         note, reasons = f"{kept.size} replicates", _lost(array.values, kept)
         return Estimate(share, low, high, note, reasons, subject=subject, replicates=kept.size)
-    answer = _of_samples(array, claim.level, f"The mean of {claim.variable}{_place(claim)}")
+    answer = _of_cell_or_samples(array, claim.level, f"The mean of {claim.variable}{_place(claim)}")
     low, high = (float(end) for end in within_range(array, answer.low, answer.high))
     return answer if answer.exact else replace(answer, low=low, high=high)
 
@@ -102,22 +102,26 @@ def _difference(claim: Claim, first: xr.DataArray, second: xr.DataArray) -> Esti
     first, second = (side.reset_coords(drop=True) for side in (first, second))
     if "replicate" in first.dims and "replicate" in second.dims:
         first, second = xr.align(first, second, join="outer")
-    answer = _of_samples(first - second, claim.level, subject)
+    answer = _of_cell_or_samples(first - second, claim.level, subject)
     if answer.exact:
         return answer
     note = f"a ratio of {np.exp(answer.value):.3g}, " if log else ""
     return replace(answer, note=f"{note}{answer.note}, paired", reasons=reasons + answer.reasons)
 
 
-def _of_samples(array: xr.DataArray, level: float, subject: str) -> Estimate:
-    """Return the mean over replicates with its t-interval, or the number itself where it is one of the cell."""
-    if "replicate" not in array.dims:
-        value = float(array)
-        reasons = () if np.isfinite(value) else ("It is not a finite number.",)
-        return Estimate(value, value, value, "no Monte Carlo error", reasons, subject=subject, exact=True)
-    kept = array.values[np.isfinite(array.values)]
+def _of_cell_or_samples(array: xr.DataArray, level: float, subject: str) -> Estimate:
+    if "replicate" in array.dims:
+        return of_samples(array.values, level, subject)
+    value = float(array)
+    reasons = () if np.isfinite(value) else ("It is not a finite number.",)
+    return Estimate(value, value, value, "no Monte Carlo error", reasons, subject=subject, exact=True)
+
+
+def of_samples(samples: np.ndarray, level: float, subject: str) -> Estimate:
+    """Return the mean over replicates, those without a value left out, with its t-interval."""
+    kept = samples[np.isfinite(samples)]
     mean, se, low, high = (float(v) for v in rates.mean_interval(kept, level))
-    note, reasons = f"{kept.size} replicates", _lost(array.values, kept)
+    note, reasons = f"{kept.size} replicates", _lost(samples, kept)
     return Estimate(mean, low, high, note, reasons, se=se, subject=subject, replicates=kept.size)
 
 

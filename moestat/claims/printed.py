@@ -1,8 +1,8 @@
 """Rules of claims on printed tables (:mod:`moestat.printed`): what a sentence says of the numbers beside it.
 
-Each function serves a claim of kind ``function`` on the variable ``printed``. A *choice* is a mapping from axes (``arm``,
-``row``, ``column``) to a label or a list of labels. Two choices are compared wherever both have a number: one label meets
-every label of the other side, and lists meet label by label. Nothing here has a Monte Carlo error.
+Each function serves a claim of kind ``function`` on the variable ``printed``. A *choice* is a mapping from axes
+(``arm``, ``row``, ``column``) to a label or a list of labels. Two choices are compared wherever both have a number: one
+label meets every label of the other side, and lists meet label by label. Nothing here has a Monte Carlo error.
 """
 
 from __future__ import annotations

@@ -38,17 +38,9 @@ def largest(
     With the rule ``at_most`` it judges a statement about every case, which one case refutes; with ``at_least`` one
     about some case, which one case shows. A case is a value; those of one replicate come from one draw.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-    claim : Claim
-    arms : sequence of str
-        Names or patterns of arms, in place of ``claim.arm``.
-    where : mapping, optional
-        Upper ends of axes: ``{"t": 0.1}`` looks at t <= 0.1 only.
-    over : sequence of str, optional
-        The axes that it runs over beside arms and replicates; any other one must be fixed in ``claim.at``. All that
-        are left when absent.
+    ``arms`` are names or patterns, in place of ``claim.arm``; ``where`` has upper ends of axes: ``{"t": 0.1}`` looks at
+    t <= 0.1 only. ``over`` names the axes that it runs over beside arms and replicates (all, if absent); any other one
+    must be fixed in ``claim.at``.
     """
     patterns = list(arms) or [claim.arm or "*"]
     names = chosen(ds, patterns)

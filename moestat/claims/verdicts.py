@@ -48,11 +48,6 @@ LEAST = 3
 """Replicates that a decisive verdict needs at least."""
 NOTHING = Estimate(math.nan, math.nan, math.nan)
 WHEN: tuple[Written, ...] = get_args(Written)
-COLUMNS = (
-    *("claim", "source", "origin", "bearing", "group", "scale", "statement", "predicted"),
-    *("estimate", "ci_low", "ci_high", "verdict", "wording", "reason", "why", "rule", "sealed"),
-)
-"""The columns of claims.csv, in this order."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +84,9 @@ class Verdict:
         return {name: getattr(self, name) for name in COLUMNS}
 
 
+COLUMNS = tuple(Verdict.__dataclass_fields__)[:-1]
+
+
 def judge(ds: xr.Dataset, study: Study, preset: str) -> list[Verdict]:
     """Judge every claim of a study that is judged at a preset, on its collected results."""
     return judge_sealed(Evidence(ds, study, preset), None)[0]
@@ -102,21 +100,9 @@ def judge_one(ds: xr.Dataset, study: Study, claim: Claim, preset: str) -> Verdic
 def judge_sealed(
     evidence: Evidence, sealed: Seal | None, before: Mapping[str, Mapping[str, str]] | None = None
 ) -> tuple[list[Verdict], list[str]]:
-    """Judge every claim of a run by its present rule, and say when that was written.
+    """Judge every claim of a run by its present rule, say when that was written, and which sealed claims are gone.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    sealed : Seal or None
-        The rules at the start of the run.
-    before : mapping, optional
-        Rows of claims.csv of the same run by claim: a rule that was found edited once stays so.
-
-    Returns
-    -------
-    verdicts : list of Verdict
-    notes : list of str
-        Which claims were sealed and are gone.
+    ``before`` has rows of claims.csv of the same run by claim: a rule that was found edited once stays so.
     """
     study, known = evidence.study, before or {}
     verdicts = [judge_claim(evidence, claim, sealed, known.get(claim.id)) for claim in judged(study, evidence.preset)]
