@@ -76,26 +76,27 @@ def _labels(text: str) -> list[str]:
 
 
 class Repair(Strict):
-    """What of an item was repaired; shown where the verdicts are as it says."""
+    """What of an item was repaired; shown where the verdicts are as it says: STUDY:ID, or a pattern -> verdict."""
 
-    when: dict[str, str] = Field(
-        min_length=1, description="STUDY:ID, a name or a pattern -> the verdict that all of them must have"
-    )
-    text: str = Field(description="what was repaired, in a sentence")
+    when: dict[str, str] = Field(min_length=1)
+    text: str
 
 
 class Item(Strict):
-    """One theorem, lemma, table, figure or section of a paper."""
+    """One theorem, lemma, table, figure or section of a paper, by the name that it has there.
 
-    name: str = Field(description="as the paper names it: 'Theorem 1', 'Figure 2', 'Section 6.4', 'Appendix A.3'")
-    says: str = Field(description="what it says, in a sentence or two")
-    also: list[str] = Field([], description="other places that mean it: equations, remarks, a phrase of a source")
-    unchecked: str = Field("", description="what of it is not checked, and why; needed where no claim belongs to it")
-    conclusion: list[str] = Field(
-        [], description="STUDY:CLAIM patterns of what it concludes, where what follows from that has claims as well"
-    )
-    figures: list[str] = Field([], description="STUDY or STUDY:FIGURE that stands beside it")
-    repairs: list[Repair] = Field([], description="what was repaired")
+    ``also`` are other places that mean it: equations, remarks, a phrase of a source. ``unchecked`` says what of it is
+    not checked, and why; it is needed where no claim belongs to it. ``conclusion`` are patterns STUDY:CLAIM of what it
+    concludes, where what follows from that has claims as well. ``figures`` are STUDY or STUDY:FIGURE.
+    """
+
+    name: str
+    says: str
+    also: list[str] = []
+    unchecked: str = ""
+    conclusion: list[str] = []
+    figures: list[str] = []
+    repairs: list[Repair] = []
 
     @property
     def anchor(self) -> str:
@@ -104,13 +105,16 @@ class Item(Strict):
 
 
 class Contents(Strict):
-    """The items of a paper, in its own order."""
+    """The items of a paper, in its own order.
 
-    paper: str = Field(description="short name, as in the study files")
-    key: str = Field(description="how sources begin, e.g. SA")
-    title: str = Field(description="what the paper is called")
-    problem: str = Field(description="what the paper's own problem is, by which the scale of a run is told")
-    items: list[Item] = Field(min_length=1, description="in the order of the paper")
+    ``key`` is how sources begin (SA), and ``problem`` the paper's own one, by which the scale of a run is told.
+    """
+
+    paper: str
+    key: str
+    title: str
+    problem: str
+    items: list[Item] = Field(min_length=1)
 
     @cached_property
     def _by_place(self) -> dict[Place, Item]:
@@ -149,5 +153,6 @@ def of_sources(paper: str, studies: Mapping[str, Study]) -> Contents:
     """Return a list made from the sources of the claims, for a paper that has none: an item for every place named."""
     sources = [claim.source for study in studies.values() for claim in study.claims]
     named = dict.fromkeys(f"{kind} {label}" for source in sources for kind, label in places(source)[:1])
-    items = [Item(name=name, says="") for name in named] or [Item(name="Claims", says="", also=[""])]
-    return Contents(paper=paper, key="", title=paper, problem="It is told by the presets of the studies.", items=items)
+    items = [{"name": name, "says": ""} for name in named] or [{"name": "Claims", "says": "", "also": [""]}]
+    about = {"paper": paper, "key": "", "title": paper, "problem": "It is told by the presets of the studies."}
+    return Contents.model_validate({**about, "items": items})

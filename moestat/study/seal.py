@@ -37,15 +37,10 @@ Written = Literal["sealed", "edited", "added"]
 
 @dataclass(frozen=True)
 class Seal:
-    """Rules as they were when a run started.
+    """Rules as they were when a run started, on a ``date``.
 
-    Attributes
-    ----------
-    date : str
-        When the run started.
-    claims : mapping
-        Per claim its content (``claim``), with the fit window that counted, and ``code``, a hash of the files of its
-        function where that is the user's own.
+    ``claims`` has per claim its content (``claim``), with the fit window that counted, and ``code``, a hash of the
+    files of its function where that is the user's own.
     """
 
     date: str
@@ -110,20 +105,13 @@ def write(root: Path, seal: Seal) -> None:
 
 
 def read(root: Path) -> Seal | None:
-    """Return the seal of a folder, or None if there is none, or one that holds no rules.
-
-    Raises
-    ------
-    UserError
-        If there is a file that cannot be read, or unpacks to more than a seal has.
-    """
+    """Return the seal of a folder, or None if there is none, or one that holds no rules; one too large is refused."""
     if not any((root / name).exists() for name in (PACKED, NAME)):
         return None
     try:
         content = json.loads(raw(root))
-        claims = {
-            name: {"claim": dict(rule["claim"]), "code": str(rule["code"])} for name, rule in content["claims"].items()
-        }
+        rules = content["claims"].items()
+        claims = {name: {"claim": dict(rule["claim"]), "code": str(rule["code"])} for name, rule in rules}
         return Seal(str(content["date"]), claims)
     except DataFileError as error:
         raise UserError(str(error)) from None
@@ -132,13 +120,7 @@ def read(root: Path) -> Seal | None:
 
 
 def raw(root: Path) -> str:
-    """Return the text of the seal of a folder, that of a run or of a record.
-
-    Raises
-    ------
-    DataFileError
-        If there is none, it cannot be unpacked, or has more than ``bounded.SMALL`` bytes.
-    """
+    """Return the text of the seal of a folder, that of a run or of a record."""
     packed = (root / PACKED).exists()
     return bounded.text(root / (PACKED if packed else NAME), packed=packed)
 
@@ -149,10 +131,7 @@ def packed(text: bytes) -> bytes:
 
 
 def problem(study: Study, preset: str) -> dict[str, str]:
-    """Return hashes of what results are results of: experiment, seed, settings, grid and arms of a preset.
-
-    What the command line changes is not part of it.
-    """
+    """Return hashes of what results are results of, whatever the command line changes, as the study states it."""
     chosen = study.presets[preset]
     return {
         "experiment": study.experiment or study.reads,
