@@ -112,7 +112,7 @@ def test_a_sealed_rule_that_the_study_does_not_name_is_not_imported(folder, evil
     edited(root, lambda file: file.attrs.__setitem__("rules", digest))
     with undrawn():
         assert inside("report", study, "--out", root.parents[1])[0] == 0
-    assert "it was evil:rule, which is not imported" in (root / "claims.csv").read_text()
+    assert (root / "claims.csv").read_text().endswith(",edited\n")
 
 
 @pytest.mark.parametrize("name", ["moestat.study.__main__.x", "moestat.nothing.x", "moestat./etc.x", "evil.x"])
