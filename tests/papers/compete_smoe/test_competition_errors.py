@@ -2,10 +2,10 @@ import array_api_strict as strict
 import numpy as np
 import pytest
 
-from moestat.losses.competition_errors import Routing, paired_with_truth, scale_and_shape
 from moestat.losses.divergences import squared_hellinger
 from moestat.models.gaussian import log_density
 from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
+from moestat.papers.compete_smoe.competition_errors import Routing, paired_with_truth, scale_and_shape
 
 
 def moved(design, size, seed=0):

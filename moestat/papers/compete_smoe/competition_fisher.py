@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moestat.doors import takes_float64
 from moestat.losses.measures import competition_losses
 from moestat.models.competition import Competition
 from moestat.models.gaussian import check_atoms, check_inputs
@@ -31,7 +30,6 @@ class FisherLine(NamedTuple):
     D: float
 
 
-@takes_float64("truth", "x")
 def information(model: Competition, truth: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the information matrix at each input, (N, k P, k P), by Gauss-Hermite rules for every expert's responses.
 
@@ -57,7 +55,6 @@ def information(model: Competition, truth: np.ndarray, x: np.ndarray) -> np.ndar
     return total
 
 
-@takes_float64("truth", "x")
 def fisher_line(model: Competition, truth: np.ndarray, x: np.ndarray) -> FisherLine:
     """Return the line of a truth with inputs x (N, d) that stand for their law.
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from moestat.losses.typical import Features, Place, features
 from moestat.models import truths
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention.regression_problem import evaluation_points
+from moestat.papers.sigmoid_attention.typical import Features, Place, features
 
 MODEL = Model("softmax", "full", "relu", 2)
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moestat.doors import takes_float64
 from moestat.losses.fisher import CHUNK, fisher_line
 from moestat.models.experts import activation, expert_features
 from moestat.models.gates import gate_values, score_features
@@ -82,7 +81,6 @@ class Place:
         return outside
 
 
-@takes_float64("truths", "x_points", finite=True)
 def features(model: Model, truths: np.ndarray, x_points: np.ndarray, noise_variance: float) -> Features:
     """Return what truths are like.
 
@@ -103,7 +101,6 @@ def features(model: Model, truths: np.ndarray, x_points: np.ndarray, noise_varia
     return Features(*np.array(rows, dtype=np.float64).reshape(-1, len(Features._fields)).T)
 
 
-@takes_float64("theta", "x_points", finite=True)
 def least_visible(model: Model, theta: np.ndarray, x_points: np.ndarray) -> tuple[float, float]:
     """Return ``active`` and ``seen`` of :class:`Features` for one truth (N*, P)."""
     active, seen = np.zeros(len(theta)), np.zeros(len(theta))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from moestat.models import cubic_experts
-from moestat.models.sorted_experts import SortedExperts
+from moestat.papers.expert_count import cubic_experts
+from moestat.papers.expert_count.sorted_experts import SortedExperts
 
 
 @pytest.mark.parametrize("own", [3, 1])

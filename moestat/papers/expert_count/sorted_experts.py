@@ -1,6 +1,6 @@
 """The gradient of a top-1 mixture of cubic experts on NumPy arrays: samples sorted by expert, one product per expert.
 
-:mod:`moestat.models.cubic_experts` cuts the samples into tiles, so that a GPU computes many mixtures in one product.
+``cubic_experts`` cuts the samples into tiles, so that a GPU computes many mixtures in one product.
 On the CPU that is many small products, and with many experts most rows of the tiles are empty. Here a mixture is
 computed on its own, so that its numbers cannot depend on what is computed beside it. The two agree to rounding.
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from moestat.models.cubic_experts import Gradient, logistic_loss, logistic_slope
+from moestat.models.logistic import logistic_loss, logistic_slope
+from moestat.papers.expert_count.cubic_experts import Gradient
 
 
 class SortedExperts:
@@ -20,7 +21,7 @@ class SortedExperts:
     x : (n, P, d) array
         Patches.
     features : (n, F) array
-        See :func:`moestat.models.cubic_experts.router_features`.
+        See :func:`moestat.papers.expert_count.cubic_experts.router_features`.
     y : (n,) array
         Labels, -1.0 or 1.0.
     own : int

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moestat.doors import takes_float64
 from moestat.losses.divergences import squared_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
@@ -27,7 +26,6 @@ DEPENDENT = 1e-9
 """Eigenvalues of the scores' correlation matrix below this one count as zero."""
 
 
-@takes_float64("theta", "x")
 def winner_code(model: Competition, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the set of winners at inputs x (N, d) as whole numbers (N,), one bit per expert."""
     bits = 1 << np.arange(len(theta), dtype=np.int64)
@@ -35,7 +33,6 @@ def winner_code(model: Competition, theta: np.ndarray, x: np.ndarray) -> np.ndar
     return code
 
 
-@takes_float64("fitted", "truth", "x")
 def stratified_hellinger(
     model: Competition, fitted: np.ndarray, truth: np.ndarray, x: np.ndarray, few: int
 ) -> tuple[float, float]:
@@ -85,7 +82,6 @@ class Information(NamedTuple):
     weakest: np.ndarray
 
 
-@takes_float64("truth", "x")
 def information(
     model: Competition, truth: np.ndarray, x: np.ndarray, few: int, rng: np.random.Generator
 ) -> Information:
@@ -109,7 +105,6 @@ def information(
     return Information(int(np.sum(~used) + np.sum(values < DEPENDENT)), weakest.reshape(truth.shape))
 
 
-@takes_float64("truth", "weakest")
 def moves(model: Competition, truth: np.ndarray, weakest: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return directions of norm 1 (M, k, P): each expert towards zero, and anywhere; all experts by ``weakest``."""
     out = []
@@ -131,7 +126,6 @@ class Ratios(NamedTuple):
     ratio: np.ndarray
 
 
-@takes_float64("truth", "directions", "lengths", "x")
 def ratios(
     model: Competition, truth: np.ndarray, directions: np.ndarray, lengths: np.ndarray, x: np.ndarray, few: int
 ) -> Ratios:
@@ -147,7 +141,6 @@ def ratios(
     return Ratios(h, h / competition_losses(moved, truth, model)["D"])
 
 
-@takes_float64("truth")
 def certainly_asleep(model: Competition, truth: np.ndarray, steps: int = 128) -> np.ndarray:
     """Return which experts win at no input of the cube [-1, 1]^d but for a null set, a bool array (k,).
 

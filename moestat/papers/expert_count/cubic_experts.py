@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from moestat.arrays import Array, namespace
+from moestat.models.logistic import logistic_loss, logistic_slope, softmax
 from moestat.models.tiles import Tiles, cut
 
 CHUNK = 512
@@ -41,19 +42,6 @@ def router_features(x: Array, router: Literal["patches", "shared"]) -> Array:
     if router == "shared":
         return xp.sum(x, axis=2)
     raise ValueError(f"router is {router!r}; allowed are 'patches' and 'shared'")
-
-
-def softmax(scores: Array) -> Array:
-    """Return the routing weights pi = softmax(h) over the last axis."""
-    xp = namespace(scores)
-    e = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
-    return e / xp.sum(e, axis=-1, keepdims=True)
-
-
-def logistic_loss(margin: Array) -> Array:
-    """Return log(1 + exp(-z)) without overflow."""
-    xp = namespace(margin)
-    return xp.log1p(xp.exp(-xp.abs(margin))) + (xp.abs(margin) - margin) / 2
 
 
 def at_expert(values: Array, expert: Array) -> Array:
@@ -219,10 +207,3 @@ def weight_direction(weights: Array, x: Array, y: Array, scores: Array, expert: 
     shift = xp.sum(xp.where(sent & (least > 0), least, xp.zeros_like(scores)), axis=-1)
     e = xp.where(margin > 0, xp.exp(xp.minimum(shift - margin, xp.zeros_like(margin))), xp.ones_like(margin))
     return forward.weight_gradient(-e / (1 + xp.exp(-xp.abs(margin))) * y * chosen / x.shape[1])
-
-
-def logistic_slope(margin: Array) -> Array:
-    """Return the derivative of log(1 + exp(-z)), -1 / (1 + exp(z)), without overflow."""
-    xp = namespace(margin)
-    e = xp.exp(-xp.abs(margin))
-    return -xp.where(margin > 0, e, xp.ones_like(e)) / (1 + e)

@@ -128,7 +128,7 @@ class TimedAttention(torch.nn.Module):
         return torch.bmm(weights, v).view(batch, heads, queries, size)
 
     def _in_one_pass(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        from moestat.training import one_pass_attention
+        from moestat.papers.sigmoid_attention import one_pass_attention
 
         function = self.kernel.split()[0]
         tile = one_pass_attention.tuned(function, tuple(q.shape), q.dtype)

@@ -48,7 +48,6 @@ def paired_with_truth(fitted: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return out.reshape(*fitted.shape[:-2], *truth.shape)
 
 
-@takes_float64("paired", "truth")
 def scale_and_shape(paired: np.ndarray, truth: np.ndarray, model: Competition) -> tuple[np.ndarray, np.ndarray]:
     r"""Split the error of the weights into a common scale and the rest, both as Frobenius norms (...).
 
@@ -96,7 +95,6 @@ class Routing:
         at, at most.
     """
 
-    @takes_float64("truth", "pool")
     def __init__(self, model: Competition, truth: Array, pool: Array, few: int) -> None:
         check_atoms(truth, model.atom_size, name="truth")
         check_inputs(pool, model.d)
@@ -110,7 +108,6 @@ class Routing:
         self._order = xp.argsort(gap, stable=True)
         self._gap = to_numpy(xp.take(gap, self._order))
 
-    @takes_float64("atoms")
     def misrouted(self, atoms: Array) -> Array:
         """Return the points, as indices, at which the winners of atoms (k*, P), in true order, are not the true ones.
 
@@ -129,7 +126,6 @@ class Routing:
     def _some(self, wrong: Array) -> Array:
         return wrong[:: max(1, -(-wrong.shape[0] // self.few))]
 
-    @takes_float64("paired")
     def hellinger(self, paired: Array) -> RoutedHellinger:
         """Return E h and E h^2 of mixtures (M, k*, P) to the true one, atoms in the order of the true ones."""
         xp = namespace(paired)
@@ -149,7 +145,6 @@ class Routing:
             rows.append((share, (1 - share) * h + share * h_wrong, (1 - share) * h2_right + part, part))
         return RoutedHellinger(*np.reshape(rows, (-1, 4)).T)
 
-    @takes_float64("paired")
     def largest_density_change(self, paired: Array) -> np.ndarray:
         """Return the largest |p(y | x) - p_true(y | x)| over y and x, (M,), of mixtures as in :meth:`hellinger`.
 

@@ -3,7 +3,7 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from moestat.models import cubic_experts as ce
+from moestat.papers.expert_count import cubic_experts as ce
 
 BATCH, N, P, D, J, M = 2, 150, 4, 6, 3, 5
 KINDS = [("mlp", "patches"), ("mlp", "shared"), ("cnn", "shared"), ("cnn", "patches")]

@@ -60,7 +60,7 @@ def _plus(builder: Any, at: Any, k: Any, factor: int) -> Any:
     return builder.add(at, builder.mul(k, ir.Constant(_INDEX, factor)))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def project(
     typing: Any,
     x: Any,
@@ -106,7 +106,7 @@ def project(
     return types.void(x, starts, index, index, w, index, index, out, index, rows), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def add_outer(
     typing: Any,
     x: Any,

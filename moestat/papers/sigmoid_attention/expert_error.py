@@ -14,7 +14,6 @@ import numpy as np
 from scipy.stats import qmc
 
 from moestat.arrays import Array, namespace, to_numpy
-from moestat.doors import takes_float64
 from moestat.losses.minimisers import nearest_minimiser
 from moestat.models.experts import activation, expert_features
 from moestat.models.regression import Model
@@ -24,7 +23,6 @@ SUP_LOG2 = 9
 PARTS = ("output", "eta", "eta_vanished", "eta_others")
 
 
-@takes_float64("fitted", "truth")
 def expert_errors(fitted: Array, truth: Array, model: Model) -> dict[str, Array]:
     """Return the errors of the fitted experts to the nearest minimiser, sums over fitted atoms.
 

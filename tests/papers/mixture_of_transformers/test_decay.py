@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from moestat.rates.decay import decay, first_passage
+from moestat.papers.mixture_of_transformers.decay import decay, first_passage
 
 T = np.unique(np.round(np.geomspace(1, 10_000, 60)))
 

@@ -5,8 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import integrate
+from scipy.stats import qmc
 
-from moestat.losses.competition_bound import (
+from moestat.losses.divergences import expected_hellinger
+from moestat.losses.measures import competition_losses
+from moestat.models.competition import Competition
+from moestat.papers.compete_smoe.bound_ratios import (
     certainly_asleep,
     information,
     moves,
@@ -14,9 +18,6 @@ from moestat.losses.competition_bound import (
     stratified_hellinger,
     winner_code,
 )
-from moestat.losses.divergences import expected_hellinger
-from moestat.losses.measures import competition_losses
-from moestat.models.competition import Competition
 from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
 
 LINE = Competition(1, "linear", 1)
@@ -141,19 +142,52 @@ def test_the_ratio_is_zero_exactly_where_an_expert_sleeps(design):
     np.testing.assert_array_equal(asleep, [False] * (len(truth) - 1) + [not regular])
 
 
-@pytest.mark.parametrize("expert", ["linear", "affine", "tanh"])
-def test_a_certificate_of_sleep_is_never_wrong(expert):
-    """Of random truths: whoever is certified wins at none of 20 000 random inputs, and few sleepers are missed."""
-    rng, model = np.random.default_rng(7), Competition(2, expert, 1)
-    x = rng.uniform(-1, 1, (20_000, 2))
-    missed = slept = 0
-    for _ in range(30):
-        truth = np.concatenate([rng.standard_normal((4, model.weight_size)), np.full((4, 1), 0.3)], axis=1)
-        wins, certain = model.winners(truth, x).any(axis=-1), certainly_asleep(model, truth)
-        assert not np.any(wins & certain)
-        slept += np.sum(~wins)
-        missed += np.sum(~wins & ~certain)
-    assert slept > 10 and missed <= 0.2 * slept
+def halves(cell, line):
+    """Cut a convex polygon by a line a x + b y + c = 0."""
+    at = [line[0] * x + line[1] * y + line[2] for x, y in cell]
+    if min(at) >= 0 or max(at) <= 0:
+        return [cell]
+    out = [[], []]
+    for k, (p, a) in enumerate(zip(cell, at, strict=True)):
+        q, b = cell[(k + 1) % len(cell)], at[(k + 1) % len(cell)]
+        for side, sign in zip(out, (1, -1), strict=True):
+            if sign * a >= 0:
+                side.append(p)
+            if a * b < 0:
+                side.append(tuple(u + a / (a - b) * (v - u) for u, v in zip(p, q, strict=True)))
+    return out
+
+
+def wins(weights, i, active):
+    """Whether expert i is among the ``active`` largest on a cell; ties go to the lowest index."""
+    cells = [[(Fraction(x), Fraction(y)) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]]
+    for j, other in enumerate(weights):
+        for sign in (1, -1):
+            line = [a - sign * b for a, b in zip(other, weights[i], strict=True)]
+            if j != i and any(line):
+                cells = [part for cell in cells for part in halves(cell, line)]
+    for cell in cells:
+        x, y = (sum(c) / len(cell) for c in zip(*cell, strict=True))
+        size = [abs(w[0] * x + w[1] * y + w[2]) for w in weights]
+        if sum(s > size[i] or (s == size[i] and j < i) for j, s in enumerate(size)) < active:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("expert", "active"), [("linear", 1), ("linear", 2), ("affine", 1), ("tanh", 2)])
+def test_whoever_is_certified_wins_on_no_cell(expert, active):
+    """tanh is monotone, so that its cells are those of the affine experts; tied experts are in the first truth."""
+    rng, model, certified, asleep = np.random.default_rng(3), Competition(2, expert, active), 0, 0
+    for r in range(12):
+        truth = np.column_stack([rng.standard_normal((4, model.weight_size)), np.full(4, 0.3)])
+        if r == 0:
+            truth[1, model.w] = -truth[0, model.w]
+        exact = [[Fraction(c) for c in (*atom[model.w], *[0.0] * (3 - model.weight_size))] for atom in truth]
+        awake = [wins(exact, i, active) for i in range(4)]
+        found = certainly_asleep(model, truth)
+        assert not np.any(found & awake)
+        certified, asleep = certified + found.sum(), asleep + 4 - sum(awake)
+    assert certified >= 0.8 * asleep and (asleep > 0 or active > 1)
 
 
 def test_the_weakest_direction_is_that_of_an_independent_information_matrix():
@@ -179,3 +213,33 @@ def test_too_many_dimensions_are_refused():
     model = Competition(4, "linear", 2)
     with pytest.raises(ValueError, match="d is 4; at most 3"):
         certainly_asleep(model, np.ones((3, 5)))
+
+
+def sobol(log2):
+    return 2.0 * qmc.Sobol(2, scramble=True, rng=np.random.default_rng(20240204)).random_base2(log2) - 1.0
+
+
+def test_a_stratum_that_is_the_whole_sample_is_seen_everywhere():
+    """Tied experts change places: h = sqrt(1 - exp(-g^2 / (2 v))) at every input, integrated by midpoints."""
+    model, truth = true_mixture("tied")
+    moved = truth.copy()
+    moved[1, :2] *= 1.001
+    ticks = (np.arange(400) + 0.5) / 200 - 1
+    g = 0.8 * ticks[:, None] - 0.6 * ticks
+    expected = np.sqrt(1 - np.exp(-(g**2) / (2 * 0.25))).mean()
+    h, share = stratified_hellinger(model, moved, truth, sobol(15), 64)
+    # 64 points at random would have a standard error of 0.03
+    assert share == 1 and h == pytest.approx(expected, abs=0.1)
+
+
+@pytest.mark.parametrize("expert", ["affine", "tanh"])
+def test_the_order_of_the_sample_does_not_matter_where_all_experts_win(expert):
+    """The direction of the least information, and E h along it, are those of the same points in a random order."""
+    rng = np.random.default_rng(1)
+    model, x = Competition(2, expert, 4), sobol(13)
+    truth = np.column_stack([rng.standard_normal((4, 3)), rng.uniform(0.2, 0.5, 4)])
+    found = []
+    for points in (x, rng.permutation(x)):
+        weakest = information(model, truth, points, 64, np.random.default_rng(2)).weakest
+        found.append(stratified_hellinger(model, truth + 0.01 * weakest, truth, points, 64)[0])
+    assert found[0] == pytest.approx(found[1], rel=0.5)

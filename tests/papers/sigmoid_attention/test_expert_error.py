@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from moestat.losses.expert_error import expert_errors
 from moestat.losses.matching import nearest_expert
 from moestat.losses.minimisers import L3_infimum, eq12
 from moestat.models.regression import Model
+from moestat.papers.sigmoid_attention.expert_error import expert_errors
 
 
 def split(truth, model, t):

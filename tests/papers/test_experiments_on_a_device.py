@@ -13,6 +13,15 @@ from moestat.papers.sigmoid_attention import regression, regression_from_target
 
 pytestmark = pytest.mark.gpu
 
+
+@pytest.fixture(scope="module", autouse=True)
+def one_cache(tmp_path_factory):
+    """Keep pseudo-truths and Fisher lines out of the user's cache: what the device computes is computed here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MOESTAT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 SMALL = {"n": 200, "d": 2, "n_true": 2, "n_fitted": 2, "evaluation_log2": 10} | {
     "pseudo_points_log2": 9,
     "pseudo_polish_log2": 10,

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moestat.doors import takes_float64
-
 
 @dataclass(frozen=True)
 class Decay:
@@ -40,7 +38,6 @@ class Decay:
     last_slope: np.ndarray
 
 
-@takes_float64("iterations", "loss")
 def decay(iterations: np.ndarray, loss: np.ndarray) -> Decay:
     """Fit both laws to the whole series, and the exponent to its last decade.
 
@@ -77,7 +74,6 @@ def decay(iterations: np.ndarray, loss: np.ndarray) -> Decay:
         )
 
 
-@takes_float64("iterations", "loss", "levels")
 def first_passage(iterations: np.ndarray, loss: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """Return the iteration at which a loss first reaches each level, (..., E); NaN where it does not.
 

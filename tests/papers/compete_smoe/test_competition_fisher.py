@@ -3,10 +3,10 @@ import math
 import numpy as np
 import pytest
 
-from moestat.losses.competition_fisher import fisher_line, information
 from moestat.losses.divergences import expected_hellinger
 from moestat.models import gaussian
 from moestat.papers.compete_smoe.competition_designs import true_mixture
+from moestat.papers.compete_smoe.competition_fisher import fisher_line, information
 
 
 def test_the_information_is_the_mean_of_squared_scores():
