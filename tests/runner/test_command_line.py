@@ -18,7 +18,7 @@ import xarray as xr
 from machine import HERE, ROOT, command, environment, inside, outside, results, shards, write_study
 
 import moestat
-from moestat.cli_values import settings
+from moestat.cli_options import settings
 from moestat.errors import InputError, StaleError, UserError
 from moestat.runner import begin, plan, pool, worker
 from moestat.runner import run as run_module
