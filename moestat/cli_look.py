@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from moestat.cli_options import called
 from moestat.errors import InputError, UserError
+from moestat.runner.request import Request
 
 if TYPE_CHECKING:
+    from moestat.runner import settings_table
     from moestat.study.spec import Study
 
 
@@ -131,26 +133,16 @@ def settings(arguments: argparse.Namespace) -> None:
         return _table((name, settings_table.about(name)) for name in experiments.own_experiments())
     about, rows = settings_table.of_experiment(arguments.experiment)
     _print(about, 0)
-    defaults = {"required": "required", "": ""}
-    _table(
-        (
-            row.key,
-            "; ".join(
-                filter(
-                    None,
-                    (
-                        ", ".join(filter(None, (row.kind, defaults.get(row.default, f"default {row.default}")))),
-                        row.allowed and f"allowed: {row.allowed}",
-                        row.meaning,
-                    ),
-                )
-            ),
-        )
-        for row in rows
-    )
+    _table((row.key, _of_setting(row)) for row in rows)
     print()
     _print(variables.head(arguments.experiment), 0)
     return _table((variable.name, variable.words) for variable in variables.of_experiment(arguments.experiment))
+
+
+def _of_setting(row: settings_table.Row) -> str:
+    default = row.default if row.default in ("required", "") else f"default {row.default}"
+    parts = (", ".join(filter(None, (row.kind, default))), row.allowed and f"allowed: {row.allowed}", row.meaning)
+    return "; ".join(filter(None, parts))
 
 
 def export(arguments: argparse.Namespace) -> None:
@@ -172,58 +164,29 @@ def export(arguments: argparse.Namespace) -> None:
 def ship(arguments: argparse.Namespace) -> None:
     """Make records of complete results."""
     from moestat.report import shipping
-    from moestat.runner import results
-    from moestat.study import load
 
-    out, preset, to = arguments.out, arguments.preset, arguments.to
-    there = [name for name in load.known_studies() if (out / name / preset / results.NAME).is_file()]
-    studies = arguments.studies or there
-    if not studies:
-        raise InputError(f"there are no results of the preset {preset!r} in {out}")
-    _each(studies, lambda study: shipping.ship(study, preset, out, to, replace=arguments.replace))
-    print(f"all records in {to / 'records'}: {shipping.total(to) / 1e6:.1f} MB of {shipping.MOST / 1e6:g}")
+    for study in arguments.studies:
+        for line in shipping.ship(study, arguments.preset, arguments.out, arguments.to, replace=arguments.replace):
+            print(line, flush=True)
+    size = shipping.total(arguments.to)
+    print(f"all records in {arguments.to / 'records'}: {size / 1e6:.1f} MB of {shipping.MOST / 1e6:g}")
 
 
 def verify(arguments: argparse.Namespace) -> None:
     """Compute a sample of the replicates of records again."""
-    from moestat.runner import records, verify
-    from moestat.runner.request import Request
-    from moestat.study import load
+    from moestat.runner import verify
 
-    out, preset = arguments.out, arguments.preset
-    there = [study for study, its, _ in records.every(out) if its == preset]
-    studies = arguments.studies or [study for study in there if not load.read(study).study.reads]
-    if not studies:
-        raise InputError(f"there are no records of the preset {preset!r} in {out / records.FOLDER}")
-
-    def one(study: str) -> list[str]:
-        request = Request(study=study, preset=preset, out=out, device=arguments.device)
-        found = verify.verify(
-            request, arguments.replicates or 3, arguments.seed or 0, lambda text: print(text, flush=True)
-        )
+    count, seed = 3 if arguments.replicates is None else arguments.replicates, arguments.seed or 0
+    if count < 1 or seed < 0:
+        raise InputError("--replicates is at least 1, and --seed at least 0")
+    for study in arguments.studies:
+        request = Request(study=study, preset=arguments.preset, out=arguments.out, device=arguments.device)
+        found = verify.verify(request, count, seed, lambda text: print(text, flush=True))
         if arguments.certify:
             found.lines.append(verify.certify(found))
         if not found.holds:
             raise UserError("; ".join(found.lines))
-        return found.lines
-
-    _each(studies, one)
-
-
-def _each(studies: Sequence[str], act: Callable[[str], list[str]]) -> None:
-    """Do something for every study, print what is to be said, and fail at the end if one of several failed."""
-    failed = []
-    for study in studies:
-        try:
-            for line in act(study):
-                print(line, flush=True)
-        except UserError as error:
-            if len(studies) == 1 or error.exit_code >= 128:
-                raise
-            failed.append(study)
-            print(f"error: {study}: {error}", file=sys.stderr, flush=True)
-    if failed:
-        raise UserError(f"{len(failed)} of {len(studies)} studies failed: {', '.join(failed)}")
+        print("\n".join(found.lines), flush=True)
 
 
 def _where(out: Path) -> str:

@@ -9,10 +9,11 @@ import argparse
 import dataclasses
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from moestat import __version__
 from moestat.errors import InputError
 from moestat.runner.request import Request
 from moestat.sentences import nearest
@@ -49,36 +50,10 @@ exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 
 # -- how values are read: each complaint says what was given and what is allowed ---------------------------------------
 
 
-def _refusal(text: str, allowed: str) -> argparse.ArgumentTypeError:
-    return argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed {allowed}")
-
-
-def count(least: int) -> Callable[[str], int]:
-    """Return a reader of whole numbers from ``least`` on."""
-
-    def whole(text: str) -> int:
-        if text.isdecimal() and len(text) < 20 and least <= int(text) < 2**63:
-            return int(text)
-        raise _refusal(text, f"are whole numbers from {least} to 2**63 - 1")
-
-    return whole
-
-
-def seconds(text: str) -> float:
-    """Read seconds above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < 1e9:
-        raise _refusal(text, "are seconds above 0")
-    return value
-
-
 def path(text: str) -> Path:
     """Read the path of a file or a folder."""
     if not text or "\0" in text:
-        raise _refusal(text, "is a path")
+        raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is a path")
     return Path(text).expanduser()
 
 
@@ -87,7 +62,7 @@ def part(text: str) -> tuple[int, int]:
     first, slash, second = text.partition("/")
     if slash and first.isdecimal() and second.isdecimal() and len(text) < 20 and 1 <= int(first) <= int(second):
         return int(first), int(second)
-    raise _refusal(text, "is I/K with 1 <= I <= K, e.g. 3/20")
+    raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed is I/K with 1 <= I <= K, e.g. 3/20")
 
 
 def settings(pairs: Sequence[str]) -> dict[str, Any]:
@@ -121,7 +96,7 @@ _AGAIN: dict[str, Any] = {"action": "append", "default": []}
 _FOLDER: dict[str, Any] = {"type": path, "default": Path("outputs"), "metavar": "FOLDER"}
 OPTIONS: dict[str, dict[str, Any]] = {
     "study": {"metavar": "STUDY", "help": "name of a study, or path of a study file"},
-    "studies": {"metavar": "STUDY", "nargs": "*", "help": "names; without one, all that there are"},
+    "studies": {"metavar": "STUDY", "nargs": "+", "help": "their names"},
     "place": {"metavar": "PLACE", "nargs": "+", "help": "arm, each axis (1000 or n=1000), replicate"},
     "claim": {"metavar": "ID", "help": "a claim, STUDY:ID, or where the paper says it: 'SA Theorem 1'"},
     "name": {"metavar": "NAME", "help": "of the study"},
@@ -129,9 +104,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "folders": {"metavar": "FOLDER", "nargs": "+", "type": path, "help": "OUTPUTS/STUDY/PRESET, two or more"},
     "--preset": {"default": "quick", "metavar": "NAME", "help": "size of the study (default: quick)"},
     "--out": {**_FOLDER, "help": "of all results (default: outputs)"},
-    "--replicates": {"type": count(1), "metavar": "R", "help": "per cell; those there are kept (verify: 3 in all)"},
+    "--replicates": {"type": int, "metavar": "R", "help": "per cell; those there are kept (verify: 3 in all)"},
     "--set": {**_AGAIN, "metavar": "KEY=VALUE", "help": "a setting, or an axis: n=100,200; may be repeated"},
-    "--jobs": {"type": count(1), "metavar": "J", "help": "processes (default: one per processor, or GPU)"},
+    "--jobs": {"type": int, "metavar": "J", "help": "processes (default: one per processor, or GPU)"},
     "--dry-run": {**_YES, "help": "check the study and print the plan; write nothing"},
     "--debug": {**_YES, "help": "one replicate of each cell; stop at the first failure"},
     "--list": {**_YES, "help": "the known studies, with titles and times"},
@@ -139,12 +114,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--claims": {**_YES, "help": "verdicts: all, or of a STUDY, paper, id, 'SA Fig. 2b'"},
     "--paper": {"nargs": "?", "const": "", "metavar": "NAME", "help": "its items; with one of the others: its studies"},
     "--write": {**_AGAIN, "type": path, "metavar": "FILE", "help": "claims: .html, .csv; items: .md; export: .csv"},
-    "--seed": {"type": count(0), "metavar": "S", "help": "instead of the study's"},
-    "--block": {"type": count(1), "metavar": "B", "help": "replicates per shard; no number depends on it"},
+    "--seed": {"type": int, "metavar": "S", "help": "instead of the study's"},
+    "--block": {"type": int, "metavar": "B", "help": "replicates per shard; no number depends on it"},
     "--device": {"choices": ("auto", "cpu", "cuda"), "default": "auto", "help": "(default: auto)"},
     "--backend": {"choices": ("loky", "dask"), "default": "loky", "help": "this machine, or a cluster"},
     "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "of dask: tcp://host:port"},
-    "--timeout": {"type": seconds, "metavar": "SECONDS", "help": "end a replicate that takes longer"},
+    "--timeout": {"type": float, "metavar": "SECONDS", "help": "end a replicate that takes longer"},
     "--part": {"type": part, "metavar": "I/K", "help": "the I-th of K parts; then use: collect"},
     "--fresh": {**_YES, "help": "set everything aside and compute it again"},
     "--replace-stale": {**_YES, "help": "set aside what is out of date, compute that again"},
@@ -196,17 +171,6 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"{message}{'' if message.endswith('?') else '.'} See: {self.prog} --help")
 
 
-class _Version(argparse.Action):
-    """Print the version and what computes least squares here, and leave."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from moestat import __version__
-        from moestat.fit import kernel
-
-        print(f"moestat {__version__}; least squares by {kernel.describe()}")
-        parser.exit()
-
-
 def called() -> str:
     """Return what the user typed to come here: ``moestat``, or the module where that is not on the path."""
     return "moestat" if Path(sys.argv[0]).stem == "moestat" else "python -m moestat.study"
@@ -227,7 +191,7 @@ def parser() -> argparse.ArgumentParser:
     name = called()
     usage = f"{name} STUDY [options]\n       {name} VERB ..."
     made = Parser(prog=name, usage=usage, description=ABOUT, epilog=EXAMPLES)
-    made.add_argument("--version", action=_Version, nargs=0, help="and which code computes least squares")
+    made.add_argument("--version", action="version", version=f"moestat {__version__}")
     for title in list(RUN)[:2]:
         _group(made, title)
     verbs = made.add_subparsers(title="verbs; each has its own --help, that of run has every option", metavar="VERB")

@@ -6,8 +6,7 @@ import argparse
 import dataclasses
 import sys
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from moestat.api import write_report
 from moestat.cli_options import request as request_of
@@ -50,23 +49,22 @@ def run_all(arguments: argparse.Namespace) -> None:
 
     if arguments.study:
         raise InputError("--all runs every study; it takes no name")
-    known = cli_look.known(arguments.paper)
-    left_out, problems, entries = {}, {}, []
+    known, problems, chosen = cli_look.known(arguments.paper), {}, {}
     for name, path in known.items():
-        request = request_of(arguments, name)
         try:
-            study_file = load.read(path)
+            study_file, request = load.read(path), request_of(arguments, name)
             if why := agenda.beyond(request, study_file):
-                left_out[name] = why
+                say(f"note: {name} was left out: {why}")
             else:
-                entries.append(agenda.entry(name, request, study_file, known))
+                chosen[name] = (request, study_file)
         except UserError as error:
-            problems[name] = str(error)
+            problems[name] = error
             say(f"error: {name}: {error}")
-    there = {entry.name for entry in entries}
-    entries = [dataclasses.replace(one, needs=tuple(name for name in one.needs if name in there)) for one in entries]
+    if not chosen and not problems:
+        raise InputError(f"no study can be run at the preset {arguments.preset!r}")
     began = time.monotonic()
-    for number, entry in enumerate(agenda.ordered(entries)):
+    entries = agenda.ordered(agenda.entry(name, *what, chosen) for name, what in chosen.items())
+    for number, entry in enumerate(entries):
         left = (entry.expected or "time not stated") if entry.left is None else f"{duration(entry.left)} left"
         passed = duration(time.monotonic() - began)
         say(f"[{number + 1} of {len(entries)}] {entry.name}/{entry.request.preset}: {left}; {passed} passed")
@@ -76,17 +74,13 @@ def run_all(arguments: argparse.Namespace) -> None:
             if error.exit_code >= 128:
                 say(f"{number} of {len(entries)} studies are done, and the same command goes on")
                 raise
-            problems[entry.name] = str(error)
+            problems[entry.name] = error
             say(f"error: {entry.name}: {error}")
-    if entries and arguments.report and not arguments.dry_run:
+    if arguments.report and not arguments.dry_run:
         cli_look.show(arguments.out, lookup.readable(known), first=arguments.preset)
-    for name, why in left_out.items():
-        say(f"note: {name} was left out: {why}")
     if problems:
-        total = len(there | problems.keys())
+        total = len(chosen | problems)
         raise UserError(f"{len(problems)} of {total} studies did not complete: {', '.join(problems)}")
-    if not entries:
-        raise InputError(f"no study can be run at the preset {arguments.preset!r}")
 
 
 def _dry_run(request: Request) -> None:
@@ -130,18 +124,19 @@ def _debug(request: Request) -> None:
 
 def status(arguments: argparse.Namespace) -> None:
     """Show what is done, missing, failed and stale in a folder, and the command that goes on."""
+    import pandas as pd
+
     from moestat.runner import overview
 
     request, plan, root, scan, _ = overview.look(request_of(arguments))
     rows = overview.overview(plan, scan)
-    name = f"{plan.study_file.name}/{request.preset}"
-    _print_counts(f"{name} in {root}", ["arm", "cells"], overview.by_arm(rows))
+    print(f"{plan.study_file.name}/{request.preset} in {root}")
+    print(pd.DataFrame(overview.by_arm(rows)).to_string(index=False))
     begun = {row["arm"] for row in rows if row["done"]}
     undone = [r for r in rows if r["failed"] or r["stale"] or (r["missing"] and r["arm"] in begun)]
     if undone and len(rows) > len(plan.arms):
-        _print_counts(f"{name}: cells that are not complete", ["arm", *plan.axes], undone[:MOST_CELLS])
-        if len(undone) > MOST_CELLS:
-            print(f"and {len(undone) - MOST_CELLS} more such cells")
+        print(f"{len(undone)} cells that are not complete")
+        print(pd.DataFrame(undone[:MOST_CELLS]).to_string(index=False))
     tally, stale = scan.tally(), sum(row["stale"] for row in rows)
     counts = ", ".join(f"{tally[key]} {key}" for key in ("done", "missing", "failed"))
     print(f"{tally['replicates']} replicates: {counts}, {stale} stale")
@@ -151,23 +146,6 @@ def status(arguments: argparse.Namespace) -> None:
         print(f"at work: {line}")
     print(overview.advice(request, plan, root, scan))
     _tell_record(request)
-
-
-def _print_counts(title: str, head: list[str], rows: Sequence[dict[str, Any]]) -> None:
-    """Print a table of how many replicates are done, missing, failed and stale; names of arms are never cut."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(title), box=SIMPLE_HEAD, title_justify="left", collapse_padding=True)  # no markup
-    columns = [*head, "done", "missing", "failed", "stale", *(["how"] if any(row["how"] for row in rows) else [])]
-    for column in columns:
-        left = column in ("arm", "how")
-        table.add_column(Text(column), justify="left" if left else "right", overflow="fold", no_wrap=not left)
-    for row in rows:
-        table.add_row(*(Text(str(row[column])) for column in columns))
-    Console().print(table)
 
 
 def collect(arguments: argparse.Namespace) -> None:
@@ -240,8 +218,6 @@ def merge(arguments: argparse.Namespace) -> None:
     """Join runs that were computed apart, and report."""
     from moestat.runner import merge
 
-    if len(arguments.folders) < 2:
-        raise InputError("merge takes a study and two folders or more: moestat merge STUDY A B --out C")
     request, said = merge.merge(arguments.study, arguments.folders, arguments.out)
     print(said)
     _collect(dataclasses.replace(request, report=arguments.report))

@@ -182,7 +182,7 @@ def test_the_sentence_names_place_fault_and_remedy(mutant, path, value, told):
         ("--set", "n=[5,5]", "--set n: the axis n of the grid has a value twice: [5, 5]"),
         ("--set", "shift", "--set is 'shift'; allowed is KEY=VALUE"),
         ("--part", "5/4", "argument --part: it is '5/4'; allowed is I/K with 1 <= I <= K"),
-        ("--replicates", "0", "argument --replicates: it is '0'; allowed are whole numbers from 1"),
+        ("--replicates", "0", "--replicates is 0; allowed are whole numbers from 1"),
         ("--replicate", "3", "unknown argument '--replicate'; did you mean '--replicates'?"),
         ("--device", "gpu", "argument --device: invalid choice: 'gpu'"),
         ("--replicates", "9999999999", "--replicates is 9999999999; allowed are whole numbers from 1 to"),

@@ -13,7 +13,7 @@ import types
 import numpy as np
 import pytest
 import xarray as xr
-from machine import HERE, command, environment, inside, outside, results, write_study
+from machine import HERE, command, environment, inside, results, write_study
 
 import moestat
 from moestat.cli_options import settings
@@ -180,11 +180,6 @@ def test_claims_of_studies_without_a_run(tmp_path):
     code, out, _ = inside("--claims", "attention_is_moe", "--out", str(tmp_path / "nothing"))
     assert code == 0 and "6 claims" in out and "not run" in out
     assert not (tmp_path / "nothing").exists()
-
-
-def test_the_version_says_which_code_computes():
-    _, shown, _ = outside("--version", MOESTAT_KERNEL="numpy")
-    assert re.fullmatch(r"moestat \d+\.\d+\.\d+; least squares by numpy .*\n", shown), shown
 
 
 # --- the plan ------------------------------------------------------------------------------------------------------
