@@ -7,6 +7,7 @@ names the file and the limit.
 from __future__ import annotations
 
 import gzip
+import io
 import stat
 import zipfile
 import zlib
@@ -88,14 +89,9 @@ def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
     DataFileError
         If one is missing or holds objects, they take more than ``LARGEST`` bytes, or the file cannot be read.
     """
+    content = io.BytesIO(read(path))
     try:
-        require(path)
-        with path.open("rb") as stream:
-            found = arrays(stream, names)
-    except OSError as error:
-        raise DataFileError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except DataFileError:  # of require: it names the file
-        raise
+        found = arrays(content, names)
     except ValueError as error:
         raise DataFileError(f"{path}: {error}") from None
     return [found[name] for name in names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import socket
@@ -26,7 +27,7 @@ def write(path: Path, content: bytes, *, durable: bool = True) -> None:
     The temporary file lies in the same folder and carries machine and process, so that the next run can tell whether
     its writer is still alive. With ``durable`` the file and its folder are flushed, which survives a power cut.
     """
-    temporary = path.with_name(f".{path.name}~{_host()}~{os.getpid()}~{uuid.uuid4().hex[:8]}{TEMPORARY}")
+    temporary = path.with_name(f".{path.name}~{_place()}~{os.getpid()}~{uuid.uuid4().hex[:8]}{TEMPORARY}")
     try:
         with open(temporary, "xb") as stream:
             stream.write(content)
@@ -80,9 +81,9 @@ def clean(folder: Path) -> int:
     """Remove the temporary files in and below ``folder`` whose writer is gone; return how many."""
     removed = 0
     for path in folder.rglob(f".*{TEMPORARY}"):
-        host, pid = (["", "", *path.name.split("~")])[-3:-1]
+        where, pid = (["", "", *path.name.split("~")])[-3:-1]
         try:
-            ours = os.name == "posix" and host == _host() and pid.isdigit()  # elsewhere, to ask may end a process
+            ours = os.name == "posix" and where == _place() and pid.isdigit()  # elsewhere, to ask may end a process
             if not alive(int(pid)) if ours else time.time() - path.stat().st_mtime > _DAY:
                 path.unlink()
                 removed += 1
@@ -105,8 +106,21 @@ def alive(pid: int) -> bool:
         return True
 
 
-def _host() -> str:
-    return socket.gethostname().replace("~", "-")
+@functools.cache
+def machine() -> dict[str, str]:
+    """Return what process ids are numbers of; two containers on one host can have equal names."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:  # no Linux
+        boot = namespace = ""
+    return {"host": socket.gethostname(), "boot": boot, "namespace": namespace}
+
+
+def _place() -> str:
+    """Return :func:`machine` as one word of a file's name."""
+    words = f"{machine()['host']}+{machine()['boot'][:8]}+{machine()['namespace']}"
+    return "".join(letter for letter in words if letter.isalnum() or letter in "-+.")
 
 
 def disk_problem(error: OSError, folder: Path) -> UserError:
@@ -115,25 +129,15 @@ def disk_problem(error: OSError, folder: Path) -> UserError:
         errno.ENOSPC: "the disk is full",
         errno.EDQUOT: "the disk quota is used up",
         errno.EROFS: "the file system is read-only",
+        errno.EACCES: "permission is denied",
+        errno.EPERM: "permission is denied",
         errno.ENOTDIR: "a part of the path is a file",
         errno.EEXIST: "a file of that name is in the way",
     }
     return UserError(f"cannot write to {folder}: {reasons.get(error.errno or 0, str(error.strerror or error))}")
 
 
-# -- what the lock of a run asks
-
 KNOWS_PROCESSES = os.name == "posix"
-
-
-def machine() -> dict[str, str]:
-    """Return what process ids are numbers of: the host's name, its boot, and the namespace of its processes."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        namespace = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        boot = namespace = ""
-    return {"host": socket.gethostname(), "boot": boot, "namespace": namespace}
 
 
 def started(pid: int) -> str:
