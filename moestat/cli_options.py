@@ -1,7 +1,4 @@
-"""The options of the command line, the texts that teach it, and how the values of options are read.
-
-Completion in a shell: ``shtab --shell=bash moestat.cli_options.parser`` (or ``zsh``, ``tcsh``) prints its script.
-"""
+"""The options of the command line, the texts that teach it, and how the values of options are read."""
 
 from __future__ import annotations
 
