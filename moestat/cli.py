@@ -90,18 +90,14 @@ def _action(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], Non
     return cli_run.run
 
 
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, as a batch system sends it before it kills, or SIGHUP, when the terminal is closed."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.exit_code = 128 + number
-
-
 @contextlib.contextmanager
 def _end_like_interrupt() -> Iterator[None]:
+    """Let SIGTERM, which a batch system sends before it kills, and SIGHUP end a run as Ctrl-C does."""
+
     def stop(number: int, frame: object) -> NoReturn:
-        raise _Terminated(number)
+        interrupt = KeyboardInterrupt()
+        setattr(interrupt, "exit_code", 128 + number)  # noqa: B010  no exception has such a thing
+        raise interrupt
 
     before: dict[int, Any] = {}
     with contextlib.suppress(ValueError):  # not in the main thread
