@@ -85,7 +85,6 @@ def run_all(arguments: argparse.Namespace) -> None:
 
 def _dry_run(request: Request) -> None:
     from moestat.runner import begin, overview, returned, store
-    from moestat.sentences import counted
 
     plan = begin.make_plan(request)
     study = plan.study_file.study
@@ -104,8 +103,8 @@ def _dry_run(request: Request) -> None:
         print(f"caution: {text}")
     if (root / "shards").is_dir() and not request.fresh:
         scan = store.scan_only(root, plan, begin.version_of(plan))
-        if stale := sum(row["stale"] for row in overview.overview(plan, scan)):
-            print(f"of other settings or code: {counted(stale, 'stored replicate')}, which would be computed again")
+        if scan.stale:
+            print(overview.advice(request, plan, root, scan))
     print(f"results would go to {root}; nothing was written")
 
 
