@@ -83,25 +83,17 @@ def takes_float64(*names: str, finite: bool = False) -> Callable[[Callable[P, R]
 
     def door_of(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
-        places = {name: list(signature.parameters).index(name) for name in names}
-
-        def let_in(value: Any, name: str) -> Any:
-            if value is None and signature.parameters[name].default is None:
-                return None
-            array = as_float64(value, name)
-            if finite and not bool((xp := array_api_compat.array_namespace(array)).all(xp.isfinite(array))):
-                raise ValueError(f"{name} holds numbers that are not finite")
-            return array
 
         @functools.wraps(function, assigned=_ASSIGNED)
         def door(*args: P.args, **kwargs: P.kwargs) -> R:
-            given: list[Any] = list(args)
-            for name, place in places.items():
-                if place < len(given):
-                    given[place] = let_in(given[place], name)
-                elif name in kwargs:
-                    kwargs[name] = let_in(kwargs[name], name)
-            return function(*given, **kwargs)
+            bound = signature.bind(*args, **kwargs)
+            for name in names:
+                value = bound.arguments.get(name)
+                if name in bound.arguments and not (value is None and signature.parameters[name].default is None):
+                    bound.arguments[name] = array = as_float64(value, name)
+                    if finite and not bool((xp := array_api_compat.array_namespace(array)).all(xp.isfinite(array))):
+                        raise ValueError(f"{name} holds numbers that are not finite")
+            return function(*bound.args, **bound.kwargs)
 
         return door
 
