@@ -111,13 +111,20 @@ def arrays(stream: IO[bytes], names: Sequence[str] = (), largest: int | None = N
         with zipfile.ZipFile(stream) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
         stream.seek(0)
-        with np.load(stream, allow_pickle=False) as found:
-            missing = [name for name in names if name not in found]
-            if size <= largest and not missing:
-                return {name: np.asarray(found[name]) for name in names or found}
-            listed = ", ".join(found) or "none"
+        with np.load(stream, allow_pickle=False) as archive:
+            there = list(archive)
+            missing = [name for name in names if name not in there]
+            found = {name: archive[name] for name in names or there} if size <= largest and not missing else {}
     except Exception as error:  # a broken archive raises whatever its bytes happen to mean
-        raise ValueError(f"it is not a whole .npz file of numbers ({' '.join(str(error).split())})") from None
+        why = " ".join(str(error).split())
+        if "Object arrays" in why:
+            raise ValueError("it holds pickled objects and is refused; arrays must be numbers") from None
+        raise ValueError(f"it is not a whole .npz file ({why})") from None
     if size > largest:
         raise ValueError(f"its arrays take {size} bytes unpacked; at most {largest} are read")
-    raise ValueError(f"there is no array {missing[0]!r}; needed are {', '.join(names)}, found {listed}")
+    if missing:
+        listed = ", ".join(map(repr, there)) or "none"
+        raise ValueError(f"there is no array {missing[0]!r}; needed are {', '.join(names)}, found {listed}")
+    if odd := [name for name, array in found.items() if not isinstance(array, np.ndarray)]:
+        raise ValueError(f"{odd[0]!r} is not an array of NumPy")
+    return found

@@ -210,7 +210,8 @@ def replay(arguments: argparse.Namespace) -> None:
     if again.differences is not None and not again.equal:
         listed = "; ".join(f"{name} {text}" for name, text in differences.items())
         raise UserError(f"the replicate is not equal to the stored one: {listed}")
-    print("equal to the stored replicate, bit for bit" if again.equal else "no stored replicate to compare with")
+    stored = again.differences is not None
+    print("equal to the stored replicate, bit for bit" if stored else "no stored replicate to compare with")
 
 
 def merge(arguments: argparse.Namespace) -> None:
