@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -45,6 +45,18 @@ examples:
 exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input, 3 stale results, 130 interrupted"""
 
 # -- how values are read: each complaint says what was given and what is allowed ---------------------------------------
+
+
+def number(kind: type[int] | type[float], allowed: str) -> Callable[[str], float]:
+    """Return a reader of numbers; whether one is too small is told where Python's callers are told, too."""
+
+    def read(text: str) -> float:
+        try:
+            return kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"it is {text[:60]!r}; allowed are {allowed}") from None
+
+    return read
 
 
 def path(text: str) -> Path:
@@ -88,6 +100,7 @@ def _value(text: str) -> Any:
 
 # -- the options ------------------------------------------------------------------------------------------------------
 
+_WHOLE = number(int, "whole numbers")
 _YES: dict[str, Any] = {"action": "store_true"}
 _AGAIN: dict[str, Any] = {"action": "append", "default": []}
 _FOLDER: dict[str, Any] = {"type": path, "default": Path("outputs"), "metavar": "FOLDER"}
@@ -101,9 +114,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "folders": {"metavar": "FOLDER", "nargs": "+", "type": path, "help": "OUTPUTS/STUDY/PRESET, two or more"},
     "--preset": {"default": "quick", "metavar": "NAME", "help": "size of the study (default: quick)"},
     "--out": {**_FOLDER, "help": "of all results (default: outputs)"},
-    "--replicates": {"type": int, "metavar": "R", "help": "per cell; those there are kept (verify: 3 in all)"},
+    "--replicates": {"type": _WHOLE, "metavar": "R", "help": "per cell; those there are kept (verify: 3 in all)"},
     "--set": {**_AGAIN, "metavar": "KEY=VALUE", "help": "a setting, or an axis: n=100,200; may be repeated"},
-    "--jobs": {"type": int, "metavar": "J", "help": "processes (default: one per processor, or GPU)"},
+    "--jobs": {"type": _WHOLE, "metavar": "J", "help": "processes (default: one per processor, or GPU)"},
     "--dry-run": {**_YES, "help": "check the study and print the plan; write nothing"},
     "--debug": {**_YES, "help": "one replicate of each cell; stop at the first failure"},
     "--list": {**_YES, "help": "the known studies, with titles and times"},
@@ -111,12 +124,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--claims": {**_YES, "help": "verdicts: all, or of a STUDY, paper, id, 'SA Fig. 2b'"},
     "--paper": {"nargs": "?", "const": "", "metavar": "NAME", "help": "its items; with one of the others: its studies"},
     "--write": {**_AGAIN, "type": path, "metavar": "FILE", "help": "claims: .html, .csv; items: .md; export: .csv"},
-    "--seed": {"type": int, "metavar": "S", "help": "instead of the study's"},
-    "--block": {"type": int, "metavar": "B", "help": "replicates per shard; no number depends on it"},
+    "--seed": {"type": _WHOLE, "metavar": "S", "help": "instead of the study's"},
+    "--block": {"type": _WHOLE, "metavar": "B", "help": "replicates per shard; no number depends on it"},
     "--device": {"choices": ("auto", "cpu", "cuda"), "default": "auto", "help": "(default: auto)"},
     "--backend": {"choices": ("loky", "dask"), "default": "loky", "help": "this machine, or a cluster"},
     "--scheduler": {"default": "", "metavar": "ADDRESS", "help": "of dask: tcp://host:port"},
-    "--timeout": {"type": float, "metavar": "SECONDS", "help": "end a replicate that takes longer"},
+    "--timeout": {"type": number(float, "seconds above 0"), "metavar": "SECONDS", "help": "end a slower replicate"},
     "--part": {"type": part, "metavar": "I/K", "help": "the I-th of K parts; then use: collect"},
     "--fresh": {**_YES, "help": "set everything aside and compute it again"},
     "--replace-stale": {**_YES, "help": "set aside what is out of date, compute that again"},
