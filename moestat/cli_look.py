@@ -32,15 +32,9 @@ def listing(arguments: argparse.Namespace) -> None:
     """List the known studies with titles and times."""
     from moestat.study import load
 
-    studies = known(arguments.paper)
-    width = max(map(len, studies), default=0)
-    for name, path in studies.items():
-        title, expected = load.summary(path)
-        _print(f"{name:{width}}  {title}" + (f" ({expected})" if expected else ""), width + 2)
-    if studies:
-        print("in brackets: what the preset 'quick' states of its time", file=sys.stderr)
-    else:
-        print("no studies: there is no folder 'studies' here, and none in the package")
+    rows = {name: load.summary(path) for name, path in known(arguments.paper).items()}
+    _table((name, f"{title} ({expected})" if expected else title) for name, (title, expected) in rows.items())
+    print("in brackets: what the preset 'quick' states of its time" if rows else "no studies", file=sys.stderr)
 
 
 def claims(arguments: argparse.Namespace) -> None:
