@@ -118,13 +118,13 @@ def _failed(plain: Request, plan: Plan, scan: store.Scan) -> str:
     if not lost:
         return ""
     (digest, first), status = next(iter(lost.items()))
-    why = Status(status).sentence
+    why, kinds = Status(status).sentence, _how(Counter(Status(one).name for one in lost.values()))
     entry = next(entry for entry in store.in_order(scan.usable[digest]) if first in entry.replicates)
     with suppress(UserError, OSError, ValueError):  # set aside, or damaged, in the meantime
         message = shard.read(entry.path)[1].get("message")
         why = (str(message.values[entry.replicates.index(first)]) if message is not None else "") or why
     return (
-        f"{len(lost)} of {plan.total} replicates ended with an error ({_how(Counter(Status(status).name for status in lost.values()))}), such as: "
+        f"{len(lost)} of {plan.total} replicates ended with an error ({kinds}), such as: "
         f"{plan.by_digest[digest][0].label}, replicate {first}: {shorten(why, 300)}\n"
         f"Compute them again, on the same data, with: {replace(plain, retry_failed=True).command()}\n"
     )
