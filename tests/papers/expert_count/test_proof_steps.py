@@ -1,19 +1,20 @@
 """What the lemmas behind Theorem 1 speak of, measured along a run."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from cells import cell_of
 from pydantic import ValidationError
 
-from moestat.experiment import Cell
 from moestat.models import cubic_experts
 from moestat.papers.expert_count import proof_steps
-from moestat.papers.expert_count.proof_steps import OVER_STAGES, Settings, _Look
+from moestat.papers.expert_count.proof_steps import Settings, _Look
 
 TINY = {"experts": 4, "clusters": 2, "neurons": 3, "dimension": 12, "n": 80, "expert_rate": 0.05, "looks": 2}
 
 
-def cell(**settings):
-    return Cell(proof_steps.__name__, 3, "arm", {}, Settings(**settings).model_dump(mode="json"))
+cell = partial(cell_of, proof_steps)
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +29,6 @@ def test_stages_end_where_the_paper_ends_them():
         Settings(start_scale=0.1, expert_rate=0.2)
     with pytest.raises(ValidationError, match="40 clusters need at least 80"):
         Settings(clusters=40, dimension=50)
-
-
-def test_replicates_and_dimensions(found):
-    assert found["stage"].values.tolist() == ["exploration", "router"] and (found["status"] == 0).all()
-    assert proof_steps.run(cell(**TINY), [4]).identical(found.sel(replicate=[4]))
-    for name in (*OVER_STAGES, "growth"):
-        assert found[name].dims == ("replicate", "stage") and np.isfinite(found[name]).all(), name
 
 
 def test_what_holds_for_every_run(found):

@@ -68,11 +68,7 @@ def test_a_torch_layer_is_read():
             parameter.normal_()
     w = {name: p.detach().numpy() for name, p in theirs.named_parameters()}
     read = from_torch(
-        w["in_proj_weight"],
-        w["out_proj.weight"],
-        3,
-        in_proj_bias=w["in_proj_bias"],
-        out_proj_bias=w["out_proj.bias"],
+        w["in_proj_weight"], w["out_proj.weight"], 3, in_proj_bias=w["in_proj_bias"], out_proj_bias=w["out_proj.bias"]
     )
     x = RNG.standard_normal((5, 6))
     with torch.no_grad():

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from moestat.models.gates import gate_values
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 from moestat.papers.sigmoid_attention import continua, gate_pairs
@@ -116,8 +115,3 @@ def test_families_refuse_models_in_which_they_do_not_exist():
         gate_pairs.hidden_pair(model(score="partial"), dense, np.ones(D), 0.5, T)
     with pytest.raises(ValueError, match="linear experts"):
         continua.softmax_pair(relu, dense, T)
-
-
-def test_mirror_rests_on_opposite_gates_adding_up_to_one():
-    s = RNG.standard_normal((1, 50))
-    np.testing.assert_allclose(gate_values("sigmoid", s) + gate_values("sigmoid", -s), 1.0)
