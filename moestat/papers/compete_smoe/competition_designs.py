@@ -77,13 +77,7 @@ _VARIANCES = {
 
 
 def true_mixture(design: Design, active: int | None = None) -> tuple[Competition, np.ndarray]:
-    """Return the family and the true atoms (k*, P) of a design, with another K when ``active`` is given.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown, or there are fewer experts than are to be active.
-    """
+    """Return the family and the true atoms (k*, P) of a design, with another K when ``active`` is given."""
     if design not in _WEIGHTS:
         raise ValueError(f"design is {design!r}; allowed are {', '.join(_WEIGHTS)}")
     model = _FAMILIES.get(design, Competition(2, "affine", 2))

@@ -23,15 +23,14 @@ gate :math:`w = \mathrm{softmax}(|g|)` and normal densities :math:`f_i`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field
 from scipy import special, stats
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
@@ -71,7 +70,15 @@ class Settings(SettingsModel):
     points: int = Field(2001, ge=200, description="points y on which densities are compared")
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(
+    dims=dict.fromkeys(("width", "width_ratio", "distance_ratio"), ("eta",))
+    | dict.fromkeys(("outside", "envelope_ratio"), ("largest_variance",))
+    | {"variation_ratio": ("shift",), "integral_ratio": ("log_inverse",)},
+    coords={"shift": SHIFT, "log_inverse": LOG_INVERSE, "eta": ETA, "largest_variance": LARGEST},
+    finished="The steps were tried.",
+    iterations=lambda s: s.points,
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Try the steps on drawn means and variances.
 
     Returns
@@ -89,54 +96,38 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         (repaired). Over ``largest_variance``: ``outside``, how far a density leaves the bracket around one that is eta
         away, over eta; ``envelope_ratio``, the largest f / B.
     """
-    s = Settings.model_validate(dict(cell.settings))
     y = np.linspace(-10.0, 10.0, s.points)
     far = np.linspace(-10.0 * FAR, 10.0 * FAR, FAR * (s.points - 1) + 1)
     integral = entropy_integral(LOG_INVERSE, s.version) / np.sqrt(LOG_INVERSE)
     limits = list(zip(SMALLEST, LARGEST, strict=True))
-    rows = []
-    for replicate in replicates:
-        rng = cell.generator(replicate, "winners", winners=s.winners)
-        means = np.linspace(-2.0, 2.0, s.winners + 1)[:-1] + rng.uniform(0.1, 0.9, s.winners) * 4.0 / (s.winners + 1)
-        places = rng.uniform(size=s.winners)
-        other = means + rng.uniform(-0.01, 0.01, s.winners)
-        first = limits[0]
-        variances = first[0] + places * (first[1] - first[0])
-        p = density(means, variances, y)
-        bounds = [bracket(p, half, y, first, s.version) for half in ETA]
-        width, distance = orders(density(means, variances, far), far, first, s.version)
-        rows.append(
-            {
-                "deficit": deficit(means, variances, y, s.version),
-                "residual": residual(means, variances, y),
-                "variation_ratio": variation_ratio(SHIFT) / (1.0 if s.version == "printed" else np.sqrt(2.0)),
-                "integral_ratio": integral,
-                "integral_growth": np.log2(integral[-1] / integral[-2]),
-                "excess": max(
-                    float(np.max((u - low) / np.minimum(2.0 * half, envelope(y, first, s.version))))
-                    for (low, u), half in zip(bounds, ETA, strict=True)
-                    if half >= LEAST
-                ),
-                "width": np.array([np.sum(u - low) * (y[1] - y[0]) for low, u in bounds]),
-                "width_ratio": width,
-                "width_growth": np.log2(width[-1] / width[-2]),
-                "distance_ratio": distance,
-                "distance_growth": np.log(distance[-1] / distance[-2]) / np.log(ETA[-2] / ETA[-1]),
-                "outside": np.array([outside(means, other, places, limit, y, s.version) for limit in limits]),
-                "envelope_ratio": np.array([envelope_ratio(limit, y, s.version) for limit in limits]),
-            }
-        )
-    dims = {
-        "variation_ratio": ("shift",),
-        "integral_ratio": ("log_inverse",),
-        "width": ("eta",),
-        "width_ratio": ("eta",),
-        "distance_ratio": ("eta",),
-        "outside": ("largest_variance",),
-        "envelope_ratio": ("largest_variance",),
+    rng = streams("winners", winners=s.winners)
+    means = np.linspace(-2.0, 2.0, s.winners + 1)[:-1] + rng.uniform(0.1, 0.9, s.winners) * 4.0 / (s.winners + 1)
+    places = rng.uniform(size=s.winners)
+    other = means + rng.uniform(-0.01, 0.01, s.winners)
+    first = limits[0]
+    variances = first[0] + places * (first[1] - first[0])
+    p = density(means, variances, y)
+    bounds = [bracket(p, half, y, first, s.version) for half in ETA]
+    width, distance = orders(density(means, variances, far), far, first, s.version)
+    return {
+        "deficit": deficit(means, variances, y, s.version),
+        "residual": residual(means, variances, y),
+        "variation_ratio": variation_ratio(SHIFT) / (1.0 if s.version == "printed" else np.sqrt(2.0)),
+        "integral_ratio": integral,
+        "integral_growth": np.log2(integral[-1] / integral[-2]),
+        "excess": max(
+            float(np.max((u - low) / np.minimum(2.0 * half, envelope(y, first, s.version))))
+            for (low, u), half in zip(bounds, ETA, strict=True)
+            if half >= LEAST
+        ),
+        "width": np.array([np.sum(u - low) * (y[1] - y[0]) for low, u in bounds]),
+        "width_ratio": width,
+        "width_growth": np.log2(width[-1] / width[-2]),
+        "distance_ratio": distance,
+        "distance_growth": np.log(distance[-1] / distance[-2]) / np.log(ETA[-2] / ETA[-1]),
+        "outside": np.array([outside(means, other, places, limit, y, s.version) for limit in limits]),
+        "envelope_ratio": np.array([envelope_ratio(limit, y, s.version) for limit in limits]),
     }
-    coords = {"shift": SHIFT, "log_inverse": LOG_INVERSE, "eta": ETA, "largest_variance": LARGEST}
-    return assemble(replicates, rows, dims=dims, coords=coords, finished="The steps were tried.", iterations=s.points)
 
 
 def density(means: np.ndarray, variances: np.ndarray, y: np.ndarray) -> np.ndarray:

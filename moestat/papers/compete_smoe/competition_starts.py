@@ -14,11 +14,6 @@ def near_starts(truth: np.ndarray, atoms: int, starts: int, radius: float, rng: 
 
     The first k* atoms are the true ones, further ones copies of randomly drawn true ones; all get noise
     N(0, radius^2) in every weight, and variances are multiplied by exp(N(0, radius^2)).
-
-    Raises
-    ------
-    ValueError
-        If there are fewer atoms than true ones, or the radius is not positive.
     """
     true_atoms = len(truth)
     if atoms < true_atoms:
@@ -41,12 +36,10 @@ def random_starts(
 
     Parameters
     ----------
-    model : Competition
     x : array (n, d)
     y : array (n,)
     atoms, starts : int
         k and S.
-    rng : numpy.random.Generator
     """
     design = np.ascontiguousarray(model.features(x).T)
     target = np.arctanh(np.clip(y, -_FLAT, _FLAT)) if model.expert == "tanh" else y

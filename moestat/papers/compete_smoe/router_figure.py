@@ -32,12 +32,6 @@ def training(
         The study file's figure.
     groups : sequence of (title, arms)
         A row each; the first arm is the baseline.
-    variable : str
-
-    Raises
-    ------
-    NoAnswerError
-        If a variable is not in the results.
     """
     groups = [(title, [arm for arm in arms if arm in ds["arm"].values]) for title, arms in groups]
     groups = [(title, arms) for title, arms in groups if arms]
@@ -76,11 +70,6 @@ def differences(
         An axis of the grid; points that were not computed are left out.
     ylabel : str
         Says what the differences are of.
-
-    Raises
-    ------
-    NoAnswerError
-        If the variable or the baseline is not in the results.
     """
     points = [(str(arm), place, values) for arm, place, values in _points(ds, variable, over)]
     base = [values for arm, place, values in points if arm == baseline[0] and (not over or place == baseline[1])]
@@ -109,11 +98,6 @@ def pairs(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], panels: Sequen
     ----------
     arms : (str, str)
     panels : sequence of (variable, label of the axis, factor)
-
-    Raises
-    ------
-    NoAnswerError
-        If a variable or an arm is not in the results.
     """
     canvas = style.new_figure(style.TWO_COLUMNS, 2.9)
     grid = canvas.subplots(1, len(panels), squeeze=False)[0]

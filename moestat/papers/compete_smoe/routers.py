@@ -143,11 +143,6 @@ def make(
         Of StableMoE.
     reading : {"paper", "published"}
         Whose XMoE and StableMoE.
-
-    Raises
-    ------
-    ValueError
-        If a router of one's own cannot be used.
     """
     if own.is_path(kind):
         return own_router.make(kind, width, experts, rng)

@@ -22,16 +22,10 @@ def steepest(ds: xr.Dataset, claim: Claim, *, shortest: int = 0) -> Estimate:
 
     Parameters
     ----------
-    ds : xarray.Dataset
     claim : Claim
         Its rule must be ``at_most``.
     shortest : int, optional
         Look at so many of the shortest lengths only; at all of them if 0.
-
-    Raises
-    ------
-    NoAnswerError
-        If the rule is another one, there are fewer than two lengths, or a replicate lacks a ratio.
     """
     if claim.at_most is None:
         raise NoAnswerError("A bound from below in every case takes the rule at_most.")

@@ -33,16 +33,10 @@ class Competition:
 
     Attributes
     ----------
-    schedule : callable
-        lambda(t).
-    key : int
-        Of the layer's coin: whether step t competes is a function of the key and t alone.
     alpha : float
         Factor of the task's loss in the router's objective L_R + alpha NLL, equation 5, in a step that competes. The
         other weights minimise the task's loss as always. Under Adam this is not only a scale: the two parts, and steps
         with and without competition, are weighed against each other.
-    weight : float
-        Factor of the router loss L_R, 1 in the paper.
     output : {"router", "competition"}
         Which routing makes the layer's output in a step that competes. With ``"router"`` the task's loss has a gradient
         with respect to the router, which equation 5 asks for. With ``"competition"`` the winners' outputs are mixed
@@ -53,10 +47,10 @@ class Competition:
         and earlier layers too.
     """
 
-    schedule: Schedule
-    key: int
+    schedule: Schedule  # lambda(t)
+    key: int  # Of the layer's coin: whether step t competes is a function of the key and t alone
     alpha: float = 5.0
-    weight: float = 1.0
+    weight: float = 1.0  # factor of the router loss L_R, 1 in the paper
     output: Literal["router", "competition"] = "router"
     reading: Reading = "paper"
 

@@ -30,8 +30,6 @@ class Routing:
     entropy : ndarray
         Of the softmax of all N scores, in nats, at most log N. The paper's Table 10 reports up to 2.5, more than the
         log K that the softmax after TopK allows for K = 2.
-    entropy_top_k : ndarray
-        Of the gate, the softmax of the K largest scores, at most log K.
     overlap : ndarray
         Share of the K experts with the largest scores that are among the K with the largest output norms.
     overlap_chance : ndarray
@@ -39,16 +37,14 @@ class Routing:
     usage_entropy : ndarray
         Entropy of the experts' shares of the load, in nats: 0 if K = 1 and one expert does everything, log N if all do
         the same.
-    router_loss : ndarray
-        L_R, the mean squared difference of the router's policy and the competition's, equation 3.
     """
 
     entropy: np.ndarray
-    entropy_top_k: np.ndarray
+    entropy_top_k: np.ndarray  # Of the gate, the softmax of the K largest scores, at most log K
     overlap: np.ndarray
     overlap_chance: np.ndarray
     usage_entropy: np.ndarray
-    router_loss: np.ndarray
+    router_loss: np.ndarray  # L_R, the mean squared difference of the router's policy and the competition's, equation 3
 
 
 @contextmanager

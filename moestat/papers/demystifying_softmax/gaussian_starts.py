@@ -63,7 +63,6 @@ def random_starts(x: np.ndarray, y: np.ndarray, atoms: int, starts: int, rng: np
     y : array (n,)
     atoms, starts : int
         N and S.
-    rng : numpy.random.Generator
     """
     n, d = x.shape
     out = np.zeros((starts, atoms, 2 * d + 3))

@@ -218,14 +218,6 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Train the mixture and measure accuracy, routing and the experts along the way.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-        One after the other on the CPU, where a batch saves nothing; in one batch on a GPU.
-    device : {"auto", "cpu", "cuda"}
-
     Returns
     -------
     xarray.Dataset

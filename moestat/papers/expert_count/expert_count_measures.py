@@ -65,7 +65,6 @@ def measure(
     ----------
     weights : (B, M, P or 1, J, d) array
     theta : (B, F, M) array
-    training, test : Sample
     profession : (B, M) int array
         See :func:`moestat.losses.routing.profession`.
     clusters : int

@@ -37,11 +37,6 @@ def of_means(ds: xr.Dataset, claim: Claim, *, other: str, over: str = "experts",
         The axis along which.
     after : int
         Replicates that chose the run, see :func:`moestat.papers.expert_count.contrasts.fresh`.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than three points or two complete replicates are there, or a mean is constant.
     """
     pair = np.stack([_rows(fresh(ds, after), claim, name, over) for name in (claim.variable, other)])  # (2, R, points)
     pair = pair[:, np.isfinite(pair).all(axis=(0, 2))]

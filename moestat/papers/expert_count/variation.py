@@ -35,11 +35,6 @@ def along(ds: xr.Dataset, claim: Claim, *, over: str = "experts", visible: float
     The standard deviation over the points of ``over`` within each replicate, its difference between the two arms paired
     by replicate, with a t-interval. Noise within runs is part of both. A replicate with a hole in either arm is left
     out; the note has the number of the others. A difference below ``visible``, either way, decides nothing.
-
-    Raises
-    ------
-    NoAnswerError
-        If the variable also runs over another axis, or ``over`` has fewer than two points.
     """
     deviations = []
     for arm in (claim.arm, claim.versus):

@@ -26,23 +26,17 @@ class Shape:
 
     Attributes
     ----------
-    outputs : int
-        Classes, or 1 for a regression.
     width, depth, heads, hidden : int
         d, number of blocks, attention heads, neurons of the feed-forward network.
-    attention : bool
-        Whether the blocks have attention; without, tokens meet only in the mean at the end.
-    feed_forwards : int
-        Feed-forward networks per block; of several, a sample uses the one that is chosen for it.
     """
 
-    outputs: int
+    outputs: int  # classes, or 1 for a regression
     width: int = 48
     depth: int = 4
     heads: int = 4
     hidden: int = 192
-    attention: bool = True
-    feed_forwards: int = 1
+    attention: bool = True  # whether the blocks have attention; without, tokens meet only in the mean at the end
+    feed_forwards: int = 1  # feed-forward networks per block; of several, a sample uses the one that is chosen for it
 
 
 class Attention(torch.nn.Module):

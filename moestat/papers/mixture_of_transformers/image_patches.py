@@ -9,13 +9,7 @@ FOREIGN, NOISE = 0.15, 0.10
 
 
 def patches(images: np.ndarray, size: int) -> np.ndarray:
-    """Cut images (n, height, width, channels) into patches (n, L, size * size * channels), row by row.
-
-    Raises
-    ------
-    ValueError
-        If ``size`` does not divide height and width.
-    """
+    """Cut images (n, height, width, channels) into patches (n, L, size * size * channels), row by row."""
     n, height, width, channels = images.shape
     if height % size or width % size:
         raise ValueError(f"patch is {size}; it must divide the images' height and width, {height} x {width}")
@@ -42,11 +36,6 @@ def corrupt(
     -------
     ndarray
         A new array.
-
-    Raises
-    ------
-    ValueError
-        If all images are of one class, so that there is no patch of another, and ``foreign`` is above 0.
     """
     if foreign > 0 and np.all(label == label[:1]):
         raise ValueError(

@@ -26,17 +26,13 @@ class Routed:
 
     Attributes
     ----------
-    output : Tensor, shape (B, outputs)
-        f of the chosen expert, without the gate.
     gate : Tensor, shape (B,)
         pi of the chosen expert (MT equation 2); it carries the gradient to the router. 1 without a router.
-    expert : Tensor, shape (B,)
-        The chosen expert, 0 to M - 1.
     """
 
-    output: torch.Tensor
+    output: torch.Tensor  # (B, outputs): f of the chosen expert, without the gate
     gate: torch.Tensor
-    expert: torch.Tensor
+    expert: torch.Tensor  # (B,): the chosen expert, 0 to M - 1
 
 
 class Model(torch.nn.Module):

@@ -233,14 +233,6 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Train a model and measure loss, specialisation, routing and attention along the way.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-        One after the other on the CPU, where a batch saves little; in one batch on a GPU.
-    device : {"auto", "cpu", "cuda"}
-
     Returns
     -------
     xarray.Dataset

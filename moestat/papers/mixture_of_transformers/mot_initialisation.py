@@ -42,14 +42,6 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Draw initial weights, and count what the lemmas speak of.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored: the work is too small for a GPU.
-
     Returns
     -------
     xarray.Dataset

@@ -8,21 +8,20 @@ product is negative.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.models import patches
 from moestat.models.cubic_experts import logistic_slope
 from moestat.papers.mixture_of_transformers import landscape_measures as landscape
 from moestat.papers.mixture_of_transformers.model import Mixture
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
-from moestat.status import Status
+from moestat.replicates import Row, Streams, each, steps
 
 VERSION = 1
 
@@ -96,16 +95,16 @@ class Settings(SettingsModel):
         )
 
 
-def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | float]:
+def _one(s: Settings, streams: Streams) -> dict[str, np.ndarray | float]:
     world = {"classes": s.classes, "dimension": s.dimension}
-    directions = patches.dictionary(cell.generator(replicate, "directions", **world), s.classes, s.dimension)
+    directions = patches.dictionary(streams("directions", **world), s.classes, s.dimension)
     law = patches.Law(signal=(1, 1), centre=(1, 1), feature_noise=(1, 1), noise_scale=s.token_noise)
-    scalars = cell.generator(replicate, "training: scalars", **world)
-    vectors = cell.generator(replicate, "training: vectors", **world)
+    scalars = streams("training: scalars", **world)
+    vectors = streams("training: vectors", **world)
     data = patches.draw(scalars, vectors, directions, s.samples, s.tokens, law)
-    noise = _noise(cell, s, replicate) if s.model == "mot" and s.start == "random" else None
-    model = _model(cell, s, replicate, directions, data)
-    judged = None if noise is None else next(_noise(cell, s, replicate, "judged"))
+    noise = _noise(s, streams) if s.model == "mot" and s.start == "random" else None
+    model = _model(s, streams, directions, data)
+    judged = None if noise is None else next(_noise(s, streams, "judged"))
 
     first, second, end = s.ends
     at_state: dict[int, list[str]] = {}
@@ -122,7 +121,7 @@ def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | floa
         for state in at_state.get(t, []):
             by_state[state] = _conflicts(data, expert, margin, by_weights, by_attention)
         if t == second and isinstance(model, MultiHead):
-            by_state["convexity"] = {"convexity": _halfway(cell, s, replicate, model, data.y)}
+            by_state["convexity"] = {"convexity": _halfway(s, streams, model, data.y)}
 
     schedule = Schedule(first, second, end, s.specialise_rate, s.attention_rate, s.router_rate, s.tuning_rate)
     train(model, data.y[None], schedule, noise, observe, {*at_state, *at_tuning})
@@ -133,24 +132,24 @@ def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | floa
     }
 
 
-def _noise(cell: Cell, s: Settings, replicate: int, purpose: str = "training") -> Iterator[np.ndarray]:
-    rng = cell.generator(replicate, f"perturbation: {purpose}", experts=s.experts, n=s.samples)
+def _noise(s: Settings, streams: Streams, purpose: str = "training") -> Iterator[np.ndarray]:
+    rng = streams(f"perturbation: {purpose}", experts=s.experts, n=s.samples)
     while True:
         yield rng.random((1, s.experts, s.samples))
 
 
 def _model(
-    cell: Cell, s: Settings, replicate: int, directions: patches.Dictionary, data: patches.Examples
+    s: Settings, streams: Streams, directions: patches.Dictionary, data: patches.Examples
 ) -> Mixture | MultiHead:
     """Return the model at its start."""
     d, x = s.dimension, data.x[None]
     scale = s.start_scale / np.sqrt(d)
     kind = {"kind": s.model, "dimension": d}
-    weights = scale * cell.generator(replicate, "start: weights", **kind).standard_normal(
+    weights = scale * streams("start: weights", **kind).standard_normal(
         (s.neurons, s.heads, d) if s.model == "multi-head" else (s.experts, d)
     )
     count = s.heads if s.model == "multi-head" else s.experts
-    kq = scale * cell.generator(replicate, "start: attention", dimension=d).standard_normal((count, d, d))
+    kq = scale * streams("start: attention", dimension=d).standard_normal((count, d, d))
     if s.model == "multi-head":
         return MultiHead(x, weights[None], kq[None])
     labels = directions.labels[np.arange(s.experts) % s.classes]
@@ -160,7 +159,7 @@ def _model(
         return Mixture(x, weights[None], kq[None], np.zeros((1, s.experts, d)))
     mixture = Mixture(x, labels[None], kq[None], np.zeros((1, s.experts, d)))
     members = 1 + (s.experts - 1 - np.arange(s.classes)) // s.classes
-    u = cell.generator(replicate, "ideal routing", experts=s.experts).random(s.samples)
+    u = streams("ideal routing", experts=s.experts).random(s.samples)
     mixture.send((data.cluster + s.classes * (u * members[data.cluster]).astype(np.int64))[None])
     return mixture
 
@@ -204,13 +203,13 @@ def _curvature(
     return {"loss": loss, "polyak": found["polyak"], "curvature": found["least"]}
 
 
-def _halfway(cell: Cell, s: Settings, replicate: int, model: MultiHead, y: np.ndarray) -> float:
+def _halfway(s: Settings, streams: Streams, model: MultiHead, y: np.ndarray) -> float:
     """Return the least of 20 comparisons of the FFN with itself, neurons of one sign permuted.
 
     Both have one loss. One that is convex in the weights is not higher halfway; returned is the loss less that halfway,
     relative to it.
     """
-    rng = cell.generator(replicate, "permutations", neurons=s.neurons)
+    rng = streams("permutations", neurons=s.neurons)
     first = np.arange(s.neurons)[: (s.neurons + 1) // 2]
     rest = np.arange(s.neurons)[len(first) :]
     own = model.weights[0]
@@ -224,7 +223,12 @@ def _halfway(cell: Cell, s: Settings, replicate: int, model: MultiHead, y: np.nd
     return (losses[0] - max(losses[1:])) / losses[0]
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+@each(
+    dims=dict.fromkeys(OF_STATES, ("state",)) | dict.fromkeys(OVER_TUNING, ("tuning",)),
+    coords=lambda s: {"state": list(STATES), "tuning": np.array(s.tuning)},
+    attrs={name: {"long_name": text} for name, text in (OF_STATES | OVER_TUNING | {"convexity": CONVEXITY}).items()},
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Run Algorithm 1 and measure conflicts at the ends of its stages, and curvature along stage III.
 
     Returns
@@ -233,22 +237,5 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         The variables of ``OF_STATES`` by ``state``, those of ``OVER_TUNING`` over ``tuning`` (steps of stage III), and
         ``convexity`` per replicate. The device plays no part.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows = [_one(cell, s, replicate) for replicate in replicates]
-    values = {
-        name: np.stack([np.asarray(row[name]) for row in rows]) for name in (*OF_STATES, *OVER_TUNING, "convexity")
-    }
-    finite = np.isfinite(values["loss"]).all(axis=1)
-    status = {
-        "status": np.where(finite, int(Status.CONVERGED), int(Status.NOT_FINITE)),
-        "message": np.where(finite, f"All {s.ends[2]} steps were taken.", Status.NOT_FINITE.sentence),
-        "iterations": np.full(len(finite), s.ends[2]),
-    }
-    about = OF_STATES | OVER_TUNING | {"convexity": CONVEXITY}
-    return assemble(
-        replicates,
-        values | status,
-        dims=dict.fromkeys(OF_STATES, ("state",)) | dict.fromkeys(OVER_TUNING, ("tuning",)),
-        coords={"state": list(STATES), "tuning": np.array(s.tuning)},
-        attrs={name: {"long_name": text} for name, text in about.items()},
-    )
+    row = _one(s, streams)
+    return row | steps({"loss": row["loss"]}, s.ends[2])

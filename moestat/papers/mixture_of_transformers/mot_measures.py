@@ -135,7 +135,6 @@ def measure(train: View, test: View, labels: Array, centres: Array, noise: Array
 
     Parameters
     ----------
-    train, test : View
     labels, centres : (B, N, d) arrays
         v_n and c_n.
     noise : (B, M, n) array or None

@@ -81,33 +81,19 @@ class Problem:
     ----------
     inputs, target : pair of ndarray
         Training and test: patches (n, L, features) or ids (n, L); classes int64 or standardised numbers float32.
-    outputs : int
-        Classes, or 1.
-    group : ndarray, shape (n,)
-        The row of the routing table that a test sample belongs to.
-    groups : tuple of str
-        Names of the rows.
-    encoder : callable
-        Makes an expert of a shape.
-    reads : str
-        How the router reads the inputs.
-    features : int
-        Numbers of a token, or number of ids.
-    centre : ndarray, shape (features,), optional
-        What the router subtracts from the counts of the ids.
     augment : callable, optional
         Makes the inputs of a training batch others of the same targets, drawn anew for every batch.
     """
 
     inputs: tuple[np.ndarray, np.ndarray]
     target: tuple[np.ndarray, np.ndarray]
-    outputs: int
-    group: np.ndarray
-    groups: tuple[str, ...]
-    encoder: Callable[[Shape], Encoder]
-    reads: Reads
-    features: int
-    centre: np.ndarray | None = None
+    outputs: int  # classes, or 1
+    group: np.ndarray  # (n,): the row of the routing table that a test sample belongs to
+    groups: tuple[str, ...]  # names of the rows
+    encoder: Callable[[Shape], Encoder]  # makes an expert of a shape
+    reads: Reads  # how the router reads the inputs
+    features: int  # numbers of a token, or number of ids
+    centre: np.ndarray | None = None  # (features,): what the router subtracts from the counts of the ids
     augment: Callable[[torch.Tensor], torch.Tensor] | None = None
 
 
@@ -129,11 +115,6 @@ def measure(
         epoch: ``routing`` (class, expert): share of the class's samples at the expert; ``experts_used``: 2 to the
         entropy of the loads in bits; ``mutual_information`` of class and expert in bits; ``top_share`` of a class's
         favourite expert. ``stage_end`` (stage): T1, T2, T.
-
-    Raises
-    ------
-    ImportError
-        If PyTorch is not installed.
     """
     require_torch()
     groups: tuple[str, ...] = ()

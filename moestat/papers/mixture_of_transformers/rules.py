@@ -127,11 +127,6 @@ def own_class(ds: xr.Dataset, claim: Claim, *, of: str, to: str = "") -> Estimat
     experts, then over replicates; or "variable", ``claim.variable`` as it is. With ``to``, or with ``claim.versus``, it
     is the log ratio of the mean of ``of`` to that of ``to`` (else of ``of``) in ``claim.versus`` (else in
     ``claim.arm``), paired by replicate.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two replicates have a number, a positive one where a logarithm is taken.
     """
 
     def values(arm: str, name: str) -> np.ndarray:

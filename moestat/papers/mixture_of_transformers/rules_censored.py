@@ -28,11 +28,6 @@ def median_slope_bounds(ds: xr.Dataset, claim: Claim, *, over: str = "experts", 
         The axis.
     least : float
         Points of the axis below it are left out.
-
-    Raises
-    ------
-    NoAnswerError
-        If a median of the runs themselves is censored, or there are fewer than three points.
     """
     array = _times(ds, claim, over, least)
     seen = np.isfinite(array.values)
@@ -71,11 +66,6 @@ def growth(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: float 
         The axis.
     least : float
         Points of the axis below it are left out.
-
-    Raises
-    ------
-    NoAnswerError
-        If :func:`rules.median_slope` has no answer, or no run arrives at some point.
     """
     every = median_slope(ds, claim, over=over, least=least)
     array = _times(ds, claim, over, least)

@@ -36,11 +36,6 @@ def best_of(
     open_ends : bool
         Whether a better value may lie beyond an end of the axis: a best at an end then decides nothing against the
         statement.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than four replicates are whole.
     """
     each = [variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose(over, "replicate") for arm in arms]
     axis = each[0][over].values
@@ -85,14 +80,8 @@ def at_first(ds: xr.Dataset, claim: Claim, *, when: str, least: float, over: str
     ----------
     when : str
         A variable over the same axis.
-    least : float
     over : str
         The axis of the steps.
-
-    Raises
-    ------
-    NoAnswerError
-        If the variable ``when`` does not get that far in some replicate: there is then no such step.
     """
 
     def first(arm: str) -> tuple[np.ndarray, np.ndarray]:

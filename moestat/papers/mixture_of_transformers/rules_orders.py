@@ -27,11 +27,6 @@ def largest_ratio(ds: xr.Dataset, claim: Claim, *, bound: Mapping[str, float]) -
     bound : mapping of str to float
         Axes of the grid and the powers in which they stand in the bound: ``{"start_scale": 0.5, "experts": -2}`` is
         sigma_0^0.5 / M^2.
-
-    Raises
-    ------
-    NoAnswerError
-        If the results have no such variable or axis, or no value is there.
     """
     ratio = variable(ds, claim.variable)
     if missing := sorted(set(bound) - set(map(str, ratio.dims))):

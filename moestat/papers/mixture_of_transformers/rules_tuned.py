@@ -26,11 +26,6 @@ def log_ratio_at_best(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate"
     over : str
         The axis of rates, the same for both arms. Where a best rate is at its end and a better one beyond it could turn
         the verdict, nothing is decided.
-
-    Raises
-    ------
-    NoAnswerError
-        If there are fewer than four replicates, or fewer than four have both values at the best rates.
     """
     return at_best_rates(ds, claim, over, lambda values: np.log(values).mean(axis=1))
 

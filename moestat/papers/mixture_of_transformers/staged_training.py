@@ -34,28 +34,22 @@ class Schedule:
 
     Attributes
     ----------
-    specialised, attended, end : int
-        T1, T2 and T: the last step of each stage.
     specialise_rate, attention_rate, router_rate, tuning_rate : float
         eta of stage I, eta_a, eta_r, and the rate of stage III (eta again in the paper).
-    tuning_rule : {"gd", "normalised", "adam"}
-        Step rule of stage III; gradient descent in the paper.
     tuning_router : {"on", "frozen"}
         Whether the router goes on in stage III (as in the paper), or routes without noise and stays as it is.
-    joint : bool
-        Train all at once, by the rates of stages II and III.
     """
 
-    specialised: int
+    specialised: int  # specialised, attended, end: T1, T2 and T: the last step of each stage
     attended: int
     end: int
     specialise_rate: float
     attention_rate: float
     router_rate: float
     tuning_rate: float
-    tuning_rule: Name = "gd"
+    tuning_rule: Name = "gd"  # step rule of stage III; gradient descent in the paper
     tuning_router: Literal["on", "frozen"] = "on"
-    joint: bool = False
+    joint: bool = False  # train all at once, by the rates of stages II and III
 
 
 def train(
@@ -74,7 +68,6 @@ def train(
         A mixture without attention trains its weights by the rule of stage III in stage II as well.
     y : (B, n) array
         Labels, -1.0 or 1.0.
-    schedule : Schedule
     noise : iterator of (B, M, n) arrays, or None
         The perturbation r of each step. None: no router is trained, and the samples stay where they were sent.
     observe : callable

@@ -19,7 +19,6 @@ def stage_lengths(ds: xr.Dataset, figure: Figure, *, arm: str, variables: Sequen
 
     Parameters
     ----------
-    arm : str
     variables : sequence of str
         Waiting times with NaN where they were not reached; one panel each.
     """

@@ -232,7 +232,6 @@ def null_directions(columns: np.ndarray, tolerance: float = 1e-10) -> tuple[int,
 
     Returns
     -------
-    count : int
     gap : float
         Smallest kept over largest dropped singular value (over the tolerance where none is dropped).
     """

@@ -28,11 +28,6 @@ def expert_errors(source: Source, arm: str) -> xr.Dataset:
         with the errors of their experts in the place of these.
     arm : str
         Its fitted model must contain the truth.
-
-    Raises
-    ------
-    InputError
-        If the results have no parameters or settings, or the fitted model does not contain the truth.
     """
     ds = source.dataset
     if arm in _stored(ds):

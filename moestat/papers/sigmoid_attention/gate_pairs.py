@@ -98,17 +98,11 @@ def hidden_pair(model: Model, truth: np.ndarray, direction: np.ndarray, share: f
         Sigmoid gate, fully quadratic score.
     truth : array (N*, P)
     direction : array (d,)
-    share : float
     t : array (T,)
 
     Returns
     -------
     array (T, N* + 1, P)
-
-    Raises
-    ------
-    ValueError
-        If the model has another gate or score, or the gate of the last atom is not constant.
     """
     last = truth[-1]
     if model.gate != "sigmoid" or model.score != "full" or np.any(last[1 : model.gate_size] != 0.0):

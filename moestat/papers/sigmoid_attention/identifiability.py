@@ -6,15 +6,14 @@ partial differential equations are read at d = 1 and one atom, where they are (8
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.identify import Identification, identify
+from moestat.replicates import Row, Streams, each
 from moestat.status import Status
 
 VERSION = 1
@@ -48,16 +47,9 @@ class Settings(SettingsModel):
         return self
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(dims={"singular_values": ("index",)})
+def run(s: Settings, streams: Streams) -> Row:
     """Check one expert under one score, at one draw of the parameters per replicate.
-
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored.
 
     Returns
     -------
@@ -73,15 +65,11 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         every phi(a'x + beta). ``singular_values`` along ``index``. Texts: ``word``, ``equations``, ``relations``,
         ``fails_at``.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows = [_check(s, int(cell.generator(replicate, "seed").integers(2**31))) for replicate in replicates]
-    ds = assemble(replicates, rows, dims={"singular_values": ("index",)})
-    undecided = np.isnan(ds["verdict"].values)
-    ds["status"] = ("replicate", np.where(undecided, int(Status.STALLED), int(Status.CONVERGED)))
-    text = np.where(undecided, "The singular values have no clear gap.", "The dependencies were counted.")
-    ds["message"] = ("replicate", text)
-    ds["iterations"] = ("replicate", np.zeros(len(rows), dtype=np.int64))
-    return ds
+    row = _check(s, int(streams("seed").integers(2**31)))
+    undecided = bool(np.isnan(row["verdict"]))
+    status = Status.STALLED if undecided else Status.CONVERGED
+    text = "The singular values have no clear gap." if undecided else "The dependencies were counted."
+    return row | {"status": int(status), "message": text, "iterations": 0}
 
 
 def _check(s: Settings, seed: int) -> dict[str, object]:

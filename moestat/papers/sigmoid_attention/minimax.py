@@ -44,16 +44,10 @@ def sequence(model: Model, truth: np.ndarray, t: np.ndarray, version: Version) -
         The last atom has a constant gate, (A, b) = 0.
     t : array (T,)
         For the corrected sequence (1 + t)^p must be at most 2.
-    version : {"printed", "corrected"}
 
     Returns
     -------
     array (T, N* + 1, P)
-
-    Raises
-    ------
-    ValueError
-        If the gate is not constant, the expert is not homogeneous (corrected sequence), or t is too large.
     """
     last = truth[-1]
     if model.gate != "sigmoid" or np.any(last[1 : model.gate_size] != 0.0):
@@ -90,11 +84,6 @@ def splits(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:
     Returns
     -------
     array (T, N* + 1, P)
-
-    Raises
-    ------
-    ValueError
-        If the expert is not homogeneous.
     """
     if model.expert not in HOMOGENEOUS:
         raise ValueError(f"a split needs a homogeneous expert; it is {model.expert!r}")
@@ -119,8 +108,6 @@ def le_cam(loss: np.ndarray, distance: np.ndarray, n: np.ndarray, noise_variance
     ----------
     loss, distance : arrays (T,)
     n : array (S,)
-    noise_variance : float
-    r : float
 
     Returns
     -------

@@ -6,19 +6,18 @@ Table 1. Nothing is fitted; see :mod:`moestat.papers.sigmoid_attention.minimax` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.losses.voronoi import L3, L2r
 from moestat.models.experts import Expert
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 from moestat.papers.sigmoid_attention import minimax, weak_triangle
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
@@ -60,16 +59,14 @@ FINE = 2.0 ** np.linspace(3, 24, 169)
 """The grid of m over which Le Cam's bound is maximised; t^2 is then far above rounding."""
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(
+    dims={"L2r": ("m",), "distance": ("m",), "lemma": ("m",), "between": ("m",), "le_cam": ("size",)},
+    coords={"m": M, "size": N},
+    finished="The sequence was followed.",
+    iterations=len(M),
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Follow a sequence for one truth per replicate.
-
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored: the work is too small for a GPU.
 
     Returns
     -------
@@ -81,19 +78,12 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         the losses of a measure to G* and G_m, over that of G_m to G* (:mod:`~.weak_triangle`). Splits have instead of
         the losses to G* ``between``, per ``m`` the L3 from G_m to the measure with t = 0, for which ``le_cam`` is then.
     """
-    s = Settings.model_validate(dict(cell.settings))
     model = Model(s.gate, "full", s.expert, s.d, s.power)
-    one = _split if s.sequence == "split" else _replicate
-    rows = [one(s, model, cell, replicate) for replicate in replicates]
-    dims = {"L2r": ("m",), "distance": ("m",), "lemma": ("m",), "between": ("m",), "le_cam": ("size",)}
-    coords = {"m": M, "size": N}
-    return assemble(
-        replicates, rows, dims=dims, coords=coords, finished="The sequence was followed.", iterations=len(M)
-    )
+    return (_split if s.sequence == "split" else _replicate)(s, model, streams)
 
 
-def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[str, np.ndarray]:
-    rng = cell.generator(replicate, "truth", d=s.d, n_true=s.n_true)
+def _replicate(s: Settings, model: Model, streams: Streams) -> dict[str, np.ndarray]:
+    rng = streams("truth", d=s.d, n_true=s.n_true)
     truth = ground_truth(model, s.n_true, "sparse", rng, n_sparse=1)
     x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
     # |beta*| = 1 keeps h away from 0, so that the term of order t^2 does not vanish by chance
@@ -125,8 +115,8 @@ def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[st
     }
 
 
-def _split(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[str, np.ndarray]:
-    rng = cell.generator(replicate, "dense truth", d=s.d, n_true=s.n_true)
+def _split(s: Settings, model: Model, streams: Streams) -> dict[str, np.ndarray]:
+    rng = streams("dense truth", d=s.d, n_true=s.n_true)
     truth = ground_truth(model, s.n_true, "dense", rng)
     x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
     target = model.predict(truth, x)

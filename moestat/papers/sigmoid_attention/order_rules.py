@@ -25,7 +25,6 @@ def ordered_series(ds: xr.Dataset, claim: Claim, *, slower_at_most: float) -> Es
 
     Parameters
     ----------
-    ds : xarray.Dataset
     claim : Claim
         As of kind ``slope_difference``: ``arm``, ``variable``, ``versus``, ``versus_variable``, ``at``, ``over``,
         ``window``. With the rule ``at_most`` the second side is the slower one, with ``at_least`` the first.

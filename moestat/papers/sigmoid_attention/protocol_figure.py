@@ -29,7 +29,6 @@ def slopes(ds: xr.Dataset, figure: Figure, *, evidence: Evidence, columns: int =
         The study file's figure.
     evidence : Evidence
         The fitted series; the rates of the study say which loss is drawn for an arm, its start and its printed slope.
-    columns : int, default 4
     """
     panels = [(arm, rate) for arm in chosen(ds, ["*"]) for rate in evidence.study.rates if arm in chosen(ds, rate.arms)]
     rows = math.ceil(len(panels) / columns)

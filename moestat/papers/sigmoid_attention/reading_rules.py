@@ -36,7 +36,6 @@ def nearest_reading(
 
     Parameters
     ----------
-    ds : xarray.Dataset
     claim : Claim
         Its ``arm`` and ``variable`` stand for what a curve leaves out.
     curves : sequence of mapping

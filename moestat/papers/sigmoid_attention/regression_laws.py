@@ -44,12 +44,6 @@ def law_of_x(path: str, d: int) -> LawOfX:
     ----------
     path : str
         Of a function ``(rng, n, d) -> array (n, d)``.
-    d : int
-
-    Raises
-    ------
-    ValueError
-        If there is no such function, or it does not draw points from its generator; the sentence says which.
     """
     return _law_of_x(path, own.imported(path), d) if path else uniform
 
@@ -70,11 +64,6 @@ def law_of_noise(path: str) -> LawOfNoise:
     ----------
     path : str
         Of a function ``(rng, n) -> array (n,)`` of mean 0 and variance 1.
-
-    Raises
-    ------
-    ValueError
-        If there is no such function, it does not draw from its generator, or has another mean or variance.
     """
     return _law_of_noise(path, own.imported(path)) if path else standard_normal
 
@@ -103,11 +92,6 @@ def true_atoms(truth: str | Sequence[Sequence[float]], model: Model) -> tuple[tu
         An import path of a function ``(model) -> array (N*, P)``, or the rows.
     model : Model
         The true model; its docstring has the order of the coordinates.
-
-    Raises
-    ------
-    ValueError
-        If there is no such function, or what it returns is not rows of P finite numbers.
     """
     if not truth:
         return ()

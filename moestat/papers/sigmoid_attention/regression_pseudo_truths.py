@@ -87,7 +87,6 @@ def search(
         Of a global search.
     seed : int, optional
         Of the starts that a global search draws; that of ``identity`` if left out.
-    device : {"cpu", "cuda"}
 
     Returns
     -------

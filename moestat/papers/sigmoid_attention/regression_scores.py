@@ -19,8 +19,6 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
 
     Parameters
     ----------
-    problem : Problem
-    target : Target
     theta : array (R, N, P)
         Fitted parameters. Members that are not finite get NaN in every loss.
     evaluation_log2 : int

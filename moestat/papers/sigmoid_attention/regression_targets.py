@@ -40,18 +40,12 @@ class Target:
 
     Attributes
     ----------
-    truth : array (N*, P)
-        The truth, in the coordinates of the true model.
     measures : array (K, M, P)
         The truth (K = 1, M = N*) or the pseudo-truths (K kept minima, M = N), in the fitted model's coordinates.
     minimisers : array (K, N, P)
         Population minimisers with N atoms: the pseudo-truths, best first, or the truth with one atom split in equal
         parts, for each atom in turn, the last one first. Fits start near them. L3 and L5 are infima over the
         pseudo-truths, or over all representations of the truth with N atoms, of which these are some.
-    is_pseudo : bool
-        Whether ``measures`` are pseudo-truths.
-    rmse : array (K,)
-        Distance ||f_G - f*|| of each measure; zero for the truth.
     fisher_at_one : mapping
         Asymptotic errors at n = 1, which fall like n^(-1/2): of the oracle with N* atoms, or, for pseudo-truths, of
         least squares beside the best of them (the sandwich covariance).
@@ -62,11 +56,11 @@ class Target:
         Whether the noise is normal, so that no regular estimator can be expected to beat least squares.
     """
 
-    truth: np.ndarray
+    truth: np.ndarray  # (N*, P): the truth, in the coordinates of the true model
     measures: np.ndarray
     minimisers: np.ndarray
-    is_pseudo: bool
-    rmse: np.ndarray
+    is_pseudo: bool  # whether ``measures`` are pseudo-truths
+    rmse: np.ndarray  # (K,): distance ||f_G - f*|| of each measure; zero for the truth
     fisher_at_one: Mapping[str, float]
     certificate: Mapping[str, float] = field(default_factory=dict)
     gaussian_noise: bool = True

@@ -68,11 +68,6 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
         ``slopes`` and ``slopes_converged`` (NaN in incomplete replicates), ``lasts``, ``lasts_converged`` (log of the
         error at the largest size); as text ``order``, ``reasons`` (why the rate is not to be trusted), ``turn`` (how
         the line bends), ``source_file``, ``source_sha256`` and ``source_date``.
-
-    Raises
-    ------
-    InputError
-        If a study that is read is none of the sources, or lacks the arm or the loss; the message says what to run.
     """
     rows = [_row(sources, Row.model_validate(arm.settings)) for arm in arms]
     columns = {name: [row[name] for row in rows] for name in rows[0] if name not in OF_MEMBERS}
@@ -89,7 +84,6 @@ def condensed(source: Source, arms: Sequence[Arm]) -> xr.Dataset:
 
     Parameters
     ----------
-    source : Source
     arms : sequence of Arm
         The rows; those of other studies, and of arms that the source does not have, say nothing.
     """
@@ -184,13 +178,7 @@ def halving(slope: float) -> float:
 
 
 def series(source: Source, row: Row, *, converged_only: bool = False) -> xr.DataArray:
-    """Return the errors (n, replicate) that a row rests on, NaN for replicates without values (or not converged).
-
-    Raises
-    ------
-    InputError
-        If the results lack the arm, the loss or any value; the message says what to run.
-    """
+    """Return the errors (n, replicate) that a row rests on, NaN for replicates without values (or not converged)."""
     ds, again = source.dataset, source.command
     if row.source_arm not in [str(arm) for arm in ds["arm"].values]:
         raise InputError(f"{source.path} holds no arm {row.source_arm!r}; run it with that arm: {again}")

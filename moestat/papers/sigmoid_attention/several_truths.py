@@ -27,7 +27,6 @@ def join(
         One for every truth of the cell.
     parts : sequence of xarray.Dataset
         The replicates of every truth that any of them has, from ``regression.run``.
-    replicates : sequence of int
 
     Returns
     -------

@@ -48,7 +48,6 @@ def load(
 
     Parameters
     ----------
-    identity : mapping
     model : Model
         The model that is fitted.
     target : callable

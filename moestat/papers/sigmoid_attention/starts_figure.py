@@ -42,7 +42,6 @@ def starts(ds: xr.Dataset, figure: Figure, *, evidence: Evidence) -> Canvas:
     ----------
     ds : xarray.Dataset
         Results of the arms ``{gate}-{expert}-{start}``, with ``L3`` and ``line_L3`` over n and replicate.
-    figure : Figure
     evidence : Evidence
         The fitted series.
     """

@@ -32,18 +32,12 @@ def slope_of_sum(ds: xr.Dataset, claim: Claim, *, parts: Sequence[str]) -> Estim
 
     Parameters
     ----------
-    ds : xarray.Dataset
     claim : Claim
         As of kind ``slope``, with the rule ``at_most`` or ``within``: ``arm``, ``variable``, ``at``, ``over``,
         ``window``.
     parts : sequence of str
         Variables that are terms of the sum. A replicate counts where the part is positive at every size. Errors of
         experts, which records hold and runs do not, are computed from the fitted parameters where they are not there.
-
-    Raises
-    ------
-    NoAnswerError
-        If the rule has no upper end.
     """
     most = claim.region[1]
     if not most < float("inf"):

@@ -67,14 +67,6 @@ def smallest_constant(errors: np.ndarray, n: int) -> float:
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Fit one atom too many to every data set of a batch and find the constant of Lemma 1.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored.
-
     Returns
     -------
     xarray.Dataset

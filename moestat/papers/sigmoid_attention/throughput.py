@@ -30,9 +30,6 @@ def throughput(
         The batch.
     rounds : int
         Passes of each model that count.
-    device : str
-        ``"cpu"``: symbols per second of CPU time of this thread, which other processes do not shorten; ``"cuda"``: per
-        second on the clock, with the device waited for.
 
     Returns
     -------

@@ -30,16 +30,10 @@ def level_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()
 
     Parameters
     ----------
-    ds : xarray.Dataset
     claim : Claim
         ``arm``, ``versus``, ``at``, and the loss, ``variable``.
     together : sequence of str
         Further losses; the value is that of the largest log ratio, the interval the hull of all.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two truths have both sides.
     """
     parts = {}
     for name in (claim.variable, *together):

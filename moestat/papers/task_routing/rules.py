@@ -39,11 +39,6 @@ def worst(
     exact : mapping, optional
         Errors of the weights, and how large each may be: ``{"router_error": 1e-10}``. Where one is larger, rounding has
         left other weights than those that the claim is about; such datasets are told in the note and decide nothing.
-
-    Raises
-    ------
-    NoAnswerError
-        If the arm, a coordinate or the variable is not in the results.
     """
     here = {"arm": claim.arm, **claim.at}
     inexact = []
@@ -97,11 +92,6 @@ def neurons_over_bound(ds: xr.Dataset, claim: Claim, *, tasks: Mapping[str, int]
     ----------
     tasks : mapping
         Number of tasks |K| for every value of the axis ``size``.
-
-    Raises
-    ------
-    NoAnswerError
-        If a size is not among ``tasks``, or the arm, a coordinate or the variable is not in the results.
     """
     variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
     sizes = ds["size"].values.tolist()
@@ -122,11 +112,6 @@ def printed_spread(ds: xr.Dataset, claim: Claim, *, columns: Sequence[str], limi
         The columns that count.
     limit : float, optional
         The share of cells whose rows differ by no more than that, in place of the largest difference.
-
-    Raises
-    ------
-    NoAnswerError
-        If a column is not in the tables.
     """
     table = variable(ds, claim.variable, claim.at).isel(replicate=0)
     there = table["column"].values.tolist()
@@ -172,11 +157,6 @@ def dealt(
         Deals, of a generator with a fixed seed.
     **options
         Those of the rule.
-
-    Raises
-    ------
-    NoAnswerError
-        If a column is not in the tables, or the rule has no answer.
     """
     rules: dict[str, Callable[..., Estimate]] = {
         "lead": printed.lead,
@@ -203,11 +183,6 @@ def nearer_in_cells(
 
     The share of deals (see :func:`dealt`), the table itself among them, whose spread, the mean or the largest over the
     cells, is no larger. A gap between whole rows is in all deals and makes no p-value small.
-
-    Raises
-    ------
-    NoAnswerError
-        If a column is not in the tables.
     """
     table = _cells(ds, claim, cells)
 
@@ -266,11 +241,6 @@ def trend(ds: xr.Dataset, claim: Claim, *, along: str = "experts") -> Estimate:
 
     The least-squares slope of the gap in every replicate, other axes averaged; a t-interval over replicates, the
     independent units.
-
-    Raises
-    ------
-    NoAnswerError
-        If an arm or a coordinate is not in the results, or ``along`` has fewer than two values.
     """
     sides = [variable(ds, claim.variable, {"arm": arm, **claim.at}) for arm in (claim.arm, claim.versus)]
     gap = sides[0] - sides[1]
@@ -290,11 +260,6 @@ def cells_at_least(ds: xr.Dataset, claim: Claim, *, least: float, over: str = "e
 
     Gaps are paired by replicate, with t-intervals that cover all cells at once (Bonferroni). The interval of the share
     runs from the cells that lie in the region with their whole interval to those with some part of it.
-
-    Raises
-    ------
-    NoAnswerError
-        If an arm or a coordinate is not in the results, or ``over`` has fewer than two values.
     """
     sides = [variable(ds, claim.variable, {"arm": arm, **claim.at}) for arm in (claim.arm, claim.versus)]
     gap = sides[0] - sides[1]

@@ -121,29 +121,15 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model, what it was trained and can be tested on, and how the training went.
-
-    Attributes
-    ----------
-    model : TaskTransformer
-    knowledge : Knowledge
-    train_rows, test_rows : int arrays
-        Sentences of ``knowledge``.
-    split : dict
-        What the split depends on, for draws that follow it.
-    curve : array (epochs,)
-        Training cross-entropy in nats per token.
-    ending : dict
-        ``status``, ``message``, ``iterations``.
-    """
+    """A trained model, what it was trained and can be tested on, and how the training went."""
 
     model: Any
     knowledge: Knowledge
-    train_rows: np.ndarray
+    train_rows: np.ndarray  # train_rows, test_rows: Sentences of ``knowledge``
     test_rows: np.ndarray
-    split: dict[str, Any]
-    curve: np.ndarray
-    ending: dict[str, Any]
+    split: dict[str, Any]  # what the split depends on, for draws that follow it
+    curve: np.ndarray  # (epochs,): training cross-entropy in nats per token
+    ending: dict[str, Any]  # ``status``, ``message``, ``iterations``
 
 
 def trained(cell: Cell, settings: Settings, replicate: int) -> Trained:

@@ -43,7 +43,7 @@ def test_what_holds_for_every_run(found):
 
 def test_measures_of_a_state_that_is_known():
     s = Settings(**TINY)
-    look = _Look(cell(**TINY), s, 0)
+    look = _Look(s, partial(cell(**TINY).generator, 0))
     labels, centres = look.directions.labels, look.directions.centres
     weights = np.zeros_like(look.weights)
     who = np.arange(s.experts)
@@ -64,7 +64,7 @@ def test_measures_of_a_state_that_is_known():
 def test_the_leading_term_of_the_gradient_is_that_of_lemma_12():
     """Weights along the own signal: the ratio is 1 up to the noise of 20 000 samples, 0.042 for two experts."""
     s = {"n": 20_000, "experts": 2, "clusters": 2, "neurons": 2, "dimension": 20, "probe": 10}
-    look = _Look(cell(**s), Settings(**s), 1)
+    look = _Look(Settings(**s), partial(cell(**s).generator, 1))
     weights = np.zeros_like(look.weights)
     weights[np.arange(2), :, look.neuron] = 0.1 * look.directions.labels[look.profession][:, None]
     out = look.measure(weights, np.zeros((4 * 20, 2)))
@@ -76,7 +76,7 @@ def test_one_expert_gets_every_sample_and_the_gradient_of_a_network_without_a_ro
     one = {**TINY, "experts": 1}
     found = proof_steps.run(cell(**one), [0])
     assert (found["score"] == 0).all() and (found["uneven"] == 0).all() and (found["least_probability"] == 1).all()
-    look = _Look(cell(**one), Settings(**one), 0)
+    look = _Look(Settings(**one), partial(cell(**one).generator, 0))
     out = look.measure(look.weights, np.zeros((4 * 12, 1)))
     x, y, w = look.examples.x, look.examples.y, look.weights[0]
     reach = np.einsum("npd,pjd->npj", x, w)

@@ -124,11 +124,6 @@ def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 
     """Construct the weights; generic queries and keys are drawn again where some pattern is no vertex.
 
     The last half of the draws may use more than 2 L|T| coordinates; the others leave ``reserved`` of these free.
-
-    Raises
-    ------
-    NoFaceError
-        If no draw makes every neuron possible.
     """
     words, length = len(knowledge.words), knowledge.max_length
     values, codes, bias = memory(knowledge)
@@ -222,11 +217,6 @@ def vertex(x: np.ndarray, row: int, knowledge: Knowledge) -> tuple[np.ndarray, f
 
     Where the last word and its position, which the residual stream shows, differ from those of the pattern, they
     exclude the others; the programme is left with patterns that end alike.
-
-    Raises
-    ------
-    NoFaceError
-        If the pattern is no vertex.
     """
     others = np.delete(np.arange(len(x)), row)
     last = x[:, : x.shape[1] // 2]

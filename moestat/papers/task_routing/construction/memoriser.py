@@ -70,11 +70,6 @@ def memorise(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, *, directio
     Memoriser
         Projections of the points are scaled to an interval of length 1. Below the smallest one by half of the
         smallest gap, all neurons are silent and the output is exactly 0.
-
-    Raises
-    ------
-    ValueError
-        If two inputs are equal, or so close that no direction separates them.
     """
     count, size = x.shape
     candidates = np.ones((1, 1)) if size == 1 else rng.standard_normal((directions, size))

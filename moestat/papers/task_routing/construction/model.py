@@ -56,13 +56,7 @@ class Repairs:
 
     @classmethod
     def parse(cls, text: str) -> Repairs:
-        """Read ``"all"``, ``"none"`` (as printed), ``"all but heads"`` or a sum such as ``"heads + amplitude"``.
-
-        Raises
-        ------
-        ValueError
-            If a name is not a repair.
-        """
+        """Read ``"all"``, ``"none"`` (as printed), ``"all but heads"`` or a sum such as ``"heads + amplitude"``."""
         names = [field.name for field in fields(cls)]
         rest = text.strip().removeprefix("all but ") if text.strip() not in ("all", "none") else ""
         listed = [name.strip() for name in rest.split("+")] if rest else []

@@ -65,13 +65,7 @@ def members(knowledge: Knowledge) -> int:
 
 
 def build_tables(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 0.01) -> Tables:
-    """Construct the weights; generic queries and keys are drawn again where no router exists for them.
-
-    Raises
-    ------
-    NoFaceError
-        If no draw makes every neuron possible.
-    """
+    """Construct the weights; generic queries and keys are drawn again where no router exists for them."""
     member = membership(knowledge)
     asked = conditions(inputs(knowledge), member, len(knowledge.words))
     draws = 0
