@@ -53,13 +53,7 @@ class Classifier(torch.nn.Module):
     The experts and the new layers learn, everything else is frozen, the routers too, as in the paper. The decoder stays
     in its evaluation mode: no competition, no balancing loss.
 
-    Parameters
-    ----------
-    decoder : Decoder
-        Changed in place.
-    classes : int
-    generator : numpy.random.Generator
-        Draws the new layers.
+    ``decoder``: changed in place; ``generator``: draws the new layers.
     """
 
     def __init__(self, decoder: Decoder, classes: int, generator: np.random.Generator) -> None:

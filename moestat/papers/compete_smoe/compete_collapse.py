@@ -44,14 +44,10 @@ def cautions(settings: Mapping[str, Any]) -> list[str]:
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Train and test one model per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``bpc``: cross-entropy of the test part in bits per symbol, with the weights of the lowest validation loss. With
-        the same weights, over the test part: ``alike`` (layer), see :func:`~.smoe_measures.alike`, and
-        ``likeness``, its mean over the layers; ``usage_entropy``, see :class:`~.smoe_measures.Routing`, its mean.
-        ``grown``: by how much the likeness has grown since the start of the training. ``together``: share of the steps
-        in which all layers compete.
+    ``bpc``: cross-entropy of the test part in bits per symbol, with the weights of the lowest validation loss. With the
+    same weights, over the test part: ``alike`` (layer), see :func:`~.smoe_measures.alike`, and ``likeness``, its mean
+    over the layers; ``usage_entropy``, see :class:`~.smoe_measures.Routing`, its mean. ``grown``: by how much the
+    likeness has grown since the start of the training. ``together``: share of the steps in which all layers compete.
     """
     require_torch()
     from moestat.training.lm_training import deterministic

@@ -60,13 +60,10 @@ def cautions(settings: Mapping[str, Any]) -> list[str]:
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Pretrain, fine-tune and test one model per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``accuracy``: share of the held-out texts that are classified rightly; ``train_accuracy``: of the others;
-        ``majority``: share of the largest class among the held-out ones; ``tune_loss`` (tune_step): cross-entropy of
-        the batches of fine-tuning in nats, means of tenths of the steps; ``bpc``: of the pretrained model on the test
-        part of its corpus.
+    ``accuracy``: share of the held-out texts that are classified rightly; ``train_accuracy``: of the others;
+    ``majority``: share of the largest class among the held-out ones; ``tune_loss`` (tune_step): cross-entropy of the
+    batches of fine-tuning in nats, means of tenths of the steps; ``bpc``: of the pretrained model on the test part of
+    its corpus.
     """
     require_torch()
     from moestat.training.lm_training import deterministic

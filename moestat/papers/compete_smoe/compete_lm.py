@@ -57,18 +57,15 @@ def cautions(settings: Mapping[str, Any]) -> list[str]:
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Train and test one model per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``bpc``: cross-entropy of the test part in bits per symbol, with the weights of the lowest validation loss;
-        ``perplexity`` per symbol; ``valid_bpc`` and ``train_bpc`` (step): of the validation part, and of the batches
-        since the last point; ``mean_valid_bpc``: mean of ``valid_bpc`` over the points after the first, the area under
-        the curve; ``best_valid_bpc``, ``best_step``. ``bpc_winners``: as ``bpc``, where in the test the winners of the
-        competition make the output of every SMoE layer, not the router. ``entropy``, ``entropy_top_k``, ``overlap``,
-        ``overlap_chance``, ``usage_entropy``, ``router_loss``: see ``smoe_measures.Routing``, on the test part, as
-        means over the SMoE layers and by layer (``entropy_by_layer`` and so on). ``competitions``: share of
-        (step, layer) that competed. ``parameters``. Measurements of the machine: ``seconds_per_step`` (of the CPU; of
-        the clock on a GPU; training steps alone) and ``tokens_per_second``.
+    ``bpc``: cross-entropy of the test part in bits per symbol, with the weights of the lowest validation loss;
+    ``perplexity`` per symbol; ``valid_bpc`` and ``train_bpc`` (step): of the validation part, and of the batches since
+    the last point; ``mean_valid_bpc``: mean of ``valid_bpc`` over the points after the first, the area under the curve;
+    ``best_valid_bpc``, ``best_step``. ``bpc_winners``: as ``bpc``, where in the test the winners of the competition
+    make the output of every SMoE layer, not the router. ``entropy``, ``entropy_top_k``, ``overlap``,
+    ``overlap_chance``, ``usage_entropy``, ``router_loss``: see ``smoe_measures.Routing``, on the test part, as means
+    over the SMoE layers and by layer (``entropy_by_layer`` and so on). ``competitions``: share of (step, layer) that
+    competed. ``parameters``. Measurements of the machine: ``seconds_per_step`` (of the CPU; of the clock on a GPU;
+    training steps alone) and ``tokens_per_second``.
     """
     require_torch()
     from moestat.training.lm_training import deterministic

@@ -59,15 +59,12 @@ class Settings(SettingsModel):
 def run(s: Settings, streams: Streams) -> Row:
     """Move the truth of each replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``least_ratio``, the least E h / D over all moves and lengths; ``holds``, whether it is positive; ``asleep``,
-        how many true experts win at no input of the sample; ``counterexample``, 1 if one of them certainly wins nowhere
-        (NaN in more than three dimensions); ``least_wins``, the smallest share of inputs that an expert wins;
-        ``deficit``, how many directions do not change the density; ``agrees``, whether the ratio is positive exactly if
-        no expert is asleep, and the deficit is the number of coordinates of those that are; ``sets_of_winners``, how
-        many occur. Over ``length``: ``ratio``, the least E h / D; ``largest``, the largest E h.
+    ``least_ratio``, the least E h / D over all moves and lengths; ``holds``, whether it is positive; ``asleep``, how
+    many true experts win at no input of the sample; ``counterexample``, 1 if one of them certainly wins nowhere (NaN in
+    more than three dimensions); ``least_wins``, the smallest share of inputs that an expert wins; ``deficit``, how many
+    directions do not change the density; ``agrees``, whether the ratio is positive exactly if no expert is asleep, and
+    the deficit is the number of coordinates of those that are; ``sets_of_winners``, how many occur. Over ``length``:
+    ``ratio``, the least E h / D; ``largest``, the largest E h.
     """
     rng = streams("moves", **s.model_dump(exclude={"pool_log2", "evaluation_points"}))
     model, truth = _drawn(s, rng) if s.design == "drawn" else true_mixture(s.design)

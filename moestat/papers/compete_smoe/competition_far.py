@@ -67,15 +67,11 @@ class Settings(SettingsModel):
 def run(s: Settings, streams: Streams) -> Row:
     """Draw a truth per replicate, and compare it with measures that are far from it.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``least_ratio``, the least E h / D over all measures that are looked at: one expert, or both, with the other
-        weights of :func:`image`, and ``others`` that are drawn; ``image_ratio``, the least of the images alone, and
-        ``image_D``, the least D of them; ``gap``, the largest difference of the densities of the truth and of the
-        images at 200 random points, by plain loops; ``least_wins``, the smallest share of inputs that a true expert
-        wins; ``independence``, the smallest singular value of the derivatives of a true expert in its weights, each of
-        them of norm 1.
+    ``least_ratio``, the least E h / D over all measures that are looked at: one expert, or both, with the other weights
+    of :func:`image`, and ``others`` that are drawn; ``image_ratio``, the least of the images alone, and ``image_D``,
+    the least D of them; ``gap``, the largest difference of the densities of the truth and of the images at 200 random
+    points, by plain loops; ``least_wins``, the smallest share of inputs that a true expert wins; ``independence``, the
+    smallest singular value of the derivatives of a true expert in its weights, each of them of norm 1.
     """
     centre = np.column_stack([TRUTHS[s.expert], VARIANCES])
     rng = streams("truth", expert=s.expert, active=s.active)

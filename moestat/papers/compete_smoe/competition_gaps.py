@@ -44,13 +44,10 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Follow one direction, and one copy, per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        Over ``epsilon``: ``misrouted``, the share of inputs whose winners change; ``hellinger`` (E h),
-        ``hellinger_squared`` (E h^2); ``density_change``, the largest change of p(y | x); ``D``, ``hellinger_per_D``.
-        Over ``t``: ``copy_D``, ``copy_matched``, ``copy_hellinger``, ``copy_empty_cells``. Per replicate the same at
-        t = 1: ``copied_D``, ``copied_matched``, ``copied_hellinger``.
+    Over ``epsilon``: ``misrouted``, the share of inputs whose winners change; ``hellinger`` (E h),
+    ``hellinger_squared`` (E h^2); ``density_change``, the largest change of p(y | x); ``D``, ``hellinger_per_D``. Over
+    ``t``: ``copy_D``, ``copy_matched``, ``copy_hellinger``, ``copy_empty_cells``. Per replicate the same at t = 1:
+    ``copied_D``, ``copied_matched``, ``copied_hellinger``.
     """
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))

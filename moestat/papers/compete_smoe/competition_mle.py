@@ -70,20 +70,16 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Fit and score the replicates of one cell.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate the losses of :func:`moestat.losses.measures.competition_losses`; ``hellinger`` (E h),
-        ``hellinger_squared`` and its root ``root_hellinger_squared``; ``least_wins``, the smallest share of inputs
-        that an expert wins; ``hellinger_to_bound`` and ``D_to_bound``, divided by sqrt(log n / n); ``..._to_fisher``,
-        losses divided by the Fisher line of :mod:`moestat.losses.competition_fisher` (NaN with more experts than the
-        truth); with as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted`` and the parts
-        ``scale_error`` and ``shape_error`` of the weights' error (else NaN). Of the fit: ``gain``, ``failed_fit``
-        (gain below 0), ``gradient``, ``decrement``, ``log_likelihood``, ``box_hits``, ``on_variance_bound``,
-        ``start``, ``starts_reached``, ``starts_again`` (how many other starts came within 0.1 of the best point),
-        ``hops_back`` (how many thrown-out points did), ``found_again`` (the latter if they are enough for the hops to
-        end, else 0; without hops the former), ``random_reached`` (whether a random start came to the best point; NaN
-        without one).
+    Per replicate the losses of :func:`moestat.losses.measures.competition_losses`; ``hellinger`` (E h),
+    ``hellinger_squared`` and its root ``root_hellinger_squared``; ``least_wins``, the smallest share of inputs that an
+    expert wins; ``hellinger_to_bound`` and ``D_to_bound``, divided by sqrt(log n / n); ``..._to_fisher``, losses
+    divided by the Fisher line of :mod:`moestat.losses.competition_fisher` (NaN with more experts than the truth); with
+    as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted`` and the parts ``scale_error`` and
+    ``shape_error`` of the weights' error (else NaN). Of the fit: ``gain``, ``failed_fit`` (gain below 0), ``gradient``,
+    ``decrement``, ``log_likelihood``, ``box_hits``, ``on_variance_bound``, ``start``, ``starts_reached``,
+    ``starts_again`` (how many other starts came within 0.1 of the best point), ``hops_back`` (how many thrown-out
+    points did), ``found_again`` (the latter if they are enough for the hops to end, else 0; without hops the former),
+    ``random_reached`` (whether a random start came to the best point; NaN without one).
     """
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))

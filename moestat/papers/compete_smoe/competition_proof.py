@@ -81,20 +81,16 @@ class Settings(SettingsModel):
 def run(s: Settings, streams: Streams) -> Row:
     """Try the steps on drawn means and variances.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``deficit``, the size of the family of step 3 less its rank; ``residual``, of p on the rest of the
-        family by least squares, relative to p; ``integral_growth``, the exponent of ``integral_ratio`` in
-        log(1 / delta) over the last doubling; ``excess``, the largest width of a bracket over min{2 eta, B}, with eta
-        from 1e-4 on, below which rounding counts; ``width_growth``, the exponent of ``width_ratio`` in log(1 / eta)
-        over the last doubling; ``distance_growth``, that of ``distance_ratio`` in 1 / eta. Over ``shift``:
-        ``variation_ratio``, V over h (printed) or over sqrt(2) h (repaired), of two normals. Over ``log_inverse``:
-        ``integral_ratio``, the entropy integral over Psi. Over ``eta``: ``width``, the integral of U - L over y; of the
-        repaired brackets ``width_ratio``, the same over eta (printed) or over eta sqrt(log(1 / eta)) (repaired), and
-        ``distance_ratio``, the Hellinger distance of their ends over the width (printed), or twice its square over it
-        (repaired). Over ``largest_variance``: ``outside``, how far a density leaves the bracket around one that is eta
-        away, over eta; ``envelope_ratio``, the largest f / B.
+    Per replicate ``deficit``, the size of the family of step 3 less its rank; ``residual``, of p on the rest of the
+    family by least squares, relative to p; ``integral_growth``, the exponent of ``integral_ratio`` in log(1 / delta)
+    over the last doubling; ``excess``, the largest width of a bracket over min{2 eta, B}, with eta from 1e-4 on, below
+    which rounding counts; ``width_growth``, the exponent of ``width_ratio`` in log(1 / eta) over the last doubling;
+    ``distance_growth``, that of ``distance_ratio`` in 1 / eta. Over ``shift``: ``variation_ratio``, V over h (printed)
+    or over sqrt(2) h (repaired), of two normals. Over ``log_inverse``: ``integral_ratio``, the entropy integral over
+    Psi. Over ``eta``: ``width``, the integral of U - L over y; of the repaired brackets ``width_ratio``, the same over
+    eta (printed) or over eta sqrt(log(1 / eta)) (repaired), and ``distance_ratio``, the Hellinger distance of their
+    ends over the width (printed), or twice its square over it (repaired). Over ``largest_variance``: ``outside``, how
+    far a density leaves the bracket around one that is eta away, over eta; ``envelope_ratio``, the largest f / B.
     """
     y = np.linspace(-10.0, 10.0, s.points)
     far = np.linspace(-10.0 * FAR, 10.0 * FAR, FAR * (s.points - 1) + 1)

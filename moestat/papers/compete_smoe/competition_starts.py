@@ -34,12 +34,7 @@ def random_starts(
 
     Each expert is a least-squares plane through d + 4 random samples; all variances are var(y) / k.
 
-    Parameters
-    ----------
-    x : array (n, d)
-    y : array (n,)
-    atoms, starts : int
-        k and S.
+    ``x`` (n, d); ``y`` (n,); ``atoms``, ``starts``: k and S.
     """
     design = np.ascontiguousarray(model.features(x).T)
     target = np.arctanh(np.clip(y, -_FLAT, _FLAT)) if model.expert == "tanh" else y

@@ -29,14 +29,8 @@ _TOKENS = 3
 def make(path: str, width: int, experts: int, rng: np.random.Generator) -> torch.nn.Module:
     """Return the router that an import path names, once it has been seen to score tokens.
 
-    Parameters
-    ----------
-    path : str
-        ``"package.module:name"``.
-    width, experts : int
-        Dimension of a token, N.
-    rng : numpy.random.Generator
-        What the router draws its first weights from, so that a replicate is the same everywhere.
+    ``path``: ``"package.module:name"``; ``width``, ``experts``: dimension of a token, N; ``rng``: what the router draws
+    its first weights from, so that a replicate is the same everywhere.
     """
     factory = load(path)
     try:

@@ -272,12 +272,8 @@ def lead_of_those_run(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lo
 def contrast(ds: xr.Dataset, claim: Claim, *, terms: Sequence[Mapping[str, Any]]) -> Estimate:
     """Estimate a sum of signed means of ``claim.variable``, paired by replicate: a difference of differences, say.
 
-    Parameters
-    ----------
-    claim : Claim
-        Its ``variable`` and ``level`` are used; ``claim.at`` holds for every term.
-    terms : sequence of mappings
-        ``sign`` (1 or -1), ``arm``, and ``at``, the coordinates of the term.
+    ``claim``: its ``variable`` and ``level`` are used; ``claim.at`` holds for every term. ``terms``: ``sign`` (1 or
+    -1), ``arm``, and ``at``, the coordinates of the term.
     """
     total: xr.DataArray | float = 0.0
     for term in terms:
@@ -312,10 +308,7 @@ def at_the_end(ds: xr.Dataset, claim: Claim, *, other: str = "") -> Estimate:
     routes in the test, these may be weights of the wrong step: replicates in which either arm was tested with other
     weights than those of its last step are left out. Differences are paired by replicate, with a t-interval.
 
-    Parameters
-    ----------
-    other : str, optional
-        The variable of ``claim.versus``, where it is another one.
+    ``other``: the variable of ``claim.versus``, where it is another one.
     """
     sides = [
         variable(ds, name, {"arm": arm, **claim.at})

@@ -80,18 +80,15 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
     """Fit and score the replicates of one cell.
 
-    Returns
-    -------
-    xarray.Dataset
-        The losses of :func:`moestat.losses.measures.softmax_losses`, ``hellinger`` and ``hellinger_squared``, the same
-        at the start that won (``start_...``), the blocks as means over atoms (``a_over_atom``, ...); ``published_loss``
-        and its part in the weights ``published_mass`` as the published scripts compute them from gates pinned at the
-        last atom's (see :mod:`moestat.losses.fitted_gauge`), ``published_constant``, whether that part is larger than
-        0.9; ``on_variance_bound``, whether a variance is on the edge of the parameter space; ``found_again``, how many
-        other starts came to the best point; ``rounds_there``, how many rounds of the search did (see
-        :mod:`moestat.fit.softmax_global`), and ``unsettled``, whether these were too few to say that it is the maximum
-        (both NaN where there was no search); ``gain``, ``shortfall`` (how far the likelihood is below that of the
-        truth, 0 if it is not), solver diagnostics, and the fitted parameters ``theta`` (replicate, atom, coordinate).
+    The losses of :func:`moestat.losses.measures.softmax_losses`, ``hellinger`` and ``hellinger_squared``, the same at
+    the start that won (``start_...``), the blocks as means over atoms (``a_over_atom``, ...); ``published_loss`` and
+    its part in the weights ``published_mass`` as the published scripts compute them from gates pinned at the last
+    atom's (see :mod:`moestat.losses.fitted_gauge`), ``published_constant``, whether that part is larger than 0.9;
+    ``on_variance_bound``, whether a variance is on the edge of the parameter space; ``found_again``, how many other
+    starts came to the best point; ``rounds_there``, how many rounds of the search did (see
+    :mod:`moestat.fit.softmax_global`), and ``unsettled``, whether these were too few to say that it is the maximum
+    (both NaN where there was no search); ``gain``, ``shortfall`` (how far the likelihood is below that of the truth, 0
+    if it is not), solver diagnostics, and the fitted parameters ``theta`` (replicate, atom, coordinate).
     """
     s = Settings(**cell.settings)
     x, y = _draw(cell, s, replicates)

@@ -22,21 +22,10 @@ from moestat.fit.vector_rows import GROUP, LANES, add_outer, project
 def route(theta: Any, features: Any, noise: Any, padded: int, scores: Any, expert: Any, best: Any) -> None:
     """Write where the samples of a chunk are sent, and their scores less the largest.
 
-    Parameters
-    ----------
-    theta : (M, F) array
-        Parameters of the router.
-    features : (F or more, room) array
-        Features of the samples, and zeros beyond them.
-    noise : (rows, M) array
-        Routing noise.
-    padded : int
-        The number of samples, rounded up to whole strips.
-    scores : (M or more, room) array
-    expert : (room,) int array
-        The argmax of the scores plus the noise.
-    best : (room,) array
-        Overwritten.
+    ``theta`` (M, F): parameters of the router; ``features`` (F or more, room): features of the samples, and zeros
+    beyond them; ``noise`` (rows, M): routing noise; ``padded``: the number of samples, rounded up to whole strips;
+    ``scores`` (M or more, room); ``expert`` (room,): the argmax of the scores plus the noise; ``best`` (room,):
+    overwritten.
     """
     combine(theta, features, scores, padded)
     send(scores, noise.T, padded, expert, best)
@@ -46,20 +35,10 @@ def route(theta: Any, features: Any, noise: Any, padded: int, scores: Any, exper
 def sort_rows(expert: Any, first: int, count: int, step: int, each: int, ends: Any, starts: Any, place: Any) -> None:
     """Sort the rows of a chunk of samples by expert.
 
-    Parameters
-    ----------
-    expert : (room,) int array
-        Where the samples are sent.
-    first, count : int
-        The chunk begins at sample ``first`` and has ``count``.
-    step, each : int
-        Numbers of a sample, and its rows.
-    ends : (M + 1,) int array
-        Overwritten: the rows of expert m are ``ends[m]`` to ``ends[m + 1]``.
-    starts : (room * each,) int array
-        Overwritten: where the sorted rows begin.
-    place : (room,) int array
-        Overwritten: the first sorted row of every sample.
+    ``expert`` (room,): where the samples are sent; ``first``, ``count``: the chunk begins at sample ``first`` and has
+    ``count``; ``step``, ``each``: numbers of a sample, and its rows; ``ends`` (M + 1,): overwritten: the rows of expert
+    m are ``ends[m]`` to ``ends[m + 1]``; ``starts`` (room * each,): overwritten: where the sorted rows begin; ``place``
+    (room,): overwritten: the first sorted row of every sample.
     """
     for m in range(len(ends)):
         ends[m] = 0
@@ -99,30 +78,13 @@ def add_gradients(
 ) -> None:
     """Add what a chunk of samples has in the gradients of eq. (4): to ``by_weight``, and to the sums of the router's.
 
-    Parameters
-    ----------
-    x : flat array of (n, P, d)
-        Patches.
-    y : (n,) array
-    first, count, padded : int
-        The chunk begins at sample ``first``, and has ``count`` samples, ``padded`` with what lies beyond.
-    expert : (room,) int array
-        Where they are sent.
-    pi : (M or more, room) array
-        On entry exponentials of the scores, on exit the gradient in the scores.
-    weights, by_weight : flat arrays of (M, P or 1, J / 8, d, 8)
-        J is a whole number of eights.
-    shape : (n, M, P, own, J / 8, d, F)
-        ``own`` is P or 1.
-    rows : tuple of int arrays
-        ``ends``, ``starts`` and ``place`` of :func:`sort_rows`, to be overwritten.
-    work : (own * J / 8, room * P / own * 8) array
-        Overwritten.
-    room : (2, room) array
-        Overwritten.
-    features : (F or more, room) array
-    sums : flat array
-        See :func:`moestat.fit.compiled.add_products`.
+    ``x`` (n, P, d): patches; ``y`` (n,); ``first``, ``count``, ``padded``: the chunk begins at sample ``first``, and
+    has ``count`` samples, ``padded`` with what lies beyond; ``expert`` (room,): where they are sent; ``pi`` (M or more,
+    room): on entry exponentials of the scores, on exit the gradient in the scores; ``weights``, ``by_weight`` (M, P or
+    1, J / 8, d, 8): J is a whole number of eights; ``shape`` (n, M, P, own, J / 8, d, F): ``own`` is P or 1; ``rows``:
+    ``ends``, ``starts`` and ``place`` of :func:`sort_rows`, to be overwritten; ``work`` (own * J / 8, room * P / own *
+    8): overwritten; ``room`` (2, room): overwritten; ``features`` (F or more, room); ``sums``: see
+    :func:`moestat.fit.compiled.add_products`.
     """
     n, experts, patches, own, eights, size, read = shape
     ends, starts, place = rows
@@ -179,11 +141,7 @@ def add_gradients(
 def move(weights: Any, by_weight: Any, squares: Any, rate: float) -> None:
     """Take a step of length ``rate`` against the gradient of each expert that has one; the gradient is 0 afterwards.
 
-    Parameters
-    ----------
-    weights, by_weight : (M, s) arrays
-    squares : (M,) array
-        Sums of the squares of the gradient.
+    ``weights``, ``by_weight`` (M, s); ``squares`` (M,): sums of the squares of the gradient.
     """
     for m in range(len(squares)):
         if squares[m] > 0:

@@ -24,18 +24,8 @@ _STRIP = STRIP * WIDTH // 8
 class CompiledTraining:
     """The parameters of one mixture, and what it is trained on.
 
-    Parameters
-    ----------
-    x : (n, P, d) array
-        Patches.
-    features : (n, F) array
-        What the router sees.
-    y : (n,) array
-        Labels, -1.0 or 1.0.
-    weights : (M, P or 1, J, d) array
-        Initial weights.
-    theta : (F, M) array
-        Initial parameters of the router.
+    ``x`` (n, P, d): patches; ``features`` (n, F): what the router sees; ``y`` (n,): labels, -1.0 or 1.0; ``weights``
+    (M, P or 1, J, d): initial weights; ``theta`` (F, M): initial parameters of the router.
     """
 
     def __init__(

@@ -218,14 +218,11 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Train the mixture and measure accuracy, routing and the experts along the way.
 
-    Returns
-    -------
-    xarray.Dataset
-        Variables over ``step`` (``OVER_STEPS``), over ``step`` and ``expert``, padded with NaN to ``expert_slots``
-        (``OVER_EXPERTS``), and per replicate: ``last_...`` at the last step, ``best_...`` at the step of the best test
-        accuracy (a choice that looks at the test sample), ``explored_...`` at the end of the exploration stage,
-        ``late_change``: of the test accuracy over the last quarter of the steps, ``clusters_with_expert`` at the start,
-        and whether these are all of them (``covered``).
+    Variables over ``step`` (``OVER_STEPS``), over ``step`` and ``expert``, padded with NaN to ``expert_slots``
+    (``OVER_EXPERTS``), and per replicate: ``last_...`` at the last step, ``best_...`` at the step of the best test
+    accuracy (a choice that looks at the test sample), ``explored_...`` at the end of the exploration stage,
+    ``late_change``: of the test accuracy over the last quarter of the steps, ``clusters_with_expert`` at the start, and
+    whether these are all of them (``covered``).
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)

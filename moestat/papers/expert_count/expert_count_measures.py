@@ -61,14 +61,8 @@ def measure(
 ) -> dict[str, np.ndarray]:
     """Compute every variable of :data:`OVER_STEPS` and :data:`OVER_EXPERTS`, replicate first.
 
-    Parameters
-    ----------
-    weights : (B, M, P or 1, J, d) array
-    theta : (B, F, M) array
-    profession : (B, M) int array
-        See :func:`moestat.losses.routing.profession`.
-    clusters : int
-        K.
+    ``weights`` (B, M, P or 1, J, d); ``theta`` (B, F, M); ``profession`` (B, M): see
+    :func:`moestat.losses.routing.profession`; ``clusters``: K.
     """
     xp = arrays.namespace(weights, theta)
     experts = weights.shape[1]

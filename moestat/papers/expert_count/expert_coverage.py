@@ -54,12 +54,9 @@ class Settings(SettingsModel):
 def run(s: Settings, streams: Streams) -> Row:
     """Draw the signals and the initial weights, and count the clusters that have an expert.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``experts``: M; ``clusters_with_expert``; ``covered``: whether that is all of them; ``leads``: whether every
-        expert's best product of a weight with a signal is ahead of its next by the share delta / (3 M J^2 K^2) of
-        Lemma 6, ``reaches``: whether it is at least 0.01 sigma_0. The device plays no part.
+    ``experts``: M; ``clusters_with_expert``; ``covered``: whether that is all of them; ``leads``: whether every
+    expert's best product of a weight with a signal is ahead of its next by the share delta / (3 M J^2 K^2) of Lemma 6,
+    ``reaches``: whether it is at least 0.01 sigma_0. The device plays no part.
     """
     rng = streams("directions", clusters=s.clusters, dimension=s.dimension)
     signals = patches.dictionary(rng, s.clusters, s.dimension).labels

@@ -29,14 +29,8 @@ def of_means(ds: xr.Dataset, claim: Claim, *, other: str, over: str = "experts",
     far from 0 on the same side in at most (1 - level) / 2 of the draws. Without that, the errors of the two means,
     which are of the same runs, would make a correlation where ``over`` does nothing, in the bootstrap as well.
 
-    Parameters
-    ----------
-    other : str
-        The variable that ``claim.variable`` is correlated with.
-    over : str
-        The axis along which.
-    after : int
-        Replicates that chose the run, see :func:`moestat.papers.expert_count.contrasts.fresh`.
+    ``other``: the variable that ``claim.variable`` is correlated with; ``over``: the axis along which; ``after``:
+    replicates that chose the run, see :func:`moestat.papers.expert_count.contrasts.fresh`.
     """
     pair = np.stack([_rows(fresh(ds, after), claim, name, over) for name in (claim.variable, other)])  # (2, R, points)
     pair = pair[:, np.isfinite(pair).all(axis=(0, 2))]
@@ -62,10 +56,8 @@ def of_means(ds: xr.Dataset, claim: Claim, *, other: str, over: str = "experts",
 def within_seeds(ds: xr.Dataset, claim: Claim, *, other: str, visible: float, over: str = "experts") -> Estimate:
     """Estimate Spearman's correlation within a replicate, as :func:`moestat.claims.rules.rank_correlation` does.
 
-    Parameters
-    ----------
-    visible : float
-        A replicate in which ``claim.variable`` spans less is left out: near its ceiling a few test samples order it.
+    ``visible``: a replicate in which ``claim.variable`` spans less is left out: near its ceiling a few test samples
+    order it.
     """
     array = variable(ds, claim.variable)
     seen = array.max(over) - array.min(over) >= visible

@@ -241,11 +241,8 @@ def _one(s: Settings, streams: Streams) -> dict[str, np.ndarray]:
 def run(s: Settings, streams: Streams) -> Row:
     """Train through both stages and measure what the lemmas speak of.
 
-    Returns
-    -------
-    xarray.Dataset
-        The variables of ``OVER_STAGES`` and ``growth`` by ``stage``; ``threshold_reached``, whether any expert's
-        gradient has come to M^2 sigma_0^1.8 in the exploration stage. The device plays no part.
+    The variables of ``OVER_STAGES`` and ``growth`` by ``stage``; ``threshold_reached``, whether any expert's gradient
+    has come to M^2 sigma_0^1.8 in the exploration stage. The device plays no part.
     """
     row = _one(s, streams)
     return row | steps(row, s.ends[1]) | {"threshold_reached": row["over_threshold"][0] >= 1}

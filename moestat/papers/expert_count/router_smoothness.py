@@ -68,12 +68,9 @@ def _simulate(scores: np.ndarray, draws: int, rng: np.random.Generator) -> np.nd
 def run(s: Settings, streams: Streams) -> Row:
     """Compare routing probabilities before and after a move of the scores.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``change``, max |p - p'|; ``ratio``, the change over max |h - h'|; ``share_of_bound``, the ratio
-        over (M / width)^2; each also ``..._simulated``; ``simulation_error``, the largest difference between simulated
-        and exact probabilities in binomial standard errors. ``bound`` is (M / width)^2.
+    Per replicate ``change``, max |p - p'|; ``ratio``, the change over max |h - h'|; ``share_of_bound``, the ratio over
+    (M / width)^2; each also ``..._simulated``; ``simulation_error``, the largest difference between simulated and exact
+    probabilities in binomial standard errors. ``bound`` is (M / width)^2.
     """
     scaled = _pair(s, streams("scores", pair=s.pair, experts=s.experts, scale=s.scale)) / s.width
     exact = np.asarray(probabilities(scaled))  # an argmax does not see the unit

@@ -21,10 +21,8 @@ UNSEEN = "too small to be seen: a few test samples make it"
 def spread(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:
     """Estimate how much more the runs scatter, as :func:`moestat.claims.rules.spread` does, if it can be seen.
 
-    Parameters
-    ----------
-    visible : float
-        A smaller difference, either way, decides nothing: near the ceiling of a metric single test samples make it.
+    ``visible``: a smaller difference, either way, decides nothing: near the ceiling of a metric single test samples
+    make it.
     """
     return seen(rules.spread(ds, claim), visible, UNSEEN)
 

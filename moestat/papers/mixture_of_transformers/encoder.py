@@ -24,10 +24,8 @@ QUERY_KEY = ".attention.query_key."
 class Shape:
     """Sizes of an encoder; the defaults are the paper's for CIFAR.
 
-    Attributes
-    ----------
-    width, depth, heads, hidden : int
-        d, number of blocks, attention heads, neurons of the feed-forward network.
+    ``width``, ``depth``, ``heads``, ``hidden``: d, number of blocks, attention heads, neurons of the feed-forward
+    network.
     """
 
     outputs: int  # classes, or 1 for a regression
@@ -86,11 +84,7 @@ class Block(torch.nn.Module):
 class Encoder(torch.nn.Module):
     """Embedding, blocks, mean over the real tokens, head.
 
-    Parameters
-    ----------
-    embedding : Module
-        Maps the inputs to (tokens (B, L, width), real (B, L) or None).
-    shape : Shape
+    ``embedding``: maps the inputs to (tokens (B, L, width), real (B, L) or None).
     """
 
     def __init__(self, embedding: torch.nn.Module, shape: Shape) -> None:

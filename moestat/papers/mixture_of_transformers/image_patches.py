@@ -25,17 +25,7 @@ def corrupt(
     Every patch is replaced independently of the others, so the shares hold on average. A foreign patch is a random one
     of a random image of another class in the same array.
 
-    Parameters
-    ----------
-    cut : ndarray, shape (n, L, f)
-        Patches of standardised images.
-    label : ndarray, shape (n,)
-        Classes.
-
-    Returns
-    -------
-    ndarray
-        A new array.
+    ``cut`` (n, L, f): patches of standardised images; ``label`` (n,): classes.
     """
     if foreign > 0 and np.all(label == label[:1]):
         raise ValueError(

@@ -11,20 +11,12 @@ from moestat.papers.mixture_of_transformers.model import attend, attention_gradi
 def conflicts(gradients: np.ndarray, group: np.ndarray) -> tuple[float, float]:
     """Return how much gradients of one group conflict.
 
-    Parameters
-    ----------
-    gradients : (n, p) array
-        One gradient per sample; those of length 0 are left out.
-    group : (n,) int array
-        The expert of every sample.
+    ``gradients`` (n, p): one gradient per sample; those of length 0 are left out. ``group`` (n,): the expert of every
+    sample.
 
-    Returns
-    -------
-    share : float
-        Of the pairs of two samples of one group, those whose gradients have a negative inner product.
-    agreement : float
-        Length of a group's mean gradient over the mean length of its gradients, mean over samples: 1 if all of them
-        point the same way.
+    Returns ``share``: of the pairs of two samples of one group, those whose gradients have a negative inner product;
+    ``agreement``: length of a group's mean gradient over the mean length of its gradients, mean over samples: 1 if all
+    of them point the same way.
     """
     length = np.linalg.norm(gradients, axis=1)
     negative = pairs = agreement = counted = 0.0
@@ -45,20 +37,12 @@ def conflicts(gradients: np.ndarray, group: np.ndarray) -> tuple[float, float]:
 def curvature(features: np.ndarray, margin: np.ndarray, group: np.ndarray) -> dict[str, float]:
     """Return constants of strong convexity of losses ``mean log(1 + exp(-margin))``, linear in their weights.
 
-    Parameters
-    ----------
-    features : (n, d) array
-        Gradients of the margins in the weights.
-    margin : (n,) array
-    group : (n,) int array
-        The expert of every sample; each has a loss of its own.
+    ``features`` (n, d): gradients of the margins in the weights. ``margin`` (n,). ``group`` (n,): the expert of every
+    sample; each has a loss of its own.
 
-    Returns
-    -------
-    dict
-        ``least``: the least eigenvalue of a group's Hessian; ``polyak``: ``|grad|^2 / (2 loss)``, which is at least the
-        modulus of strong convexity where the infimum of the loss is 0. Each is the largest over the groups, the
-        kindest to a statement about all of them.
+    Returns ``least``: the least eigenvalue of a group's Hessian; ``polyak``: ``|grad|^2 / (2 loss)``, which is at least
+    the modulus of strong convexity where the infimum of the loss is 0. Each is the largest over the groups, the kindest
+    to a statement about all of them.
     """
     least, polyak = [], []
     for m in np.unique(group):
@@ -85,20 +69,10 @@ def of_experts(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return outputs of samples at their experts and their gradients, sample by sample.
 
-    Parameters
-    ----------
-    x : (n, L, d) array
-    weights : (M, d) array
-    kq : (M, d, d) array
-    expert : (n,) int array
+    ``x`` (n, L, d); ``weights`` (M, d); ``kq`` (M, d, d); ``expert`` (n,).
 
-    Returns
-    -------
-    f : (n,) array
-    by_weights : (n, d) array
-        Gradients in the weights of a sample's own expert.
-    by_attention : (n, d d) array
-        Gradients in its key-query matrix.
+    ``f`` (n,); ``by_weights`` (n, d): gradients in the weights of a sample's own expert; ``by_attention`` (n, d d):
+    gradients in its key-query matrix.
     """
     n, _, d = x.shape
     f, by_weights, by_attention = np.empty(n), np.empty((n, d)), np.empty((n, d * d))
@@ -118,19 +92,9 @@ def of_heads(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return outputs of a multi-head transformer and their gradients, sample by sample.
 
-    Parameters
-    ----------
-    x : (n, L, d) array
-    weights : (m, H, d) array
-    kq : (H, d, d) array
-    signs : (m,) array
-        Of the neurons.
+    ``x`` (n, L, d); ``weights`` (m, H, d); ``kq`` (H, d, d); ``signs`` (m,): of the neurons.
 
-    Returns
-    -------
-    f : (n,) array
-    by_weights : (n, m H d) array
-    by_attention : (n, H d d) array
+    ``f`` (n,); ``by_weights`` (n, m H d); ``by_attention`` (n, H d d).
     """
     n = len(x)
     attention = [attend(x, each) for each in kq]

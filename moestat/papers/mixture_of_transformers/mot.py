@@ -233,14 +233,11 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Train a model and measure loss, specialisation, routing and attention along the way.
 
-    Returns
-    -------
-    xarray.Dataset
-        Over ``epoch`` (steps taken): the variables of ``OVER_EPOCHS``; ``attention`` by ``query`` and ``key``;
-        ``on_labels`` <W, v_n>, ``on_centres`` <W, c_n> and ``dispatch`` by ``expert`` and ``class``, padded with NaN to
-        ``expert_slots``. Over ``stage`` ("start", "I", "II", "III": at its end): ``after_...`` of the same. Over
-        ``tuning`` (steps of stage III), with laws fitted to it: see ``mot_summaries.tuning``.
-        Per replicate: lengths of the stages, see ``mot_summaries.stage_lengths``.
+    Over ``epoch`` (steps taken): the variables of ``OVER_EPOCHS``; ``attention`` by ``query`` and ``key``;
+    ``on_labels`` <W, v_n>, ``on_centres`` <W, c_n> and ``dispatch`` by ``expert`` and ``class``, padded with NaN to
+    ``expert_slots``. Over ``stage`` ("start", "I", "II", "III": at its end): ``after_...`` of the same. Over ``tuning``
+    (steps of stage III), with laws fitted to it: see ``mot_summaries.tuning``. Per replicate: lengths of the stages,
+    see ``mot_summaries.stage_lengths``.
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)

@@ -173,9 +173,7 @@ def smallest_response(attention: np.ndarray, least: float) -> float:
 
     Scores of one query differ by what the logarithms of its attentions do; NaN where none are that far apart.
 
-    Parameters
-    ----------
-    attention : (..., keys) array
+    ``attention`` (..., keys).
     """
     first, second = np.triu_indices(attention.shape[-1], 1)
     one, other = attention[..., first], attention[..., second]
@@ -196,9 +194,7 @@ def argmax_probabilities(scores: np.ndarray) -> np.ndarray:
     With F the distribution function of r, ``P_m`` is the integral of ``prod_{j != m} F(t - h_j)`` over t from the
     largest score, below which a factor is 0, to h_m + 1. Gauss's quadrature is exact where no factor reaches 1 before.
 
-    Parameters
-    ----------
-    scores : (n, M) array
+    ``scores`` (n, M).
     """
     nodes, parts = np.polynomial.legendre.leggauss(_NODES)
     top = scores.max(axis=1)
@@ -294,10 +290,7 @@ def _pair_growth(
 def run(s: Settings, streams: Streams) -> Row:
     """Run stage I and measure what the lemmas speak of.
 
-    Returns
-    -------
-    xarray.Dataset
-        The variables of ``OF_START`` per replicate, those of ``OVER_STATES`` by ``state``. The device plays no part.
+    The variables of ``OF_START`` per replicate, those of ``OVER_STATES`` by ``state``. The device plays no part.
     """
     row = _one(s, streams)
     return row | steps(row, s.steps)

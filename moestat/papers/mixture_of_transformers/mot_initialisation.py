@@ -42,14 +42,11 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Draw initial weights, and count what the lemmas speak of.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate, shares of the draws: ``all_covered``, every class has an expert (Lemma 8); ``gap_holds``, for
-        every expert the next largest <W, v_n> is below 1 - delta / (3 M N^2) times the largest (Lemma 7); and
-        ``simulation_error``, the larger of the two distances to the exact probability in binomial standard errors. Of
-        the cell: ``exact_all_covered``, ``exact_gap_holds``; ``printed_all_covered``, the product of Lemma 8's proof,
-        and ``bound_all_covered``, its bound 1 - N exp(-M / N); ``M`` and ``enough``, the smallest M that Lemma 8 needs.
+    Per replicate, shares of the draws: ``all_covered``, every class has an expert (Lemma 8); ``gap_holds``, for every
+    expert the next largest <W, v_n> is below 1 - delta / (3 M N^2) times the largest (Lemma 7); and
+    ``simulation_error``, the larger of the two distances to the exact probability in binomial standard errors. Of the
+    cell: ``exact_all_covered``, ``exact_gap_holds``; ``printed_all_covered``, the product of Lemma 8's proof, and
+    ``bound_all_covered``, its bound 1 - N exp(-M / N); ``M`` and ``enough``, the smallest M that Lemma 8 needs.
     """
     s = Settings.model_validate(dict(cell.settings))
     n, m = s.classes, s.experts

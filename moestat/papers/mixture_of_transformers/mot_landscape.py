@@ -231,11 +231,8 @@ def _halfway(s: Settings, streams: Streams, model: MultiHead, y: np.ndarray) -> 
 def run(s: Settings, streams: Streams) -> Row:
     """Run Algorithm 1 and measure conflicts at the ends of its stages, and curvature along stage III.
 
-    Returns
-    -------
-    xarray.Dataset
-        The variables of ``OF_STATES`` by ``state``, those of ``OVER_TUNING`` over ``tuning`` (steps of stage III), and
-        ``convexity`` per replicate. The device plays no part.
+    The variables of ``OF_STATES`` by ``state``, those of ``OVER_TUNING`` over ``tuning`` (steps of stage III), and
+    ``convexity`` per replicate. The device plays no part.
     """
     row = _one(s, streams)
     return row | steps({"loss": row["loss"]}, s.ends[2])

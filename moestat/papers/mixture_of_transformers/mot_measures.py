@@ -55,13 +55,8 @@ class Sample:
 class View:
     """A sample seen through the parameters of a model under training, without noise in the routing.
 
-    Parameters
-    ----------
-    sample : Sample
-    model : Mixture or MultiHead
-        The model that is trained; its parameters are read at every :meth:`forward`.
-    sent : (B, n) int array, optional
-        The expert of every sample, where the routing is given.
+    ``model``: the model that is trained; its parameters are read at every :meth:`forward`. ``sent`` (B, n): the expert
+    of every sample, where the routing is given.
     """
 
     def __init__(self, sample: Sample, model: Mixture | MultiHead, sent: Array | None = None) -> None:
@@ -133,18 +128,10 @@ def _roles(position: Array, length: int) -> Array:
 def measure(train: View, test: View, labels: Array, centres: Array, noise: Array | None) -> dict[str, np.ndarray]:
     """Compute every variable of :data:`OVER_EPOCHS`, and those per expert, replicate first.
 
-    Parameters
-    ----------
-    labels, centres : (B, N, d) arrays
-        v_n and c_n.
-    noise : (B, M, n) array or None
-        A draw of the perturbation for the test sample.
+    ``labels``, ``centres`` (B, N, d): v_n and c_n; ``noise`` (B, M, n): a draw of the perturbation for the test sample.
 
-    Returns
-    -------
-    dict
-        Besides :data:`OVER_EPOCHS`: ``dispatch``, ``on_labels`` and ``on_centres`` (B, M, N), and ``attention`` (B, 4,
-        4), query before key. What a model does not have is NaN.
+    Beside :data:`OVER_EPOCHS`: ``dispatch``, ``on_labels`` and ``on_centres`` (B, M, N), and ``attention`` (B,
+    4, 4), query before key. What a model does not have is NaN.
     """
     xp = arrays.namespace(labels, centres)
     out: dict[str, Array] = {}

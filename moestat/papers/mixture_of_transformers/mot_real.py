@@ -77,12 +77,9 @@ class MixtureSettings(SettingsModel):
 class Problem:
     """What one replicate learns from.
 
-    Attributes
-    ----------
-    inputs, target : pair of ndarray
-        Training and test: patches (n, L, features) or ids (n, L); classes int64 or standardised numbers float32.
-    augment : callable, optional
-        Makes the inputs of a training batch others of the same targets, drawn anew for every batch.
+    ``inputs``, ``target``: training and test: patches (n, L, features) or ids (n, L); classes int64 or standardised
+    numbers float32. ``augment``: makes the inputs of a training batch others of the same targets, drawn anew for every
+    batch.
     """
 
     inputs: tuple[np.ndarray, np.ndarray]
@@ -106,15 +103,12 @@ def measure(
 ) -> xr.Dataset:
     """Train one model per replicate, and describe how it went.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``test_error`` (epoch): share of wrong classes, or mean squared error over the variance of the targets;
-        ``train_loss`` (epoch): mean loss of the chosen experts over the epoch; ``error``: the last test error;
-        ``error_by_stage`` (stage): at T1, T2 and T, also where the training is joint. Of the test samples at the last
-        epoch: ``routing`` (class, expert): share of the class's samples at the expert; ``experts_used``: 2 to the
-        entropy of the loads in bits; ``mutual_information`` of class and expert in bits; ``top_share`` of a class's
-        favourite expert. ``stage_end`` (stage): T1, T2, T.
+    ``test_error`` (epoch): share of wrong classes, or mean squared error over the variance of the targets;
+    ``train_loss`` (epoch): mean loss of the chosen experts over the epoch; ``error``: the last test error;
+    ``error_by_stage`` (stage): at T1, T2 and T, also where the training is joint. Of the test samples at the last
+    epoch: ``routing`` (class, expert): share of the class's samples at the expert; ``experts_used``: 2 to the entropy
+    of the loads in bits; ``mutual_information`` of class and expert in bits; ``top_share`` of a class's favourite
+    expert. ``stage_end`` (stage): T1, T2, T.
     """
     require_torch()
     groups: tuple[str, ...] = ()

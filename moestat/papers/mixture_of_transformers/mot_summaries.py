@@ -24,22 +24,14 @@ Arrays = dict[str, np.ndarray]
 def tuning(epochs: np.ndarray, begin: int, train_loss: np.ndarray, test_loss: np.ndarray) -> tuple[Arrays, Arrays]:
     """Fit laws to the losses of stage III.
 
-    Parameters
-    ----------
-    epochs : (E,) int array
-    begin : int
-        T2.
-    train_loss, test_loss : (B, E) arrays
+    ``epochs`` (E,); ``begin``: T2; ``train_loss``, ``test_loss`` (B, E).
 
-    Returns
-    -------
-    values, coords : dict
-        ``tuning_train_loss`` and ``tuning_test_loss`` over ``tuning``, the steps since T2; for both (``test_...`` for
-        the latter), fitted to the last two decades, ``slope``, ``geometric_rate``, ``aic_gain`` (positive: the power
-        law is closer), ``r2_power`` and ``r2_geometric``, and ``last_slope``, the exponent of the last decade. For the
-        training loss ``iterations_to`` over ``eps``, its exponent ``time_exponent`` (T = eps^-b, eps <= 0.01) and
-        ``time_aic_gain`` (positive: T(eps) is closer to a power of 1/eps than to a multiple of log(1/eps)). Nothing at
-        all if stage III has no steps.
+    Returns ``values, coords``: ``tuning_train_loss`` and ``tuning_test_loss`` over ``tuning``, the steps since T2; for
+    both (``test_...`` for the latter), fitted to the last two decades, ``slope``, ``geometric_rate``, ``aic_gain``
+    (positive: the power law is closer), ``r2_power`` and ``r2_geometric``, and ``last_slope``, the exponent of the last
+    decade. For the training loss ``iterations_to`` over ``eps``, its exponent ``time_exponent`` (T = eps^-b, eps <=
+    0.01) and ``time_aic_gain`` (positive: T(eps) is closer to a power of 1/eps than to a multiple of log(1/eps)).
+    Nothing at all if stage III has no steps.
     """
     steps = epochs - begin
     inside = steps > 0
@@ -85,14 +77,10 @@ def stage_lengths(
 ) -> tuple[Arrays, dict[str, str]]:
     """Return how long stages I and II take until they have done what they are for; NaN where they do not.
 
-    Returns
-    -------
-    values : dict
-        ``steps_to_gap`` and ``steps_to_loss``, steps of stage I until the mean specialisation gap and the test loss
-        reach their level; ``steps_to_attention`` and ``steps_to_quarter``, steps of stage II until p(v_n, v_n) reaches
-        its level and the training loss a quarter of what it was; and ``..._reached`` with the truth of each.
-    about : dict
-        What each of the steps means, with its level.
+    Returns ``values``: ``steps_to_gap`` and ``steps_to_loss``, steps of stage I until the mean specialisation gap and
+    the test loss reach their level; ``steps_to_attention`` and ``steps_to_quarter``, steps of stage II until p(v_n,
+    v_n) reaches its level and the training loss a quarter of what it was; and ``..._reached`` with the truth of each.
+    ``about``: what each of the steps means, with its level.
     """
     first, second = epochs <= ends[0], (epochs >= ends[0]) & (epochs <= ends[1])
     begin = int(np.argmax(epochs == ends[0]))

@@ -36,15 +36,9 @@ def median_slope(
     censored median are left out of the slope, which is then a lower bound of an increase: it is said, and with fewer
     than three points there is no answer.
 
-    Parameters
-    ----------
-    over : str
-        The axis.
-    least : float
-        Points of the axis below it are left out (too few experts to cover the classes, say).
-    points : mapping of str to float, optional
-        Arms and where each of them stands on ``over``, which is then no axis of the results but a name for the note:
-        for settings that bring others along (an eta for which T1 is longer).
+    ``over``: the axis; ``least``: points of the axis below it are left out (too few experts to cover the classes, say);
+    ``points``: arms and where each of them stands on ``over``, which is then no axis of the results but a name for the
+    note: for settings that bring others along (an eta for which T1 is longer).
     """
     if points:
         each = [variable(ds, claim.variable, {"arm": arm, **claim.at}) for arm in points]
@@ -111,11 +105,8 @@ def tuned_log_ratio(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate") 
     count as worse than all others in the choice; one at a chosen rate leaves its replicate out, which is said, and
     below four replicates there is no answer.
 
-    Parameters
-    ----------
-    over : str
-        The axis of rates, the same for both arms. A best rate at its end is said in the note, and where a better one
-        beyond it could turn the verdict, nothing is decided.
+    ``over``: the axis of rates, the same for both arms. A best rate at its end is said in the note, and where a better
+    one beyond it could turn the verdict, nothing is decided.
     """
     return at_best_rates(ds, claim, over, lambda values: np.median(values, axis=1))
 

@@ -20,12 +20,8 @@ def stage_mean(ds: xr.Dataset, claim: Claim, *, stage: str, ends: str = "stage_e
 
     A course that is slower for a while lies higher for a while; at the end of the stage both may have arrived.
 
-    Parameters
-    ----------
-    stage : str
-        A label of the axis ``stage``.
-    ends : str
-        The variable that holds the last epoch of every stage, by ``stage``; those of ``claim.arm`` are taken.
+    ``stage``: a label of the axis ``stage``. ``ends``: the variable that holds the last epoch of every stage, by
+    ``stage``; those of ``claim.arm`` are taken.
     """
     epoch = ds["epoch"].values
     last = _ends(ds, claim, ends)

@@ -25,14 +25,8 @@ def at_one_step(
     The halves are ``own`` at ``least`` or more, and ``claim.variable`` at the bound of the arm or less. In each
     replicate the best step of every arm is looked at, and of the arms the worst.
 
-    Parameters
-    ----------
-    own : str
-        The variable that is to be large.
-    bounds : mapping of str to float
-        Arms and the bounds of ``claim.variable`` in them, in place of ``claim.arm``.
-    over : str
-        The axis of the steps.
+    ``own``: the variable that is to be large; ``bounds``: arms and the bounds of ``claim.variable`` in them, in place
+    of ``claim.arm``; ``over``: the axis of the steps.
     """
     worst = []
     for arm, bound in bounds.items():

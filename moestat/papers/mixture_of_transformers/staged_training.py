@@ -32,12 +32,9 @@ Observer = Callable[[int], None]
 class Schedule:
     """What is trained when, and how fast.
 
-    Attributes
-    ----------
-    specialise_rate, attention_rate, router_rate, tuning_rate : float
-        eta of stage I, eta_a, eta_r, and the rate of stage III (eta again in the paper).
-    tuning_router : {"on", "frozen"}
-        Whether the router goes on in stage III (as in the paper), or routes without noise and stays as it is.
+    ``specialise_rate``, ``attention_rate``, ``router_rate``, ``tuning_rate``: eta of stage I, eta_a, eta_r, and the
+    rate of stage III (eta again in the paper); ``tuning_router``: whether the router goes on in stage III (as in the
+    paper), or routes without noise and stays as it is.
     """
 
     specialised: int  # specialised, attended, end: T1, T2 and T: the last step of each stage
@@ -62,18 +59,10 @@ def train(
 ) -> None:
     """Train a model in place.
 
-    Parameters
-    ----------
-    model : Mixture or MultiHead
-        A mixture without attention trains its weights by the rule of stage III in stage II as well.
-    y : (B, n) array
-        Labels, -1.0 or 1.0.
-    noise : iterator of (B, M, n) arrays, or None
-        The perturbation r of each step. None: no router is trained, and the samples stay where they were sent.
-    observe : callable
-        Called as ``observe(t)`` after t steps, for every t in ``at``.
-    at : collection of int
-        Between 0 and T.
+    ``model``: a mixture without attention trains its weights by the rule of stage III in stage II as well. ``y`` (B,
+    n): labels, -1.0 or 1.0. ``noise`` (B, M, n): the perturbation r of each step. None: no router is trained, and the
+    samples stay where they were sent. ``observe``: called as ``observe(t)`` after t steps, for every t in ``at``.
+    ``at``: between 0 and T.
     """
     xp = namespace(y)
     wanted = set(at)

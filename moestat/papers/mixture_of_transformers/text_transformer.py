@@ -11,10 +11,7 @@ from moestat.papers.mixture_of_transformers.text_ids import PAD
 class TokenEmbedding(torch.nn.Module):
     """An embedding of the id plus one of the position; padding is told apart as not real.
 
-    Parameters
-    ----------
-    length, ids, width : int
-        Tokens of a text with its padding, number of ids, d.
+    ``length``, ``ids``, ``width``: tokens of a text with its padding, number of ids, d.
     """
 
     def __init__(self, length: int, ids: int, width: int) -> None:

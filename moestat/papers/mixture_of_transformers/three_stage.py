@@ -81,14 +81,8 @@ def train(
 ) -> Iterator[Epoch]:
     """Train a model, and yield after every epoch where it stands.
 
-    Parameters
-    ----------
-    order : numpy.random.Generator
-        Draws the order of the samples, anew in every epoch.
-    noise : torch.Generator
-        Draws the perturbation of the router, on the CPU.
-    augment : callable, optional
-        Makes the inputs of a training batch others of the same targets.
+    ``order``: draws the order of the samples, anew in every epoch; ``noise``: draws the perturbation of the router, on
+    the CPU; ``augment``: makes the inputs of a training batch others of the same targets.
     """
     stage = plan.stage(1)
     optimiser = _optimiser(model, plan, stage)

@@ -10,10 +10,7 @@ from moestat.papers.mixture_of_transformers.encoder import Encoder, Shape
 class PatchEmbedding(torch.nn.Module):
     """A linear map of the flattened patch plus an embedding of its position.
 
-    Parameters
-    ----------
-    length, features, width : int
-        Patches of an image, numbers of a patch, d.
+    ``length``, ``features``, ``width``: patches of an image, numbers of a patch, d.
     """
 
     def __init__(self, length: int, features: int, width: int) -> None:

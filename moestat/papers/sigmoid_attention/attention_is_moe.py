@@ -79,14 +79,11 @@ def _scores(layer: AttentionLayer, tokens: np.ndarray) -> np.ndarray:
 def run(s: Settings, streams: Streams) -> Row:
     """Compare attention with its mixture on one random layer and sequence per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``tokens``, ``width``, ``size`` (d_k), ``length``: number D + 2 d_k + d + H n of terms in the
-        longest chain of sums; ``ulps``: largest deviation over rows and coordinates; ``share``: that over ``length``;
-        ``relative``: the largest absolute deviation over the largest output; ``model_ulps``: the deviation of
-        :meth:`Model.predict` on the isometric storage of the symmetric parts; ``rank`` of the symmetric part of A over
-        2 d (at most 1), ``slope``: largest |b|.
+    Per replicate ``tokens``, ``width``, ``size`` (d_k), ``length``: number D + 2 d_k + d + H n of terms in the longest
+    chain of sums; ``ulps``: largest deviation over rows and coordinates; ``share``: that over ``length``; ``relative``:
+    the largest absolute deviation over the largest output; ``model_ulps``: the deviation of :meth:`Model.predict` on
+    the isometric storage of the symmetric parts; ``rank`` of the symmetric part of A over 2 d (at most 1), ``slope``:
+    largest |b|.
     """
     return _compare(*_layer(s, streams("layer", heads=s.heads, gate=s.gate)))
 

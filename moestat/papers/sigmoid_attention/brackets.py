@@ -86,13 +86,10 @@ def entropy(model: Model, atoms: int, box: float, epsilon: np.ndarray) -> np.nda
 def run(s: Settings, streams: Streams) -> Row:
     """Try the brackets on drawn functions, and count the cover.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``outside``, how far a function within tau of a centre leaves its bracket, in units of tau (0 if
-        it does not); ``excess``, the largest width over what is claimed, 2 tau or M (printed) or 2 M (mended),
-        whichever is smaller; ``cover``, the largest distance of a drawn function to the nearest grid point, over tau.
-        Per ``epsilon``: ``entropy`` and ``ratio``, the entropy over log(1 / epsilon).
+    Per replicate ``outside``, how far a function within tau of a centre leaves its bracket, in units of tau (0 if it
+    does not); ``excess``, the largest width over what is claimed, 2 tau or M (printed) or 2 M (mended), whichever is
+    smaller; ``cover``, the largest distance of a drawn function to the nearest grid point, over tau. Per ``epsilon``:
+    ``entropy`` and ``ratio``, the entropy over log(1 / epsilon).
     """
     model = Model("sigmoid", "full", s.expert, s.d)
     largest = largest_value(s.d, s.atoms, s.box)

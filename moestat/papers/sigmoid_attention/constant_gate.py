@@ -43,12 +43,9 @@ class Settings(SettingsModel):
 def run(s: Settings, streams: Streams) -> Row:
     """Follow the hidden pair along t for one truth per replicate, and look for cells whose A are hidden.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate and t: ``change``, the root mean squared change of f, and ``L1`` to the truth. Per replicate:
-        ``share`` of the first atom, and ``curvature``, the smallest over the draws of
-        :func:`moestat.papers.sigmoid_attention.gate_pairs.smallest_curvature`, divided by 1 - w*.
+    Per replicate and t: ``change``, the root mean squared change of f, and ``L1`` to the truth. Per replicate:
+    ``share`` of the first atom, and ``curvature``, the smallest over the draws of
+    :func:`moestat.papers.sigmoid_attention.gate_pairs.smallest_curvature`, divided by 1 - w*.
     """
     model = Model("sigmoid", "full", s.expert, s.d)
     share = flat_share(s.weight) if s.shares == "flat" else 0.5

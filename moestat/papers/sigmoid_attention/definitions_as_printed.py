@@ -83,13 +83,10 @@ def _smooth(x: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
 def run(s: Settings, streams: Streams) -> Row:
     """Count the dependencies of the four families for one expert, at one draw of the parameters per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate, for k = 1 to 4: ``one_k``, how many functions of Definition k are too many for independence at
-        one generic atom; ``opposite_k``, the same at two atoms with opposite gates and the same expert; ``printed_k``,
-        the larger of the two: 0 if the expert may satisfy Definition k to the letter. For k = 2 and 4 ``three_k``, the
-        same at three generic atoms.
+    Per replicate, for k = 1 to 4: ``one_k``, how many functions of Definition k are too many for independence at one
+    generic atom; ``opposite_k``, the same at two atoms with opposite gates and the same expert; ``printed_k``, the
+    larger of the two: 0 if the expert may satisfy Definition k to the letter. For k = 2 and 4 ``three_k``, the same at
+    three generic atoms.
     """
     rng = streams("parameters", d=s.d)
     x = rng.uniform(-RANGE, RANGE, (POINTS, s.d))

@@ -48,18 +48,9 @@ class Settings(SettingsModel):
 def closest_together(score: np.ndarray, c: float, output: np.ndarray, box: float) -> tuple[float, np.ndarray]:
     """Return the least distance of two atoms at one true atom, over their intercepts, and these.
 
-    Parameters
-    ----------
-    score : array (m,)
-        The true score without its intercept.
-    output : array (m,)
-        The expert's.
+    ``score`` (m,): the true score without its intercept; ``output`` (m,): the expert's.
 
-    Returns
-    -------
-    distance : float
-        Root mean square of the difference.
-    intercepts : array (2,)
+    Returns ``distance``: root mean square of the difference; ``intercepts`` (2,).
     """
     target = 1.0 / (1.0 + np.exp(-(score + c)))
 
@@ -83,13 +74,10 @@ def closest_together(score: np.ndarray, c: float, output: np.ndarray, box: float
 def run(s: Settings, streams: Streams) -> Row:
     """Represent a truth with one atom too many in the ways that there are.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate distances to f*, in units of the root mean square of the last true atom: ``together``, both atoms
-        at the last true one, intercepts in the box at their best; ``vanished``, the atom too many has eta = 0;
-        ``split``, it has half of the expert (NaN if the expert is not homogeneous); ``faint``, it is a copy of the last
-        true one with (A, b) = 0 and the intercept -box. ``nearest``: the least of the last three.
+    Per replicate distances to f*, in units of the root mean square of the last true atom: ``together``, both atoms at
+    the last true one, intercepts in the box at their best; ``vanished``, the atom too many has eta = 0; ``split``, it
+    has half of the expert (NaN if the expert is not homogeneous); ``faint``, it is a copy of the last true one with (A,
+    b) = 0 and the intercept -box. ``nearest``: the least of the last three.
     """
     model = Model("sigmoid", "full", s.expert, s.d, s.power)
     rng = streams("truth", d=s.d, n_true=s.n_true)

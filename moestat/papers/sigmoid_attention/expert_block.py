@@ -21,13 +21,9 @@ from moestat.papers.sigmoid_attention.regression_settings import Settings
 def expert_errors(source: Source, arm: str) -> xr.Dataset:
     """Return :func:`moestat.losses.expert_error.expert_errors` of the fits of an arm, each (n, replicate).
 
-    Parameters
-    ----------
-    source : Source
-        Results of the experiment ``regression``, with the settings of the arms and the fitted parameters ``theta``, or
-        with the errors of their experts in the place of these.
-    arm : str
-        Its fitted model must contain the truth.
+    ``source``: results of the experiment ``regression``, with the settings of the arms and the fitted parameters
+    ``theta``, or with the errors of their experts in the place of these; ``arm``: its fitted model must contain the
+    truth.
     """
     ds = source.dataset
     if arm in _stored(ds):

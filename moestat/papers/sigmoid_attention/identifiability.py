@@ -51,19 +51,15 @@ class Settings(SettingsModel):
 def run(s: Settings, streams: Streams) -> Row:
     """Check one expert under one score, at one draw of the parameters per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``verdict``: 2 strong, 1 weak, 0 neither (partial- with the partially quadratic score), and
-        ``short_of_strong``, 2 less that; ``order_zero``: how far the verdict is from that of the orders 1 and 2 alone,
-        as Definition 1 lists them; ``short_but_for_gate``: 0 if the expert would be strong without the relations
-        that every expert has, else 1; ``functions`` and ``rank`` of the strong family, ``gap`` between its singular
-        values; ``rate``, the exponent that the theorems give over-specified parameters in the sparse regime (0 for
-        none); ``fails``, the number of special, distinct parameters at which the first derivatives are dependent, and
-        ``opposite``, whether opposite gates are among them; ``missing_8``, the number of equations (8) that do not
-        hold, ``missing_8_gate`` the same for the first one with every expert, ``missing_8_phi`` for the others with
-        every phi(a'x + beta). ``singular_values`` along ``index``. Texts: ``word``, ``equations``, ``relations``,
-        ``fails_at``.
+    Per replicate ``verdict``: 2 strong, 1 weak, 0 neither (partial- with the partially quadratic score), and
+    ``short_of_strong``, 2 less that; ``order_zero``: how far the verdict is from that of the orders 1 and 2 alone, as
+    Definition 1 lists them; ``short_but_for_gate``: 0 if the expert would be strong without the relations that every
+    expert has, else 1; ``functions`` and ``rank`` of the strong family, ``gap`` between its singular values; ``rate``,
+    the exponent that the theorems give over-specified parameters in the sparse regime (0 for none); ``fails``, the
+    number of special, distinct parameters at which the first derivatives are dependent, and ``opposite``, whether
+    opposite gates are among them; ``missing_8``, the number of equations (8) that do not hold, ``missing_8_gate`` the
+    same for the first one with every expert, ``missing_8_phi`` for the others with every phi(a'x + beta).
+    ``singular_values`` along ``index``. Texts: ``word``, ``equations``, ``relations``, ``fails_at``.
     """
     row = _check(s, int(streams("seed").integers(2**31)))
     undecided = bool(np.isnan(row["verdict"]))

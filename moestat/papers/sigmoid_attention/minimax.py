@@ -36,18 +36,8 @@ Version = Literal["printed", "corrected"]
 def sequence(model: Model, truth: np.ndarray, t: np.ndarray, version: Version) -> np.ndarray:
     """Return the measures G_m of Lemma 2 at t = 1/m.
 
-    Parameters
-    ----------
-    model : Model
-        Sigmoid gate.
-    truth : array (N*, P)
-        The last atom has a constant gate, (A, b) = 0.
-    t : array (T,)
-        For the corrected sequence (1 + t)^p must be at most 2.
-
-    Returns
-    -------
-    array (T, N* + 1, P)
+    ``model``: sigmoid gate; ``truth`` (N*, P): the last atom has a constant gate, (A, b) = 0; ``t`` (T,): for the
+    corrected sequence (1 + t)^p must be at most 2.
     """
     last = truth[-1]
     if model.gate != "sigmoid" or np.any(last[1 : model.gate_size] != 0.0):
@@ -73,17 +63,8 @@ def splits(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:
     With the sigmoid gate both atoms keep its weight, and the experts are the shares of its expert; with the softmax
     each has half the weight, and the experts are twice the shares.
 
-    Parameters
-    ----------
-    model : Model
-        Any gate, homogeneous expert.
-    truth : array (N*, P)
-    t : array (T,)
-        In [0, 3/4]; 0 for the measure that the others are compared with.
-
-    Returns
-    -------
-    array (T, N* + 1, P)
+    ``model``: any gate, homogeneous expert. ``truth`` (N*, P). ``t`` (T,): in [0, 3/4]; 0 for the measure that the
+    others are compared with.
     """
     if model.expert not in HOMOGENEOUS:
         raise ValueError(f"a split needs a homogeneous expert; it is {model.expert!r}")
@@ -104,14 +85,7 @@ def le_cam(loss: np.ndarray, distance: np.ndarray, n: np.ndarray, noise_variance
     K = 2^(r - 1) being the constant of ||u + v||^r <= K (||u||^r + ||v||^r). Like the paper it takes for granted that
     the loss has a triangle inequality with this constant; see :mod:`moestat.papers.sigmoid_attention.weak_triangle`.
 
-    Parameters
-    ----------
-    loss, distance : arrays (T,)
-    n : array (S,)
-
-    Returns
-    -------
-    array (S,)
+    ``loss``, ``distance`` (T,); ``n`` (S,).
     """
     exponent = -n[:, None] * distance[None, :] ** 2 / (2.0 * noise_variance)
     return np.asarray(np.max(loss * np.exp(exponent), axis=1) / (4.0 * 2.0 ** (r - 1.0)))

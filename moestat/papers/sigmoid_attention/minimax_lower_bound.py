@@ -68,15 +68,12 @@ FINE = 2.0 ** np.linspace(3, 24, 169)
 def run(s: Settings, streams: Streams) -> Row:
     """Follow a sequence for one truth per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate and ``m``: ``L2r``, ``distance`` (root mean squared difference of the functions, at least 1e-14)
-        and ``lemma``, distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m.
-        Per replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m, where empty cells
-        cost nothing; and ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of
-        the losses of a measure to G* and G_m, over that of G_m to G* (:mod:`~.weak_triangle`). Splits have instead of
-        the losses to G* ``between``, per ``m`` the L3 from G_m to the measure with t = 0, for which ``le_cam`` is then.
+    Per replicate and ``m``: ``L2r``, ``distance`` (root mean squared difference of the functions, at least 1e-14) and
+    ``lemma``, distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m. Per
+    replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m, where empty cells cost
+    nothing; and ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of the
+    losses of a measure to G* and G_m, over that of G_m to G* (:mod:`~.weak_triangle`). Splits have instead of the
+    losses to G* ``between``, per ``m`` the L3 from G_m to the measure with t = 0, for which ``le_cam`` is then.
     """
     model = Model(s.gate, "full", s.expert, s.d, s.power)
     return (_split if s.sequence == "split" else _replicate)(s, model, streams)

@@ -195,16 +195,12 @@ ALONG_T = dict.fromkeys(
 def run(s: Settings, streams: Streams) -> Row:
     """Follow a family along t for one truth per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate and t: ``L1``, ``L3``, ``quotient`` to the truth (for the shift the first two are L3 before the
-        gauge is removed); ``change``, the root mean squared change of f, ``largest_change``; ``ratio``, change over L1,
-        and ``L1_over_change``, its inverse with changes below 1e-16 taken as that. For the vanishing atom and the moved
-        shares ``L3_nearest``, the infimum of equation (12) over the representations of the truth, and
-        ``ratio_nearest``, change over that (else NaN). Per replicate: ``null``, the number of null directions at
-        t = 1/2, ``null_error``, its absolute difference from :func:`expected_null`, and ``null_gap``, between the
-        singular values counted and not.
+    Per replicate and t: ``L1``, ``L3``, ``quotient`` to the truth (for the shift the first two are L3 before the gauge
+    is removed); ``change``, the root mean squared change of f, ``largest_change``; ``ratio``, change over L1, and
+    ``L1_over_change``, its inverse with changes below 1e-16 taken as that. For the vanishing atom and the moved shares
+    ``L3_nearest``, the infimum of equation (12) over the representations of the truth, and ``ratio_nearest``, change
+    over that (else NaN). Per replicate: ``null``, the number of null directions at t = 1/2, ``null_error``, its
+    absolute difference from :func:`expected_null`, and ``null_gap``, between the singular values counted and not.
     """
     identity = {"family": s.family, "d": s.d, "n_true": s.n_true}
     path = _follow(s, streams("truth", **identity))

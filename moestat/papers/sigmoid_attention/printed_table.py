@@ -43,13 +43,10 @@ class Settings(SettingsModel):
 def run(s: Settings, streams: Streams) -> Row:
     """Return a printed difference, its error and their ratio; every replicate is the same.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``difference`` (sigmoid less softmax), ``error``, ``ratio``, the size of their quotient,
-        ``ratio_elsewhere``, the largest with the sizes of all test sets that are given, ``low`` and ``high``, the
-        95 % interval of the difference by the normal law, and ``runs``, how many runs of each model would make the
-        difference significant at 5 % if the printed errors are standard deviations over runs (NaN for accuracies).
+    Per replicate ``difference`` (sigmoid less softmax), ``error``, ``ratio``, the size of their quotient,
+    ``ratio_elsewhere``, the largest with the sizes of all test sets that are given, ``low`` and ``high``, the 95 %
+    interval of the difference by the normal law, and ``runs``, how many runs of each model would make the difference
+    significant at 5 % if the printed errors are standard deviations over runs (NaN for accuracies).
     """
     difference = s.sigmoid - s.softmax
     errors = [_share_error(s, n) for n in s.questions] or [float(np.hypot(s.softmax_error, s.sigmoid_error))]

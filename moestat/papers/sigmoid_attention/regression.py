@@ -50,16 +50,13 @@ def prepare(prerequisite: dict, *, device: Device) -> None:
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
     """Fit and score the replicates of one cell.
 
-    Returns
-    -------
-    xarray.Dataset
-        Losses (``L1`` ... ``rmse``), the same at the start (``start_L1`` ...), solver diagnostics, the fitted
-        parameters ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the
-        bound of the function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With
-        ``scores = "L3"`` there are the losses of :func:`~.regression_scores.score_L3` at the end alone, and beside
-        them ``moved``, the distance from start to end, and ``line_L3``, the Fisher line of the own truth. After a
-        global search also its record (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ...), see
-        :mod:`moestat.papers.sigmoid_attention.regression_search`; the start is then the first local one.
+    Losses (``L1`` ... ``rmse``), the same at the start (``start_L1`` ...), solver diagnostics, the fitted parameters
+    ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the bound of the
+    function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With ``scores = "L3"`` there
+    are the losses of :func:`~.regression_scores.score_L3` at the end alone, and beside them ``moved``, the distance
+    from start to end, and ``line_L3``, the Fisher line of the own truth. After a global search also its record
+    (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ...), see
+    :mod:`moestat.papers.sigmoid_attention.regression_search`; the start is then the first local one.
     """
     return fitted(cell, Settings(**cell.settings), replicates, device=device)
 

@@ -40,10 +40,7 @@ MEAN, VARIANCE = 0.02, 0.05
 def law_of_x(path: str, d: int) -> LawOfX:
     """Return the law of x that an import path names, or the uniform one of [-1, 1]^d for "".
 
-    Parameters
-    ----------
-    path : str
-        Of a function ``(rng, n, d) -> array (n, d)``.
+    ``path``: of a function ``(rng, n, d) -> array (n, d)``.
     """
     return _law_of_x(path, own.imported(path), d) if path else uniform
 
@@ -60,10 +57,7 @@ def _law_of_x(path: str, function: Callable[..., Any], d: int) -> LawOfX:
 def law_of_noise(path: str) -> LawOfNoise:
     """Return the law of the noise that an import path names, or the standard normal one for "".
 
-    Parameters
-    ----------
-    path : str
-        Of a function ``(rng, n) -> array (n,)`` of mean 0 and variance 1.
+    ``path``: of a function ``(rng, n) -> array (n,)`` of mean 0 and variance 1.
     """
     return _law_of_noise(path, own.imported(path)) if path else standard_normal
 
@@ -86,12 +80,8 @@ def _law_of_noise(path: str, function: Callable[..., Any]) -> LawOfNoise:
 def true_atoms(truth: str | Sequence[Sequence[float]], model: Model) -> tuple[tuple[float, ...], ...]:
     """Return the atoms of an explicit truth, rows of P numbers; no rows for "".
 
-    Parameters
-    ----------
-    truth : str or rows of numbers
-        An import path of a function ``(model) -> array (N*, P)``, or the rows.
-    model : Model
-        The true model; its docstring has the order of the coordinates.
+    ``truth``: an import path of a function ``(model) -> array (N*, P)``, or the rows. ``model``: the true model; its
+    docstring has the order of the coordinates.
     """
     if not truth:
         return ()

@@ -38,22 +38,15 @@ SANDWICH_VERSION = 1
 class Target:
     """What the fits of a problem are scored against, and where they start.
 
-    Attributes
-    ----------
-    measures : array (K, M, P)
-        The truth (K = 1, M = N*) or the pseudo-truths (K kept minima, M = N), in the fitted model's coordinates.
-    minimisers : array (K, N, P)
-        Population minimisers with N atoms: the pseudo-truths, best first, or the truth with one atom split in equal
-        parts, for each atom in turn, the last one first. Fits start near them. L3 and L5 are infima over the
-        pseudo-truths, or over all representations of the truth with N atoms, of which these are some.
-    fisher_at_one : mapping
-        Asymptotic errors at n = 1, which fall like n^(-1/2): of the oracle with N* atoms, or, for pseudo-truths, of
-        least squares beside the best of them (the sandwich covariance).
-    certificate : mapping
-        For pseudo-truths what is known about the best: ``rmse``, ``fresh_rmse``, ``gradient``, ``decrement``,
-        ``box_hits``, and, after a global search, ``found``, ``distinct``, ``searched``, ``lower_left``.
-    gaussian_noise : bool
-        Whether the noise is normal, so that no regular estimator can be expected to beat least squares.
+    ``measures`` (K, M, P): the truth (K = 1, M = N*) or the pseudo-truths (K kept minima, M = N), in the fitted model's
+    coordinates. ``minimisers`` (K, N, P): population minimisers with N atoms: the pseudo-truths, best first, or the
+    truth with one atom split in equal parts, for each atom in turn, the last one first. Fits start near them. L3 and L5
+    are infima over the pseudo-truths, or over all representations of the truth with N atoms, of which these are some.
+    ``fisher_at_one``: asymptotic errors at n = 1, which fall like n^(-1/2): of the oracle with N* atoms, or, for
+    pseudo-truths, of least squares beside the best of them (the sandwich covariance). ``certificate``: for
+    pseudo-truths what is known about the best: ``rmse``, ``fresh_rmse``, ``gradient``, ``decrement``, ``box_hits``,
+    and, after a global search, ``found``, ``distinct``, ``searched``, ``lower_left``. ``gaussian_noise``: whether the
+    noise is normal, so that no regular estimator can be expected to beat least squares.
     """
 
     truth: np.ndarray  # (N*, P): the truth, in the coordinates of the true model

@@ -19,21 +19,12 @@ def join(
 ) -> xr.Dataset:
     """Put the replicates of several truths together, in the order asked for.
 
-    Parameters
-    ----------
-    settings : Settings
-        Of the cell; ``truths`` is above 1.
-    targets : sequence of Target
-        One for every truth of the cell.
-    parts : sequence of xarray.Dataset
-        The replicates of every truth that any of them has, from ``regression.run``.
+    ``settings``: of the cell; ``truths`` is above 1. ``targets``: one for every truth of the cell. ``parts``: the
+    replicates of every truth that any of them has, from ``regression.run``.
 
-    Returns
-    -------
-    xarray.Dataset
-        As ``regression.run``, with ``truth`` (the number of each replicate's truth). What belongs to a truth, and so
-        was no property of a replicate, is taken over all truths of the cell whichever replicates are asked for: the
-        geometric mean of a Fisher line, the worst number of a certificate.
+    As ``regression.run``, with ``truth`` (the number of each replicate's truth). What belongs to a truth, and so was no
+    property of a replicate, is taken over all truths of the cell whichever replicates are asked for: the geometric mean
+    of a Fisher line, the worst number of a certificate.
     """
     own = [part.drop_vars([name for name in part.data_vars if "replicate" not in part[name].dims]) for part in parts]
     dataset = xr.concat(own, dim="replicate", join="outer", combine_attrs="drop").sel(replicate=list(replicates))

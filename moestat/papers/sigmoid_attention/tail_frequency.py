@@ -67,12 +67,9 @@ def smallest_constant(errors: np.ndarray, n: int) -> float:
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Fit one atom too many to every data set of a batch and find the constant of Lemma 1.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``constant``, see :func:`smallest_constant`; ``beyond``, the share of data sets beyond
-        sqrt(log n / n); ``mean_error``, the root of the mean squared error, and ``unconverged``, the share of fits that
-        did not converge. A replicate has converged if every fit has.
+    Per replicate ``constant``, see :func:`smallest_constant`; ``beyond``, the share of data sets beyond sqrt(log n /
+    n); ``mean_error``, the root of the mean squared error, and ``unconverged``, the share of fits that did not
+    converge. A replicate has converged if every fit has.
     """
     s = Settings.model_validate(dict(cell.settings))
     model = Model("sigmoid", "full", s.expert, 1)

@@ -28,17 +28,11 @@ def worst(
     The largest, or the smallest where the rule is a lower limit. A statement about every dataset is refuted by one: see
     :func:`moestat.claims.rules.largest`. Sizes count alike.
 
-    Parameters
-    ----------
-    witness : str, optional
-        A text variable of the results that names what fails; that of the first dataset against the rule goes into the
-        note.
-    without : str, optional
-        A value of the axis ``repairs``: the note compares with the same datasets there, which tells what a repair
-        mends.
-    exact : mapping, optional
-        Errors of the weights, and how large each may be: ``{"router_error": 1e-10}``. Where one is larger, rounding has
-        left other weights than those that the claim is about; such datasets are told in the note and decide nothing.
+    ``witness``: a text variable of the results that names what fails; that of the first dataset against the rule goes
+    into the note. ``without``: a value of the axis ``repairs``: the note compares with the same datasets there, which
+    tells what a repair mends. ``exact``: errors of the weights, and how large each may be: ``{"router_error": 1e-10}``.
+    Where one is larger, rounding has left other weights than those that the claim is about; such datasets are told in
+    the note and decide nothing.
     """
     here = {"arm": claim.arm, **claim.at}
     inexact = []
@@ -88,10 +82,7 @@ def neurons_over_bound(ds: xr.Dataset, claim: Claim, *, tasks: Mapping[str, int]
     The theorem has tables of fewer than N pairs. What is recorded, ``claim.variable``, takes the largest table for N:
     that is safe where the bound is to be kept, and too strict where it is to be exceeded.
 
-    Parameters
-    ----------
-    tasks : mapping
-        Number of tasks |K| for every value of the axis ``size``.
+    ``tasks``: number of tasks |K| for every value of the axis ``size``.
     """
     variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
     sizes = ds["size"].values.tolist()
@@ -106,12 +97,8 @@ def neurons_over_bound(ds: xr.Dataset, claim: Claim, *, tasks: Mapping[str, int]
 def printed_spread(ds: xr.Dataset, claim: Claim, *, columns: Sequence[str], limit: float | None = None) -> Estimate:
     """Return by how much the rows of printed tables differ at most in one cell: a column of an arm.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        The columns that count.
-    limit : float, optional
-        The share of cells whose rows differ by no more than that, in place of the largest difference.
+    ``columns``: the columns that count; ``limit``: the share of cells whose rows differ by no more than that, in place
+    of the largest difference.
     """
     table = variable(ds, claim.variable, claim.at).isel(replicate=0)
     there = table["column"].values.tolist()
@@ -147,16 +134,9 @@ def dealt(
     A deal leaves every row its numbers and puts them into the cells, columns of arms, in a random order of its own.
     What such tables pass as well says nothing of the rows in one cell, only of the levels of whole rows.
 
-    Parameters
-    ----------
-    rule : {"lead", "share", "spread"}
-        :func:`moestat.claims.printed.lead`, :func:`moestat.claims.printed.share` or :func:`printed_spread`.
-    cells : sequence of str
-        The columns whose numbers are dealt.
-    draws : int, optional
-        Deals, of a generator with a fixed seed.
-    **options
-        Those of the rule.
+    ``rule``: :func:`moestat.claims.printed.lead`, :func:`moestat.claims.printed.share` or :func:`printed_spread`;
+    ``cells``: the columns whose numbers are dealt; ``draws``: deals, of a generator with a fixed seed; ``**options``:
+    those of the rule.
     """
     rules: dict[str, Callable[..., Estimate]] = {
         "lead": printed.lead,
@@ -228,10 +208,7 @@ def gap_for_its_share(ds: xr.Dataset, claim: Claim, *, share: str) -> Estimate:
 def visible_gap(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:
     """Estimate the gap between ``claim.arm`` and ``claim.versus`` at ``claim.at``, paired by replicate.
 
-    Parameters
-    ----------
-    visible : float
-        A smaller gap, either way, decides nothing: a statement on what a figure shows is not about it.
+    ``visible``: a smaller gap, either way, decides nothing: a statement on what a figure shows is not about it.
     """
     return seen(paired_gap(ds, claim, over=()), visible, "too small to be seen in a figure")
 

@@ -109,31 +109,26 @@ def run(s: Settings, streams: Streams) -> Row:
 
     The weights are NumPy arrays in float64 whatever the device is.
 
-    Returns
-    -------
-    xarray.Dataset
-        Whole sentences count as prefixes. Sizes: ``tokens``, ``templates``, ``longest`` template, ``patterns``,
-        ``prefixes``, of which ``checked``, ``whole`` sentences among these, ``ambiguous`` (several tasks generate them:
-        the theorems cannot mean them) and ``untold`` (pattern and subject leave other tasks than those that generate
-        the prefix). Weights: ``heads`` in all, ``rank`` of what the router
-        sees of the patterns, ``dependent``: patterns less rank, ``head_rank`` of the first content head alone,
-        ``rank_bound`` on it, ``rank_excess`` over that, ``dimension_ratio``: coordinates in use over 2 L|T|,
-        ``width``: neurons of the largest expert or circuit, ``width_ratio``: over L|T(k)| + N (largest task),
-        ``complexity_ratio`` and ``complexity_ratio_least``: largest and least over c(k), ``neurons`` in all,
-        ``neurons_ratio``: over L|T| + N|K|, ``router_error`` against the one-hot target, ``inseparable``: whether the
-        router's argmax fails a condition that the prefixes make, ``draws`` of queries and keys. Lemmas: ``fit_error``
-        of the memorisers (A.4), ``plane_wrong``: tokens whose own coordinate is not the only largest one (5.1).
-        Whatever the weights, ``not_arcs``: whether three valid sets were found that are not all arcs of a polygon of
-        tokens (:mod:`moestat.papers.task_routing.construction.arcs`), and ``not_arcs_at``, after what. Checks,
-        as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also ``_ambiguous`` (only
-        ``misrouted`` leaves these out), the first two also ``_told`` (not ``untold``), the first and the third also
-        ``_whole`` (whole sentences), ``failing``: any of
-        them, and ``failing_share``; ``circuit_distance``: largest total variation distance between model and circuit
-        over all prefixes and all tasks that generate them; ``worst_mass``, ``most_active`` tasks at a prefix of one
-        task; ``failure``: the shortest failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one,
-        ``failure_mass``: the shortest one with ``low_mass``.
-        ``collision``: for the datasets ``parity-m``, the distance between a positive combination of what a router sees
-        of one task and one of the other, for two generic heads of any kind (NaN elsewhere).
+    Whole sentences count as prefixes. Sizes: ``tokens``, ``templates``, ``longest`` template, ``patterns``,
+    ``prefixes``, of which ``checked``, ``whole`` sentences among these, ``ambiguous`` (several tasks generate them: the
+    theorems cannot mean them) and ``untold`` (pattern and subject leave other tasks than those that generate the
+    prefix). Weights: ``heads`` in all, ``rank`` of what the router sees of the patterns, ``dependent``: patterns less
+    rank, ``head_rank`` of the first content head alone, ``rank_bound`` on it, ``rank_excess`` over that,
+    ``dimension_ratio``: coordinates in use over 2 L|T|, ``width``: neurons of the largest expert or circuit,
+    ``width_ratio``: over L|T(k)| + N (largest task), ``complexity_ratio`` and ``complexity_ratio_least``: largest and
+    least over c(k), ``neurons`` in all, ``neurons_ratio``: over L|T| + N|K|, ``router_error`` against the one-hot
+    target, ``inseparable``: whether the router's argmax fails a condition that the prefixes make, ``draws`` of queries
+    and keys. Lemmas: ``fit_error`` of the memorisers (A.4), ``plane_wrong``: tokens whose own coordinate is not the
+    only largest one (5.1). Whatever the weights, ``not_arcs``: whether three valid sets were found that are not all
+    arcs of a polygon of tokens (:mod:`moestat.papers.task_routing.construction.arcs`), and ``not_arcs_at``, after what.
+    Checks, as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also ``_ambiguous`` (only
+    ``misrouted`` leaves these out), the first two also ``_told`` (not ``untold``), the first and the third also
+    ``_whole`` (whole sentences), ``failing``: any of them, and ``failing_share``; ``circuit_distance``: largest total
+    variation distance between model and circuit over all prefixes and all tasks that generate them; ``worst_mass``,
+    ``most_active`` tasks at a prefix of one task; ``failure``: the shortest failing prefix in words,
+    ``failure_ambiguous``: the shortest ambiguous one, ``failure_mass``: the shortest one with ``low_mass``.
+    ``collision``: for the datasets ``parity-m``, the distance between a positive combination of what a router sees of
+    one task and one of the other, for two generic heads of any kind (NaN elsewhere).
     """
     return _replicate(s, streams)
 

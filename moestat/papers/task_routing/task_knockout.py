@@ -32,15 +32,12 @@ SILENT = ("none", "own", "other", "all")
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Train one model per replicate and silence its experts.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``recall`` (silent): share of the test sentences, cut just before the object with the subject shown, of which
-        the next token is the object; a mean over tasks, for *other* over the other experts, too. ``recall_mean``: the
-        same where an expert's output is put at its mean over the training cuts of the task that go to it (0 if none
-        does) in place of 0. ``own_loss``, ``own_loss_mean``: recall with another expert so less that with the own one.
-        ``own_share``: share of those cuts that the router sends to the own expert, the one that most of them of the
-        task go to. ``train_loss`` in nats per token.
+    ``recall`` (silent): share of the test sentences, cut just before the object with the subject shown, of which the
+    next token is the object; a mean over tasks, for *other* over the other experts, too. ``recall_mean``: the same
+    where an expert's output is put at its mean over the training cuts of the task that go to it (0 if none does) in
+    place of 0. ``own_loss``, ``own_loss_mean``: recall with another expert so less that with the own one.
+    ``own_share``: share of those cuts that the router sends to the own expert, the one that most of them of the task go
+    to. ``train_loss`` in nats per token.
     """
     require_torch()
     settings = Settings.model_validate(dict(cell.settings))
@@ -68,24 +65,12 @@ def silenced(
 ) -> dict[str, Any]:
     """Count the objects that a model names with single experts silent, or at their mean.
 
-    Parameters
-    ----------
-    model : TaskTransformer
-        The transformer.
-    tokens : ndarray, shape (B, L)
-        Sentences, padded with -1; the second entity (a token of ``words`` or more) is the object.
-    task : ndarray, shape (B,)
-        Task of each sentence.
-    known : tuple of ndarrays, shapes (B', L) and (B',)
-        Training sentences and their tasks, over which the means are taken.
-    words : int
-        Number of tokens that are words.
+    ``model``: the transformer. ``tokens`` (B, L): sentences, padded with -1; the second entity (a token of ``words`` or
+    more) is the object. ``task`` (B,): task of each sentence. ``known`` (B', L) and (B',): training sentences and their
+    tasks, over which the means are taken. ``words``: number of tokens that are words.
 
-    Returns
-    -------
-    dict
-        ``recall`` and ``recall_mean`` (4,) in the order of ``SILENT``, ``own_loss``, ``own_loss_mean`` and
-        ``own_share``: see :func:`run`.
+    Returns ``recall`` and ``recall_mean`` (4,) in the order of ``SILENT``, ``own_loss``, ``own_loss_mean`` and
+    ``own_share``: see :func:`run`.
     """
     experts, kinds = model.shape.experts, np.unique(task)
     cuts, learnt = _cuts(model, tokens, words), _cuts(model, known[0], words)

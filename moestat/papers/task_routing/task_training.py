@@ -91,17 +91,14 @@ def read_data(settings: Mapping[str, Any]) -> None:
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Train and evaluate one model per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``accuracy``: share of the completed sentences that are in the dataset; ``accuracy_by_cut`` (cut): the same by
-        where the sentence was cut: before the subject (``start``), with the object still to be recalled (``recall``)
-        or after the object (``rest``). Over the tokens of the test sentences: ``mutual_information`` of task and
-        expert in bits, ``information_limit``: that of the experts the router loss asks for, ``usage_entropy`` of the
-        experts in bits, ``top_share`` of a task's favourite expert, ``routed_as_asked``: share sent to expert k mod E
-        of their task k, among tokens whose prefix one task alone generates, ``ambiguous_share``: the other tokens,
-        ``routing`` (task, expert): share of the task's tokens. ``curve`` (epoch): training cross-entropy in nats per
-        token, ``train_loss``: its last value, ``tokens`` in the vocabulary, ``pairs`` per task.
+    ``accuracy``: share of the completed sentences that are in the dataset; ``accuracy_by_cut`` (cut): the same by where
+    the sentence was cut: before the subject (``start``), with the object still to be recalled (``recall``) or after the
+    object (``rest``). Over the tokens of the test sentences: ``mutual_information`` of task and expert in bits,
+    ``information_limit``: that of the experts the router loss asks for, ``usage_entropy`` of the experts in bits,
+    ``top_share`` of a task's favourite expert, ``routed_as_asked``: share sent to expert k mod E of their task k, among
+    tokens whose prefix one task alone generates, ``ambiguous_share``: the other tokens, ``routing`` (task, expert):
+    share of the task's tokens. ``curve`` (epoch): training cross-entropy in nats per token, ``train_loss``: its last
+    value, ``tokens`` in the vocabulary, ``pairs`` per task.
     """
     require_torch()
     settings = Settings.model_validate(dict(cell.settings))

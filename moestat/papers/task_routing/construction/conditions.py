@@ -46,14 +46,8 @@ class Conditions:
 def competitors(prefixes: Prefixes, member: np.ndarray, words: int) -> np.ndarray:
     """Return (W, K): whether the subject of the prefix is one of the task's, and all tasks before the subject.
 
-    Parameters
-    ----------
-    prefixes : Prefixes
-        Any prefixes.
-    member : ndarray, shape (n, K)
-        Whether the token is a subject of the task; all ones where the router does not see the subject.
-    words : int
-        Number of tokens that are words; they come before the entities.
+    ``prefixes``: any prefixes. ``member`` (n, K): whether the token is a subject of the task; all ones where the router
+    does not see the subject. ``words``: number of tokens that are words; they come before the entities.
     """
     is_entity = prefixes.tokens >= words
     first = prefixes.tokens[np.arange(len(prefixes)), is_entity.argmax(axis=1)]

@@ -148,14 +148,7 @@ def cast(c: Construction, dtype: type[np.floating]) -> Construction:
 def forward(c: Construction, tokens: np.ndarray, length: np.ndarray) -> Pass:
     """Run the transformer on prefixes and return the output at their last position.
 
-    Parameters
-    ----------
-    c : Construction
-        The weights.
-    tokens : ndarray, shape (B, S)
-        Token ids, padded with -1, S <= L.
-    length : ndarray, shape (B,)
-        Lengths, at least 1.
+    ``c``: the weights; ``tokens`` (B, S): token ids, padded with -1, S <= L; ``length`` (B,): lengths, at least 1.
     """
     words = len(c.knowledge.words)
     classes = np.where(tokens >= 0, np.minimum(tokens, words), 0)
