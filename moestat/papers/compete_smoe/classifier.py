@@ -75,14 +75,7 @@ class Classifier(torch.nn.Module):
 
 
 def tune(
-    model: Classifier,
-    texts: Ids,
-    target: np.ndarray,
-    *,
-    steps: int,
-    batch: int,
-    rate: float,
-    rng: np.random.Generator,
+    model: Classifier, texts: Ids, target: np.ndarray, *, steps: int, batch: int, rate: float, rng: np.random.Generator
 ) -> np.ndarray:
     """Train with Adam on random batches, an epoch being a random order; return the cross-entropy of every step."""
     device = model.out.device

@@ -68,8 +68,7 @@ class Settings(SettingsModel):
     beta2: float = Field(0.98, ge=0, lt=1, description="ours: of Adam; the paper does not say")
     decay: float = Field(0.0, ge=0, description="weight decay of matrices, as in AdamW; 0 is Adam, as in the paper")
     precision: Literal["single", "mixed"] = Field(
-        "single",
-        description="mixed: products in bfloat16 and fused attention; faster on a GPU, not to the bit",
+        "single", description="mixed: products in bfloat16 and fused attention; faster on a GPU, not to the bit"
     )
     every: int = Field(100, ge=1, description="ours: steps between two validations")
     validation: int = Field(32768, ge=0, description="ours: symbols of a validation; 0: the whole part")

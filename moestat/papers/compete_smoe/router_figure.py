@@ -47,13 +47,7 @@ def training(
 
 
 def differences(
-    ds: xr.Dataset,
-    figure: Figure,
-    *,
-    variable: str,
-    baseline: Sequence[str | float],
-    over: str = "",
-    ylabel: str = "",
+    ds: xr.Dataset, figure: Figure, *, variable: str, baseline: Sequence[str | float], over: str = "", ylabel: str = ""
 ) -> Canvas:
     """Draw the differences of ``variable`` to a baseline: of each arm, and of each value of the axis ``over``.
 

@@ -28,13 +28,7 @@ def at_last_step(ds: xr.Dataset, claim: Claim) -> Estimate:
 
 
 def tuned(
-    ds: xr.Dataset,
-    claim: Claim,
-    *,
-    first: Sequence[str],
-    then: Mapping[str, Sequence[str]],
-    by: str,
-    seeds: int,
+    ds: xr.Dataset, claim: Claim, *, first: Sequence[str], then: Mapping[str, Sequence[str]], by: str, seeds: int
 ) -> Estimate:
     """Estimate by how much ``claim.variable`` of the arm that is tuned exceeds that of ``claim.versus``.
 

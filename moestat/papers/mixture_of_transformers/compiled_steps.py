@@ -93,8 +93,7 @@ class CompiledSteps:
                 send(scores, noise[b], scores.shape[1], expert[b], self._room[0])
                 np.exp(scores, out=scores)
             gradients(
-                *(features[b], expert[b], self._y[b], model.weights[b], self._least, by_weight[b], scores),
-                *self._room,
+                *(features[b], expert[b], self._y[b], model.weights[b], self._least, by_weight[b], scores), *self._room
             )
             if by_theta is not None:
                 np.matmul(scores, self._sums[b], out=by_theta[b])

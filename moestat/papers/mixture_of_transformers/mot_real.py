@@ -95,11 +95,7 @@ class Problem:
 
 
 def measure(
-    cell: Cell,
-    settings: MixtureSettings,
-    replicates: Sequence[int],
-    device: str,
-    problem: Callable[[int], Problem],
+    cell: Cell, settings: MixtureSettings, replicates: Sequence[int], device: str, problem: Callable[[int], Problem]
 ) -> xr.Dataset:
     """Train one model per replicate, and describe how it went.
 

@@ -17,20 +17,7 @@ from moestat.papers.sigmoid_attention.regression_problem import Problem
 from moestat.papers.sigmoid_attention.regression_scores import score
 from moestat.papers.sigmoid_attention.regression_targets import Target
 
-BANDS = (
-    "L1",
-    "L2_1",
-    "L2_2",
-    "L3",
-    "Lsm",
-    "L4",
-    "L5",
-    "quotient",
-    "matched",
-    "nearest_expert",
-    "rmse",
-    "rmse_pseudo",
-)
+BANDS = ("L1", "L2_1", "L2_2", "L3", "Lsm", "L4", "L5", "quotient", "matched", "nearest_expert", "rmse", "rmse_pseudo")
 """Losses that get a band: lowest and highest value over the near-minimisers that the search saw."""
 
 

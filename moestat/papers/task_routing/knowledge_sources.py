@@ -21,9 +21,7 @@ def paper_example() -> Knowledge:
         (
             Task("location", (Template.parse("*1 is in *2."),), (("Paris", "France"), ("Madrid", "Spain"))),
             Task(
-                "language",
-                (Template.parse("*1 is spoken widely in *2."),),
-                (("English", "Canada"), ("Hindi", "India")),
+                "language", (Template.parse("*1 is spoken widely in *2."),), (("English", "Canada"), ("Hindi", "India"))
             ),
         )
     )

@@ -138,11 +138,7 @@ def dealt(
     ``cells``: the columns whose numbers are dealt; ``draws``: deals, of a generator with a fixed seed; ``**options``:
     those of the rule.
     """
-    rules: dict[str, Callable[..., Estimate]] = {
-        "lead": printed.lead,
-        "share": printed.share,
-        "spread": printed_spread,
-    }
+    rules: dict[str, Callable[..., Estimate]] = {"lead": printed.lead, "share": printed.share, "spread": printed_spread}
     judged = rules[rule]
     answer = judged(ds, claim, **options)
     table = _cells(ds, claim, cells)

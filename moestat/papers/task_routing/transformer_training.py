@@ -48,11 +48,7 @@ def holdout(
 
 
 def train(
-    model: TaskTransformer,
-    sentences: Sentences,
-    rows: np.ndarray,
-    training: Training,
-    rng: np.random.Generator,
+    model: TaskTransformer, sentences: Sentences, rows: np.ndarray, training: Training, rng: np.random.Generator
 ) -> np.ndarray:
     """Train with Adam on some rows of the sentences; return the mean cross-entropy (nats per token) of every epoch.
 

@@ -78,11 +78,7 @@ def _feasible(vectors: np.ndarray, conditions: Conditions) -> np.ndarray | None:
     )
     # interior points: as fast where there is no solution as where there is one, which the simplex method is not
     fit = linprog(
-        np.zeros(size * count),
-        A_ub=matrix,
-        b_ub=-np.ones(len(triples)),
-        bounds=(-LARGEST, LARGEST),
-        method="highs-ipm",
+        np.zeros(size * count), A_ub=matrix, b_ub=-np.ones(len(triples)), bounds=(-LARGEST, LARGEST), method="highs-ipm"
     )
     return fit.x.reshape(count, size).T if fit.status == 0 else None
 
