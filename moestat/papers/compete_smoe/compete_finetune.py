@@ -16,7 +16,7 @@ import xarray as xr
 from pydantic import Field, model_validator
 
 from moestat import data_file
-from moestat.experiment import Cell, assemble, require_torch
+from moestat.experiment import Cell, assemble
 from moestat.papers.compete_smoe import compete_lm
 from moestat.status import Status
 
@@ -65,12 +65,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     batches of fine-tuning in nats, means of tenths of the steps; ``bpc``: of the pretrained model on the test part of
     its corpus.
     """
-    require_torch()
-    from moestat.training.lm_training import deterministic
-
     settings = Settings.model_validate(dict(cell.settings))
-    with deterministic(device if settings.precision == "single" else "cpu"):
-        rows = [_replicate(cell, settings, replicate, device) for replicate in replicates]
+    rows = compete_lm.rows_of(_replicate, cell, settings, replicates, device)
     ends = np.array([part[-1] + 1 for part in _tenths(settings.tune_steps)])
     return assemble(replicates, rows, dims={"tune_loss": ("tune_step",)}, coords={"tune_step": ends})
 

@@ -16,12 +16,11 @@ import xarray as xr
 from pydantic import Field
 
 from moestat import arrays
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.fit.competition_mle import AGAIN, ENOUGH, HOPS, maximum_likelihood
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
-from moestat.papers.compete_smoe.competition_designs import true_mixture
-from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
+from moestat.papers.compete_smoe.competition_designs import near_starts, random_starts, true_mixture
 
 VERSION = 1
 
@@ -98,4 +97,4 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         "iterations": arrays.to_numpy(four.iterations),
         "message": np.asarray(four.message()),
     }
-    return xr.Dataset({k: ("replicate", v) for k, v in out.items()}, coords={"replicate": list(replicates)})
+    return assemble(replicates, out)

@@ -15,12 +15,11 @@ from pydantic import Field
 from scipy.stats import qmc
 
 from moestat import arrays
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.losses.competition_errors import Routing
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.papers.compete_smoe.competition_designs import Design, true_mixture
-from moestat.status import Status
 
 VERSION = 1
 
@@ -81,12 +80,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         row["copy_hellinger"] = arrays.to_numpy(h)
         row |= {f"copied_{name}": row[f"copy_{name}"][-1] for name in ("D", "matched", "hellinger")}
         rows.append(row)
-    out: dict[str, Any] = {}
-    for name in rows[0]:
-        values = np.stack([row[name] for row in rows])
-        own = () if values.ndim == 1 else (("t",) if name.startswith("copy_") else ("epsilon",))
-        out[name] = (("replicate", *own), values)
-    out["status"] = ("replicate", np.full(len(rows), int(Status.CONVERGED)))
-    out["message"] = ("replicate", np.full(len(rows), "The distances were computed."))
-    out["iterations"] = ("replicate", np.full(len(rows), len(EPSILON)))
-    return xr.Dataset(out, coords={"replicate": list(replicates), "epsilon": EPSILON, "t": T})
+    lengths = {name: ("t" if name.startswith("copy_") else "epsilon",) for name in rows[0]}
+    dims = {name: own for name, own in lengths.items() if np.ndim(rows[0][name])}
+    coords = {"epsilon": EPSILON, "t": T}
+    finished = "The distances were computed."
+    return assemble(replicates, rows, dims=dims, coords=coords, finished=finished, iterations=len(EPSILON))

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from scipy.stats import qmc
 
 from moestat import arrays
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
 from moestat.fit.likelihood import LikelihoodFit
 from moestat.losses.competition_errors import Routing, paired_with_truth, scale_and_shape
@@ -25,8 +25,7 @@ from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
 from moestat.models.competition import Competition
-from moestat.papers.compete_smoe.competition_designs import Degenerate, Design, true_mixture
-from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
+from moestat.papers.compete_smoe.competition_designs import Degenerate, Design, near_starts, random_starts, true_mixture
 
 VERSION = 1
 
@@ -99,7 +98,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     )
     pool = 2.0 * qmc.Sobol(model.d, scramble=True, rng=np.random.default_rng(20240204)).random_base2(s.pool_log2) - 1.0
     out = _diagnostics(fit, s) | _measures(s, model, truth, arrays.to_numpy(fit.theta), pool, xp)
-    return xr.Dataset({k: ("replicate", v) for k, v in out.items()}, coords={"replicate": list(replicates)})
+    return assemble(replicates, out)
 
 
 def _draw(

@@ -60,7 +60,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 
 def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
-    from moestat.papers.mixture_of_transformers.text_transformer import text_transformer
+    from moestat.papers.mixture_of_transformers.encoder import text_transformer
 
     training, test, group, groups = _texts(cell, settings, replicate)
     ids = WordIds(training.texts, size=settings.vocabulary) if settings.ids == "words" else ByteIds()

@@ -16,7 +16,7 @@ from moestat.losses.voronoi import L3, L2r
 from moestat.models.experts import Expert
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
-from moestat.papers.sigmoid_attention import minimax, weak_triangle
+from moestat.papers.sigmoid_attention import minimax
 from moestat.replicates import Row, Streams, each
 
 VERSION = 1
@@ -72,7 +72,7 @@ def run(s: Settings, streams: Streams) -> Row:
     ``lemma``, distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m. Per
     replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m, where empty cells cost
     nothing; and ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of the
-    losses of a measure to G* and G_m, over that of G_m to G* (:mod:`~.weak_triangle`). Splits have instead of the
+    losses of a measure to G* and G_m, over that of G_m to G* (``minimax``). Splits have instead of the
     losses to G* ``between``, per ``m`` the L3 from G_m to the measure with t = 0, for which ``le_cam`` is then.
     """
     model = Model(s.gate, "full", s.expert, s.d, s.power)
@@ -97,8 +97,8 @@ def _replicate(s: Settings, model: Model, streams: Streams) -> dict[str, np.ndar
 
     measures, loss, distance = follow(M)
     _, fine_loss, fine_distance = follow(FINE)
-    lone = weak_triangle.lone_atom(truth)
-    ratio = weak_triangle.smallest_ratio(truth, measures, model, s.r)
+    lone = minimax.lone_atom(truth)
+    ratio = minimax.smallest_ratio(truth, measures, model, s.r)
     losses = [float(L2r(lone, other, model, s.r)) for other in (truth, *measures)]
     le_cam = minimax.le_cam(fine_loss, fine_distance, N, s.noise_variance, s.r)
     return {

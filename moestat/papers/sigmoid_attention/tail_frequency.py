@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 from pydantic import Field
 
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.fit.newton import least_squares
 from moestat.losses.function import rmse
 from moestat.models import truths
@@ -94,9 +94,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
                 "mean_error": np.sqrt(np.mean(errors**2)),
                 "unconverged": lost,
                 "status": int(Status.CONVERGED if lost == 0 else Status.LIMIT),
+                "message": f"{s.data_sets} data sets were fitted.",
+                "iterations": s.data_sets,
             }
         )
-    columns = {name: ("replicate", np.array([row[name] for row in rows])) for name in rows[0]}
-    columns["message"] = ("replicate", np.array([f"{s.data_sets} data sets were fitted." for _ in rows]))
-    columns["iterations"] = ("replicate", np.full(len(rows), s.data_sets))
-    return xr.Dataset(columns, coords={"replicate": np.asarray(replicates, dtype=np.int64)})
+    return assemble(replicates, rows)

@@ -21,11 +21,9 @@ from moestat.papers.task_routing.construction.build import build
 from moestat.papers.task_routing.construction.check import Check, check
 from moestat.papers.task_routing.construction.forward import cast
 from moestat.papers.task_routing.construction.inputs import inputs
-from moestat.papers.task_routing.construction.isolated import isolate
-from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
+from moestat.papers.task_routing.construction.isolated import check_isolated, circuits, isolate
 from moestat.papers.task_routing.construction.memoriser import wrong_peaks
-from moestat.papers.task_routing.construction.tables import build_tables
-from moestat.papers.task_routing.construction.tables_check import check_tables
+from moestat.papers.task_routing.construction.tables import build_tables, check_tables
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
 from moestat.papers.task_routing.task_training import read_data as read_data

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat.experiment import Cell, require_torch
+from moestat.experiment import Cell, assemble, require_torch
 from moestat.papers.task_routing.task_training import Settings as Settings
 from moestat.papers.task_routing.task_training import read_data as read_data
 from moestat.papers.task_routing.task_training import trained
@@ -44,9 +44,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     with one_thread():
         rows = [_replicate(cell, settings, replicate) for replicate in replicates]
     dims = {"recall": ("silent",), "recall_mean": ("silent",)}
-    variables = {name: (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows])) for name in rows[0]}
-    coords = {"replicate": np.asarray(replicates, dtype=np.int64), "silent": np.array(SILENT, dtype=object)}
-    return xr.Dataset(variables, coords=coords)
+    return assemble(replicates, rows, dims=dims, coords={"silent": SILENT})
 
 
 def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import xarray as xr
 from pydantic import Field, field_validator, model_validator
 
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel, require_torch
+from moestat.experiment import Cell, SettingsModel, assemble, require_torch
 from moestat.losses import task_routing
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
@@ -105,15 +105,13 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     with one_thread():
         rows = [_replicate(cell, settings, replicate) for replicate in replicates]
     dims = {"routing": ("task", "expert"), "curve": ("epoch",), "accuracy_by_cut": ("cut",)}
-    variables = {name: (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows])) for name in rows[0]}
     coords = {
-        "replicate": np.asarray(replicates, dtype=np.int64),
-        "cut": np.array(CUTS, dtype=object),
+        "cut": CUTS,
         "task": np.arange(1, settings.tasks + 1),
         "expert": np.arange(1, settings.experts + 1),
         "epoch": np.arange(1, settings.epochs + 1),
     }
-    return xr.Dataset(variables, coords=coords)
+    return assemble(replicates, rows, dims=dims, coords=coords)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from cells import cell_of, computed
 
 from moestat.experiment import Cell
-from moestat.papers.mixture_of_transformers import mot, mot_initialisation, mot_summaries
+from moestat.papers.mixture_of_transformers import mot, mot_initialisation, mot_measures
 from moestat.papers.mixture_of_transformers.mot import Settings
 
 SMALL = {"samples": 60, "test_samples": 50, "dimension": 10, "experts": 5, "expert_slots": 6, "records_per_decade": 3}
@@ -85,7 +85,7 @@ def test_stage_lengths_are_the_first_records_that_do():
         "train_loss": np.array([[1, 0.5, 0.3, 0.2, 0.06, 0.05, 0.04], [1, 0.5, 0.09, 0.08, 0.08, 0.08, 0.05]]),
         "self_attention": np.array([[0.9, 0, 0, 0.2, 0.3, 0.5, 0.6], [0.2] * 7]),
     }
-    values, _ = mot_summaries.stage_lengths(epochs, (10, 20, 20), out, 1.0, 0.1, 0.4)
+    values, _ = mot_measures.stage_lengths(epochs, (10, 20, 20), out, 1.0, 0.1, 0.4)
     np.testing.assert_array_equal(values["steps_to_gap"], [4, np.nan])
     np.testing.assert_array_equal(values["steps_to_loss"], [np.nan, 4])
     np.testing.assert_array_equal(values["steps_to_attention"], [4, np.nan])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moestat.papers.mixture_of_transformers import landscape_measures as landscape
+from moestat.papers.mixture_of_transformers import mot_landscape as landscape
 
 RNG = np.random.default_rng(4)
 

@@ -5,12 +5,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from moestat.papers.mixture_of_transformers.encoder import Shape  # noqa: E402
+from moestat.papers.mixture_of_transformers.encoder import Shape, text_transformer, vision_transformer  # noqa: E402
 from moestat.papers.mixture_of_transformers.mixture_of_transformers import Model  # noqa: E402
 from moestat.papers.mixture_of_transformers.sample_routing import SampleRouter  # noqa: E402
-from moestat.papers.mixture_of_transformers.text_transformer import text_transformer  # noqa: E402
 from moestat.papers.mixture_of_transformers.three_stage import Plan, Samples, evaluate, train  # noqa: E402
-from moestat.papers.mixture_of_transformers.vision_transformer import vision_transformer  # noqa: E402
 
 SHAPE = Shape(outputs=3, width=8, depth=2, heads=2, hidden=12)
 LENGTH, FEATURES = 5, 4

@@ -6,8 +6,7 @@ import pytest
 from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import memoriser
 from moestat.papers.task_routing.construction.inputs import inputs
-from moestat.papers.task_routing.construction.isolated import isolate
-from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
+from moestat.papers.task_routing.construction.isolated import check_isolated, circuits, isolate
 from moestat.papers.task_routing.construction.model import SHARPNESS
 from moestat.papers.task_routing.knowledge_small import tiny
 from moestat.papers.task_routing.knowledge_sources import paper_example

@@ -7,8 +7,7 @@ from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import memoriser
 from moestat.papers.task_routing.construction.inputs import inputs
 from moestat.papers.task_routing.construction.model import SHARPNESS
-from moestat.papers.task_routing.construction.tables import build_tables, members
-from moestat.papers.task_routing.construction.tables_check import check_tables
+from moestat.papers.task_routing.construction.tables import build_tables, check_tables, members
 from moestat.papers.task_routing.knowledge_sources import paper_example
 from moestat.papers.task_routing.knowledge_synthetic import synthetic
 

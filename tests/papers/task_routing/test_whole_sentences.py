@@ -8,10 +8,8 @@ import pytest
 from moestat.papers.task_routing.construction.build import build
 from moestat.papers.task_routing.construction.check import check
 from moestat.papers.task_routing.construction.inputs import inputs, is_whole
-from moestat.papers.task_routing.construction.isolated import isolate
-from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
-from moestat.papers.task_routing.construction.tables import build_tables
-from moestat.papers.task_routing.construction.tables_check import check_tables
+from moestat.papers.task_routing.construction.isolated import check_isolated, circuits, isolate
+from moestat.papers.task_routing.construction.tables import build_tables, check_tables
 from moestat.papers.task_routing.knowledge_sources import paper_example
 from moestat.papers.task_routing.knowledge_synthetic import synthetic
 
