@@ -123,8 +123,7 @@ VERSION = 1
 
 DEVICES = ("cpu", "cuda")
 MEASUREMENTS = {"seconds_per_step": "seconds", "tokens_per_second": "tokens per second"}
-MANY_EPOCHS = 20.0
-"""From here on a training is warned of: the paper's 1.47 billion symbols are 16 epochs of enwik8."""
+MANY_EPOCHS = 20.0  # from here on a training is warned of: the paper's 1.47 billion symbols are 16 epochs of enwik8
 BY_LAYER = ("entropy", "entropy_top_k", "overlap", "overlap_chance", "usage_entropy", "router_loss")
 
 

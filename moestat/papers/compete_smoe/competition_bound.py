@@ -25,8 +25,7 @@ DEVICES = ("cpu",)
 LENGTH = 10.0 ** (-np.arange(2, 6) / 2)
 """Norms of the moves, 0.1 to 0.003: smaller ones misroute too few of the inputs that are looked at."""
 
-POSITIVE = 1e-9
-"""A ratio below this one is 0 up to rounding."""
+POSITIVE = 1e-9  # a ratio below this one is 0 up to rounding
 
 
 class Settings(SettingsModel):

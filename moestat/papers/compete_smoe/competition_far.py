@@ -36,23 +36,18 @@ TRUTHS = {
 }
 """Weights about which truths are drawn."""
 
-VARIANCES = [0.2, 0.4]
-"""Variances about which they are drawn."""
+VARIANCES = [0.2, 0.4]  # variances about which they are drawn
 
-SPREAD = 0.05
-"""Half-width of what is drawn, in every coordinate."""
+SPREAD = 0.05  # half-width of what is drawn, in every coordinate
 
 BOX, LEAST_VARIANCE, LARGEST_VARIANCE = 3.0, 0.1, 1.0
 """Measures of no symmetry are drawn from these weights and variances; all others lie within them."""
 
-REACH = 2.0
-"""Largest size of an input."""
+REACH = 2.0  # largest size of an input
 
-X = REACH * ((np.arange(100) + 0.5) / 50.0 - 1.0)
-"""Inputs, the midpoints of 100 intervals."""
+X = REACH * ((np.arange(100) + 0.5) / 50.0 - 1.0)  # inputs, the midpoints of 100 intervals
 
-Y = np.linspace(-12.0, 12.0, 801)
-"""Responses at which densities are compared."""
+Y = np.linspace(-12.0, 12.0, 801)  # responses at which densities are compared
 
 
 class Settings(SettingsModel):

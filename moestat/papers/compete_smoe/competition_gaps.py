@@ -25,11 +25,9 @@ VERSION = 1
 
 DEVICES = ("cpu", "cuda")
 
-EPSILON = 10.0 ** (-np.arange(4, 13) / 4)
-"""Frobenius norms of the change of the weights: 0.1 to 0.001."""
+EPSILON = 10.0 ** (-np.arange(4, 13) / 4)  # Frobenius norms of the change of the weights: 0.1 to 0.001
 
-T = np.arange(0, 21) / 20
-"""Positions between an expert and its copy."""
+T = np.arange(0, 21) / 20  # positions between an expert and its copy
 
 
 class Settings(SettingsModel):

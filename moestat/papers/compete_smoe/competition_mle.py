@@ -33,8 +33,7 @@ DEVICES = ("cpu", "cuda")
 
 _FISHER_POINTS = 1024
 
-REACHED = 1.0
-"""A start has reached the best point when its log-likelihood is at most so far below."""
+REACHED = 1.0  # a start has reached the best point when its log-likelihood is at most so far below
 
 
 class Settings(SettingsModel):

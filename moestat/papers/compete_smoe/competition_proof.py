@@ -34,32 +34,24 @@ from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-SHIFT = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
-"""Distances of two normal densities, in standard deviations."""
+SHIFT = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0])  # distances of two normal densities, in standard deviations
 
-LOG_INVERSE = 2.0 ** np.arange(10)
-"""log(1 / delta) of the entropy integral: delta from e^-1 to e^-512."""
+LOG_INVERSE = 2.0 ** np.arange(10)  # log(1 / delta) of the entropy integral: delta from e^-1 to e^-512
 
-ETA = 10.0 ** -np.array([1, 2, 3, 4, 6, 12])
-"""Half-widths of the brackets; log(1 / eta) doubles at the end."""
+ETA = 10.0 ** -np.array([1, 2, 3, 4, 6, 12])  # half-widths of the brackets; log(1 / eta) doubles at the end
 
-LEAST = 1e-4
-"""Down to this one a bracket is held against min{2 eta, B}: p + eta - (p - eta) is not exactly 2 eta."""
+LEAST = 1e-4  # down to this one a bracket is held against min{2 eta, B}: p + eta - (p - eta) is not exactly 2 eta
 
-LARGEST_MEAN = 2.0
-"""m_1 of the envelope B."""
+LARGEST_MEAN = 2.0  # m_1 of the envelope B
 
-LARGEST = np.array([1.0, 0.5, 3.0])
-"""m_3, upper ends of the variances."""
+LARGEST = np.array([1.0, 0.5, 3.0])  # m_3, upper ends of the variances
 
 SMALLEST = np.array([0.25, 0.1, 2.0])
 """m_2, their lower ends. With the first pair B as printed is an envelope: m_3 is its own square."""
 
-FAR = 4
-"""Brackets are looked at in so many times the range of y, at as many times the points, for their width."""
+FAR = 4  # brackets are looked at in so many times the range of y, at as many times the points, for their width
 
-DEPENDENT = 1e-10
-"""Singular values below this share of the largest count as 0."""
+DEPENDENT = 1e-10  # singular values below this share of the largest count as 0
 
 
 class Settings(SettingsModel):

@@ -9,8 +9,7 @@ from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
 from moestat.study.spec import Claim
 
-ZERO = 1e-9
-"""A ratio below this one is 0 up to rounding."""
+ZERO = 1e-9  # a ratio below this one is 0 up to rounding
 
 
 def steepest(ds: xr.Dataset, claim: Claim, *, shortest: int = 0) -> Estimate:

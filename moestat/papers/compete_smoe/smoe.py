@@ -12,8 +12,7 @@ import torch
 from moestat.papers.compete_smoe.expert_bank import ExpertBank
 from moestat.papers.compete_smoe.routers import Reading
 
-Schedule = Callable[[int, int], float]
-"""lambda(t): the probability of a competition in step t of so many steps."""
+Schedule = Callable[[int, int], float]  # lambda(t): the probability of a competition in step t of so many steps
 Form = Literal["constant", "falling", "rising"]
 
 

@@ -33,19 +33,16 @@ MODEL = SoftmaxGaussian(1)
 TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.3**2], [0.0, 0.0, 20.0, -5.0, 0.4**2]])
 """Atoms ``[c, b, a, beta, v]``: gate -8 + 25 x against 0, means 15 - 20 x and -5 + 20 x, deviations 0.3 and 0.4."""
 
-MOST = 4
-"""Largest number of fitted experts."""
+MOST = 4  # largest number of fitted experts
 
 _SCRIPTS = {"loss": "published", "mass": "mass"}
 
 CONSTANT = 0.9
 """Where the weights' part of the published loss is larger than this, weights that should sum to one sum to two."""
 
-AGAIN = 0.1
-"""Log-likelihood units within which another start has come to the best point again."""
+AGAIN = 0.1  # log-likelihood units within which another start has come to the best point again
 
-PER_ATOM = ("b", "a", "beta", "v")
-"""Blocks whose errors are also given as means over atoms."""
+PER_ATOM = ("b", "a", "beta", "v")  # blocks whose errors are also given as means over atoms
 
 
 class Settings(SettingsModel):

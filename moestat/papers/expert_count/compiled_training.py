@@ -155,8 +155,7 @@ def move(weights: Any, by_weight: Any, squares: Any, rate: float) -> None:
                 gradient[k] = 0.0
 
 
-_STRIP = STRIP * WIDTH // 8
-"""Samples of a strip, of which a chunk has a whole number."""
+_STRIP = STRIP * WIDTH // 8  # samples of a strip, of which a chunk has a whole number
 
 
 class CompiledTraining:

@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from moestat.report import style
 from moestat.report.tables import label
 
-RESAMPLES = 2000
-"""Bootstrap resamples of the replicates behind :attr:`Recommendation.share_best`."""
+RESAMPLES = 2000  # bootstrap resamples of the replicates behind :attr:`Recommendation.share_best`
 
 
 @dataclass(frozen=True)

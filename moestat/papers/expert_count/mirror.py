@@ -17,8 +17,7 @@ from moestat.papers.expert_count.contrasts import fresh
 from moestat.rates import Estimate
 from moestat.study.spec import Claim
 
-DRAWS = 4000
-"""Draws of replicates, and exchanges of the values of M."""
+DRAWS = 4000  # draws of replicates, and exchanges of the values of M
 
 
 def of_means(ds: xr.Dataset, claim: Claim, *, other: str, over: str = "experts", after: int = 0) -> Estimate:

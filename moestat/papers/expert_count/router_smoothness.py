@@ -20,8 +20,7 @@ from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-CHUNK = 4096
-"""Draws of the noise that are held at once."""
+CHUNK = 4096  # draws of the noise that are held at once
 
 
 class Settings(SettingsModel):

@@ -22,8 +22,7 @@ SMALL = 1e-140
 LOST = 1e-280
 """Below this an expert's direction is computed without the factor that is lost: exp(-z) of its least margin z."""
 
-Observer = Callable[[int, Array, Array], None]
-"""Called with the step, the weights and theta."""
+Observer = Callable[[int, Array, Array], None]  # called with the step, the weights and theta
 
 
 def train(

@@ -14,8 +14,7 @@ from torch.nn import functional
 from moestat.papers.mixture_of_transformers.sample_routing import dispatch
 from moestat.papers.mixture_of_transformers.text_ids import PAD
 
-ATTENTION = ".attention."
-"""Part of the name of every parameter of an attention layer; its norm belongs to the rest."""
+ATTENTION = ".attention."  # part of the name of every parameter of an attention layer; its norm belongs to the rest
 
 QUERY_KEY = ".attention.query_key."
 """Part of the name of every parameter that makes queries and keys, W_KQ in the theory."""

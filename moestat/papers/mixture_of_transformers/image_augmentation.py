@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
-SMALLEST = 0.8
-"""Ours: a crop has at least this share of the height and width; the paper says "slightly"."""
+SMALLEST = 0.8  # ours: a crop has at least this share of the height and width; the paper says "slightly"
 
 
 class FlipAndCrop:

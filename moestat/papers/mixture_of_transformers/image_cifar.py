@@ -17,8 +17,7 @@ import numpy as np
 from moestat import bounded
 from moestat.papers.mixture_of_transformers.image_data import ImageDataError, one_line
 
-SIDE = 32
-"""Height and width of a CIFAR image in pixels; there are three channels."""
+SIDE = 32  # height and width of a CIFAR image in pixels; there are three channels
 
 PARTS = {
     "cifar-10": (
@@ -134,8 +133,7 @@ class _Unpickler(pickle._Unpickler):
         return text.encode("latin1")
 
 
-_NDARRAY = object()
-"""Stands for the type numpy.ndarray, which a pickle names and must not be able to call."""
+_NDARRAY = object()  # stands for the type numpy.ndarray, which a pickle names and must not be able to call
 
 
 def _dtype(code: object, *options: object) -> np.dtype:

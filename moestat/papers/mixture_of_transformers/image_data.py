@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-DIGITS_TEST_SHARE = 1 / 3
-"""The digits come in one piece; 599 of 1797 are held out."""
+DIGITS_TEST_SHARE = 1 / 3  # the digits come in one piece; 599 of 1797 are held out
 
 
 class ImageDataError(ValueError):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-FOREIGN, NOISE = 0.15, 0.10
-"""Shares of patches that the paper replaces: by patches of another class, by Gaussian noise."""
+FOREIGN, NOISE = 0.15, 0.10  # shares of patches that the paper replaces: by patches of another class, by Gaussian noise
 
 
 def patches(images: np.ndarray, size: int) -> np.ndarray:

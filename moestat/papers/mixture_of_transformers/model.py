@@ -21,8 +21,7 @@ LOWEST = -100.0
 """Attention scores further below the row's largest count as 0, which they are to rounding: their exponentials would end
 in denormal numbers, which cost fifty times the time."""
 
-ROWS = 32
-"""Rows of a tile of samples while the attention moves; fixed, see :mod:`moestat.models.tiles`."""
+ROWS = 32  # rows of a tile of samples while the attention moves; fixed, see :mod:`moestat.models.tiles`
 
 
 def attend(x: Array, kq: Array) -> Array:

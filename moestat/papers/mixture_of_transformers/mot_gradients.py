@@ -28,10 +28,8 @@ from moestat.replicates import Row, Streams, each, steps
 
 VERSION = 1
 
-_NODES = 32
-"""Of the quadrature; 16 are exact for 32 experts with equal scores."""
-_ROWS = 512
-"""Samples whose routing is integrated at a time."""
+_NODES = 32  # of the quadrature; 16 are exact for 32 experts with equal scores
+_ROWS = 512  # samples whose routing is integrated at a time
 
 STATES = ("start", "early", "trained", "promised")
 

@@ -229,11 +229,9 @@ def _of_attention(view: View, out: dict[str, Array]) -> dict[str, Array]:
 STAGES = ("start", "I", "II", "III")
 """Labels of the dimension ``stage``: before the first step, and the ends of the three stages."""
 
-LEVELS = 10.0 ** -np.arange(1.0, 6.25, 0.5)
-"""Levels eps of the training loss whose iterations are counted."""
+LEVELS = 10.0 ** -np.arange(1.0, 6.25, 0.5)  # levels eps of the training loss whose iterations are counted
 
-FEW = 10
-"""Iterations below which a passage is left out of the laws of T(eps): the loss starts too close to the level."""
+FEW = 10  # iterations below which a passage is left out of the laws of T(eps): the loss starts too close to the level
 
 TUNING_DIMS = {"tuning_train_loss": ("tuning",), "tuning_test_loss": ("tuning",), "iterations_to": ("eps",)}
 """Dimensions after the replicates' of what :func:`tuning` returns; the rest has none."""

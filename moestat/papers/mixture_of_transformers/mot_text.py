@@ -18,8 +18,7 @@ from moestat.training.labelled_text import LabelledText, holdout, read_csv
 
 VERSION = 1
 
-TEST_SHARE = 0.2
-"""Share of a user's texts that is held out."""
+TEST_SHARE = 0.2  # share of a user's texts that is held out
 
 FIFTHS = ("lowest fifth", "second", "third", "fourth", "highest fifth")
 """Rows of the routing table of a regression: fifths of the test targets."""

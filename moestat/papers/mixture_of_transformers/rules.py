@@ -17,8 +17,7 @@ from moestat.rates import Estimate
 from moestat.rates.estimate import replicate_slopes
 from moestat.study.spec import Claim
 
-DRAWS = 2000
-"""Bootstrap draws behind the interval of a slope of medians."""
+DRAWS = 2000  # bootstrap draws behind the interval of a slope of medians
 
 
 def median_slope(

@@ -24,8 +24,7 @@ from moestat.papers.mixture_of_transformers.step_rules import Descent, Name, rul
 LEAST = 1e-200
 """Samples with a smaller slope than this are left out of a gradient: their products would be denormal numbers."""
 
-Observer = Callable[[int], None]
-"""Called with the number of steps that were taken; it looks at the model itself."""
+Observer = Callable[[int], None]  # called with the number of steps that were taken; it looks at the model itself
 
 
 @dataclass(frozen=True)

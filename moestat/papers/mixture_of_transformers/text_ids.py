@@ -8,11 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-PAD = 0
-"""Stands after the end of a text."""
+PAD = 0  # stands after the end of a text
 
-UNKNOWN = 1
-"""A word that the vocabulary does not hold."""
+UNKNOWN = 1  # a word that the vocabulary does not hold
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 

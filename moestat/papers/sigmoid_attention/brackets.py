@@ -26,8 +26,7 @@ from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-EPSILON = 2.0 ** -np.arange(1, 31)
-"""Sizes of brackets, from 1/2 down."""
+EPSILON = 2.0 ** -np.arange(1, 31)  # sizes of brackets, from 1/2 down
 
 
 class Settings(SettingsModel):

@@ -12,8 +12,7 @@ from moestat.report.exponents import mathtext
 from moestat.report.tables import label
 from moestat.study.spec import Figure
 
-LIMITS = (-1.05, 0.45)
-"""Slopes that are drawn; an interval that goes on is cut."""
+LIMITS = (-1.05, 0.45)  # slopes that are drawn; an interval that goes on is cut
 
 
 def table(ds: xr.Dataset, figure: Figure) -> Canvas:

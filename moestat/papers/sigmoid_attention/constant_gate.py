@@ -21,8 +21,7 @@ from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-T = 2.0 ** (-np.arange(12, -1, -1) / 2)
-"""The grid of t, from 1/64 to 1."""
+T = 2.0 ** (-np.arange(12, -1, -1) / 2)  # the grid of t, from 1/64 to 1
 
 
 class Settings(SettingsModel):

@@ -23,8 +23,7 @@ from moestat.models import experts, gates
 from moestat.models.experts import HOMOGENEOUS
 from moestat.models.regression import Model
 
-CHUNK = 2048
-"""Points per product of :func:`jacobian`."""
+CHUNK = 2048  # points per product of :func:`jacobian`
 
 
 def split(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:

@@ -34,12 +34,10 @@ from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-TOLERANCE = 1e-12
-"""Singular values below this multiple of the largest are 0."""
+TOLERANCE = 1e-12  # singular values below this multiple of the largest are 0
 
 POINTS = 1024
-RANGE = 3.0
-"""Half the side of the cube that the points fill: the numbers are better conditioned than on the small one."""
+RANGE = 3.0  # half the side of the cube that the points fill: the numbers are better conditioned than on the small one
 
 DEFINITIONS = {1: ("printed", "full"), 2: ("first", "full"), 3: ("printed", "partial"), 4: ("first", "partial")}
 """The family and the score of each definition."""

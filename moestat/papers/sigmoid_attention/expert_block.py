@@ -99,13 +99,10 @@ def _of_fits(errors: xr.DataArray) -> xr.DataArray:
     return plain.transpose(*FITS).drop_attrs()
 
 
-ERRORS_VERSION = 1
-"""Of cached errors: to be raised when their numbers change."""
+ERRORS_VERSION = 1  # of cached errors: to be raised when their numbers change
 FITS = ("n", "replicate")
-KEPT = (*FITS, "atom", "coordinate")
-"""The dimensions of the fitted parameters of one arm."""
-STORED = "expert_{}"
-"""The name that a part of the error has among the results of a study."""
+KEPT = (*FITS, "atom", "coordinate")  # the dimensions of the fitted parameters of one arm
+STORED = "expert_{}"  # the name that a part of the error has among the results of a study
 LABELS = {
     "output": "error of the experts' outputs to the nearest representation",
     "eta": "error of the experts' parameters to the nearest representation",

@@ -39,8 +39,7 @@ from moestat.models.regression import Model
 CRITICAL = 1.0 - 1.0 / np.sqrt(3.0)
 """The weight of the true atom at which equal shares hide b to the order t^6, and above which others do to t^5."""
 
-LEAST_SHARE = 0.05
-"""Shares below this are not looked at; no zero lies there."""
+LEAST_SHARE = 0.05  # shares below this are not looked at; no zero lies there
 
 
 def gate_slopes(weight: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -22,8 +22,7 @@ EQUATIONS = ("F_{A c} = F_{b b}", "F_{A beta} = F_{b a}", "F_{b beta} = F_{c a}"
 """Equation (8) in the notation of :mod:`moestat.identify`."""
 
 CODES = {"neither": 0.0, "weak": 1.0, "strong": 2.0, "undecided": np.nan}
-VALUES = 160
-"""Length of the axis ``index`` of singular values; longer than any family here, the rest is NaN."""
+VALUES = 160  # length of the axis ``index`` of singular values; longer than any family here, the rest is NaN
 
 
 class Settings(SettingsModel):

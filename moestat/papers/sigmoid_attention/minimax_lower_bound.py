@@ -49,11 +49,9 @@ class Settings(SettingsModel):
         return self
 
 
-M = 2.0 ** np.arange(3, 13)
-"""The grid of m, from 8 to 4096."""
+M = 2.0 ** np.arange(3, 13)  # the grid of m, from 8 to 4096
 
-N = 10.0 ** np.arange(2, 9)
-"""The sample sizes at which Le Cam's bound is evaluated."""
+N = 10.0 ** np.arange(2, 9)  # the sample sizes at which Le Cam's bound is evaluated
 
 FINE = 2.0 ** np.linspace(3, 24, 169)
 """The grid of m over which Le Cam's bound is maximised; t^2 is then far above rounding."""

@@ -39,17 +39,13 @@ Family = Literal[
     "vanishing atom",
     "moved shares",
 ]
-T = 2.0 ** (-np.arange(16, -1, -1) / 2)
-"""The grid of t, from 1/256 to 1."""
+T = 2.0 ** (-np.arange(16, -1, -1) / 2)  # the grid of t, from 1/256 to 1
 
-AT = 14
-"""The position of t = 1/2."""
+AT = 14  # the position of t = 1/2
 
-FLOOR = 1e-16
-"""Changes of the function below this count as this where they are divided by."""
+FLOOR = 1e-16  # changes of the function below this count as this where they are divided by
 
-DEAD = 0.05
-"""Truths are drawn again while a ReLU expert is on, or off, at less than this share of the points."""
+DEAD = 0.05  # truths are drawn again while a ReLU expert is on, or off, at less than this share of the points
 
 SPARSE = {"trade": 2, "mirror": 1, "opposite b": 1, "opposite A": 1}
 """Families that need atoms of constant gate, and how many of them the truth has."""

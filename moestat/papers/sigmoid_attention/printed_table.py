@@ -17,8 +17,7 @@ from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-MOST_RUNS = 10_000
-"""Beyond that many runs nobody would go."""
+MOST_RUNS = 10_000  # beyond that many runs nobody would go
 
 
 class Settings(SettingsModel):

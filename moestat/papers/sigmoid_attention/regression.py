@@ -29,44 +29,6 @@ from moestat.papers.sigmoid_attention.regression_targets import Target, target_o
 from moestat.sentences import counted
 from moestat.status import Status
 
-LEAST = ("fisher_rank", "pseudo_found", "pseudo_searched")
-"""Of these the truth with the lowest value counts for the cell; of every other count or certificate the highest."""
-
-
-def join(
-    settings: Settings, targets: Sequence[Target], parts: Sequence[xr.Dataset], replicates: Sequence[int]
-) -> xr.Dataset:
-    """Put the replicates of several truths together, in the order asked for.
-
-    ``settings``: of the cell; ``truths`` is above 1. ``targets``: one for every truth of the cell. ``parts``: the
-    replicates of every truth that any of them has, from ``regression.run``.
-
-    As ``regression.run``, with ``truth`` (the number of each replicate's truth). What belongs to a truth, and so was no
-    property of a replicate, is taken over all truths of the cell whichever replicates are asked for: the geometric mean
-    of a Fisher line, the worst number of a certificate.
-    """
-    own = [part.drop_vars([name for name in part.data_vars if "replicate" not in part[name].dims]) for part in parts]
-    dataset = xr.concat(own, dim="replicate", join="outer", combine_attrs="drop").sel(replicate=list(replicates))
-    dataset["truth"] = ("replicate", np.asarray(replicates, dtype=np.int64) % settings.truths)
-    lines = [target.lines(settings.n) for target in targets]
-    for name in lines[0]:
-        values = np.array([line[name] for line in lines])
-        if name.startswith("fisher_") and name not in ("fisher_rank", "fisher_nullity"):
-            dataset[name] = float(np.exp(np.mean(np.log(values))))
-        else:
-            dataset[name] = float(values.min() if name in LEAST else values.max())
-    dataset["bound_rmse"] = parts[0]["bound_rmse"]
-    if targets[0].fisher_at_one:
-        dataset.attrs["fisher"] = f"Geometric mean over the truths. {targets[0].fisher_meaning}"
-    dataset.attrs["target"] = (
-        f"Each of {settings.truths} truths has every {settings.truths}th replicate. {targets[0].description}"
-        if not targets[0].is_pseudo
-        else f"Each of {settings.truths} truths has every {settings.truths}th replicate. Losses are taken to the "
-        "nearest of the pseudo-truths of the replicate's own truth, its population minima within 1 % of the best."
-    )
-    return dataset
-
-
 VERSION = 1
 
 DEVICES = ("cpu", "cuda")
@@ -316,3 +278,41 @@ def _sgd_diagnostics(
         "train_loss": ("replicate", loss),
         "gradient": ("replicate", np.abs(gradient).max(axis=(-2, -1))),
     }
+
+
+LEAST = ("fisher_rank", "pseudo_found", "pseudo_searched")
+"""Of these the truth with the lowest value counts for the cell; of every other count or certificate the highest."""
+
+
+def join(
+    settings: Settings, targets: Sequence[Target], parts: Sequence[xr.Dataset], replicates: Sequence[int]
+) -> xr.Dataset:
+    """Put the replicates of several truths together, in the order asked for.
+
+    ``settings``: of the cell; ``truths`` is above 1. ``targets``: one for every truth of the cell. ``parts``: the
+    replicates of every truth that any of them has, from ``regression.run``.
+
+    As ``regression.run``, with ``truth`` (the number of each replicate's truth). What belongs to a truth, and so was no
+    property of a replicate, is taken over all truths of the cell whichever replicates are asked for: the geometric mean
+    of a Fisher line, the worst number of a certificate.
+    """
+    own = [part.drop_vars([name for name in part.data_vars if "replicate" not in part[name].dims]) for part in parts]
+    dataset = xr.concat(own, dim="replicate", join="outer", combine_attrs="drop").sel(replicate=list(replicates))
+    dataset["truth"] = ("replicate", np.asarray(replicates, dtype=np.int64) % settings.truths)
+    lines = [target.lines(settings.n) for target in targets]
+    for name in lines[0]:
+        values = np.array([line[name] for line in lines])
+        if name.startswith("fisher_") and name not in ("fisher_rank", "fisher_nullity"):
+            dataset[name] = float(np.exp(np.mean(np.log(values))))
+        else:
+            dataset[name] = float(values.min() if name in LEAST else values.max())
+    dataset["bound_rmse"] = parts[0]["bound_rmse"]
+    if targets[0].fisher_at_one:
+        dataset.attrs["fisher"] = f"Geometric mean over the truths. {targets[0].fisher_meaning}"
+    dataset.attrs["target"] = (
+        f"Each of {settings.truths} truths has every {settings.truths}th replicate. {targets[0].description}"
+        if not targets[0].is_pseudo
+        else f"Each of {settings.truths} truths has every {settings.truths}th replicate. Losses are taken to the "
+        "nearest of the pseudo-truths of the replicate's own truth, its population minima within 1 % of the best."
+    )
+    return dataset

@@ -29,10 +29,8 @@ from moestat import own, streams
 from moestat.models.regression import Model
 from moestat.models.truths import LawOfNoise, LawOfX, standard_normal, uniform
 
-TRIED = 64
-"""Points that a law of x is tried on."""
-NOISE_DRAWS = 2**20
-"""Draws on which mean and variance of a law of the noise are checked."""
+TRIED = 64  # points that a law of x is tried on
+NOISE_DRAWS = 2**20  # draws on which mean and variance of a law of the noise are checked
 MEAN, VARIANCE = 0.02, 0.05
 """Largest distances of the two from 0 and 1 there: the heavy tails of a t-distribution with 3 degrees stay below."""
 

@@ -25,11 +25,9 @@ from moestat.papers.sigmoid_attention import shipped_targets
 from moestat.papers.sigmoid_attention.regression_laws import law_points
 from moestat.papers.sigmoid_attention.regression_problem import Problem, embed, true_model, true_parameters
 
-SEARCH_RADIUS = 0.05
-"""Standard deviation per coordinate of the starts near the truth in the search for pseudo-truths."""
+SEARCH_RADIUS = 0.05  # standard deviation per coordinate of the starts near the truth in the search for pseudo-truths
 
-SEARCH_VERSION = 1
-"""Of cached pseudo-truths: to be raised when their numbers change."""
+SEARCH_VERSION = 1  # of cached pseudo-truths: to be raised when their numbers change
 
 CERTIFICATE = ("rmse", "fresh_rmse", "gradient", "decrement", "box_hits")
 SEARCHED = ("found", "distinct", "searched", "lower_left")

@@ -30,8 +30,7 @@ from moestat.papers.sigmoid_attention.regression_pseudo_truths import (
 from moestat.sentences import counted
 
 FISHER_VERSION = 1
-SANDWICH_VERSION = 1
-"""Of cached lines: to be raised when their numbers change."""
+SANDWICH_VERSION = 1  # of cached lines: to be raised when their numbers change
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from moestat.fit.population import Points
 from moestat.models.regression import Model
 
 FOLDER = Path(__file__).parent / "pseudo_truths"
-VALUE = 1e-6
-"""Largest relative difference of a stored root mean square from the one computed again."""
+VALUE = 1e-6  # largest relative difference of a stored root mean square from the one computed again
 DECREMENT = 1e-6
 """Largest Newton decrement, as a share of the loss: a thousand times the tolerance of the fit, for other machines."""
 

@@ -25,8 +25,7 @@ from moestat.status import Status
 
 VERSION = 1
 
-GRID = np.linspace(-1.0, 1.0, 513)[:, None]
-"""The function error is taken on this grid."""
+GRID = np.linspace(-1.0, 1.0, 513)[:, None]  # the function error is taken on this grid
 
 
 class Settings(SettingsModel):

@@ -13,8 +13,7 @@ import torch
 
 from moestat.training.decoder import Decoder
 
-WARM_UP = 1
-"""Passes of each model that do not count: the first one chooses kernels and takes memory."""
+WARM_UP = 1  # passes of each model that do not count: the first one chooses kernels and takes memory
 
 
 def throughput(

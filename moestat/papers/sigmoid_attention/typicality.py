@@ -21,8 +21,7 @@ from moestat.rounding import number
 from moestat.threads import one_thread
 
 EXPERIMENTS = ("regression", "regression_from_target")
-VERSION = 1
-"""Of cached features: to be raised when their numbers change."""
+VERSION = 1  # of cached features: to be raised when their numbers change
 SEED = 0
 DRAWS = range(1, 41)
 LOG2 = 15

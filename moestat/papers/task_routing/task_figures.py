@@ -15,8 +15,7 @@ from moestat.report import style
 from moestat.report.tables import label
 from moestat.study.spec import Figure
 
-FLOOR = 1e-5
-"""Where exact zeros are drawn on the logarithmic axis."""
+FLOOR = 1e-5  # where exact zeros are drawn on the logarithmic axis
 
 STEPS = {
     "heads": ("one content head", "more content heads"),

@@ -10,17 +10,16 @@ its output is also put at its mean over the training cuts of the task, a constan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
-from moestat.experiment import Cell, assemble, require_torch
+from moestat.experiment import require_torch
 from moestat.papers.task_routing.task_training import Settings as Settings
 from moestat.papers.task_routing.task_training import read_data as read_data
 from moestat.papers.task_routing.task_training import trained
+from moestat.replicates import Row, Streams, each
 from moestat.threads import one_thread
 
 VERSION = 1
@@ -29,7 +28,8 @@ SILENT = ("none", "own", "other", "all")
 """Which experts are silent: none, the one that a task uses most, each of the others in turn, all."""
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+@each(dims={"recall": ("silent",), "recall_mean": ("silent",)}, coords={"silent": SILENT})
+def run(s: Settings, streams: Streams) -> Row:
     """Train one model per replicate and silence its experts.
 
     ``recall`` (silent): share of the test sentences, cut just before the object with the subject shown, of which the
@@ -40,22 +40,12 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
     to. ``train_loss`` in nats per token.
     """
     require_torch()
-    settings = Settings.model_validate(dict(cell.settings))
     with one_thread():
-        rows = [_replicate(cell, settings, replicate) for replicate in replicates]
-    dims = {"recall": ("silent",), "recall_mean": ("silent",)}
-    return assemble(replicates, rows, dims=dims, coords={"silent": SILENT})
-
-
-def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]:
-    one = trained(cell, settings, replicate)
-    sentences = one.knowledge.sentences
-    test, known = ((sentences.tokens[rows], sentences.task[rows]) for rows in (one.test_rows, one.train_rows))
-    return {
-        **silenced(one.model, *test, known, len(one.knowledge.words)),
-        "train_loss": float(one.curve[-1]),
-        **one.ending,
-    }
+        one = trained(s, streams)
+        sentences = one.knowledge.sentences
+        test, known = ((sentences.tokens[rows], sentences.task[rows]) for rows in (one.test_rows, one.train_rows))
+        found = silenced(one.model, *test, known, len(one.knowledge.words))
+    return found | {"train_loss": float(one.curve[-1])} | one.ending
 
 
 def silenced(

@@ -24,12 +24,9 @@ class Shape:
 class Routed:
     """What the layer computes at some positions (rows)."""
 
-    output: torch.Tensor
-    """(rows, width) input of the output layer."""
-    scores: torch.Tensor
-    """(rows, E) logarithms of the router's probabilities."""
-    expert: torch.Tensor
-    """(rows,) the expert with the largest one."""
+    output: torch.Tensor  # (rows, width) input of the output layer
+    scores: torch.Tensor  # (rows, E) logarithms of the router's probabilities
+    expert: torch.Tensor  # (rows,) the expert with the largest one
 
 
 class TaskTransformer(torch.nn.Module):

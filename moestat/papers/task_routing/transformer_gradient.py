@@ -18,8 +18,7 @@ from moestat.papers.task_routing.task_transformer import TaskTransformer
 
 Loss = Literal["ce", "load_balance", "router"]
 
-ROOM = 1 << 18
-"""Logits per block, which stays in the cache. Fixed, so that results do not depend on anything else."""
+ROOM = 1 << 18  # logits per block, which stays in the cache. Fixed, so that results do not depend on anything else.
 
 LOG2E = float(np.log2(np.e))
 

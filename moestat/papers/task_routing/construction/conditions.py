@@ -19,12 +19,9 @@ from moestat.papers.task_routing.knowledge import Prefixes
 class Conditions:
     """The distinct conditions of a dataset, one per row."""
 
-    pattern: np.ndarray
-    """(Q,) index of the pattern."""
-    tasks: np.ndarray
-    """(Q, K) whether the task generates the prefix."""
-    rivals: np.ndarray
-    """(Q, K) whether the task competes but has no such pattern; at least one does."""
+    pattern: np.ndarray  # (Q,) index of the pattern
+    tasks: np.ndarray  # (Q, K) whether the task generates the prefix
+    rivals: np.ndarray  # (Q, K) whether the task competes but has no such pattern; at least one does
 
     @property
     def single(self) -> np.ndarray:

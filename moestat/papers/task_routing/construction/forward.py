@@ -105,16 +105,11 @@ def _subject(c: Construction, tokens: np.ndarray, length: np.ndarray) -> np.ndar
 class Pass:
     """What the transformer says after some prefixes."""
 
-    logits: np.ndarray
-    """(B, n)."""
-    expert: np.ndarray
-    """(B,) expert chosen by the router (MoE), or the task with the largest score (dense)."""
-    active: np.ndarray
-    """(B, K) whether any neuron of the task is active (MoE: of the chosen expert only)."""
-    outputs: np.ndarray
-    """(B, K, 2) what the neurons of every task add to the read-out (zero for experts not chosen)."""
-    residual: np.ndarray
-    """(B, 2) what the residual stream adds to the read-out."""
+    logits: np.ndarray  # (B, n)
+    expert: np.ndarray  # (B,) expert chosen by the router (MoE), or the task with the largest score (dense)
+    active: np.ndarray  # (B, K) whether any neuron of the task is active (MoE: of the chosen expert only)
+    outputs: np.ndarray  # (B, K, 2) what the neurons of every task add to the read-out (zero for experts not chosen)
+    residual: np.ndarray  # (B, 2) what the residual stream adds to the read-out
 
 
 def cast(c: Construction, dtype: type[np.floating]) -> Construction:

@@ -49,11 +49,9 @@ from moestat.papers.task_routing.template import SUBJECT
 MARGIN = 1e-6
 """Smallest margin of a face, for functionals with entries in [-1, 1], at which float64 still tells neurons apart."""
 
-ALIKE = 1e-9
-"""Difference of two scalar products of embeddings that counts as none."""
+ALIKE = 1e-9  # difference of two scalar products of embeddings that counts as none
 
-NOTHING = -1
-"""Token of a pattern with a subject that no task has after it."""
+NOTHING = -1  # token of a pattern with a subject that no task has after it
 
 
 class NoFaceError(ValueError):
@@ -66,28 +64,18 @@ class Isolated:
 
     knowledge: Knowledge
     epsilon: float
-    embedding: np.ndarray
-    """(classes, c) block-1 embedding."""
-    positions: np.ndarray
-    """(L, c)."""
-    queries: np.ndarray
-    """(1, c, 16) of the content head."""
-    keys: np.ndarray
-    """(1, c, 16) of the content head."""
+    embedding: np.ndarray  # (classes, c) block-1 embedding
+    positions: np.ndarray  # (L, c)
+    queries: np.ndarray  # (1, c, 16) of the content head
+    keys: np.ndarray  # (1, c, 16) of the content head
     values: np.ndarray
     """(n, v) coordinates of the embedding of a token, which the subject head passes on: levels; 0 for no subject."""
-    faces: np.ndarray
-    """(M, 2 c) of the patterns."""
-    offsets: np.ndarray
-    """(M,)."""
-    codes: np.ndarray
-    """(M, v) input weights on the subject."""
-    bias: np.ndarray
-    """(M,)."""
-    margin: float
-    """Smallest margin of a face."""
-    draws: int
-    """Draws of queries and keys."""
+    faces: np.ndarray  # (M, 2 c) of the patterns
+    offsets: np.ndarray  # (M,)
+    codes: np.ndarray  # (M, v) input weights on the subject
+    bias: np.ndarray  # (M,)
+    margin: float  # smallest margin of a face
+    draws: int  # draws of queries and keys
 
     @property
     def coordinates(self) -> int:

@@ -21,12 +21,9 @@ class Memoriser:
     Every neuron has the input weights ``direction`` and the bias ``-knot``; there is no output bias.
     """
 
-    direction: np.ndarray
-    """(p,) input weights shared by the neurons."""
-    knots: np.ndarray
-    """(K,) increasing."""
-    slopes: np.ndarray
-    """(K, q) output weights."""
+    direction: np.ndarray  # (p,) input weights shared by the neurons
+    knots: np.ndarray  # (K,) increasing
+    slopes: np.ndarray  # (K, q) output weights
 
     @property
     def width(self) -> int:

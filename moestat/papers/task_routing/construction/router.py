@@ -33,8 +33,7 @@ def one_hot(vectors: np.ndarray, tasks: np.ndarray) -> tuple[np.ndarray, float]:
 class ArgmaxRouter:
     """A linear router, and whether it meets every condition."""
 
-    weights: np.ndarray
-    """(c, K); meets every condition when ``separable``, else most."""
+    weights: np.ndarray  # (c, K); meets every condition when ``separable``, else most
     separable: bool
 
 

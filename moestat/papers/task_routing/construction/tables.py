@@ -31,18 +31,12 @@ class Tables:
     """The weights: heads, neurons and read-out of ``model``, dealt out to experts behind a router."""
 
     model: Isolated
-    experts: np.ndarray
-    """(K, M) whether the expert has the neuron."""
-    router_template: np.ndarray
-    """(2 c, K) router on block 1."""
-    router_member: float
-    """Router weight of the subject's membership."""
-    member: np.ndarray
-    """(n, K) whether the token is a subject of the task; ones for words."""
-    separable: bool
-    """Whether the router's argmax is right under every condition that the prefixes make."""
-    draws: int
-    """Draws of queries and keys."""
+    experts: np.ndarray  # (K, M) whether the expert has the neuron
+    router_template: np.ndarray  # (2 c, K) router on block 1
+    router_member: float  # router weight of the subject's membership
+    member: np.ndarray  # (n, K) whether the token is a subject of the task; ones for words
+    separable: bool  # whether the router's argmax is right under every condition that the prefixes make
+    draws: int  # draws of queries and keys
 
     @property
     def coordinates(self) -> int:
