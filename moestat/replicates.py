@@ -42,7 +42,9 @@ def each(
     """
 
     def decorated(one: Callable[[S, Streams], Row]) -> Run:
-        first = next(iter(get_type_hints(one).values()))
+        first = next(iter(get_type_hints(one).values()), None)
+        if not (isinstance(first, type) and issubclass(first, SettingsModel)):
+            raise TypeError(f"the first parameter of {one.__module__}.{one.__qualname__} must be of the type Settings")
 
         def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
             settings = first.model_validate(dict(cell.settings))

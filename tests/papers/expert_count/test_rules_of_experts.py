@@ -172,10 +172,3 @@ def test_a_difference_too_small_to_be_seen_decides_nothing():
     large = table(100 * values)
     assert variation.spread(large, asked, visible=0.001) == rules.spread(large, asked)
     assert not variation.along(large, varies(), visible=0.001).reasons
-
-
-def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(NoAnswerError, match="all else fixed in 'at'"):
-        variation.along(table(np.zeros((2, 3, 4, 2))), varies())
-    with pytest.raises(NoAnswerError, match="two or more values of experts"):
-        variation.along(table(np.zeros((2, 3, 4))).isel(experts=[0]), varies())

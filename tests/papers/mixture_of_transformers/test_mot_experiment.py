@@ -30,19 +30,6 @@ def test_training_and_measures_need_the_array_api_standard_alone(model):
         np.testing.assert_allclose(strict[name], ours[name], rtol=1e-9, atol=1e-12)
 
 
-def test_cells_share_data_and_starts():
-    few, many = run(experts=3), run(experts=5)
-    np.testing.assert_allclose(
-        few.on_labels.sel(epoch=0, expert=[0, 1, 2]), many.on_labels.sel(epoch=0, expert=[0, 1, 2])
-    )
-    # before the first step all samples are sent to the first expert, which is the same one
-    np.testing.assert_array_equal(few.test_loss.sel(epoch=0), many.test_loss.sel(epoch=0))
-    # models of experts start from the same weights, and shared attention from the first expert's
-    flat, shared = run(model="no-attention"), run(model="shared-attention")
-    np.testing.assert_array_equal(flat.on_labels.sel(epoch=0), many.on_labels.sel(epoch=0))
-    np.testing.assert_allclose(shared.test_loss.sel(epoch=0), many.test_loss.sel(epoch=0))
-
-
 def test_the_ideal_state_is_what_the_propositions_promise():
     ds = run([0, 1], **IDEAL)
     np.testing.assert_array_equal(ds.matched, 1)

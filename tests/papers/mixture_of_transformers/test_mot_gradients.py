@@ -149,15 +149,3 @@ def test_the_smallest_response_of_attention_to_scores_is_that_of_a_loop():
     ]
     assert mot_gradients.smallest_response(p, 0.05) == pytest.approx(min(ratios), rel=1e-10)
     assert np.isnan(mot_gradients.smallest_response(p, 9.0))
-
-
-def test_mirrored_samples_average_the_noise_tokens_to_nothing():
-    from moestat.models import patches
-
-    rng = np.random.default_rng(3)
-    s = Settings(classes=2, tokens=5, dimension=6)
-    w = mot_gradients._world(s, patches.dictionary(rng, 2, 6), rng, 3, mirrored=True)
-    assert len(w.y) == 2 * 3 * 4 * 2
-    np.testing.assert_allclose(w.x[:, 3:].sum(axis=0), 0, atol=1e-14)
-    half = len(w.y) // 2
-    np.testing.assert_array_equal(w.x[:half, :3], w.x[half:, :3])

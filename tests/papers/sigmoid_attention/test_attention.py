@@ -54,11 +54,6 @@ def test_the_regression_model_of_the_atoms_is_the_layer(gate, causal):
         np.testing.assert_allclose(f, expected[:, 2], rtol=1e-10, atol=1e-12)
 
 
-def test_b_and_c_are_the_biases():
-    assert not layer(biases=False).atoms(3, 0).b.any()
-    assert np.abs(layer(biases=True).atoms(3, 0).b).min(axis=(0, 1)).max() > 0
-
-
 def test_a_torch_layer_is_read():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)

@@ -13,7 +13,7 @@ from moestat.status import Status
 
 pytest.importorskip("torch")
 
-from moestat.training import checkpoint, lm_training
+from moestat.training import lm_training
 from moestat.training.corpus import CorpusError
 
 SMALL = {"blocks": 1, "width": 16, "heads": 2, "hidden": 24, "length": 16, "batch": 4, "steps": 40, "every": 20}
@@ -63,29 +63,6 @@ def test_arms_share_first_weights_and_batches(text, monkeypatch):
     first, second, other = seen
     assert first == second
     assert first[0] != other[0] and first[-1] != other[-1]
-
-
-def test_an_interrupted_replicate_continues_and_leaves_no_checkpoint(text, tmp_path, monkeypatch):
-    whole = attention_lm.run(cell(text), [2])
-    folder = tmp_path / "cache" / "checkpoints"
-    assert not folder.exists() or not list(folder.iterdir())
-
-    def stop(*arguments, **options):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint.Checkpoints, "due", lambda self: True)
-        patch.setattr(checkpoint.Checkpoints, "remove", stop)
-        with pytest.raises(KeyboardInterrupt):
-            attention_lm.run(cell(text), [2])
-    (left,) = folder.iterdir()
-    assert sorted(file.name for file in left.iterdir()) == [f"step-{s:010d}.checkpoint" for s in (38, 39)]
-    steps = []
-    real = lm_training._step
-    monkeypatch.setattr(lm_training, "_step", lambda run, *rest: steps.append(run.step) or real(run, *rest))
-    assert attention_lm.run(cell(text), [2]).identical(whole)
-    assert steps == [39], "only what was left should have been computed"
-    assert not list(folder.iterdir())
 
 
 def test_a_loss_that_is_not_finite_is_data(text):

@@ -41,12 +41,6 @@ def test_equal_shares_leave_v_times_one_minus_three_v_squared():
     assert abs(1 - 3 * (1 - CRITICAL) ** 2) < 1e-15
 
 
-def test_no_share_is_flat_below_the_critical_weight():
-    assert np.isnan(flat_share(0.42)) and np.isnan(flat_share(0.2))
-    values = [gate_pairs.fourth_order(0.3, share) for share in np.linspace(0.02, 0.49, 200)]
-    assert max(values) < 0
-
-
 def test_the_least_curvature_is_that_of_brute_force_and_at_least_one_minus_the_weight():
     rng = np.random.default_rng(0)
     for m in (2, 3, 4):

@@ -99,12 +99,6 @@ def test_misspecified_gate_is_scored_against_pseudo_truths():
     assert (ds["rmse"] > 0.95 * target.rmse[0]).all()
 
 
-def test_well_specified_gate_needs_no_pseudo_truth():
-    assert regression.prerequisites(cell()) == []
-    assert regression.prerequisites(cell(truth_score="partial")) == []
-    assert regression.prerequisites(cell(truth_score="full", fitted_score="partial")) != []
-
-
 def test_exact_fit_reaches_the_fisher_line():
     """N = N*, one expert: the mean of L3 over 60 replicates lies on the asymptotic line.
 

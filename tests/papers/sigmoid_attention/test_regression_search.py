@@ -57,23 +57,6 @@ def test_bands_hold_the_loss_at_the_best_point_and_widen(gates):
     assert "L3_near_high" in ds and "quotient_wide_low" in ds
 
 
-@pytest.mark.slow  # a search in a population
-def test_pseudo_truths_are_searched_and_certified():
-    settings = {"truth_gate": "softmax", "d": 1, "n_true": 3, "n_fitted": 3, "pseudo_search": "global"}
-    settings |= {"search": "local"}
-    c = cell(**settings)
-    (wanted,) = regression.prerequisites(c)
-    assert wanted != regression.prerequisites(cell(**{**settings, "pseudo_search": "starts"}))[0]
-    found = regression_pseudo_truths.compute_pseudo_truths(wanted)
-    given = regression_pseudo_truths.compute_pseudo_truths({k: v for k, v in wanted.items() if k != "search"})
-    assert found["rmse"][0] <= given["rmse"][0] * (1 + 1e-3)
-    ds = regression.run(c, [0])
-    assert int(ds["pseudo_searched"]) >= 20
-    assert 1 <= int(ds["pseudo_distinct"]) <= 40
-    assert "different minima" in ds.attrs["target"]
-    assert float(ds["pseudo_fresh_rmse"]) == pytest.approx(float(ds["pseudo_rmse"]), rel=0.2)
-
-
 def test_losses_to_the_truth_are_infima_over_unequal_splits():
     """A split 0.2 : 0.8, or a vanished atom anywhere, is a population minimiser as good as an equal split."""
     problem = regression.Settings(**{**SMALL, "expert": "relu", "search": "local"}).problem

@@ -98,13 +98,6 @@ def test_slopes_of_the_start_are_not_a_property_of_the_estimator():
     assert move.high < 0.1
 
 
-def test_an_estimator_that_forgets_its_start_is_recognised():
-    ds = protocol(FLAT, FIXED)
-    gap = rules.largest_slope_gap(ds, GAP)
-    assert gap.high < 0.1
-    assert rules.largest_move(ds, MOVE).low > 0.1
-
-
 def test_the_joint_interval_seldom_misses_equal_slopes():
     """Equal slopes: the interval of the largest gap starts at 0 in at least 95 % of the cases.
 

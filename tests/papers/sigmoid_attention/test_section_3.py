@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import xarray as xr
 from cells import computed
-from scipy import stats
 
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import brackets, dichotomy, section_3_rules, tail_frequency
@@ -111,11 +110,3 @@ def test_the_constant_is_the_least_on_a_grid_that_obeys():
         grid = np.linspace(0.5, 5, 4501)
         obeys = [np.all(frequency <= c * np.exp(-n * delta**2 / c**2) + 1e-12) for c in grid]
         assert tail_frequency.smallest_constant(errors, n) == pytest.approx(grid[np.argmax(obeys)], abs=0.01)
-
-
-def test_errors_of_the_parametric_rate_have_one_constant_and_slower_ones_have_not():
-    quantiles = (np.arange(400) + 0.5) / 400
-    chi = np.sqrt(stats.chi2(6).ppf(quantiles))
-    parametric = [tail_frequency.smallest_constant(chi / np.sqrt(n), n) for n in (100, 10_000)]
-    slower = [tail_frequency.smallest_constant(chi / n**0.25, n) for n in (100, 10_000)]
-    assert abs(np.log(parametric[1] / parametric[0])) < 0.1 and slower[1] > 2 * slower[0]

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
+from cells import a_claim
 from scipy import stats
 
 from moestat import printed
@@ -23,7 +24,6 @@ from moestat.papers.task_routing.rules import (
     visible_gap,
     worst,
 )
-from moestat.study.spec import Claim
 
 
 @pytest.fixture
@@ -48,18 +48,7 @@ def results():
 
 
 def claim(**changes):
-    base = {
-        "id": "c",
-        "source": "s",
-        "statement": "t",
-        "kind": "function",
-        "function": "moestat.papers.task_routing.rules:worst",
-        "variable": "failing",
-        "arm": "moe",
-        "at": {"repairs": "none"},
-        "at_most": 0,
-    }
-    return Claim.model_validate(base | changes)
+    return a_claim(**{"variable": "failing", "arm": "moe", "at": {"repairs": "none"}, "at_most": 0} | changes)
 
 
 def test_the_worst_dataset_decides_and_the_first_failure_is_named(results):
