@@ -47,7 +47,7 @@ def each(
             raise TypeError(f"the first parameter of {one.__module__}.{one.__qualname__} must be of the type Settings")
 
         def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
-            settings = first.model_validate(dict(cell.settings))
+            settings: Any = first.model_validate(dict(cell.settings))
             rows = [one(settings, functools.partial(cell.generator, replicate)) for replicate in replicates]
             labels = coords(settings) if callable(coords) else coords
             count = iterations(settings) if callable(iterations) else iterations

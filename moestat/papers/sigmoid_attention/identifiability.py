@@ -6,7 +6,7 @@ partial differential equations are read at d = 1 and one atom, where they are (8
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -67,7 +67,7 @@ def run(s: Settings, streams: Streams) -> Row:
     return row | {"status": int(status), "message": text, "iterations": 0}
 
 
-def _check(s: Settings, seed: int) -> dict[str, object]:
+def _check(s: Settings, seed: int) -> dict[str, Any]:
     options = {"score": s.score, "power": s.power, "outer_scale": s.outer_scale, "seed": seed}
     general = identify(s.expert, d=s.d, atoms=s.atoms, **options)  # type: ignore[arg-type]
     printed = identify(s.expert, d=s.d, atoms=s.atoms, order_zero=False, **options)  # type: ignore[arg-type]
