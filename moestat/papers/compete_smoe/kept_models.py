@@ -56,7 +56,15 @@ def save(cell: Cell, replicate: int, corpus: Corpus, model: Decoder) -> Path:
 
 
 def load(path: str | Path) -> tuple[Decoder, tuple[str, ...], dict[str, Any]]:
-    """Return a kept model, in its evaluation mode, the symbols that it reads, and the rest of the file."""
+    """Return a kept model, in its evaluation mode, the symbols that it reads, and the rest of the file.
+
+    Raises
+    ------
+    ValueError
+        If the file is not one that :func:`save` wrote.
+    OSError
+        If it cannot be read.
+    """
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
         known = content["format"] == FORMAT

@@ -12,7 +12,8 @@ import torch
 from moestat.papers.compete_smoe.expert_bank import ExpertBank
 from moestat.papers.compete_smoe.routers import Reading
 
-Schedule = Callable[[int, int], float]  # lambda(t): the probability of a competition in step t of so many steps
+Schedule = Callable[[int, int], float]
+"""lambda(t): the probability of a competition in step t of so many steps."""
 Form = Literal["constant", "falling", "rising"]
 
 
@@ -32,10 +33,16 @@ class Competition:
 
     Attributes
     ----------
+    schedule : callable
+        lambda(t).
+    key : int
+        Of the layer's coin: whether step t competes is a function of the key and t alone.
     alpha : float
         Factor of the task's loss in the router's objective L_R + alpha NLL, equation 5, in a step that competes. The
         other weights minimise the task's loss as always. Under Adam this is not only a scale: the two parts, and steps
         with and without competition, are weighed against each other.
+    weight : float
+        Factor of the router loss L_R, 1 in the paper.
     output : {"router", "competition"}
         Which routing makes the layer's output in a step that competes. With ``"router"`` the task's loss has a gradient
         with respect to the router, which equation 5 asks for. With ``"competition"`` the winners' outputs are mixed
@@ -46,10 +53,10 @@ class Competition:
         and earlier layers too.
     """
 
-    schedule: Schedule  # lambda(t)
-    key: int  # Of the layer's coin: whether step t competes is a function of the key and t alone
+    schedule: Schedule
+    key: int
     alpha: float = 5.0
-    weight: float = 1.0  # factor of the router loss L_R, 1 in the paper
+    weight: float = 1.0
     output: Literal["router", "competition"] = "router"
     reading: Reading = "paper"
 

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from moestat.report import style
 from moestat.report.tables import label
 
-RESAMPLES = 2000  # bootstrap resamples of the replicates behind :attr:`Recommendation.share_best`
+RESAMPLES = 2000
+"""Bootstrap resamples of the replicates behind :attr:`Recommendation.share_best`."""
 
 
 @dataclass(frozen=True)
@@ -22,23 +23,35 @@ class Recommendation:
 
     Attributes
     ----------
+    experts : (L,) int array
+        The candidates, ascending.
+    mean, se : (L,) arrays
+        Mean of the score and its standard error over replicates (NaN for one replicate).
     behind, behind_se : (L,) arrays
         How far the mean is behind the best one, and the standard error of that difference, paired by replicate.
+    within : (L,) bool array
+        Whether ``behind <= behind_se``.
     share_best : (L,) array
         In how many bootstrap resamples of the replicates the candidate has the best mean. Far from 1 at the best
         candidate: the replicates do not settle which M is best.
+    replicates : int
+        Replicates behind each mean.
+    score : str
+        What the mean is of.
+    clusters : int
+        K; the coverage bound K log K of the theory is reported beside the range.
     """
 
-    experts: np.ndarray  # (L,): the candidates, ascending
-    mean: np.ndarray  # mean, se: (L,): Mean of the score and its standard error over replicates (NaN for one replicate)
+    experts: np.ndarray
+    mean: np.ndarray
     se: np.ndarray
     behind: np.ndarray
     behind_se: np.ndarray
-    within: np.ndarray  # (L,): whether ``behind <= behind_se``
+    within: np.ndarray
     share_best: np.ndarray
-    replicates: int  # replicates behind each mean
-    score: str  # what the mean is of
-    clusters: int  # K; the coverage bound K log K of the theory is reported beside the range
+    replicates: int
+    score: str
+    clusters: int
 
     @property
     def best(self) -> int:
@@ -129,6 +142,11 @@ def recommend(
         K.
     name : str
         What the score is.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, or no replicate is complete.
     """
     counts = np.asarray(experts)
     score = np.asarray(score, dtype=float)

@@ -33,11 +33,11 @@ from moestat.models.regression import Model
 class AttentionLayer:
     """Weights of a multi-head attention layer, heads first; rows act from the right, q = x W_Q + b_Q."""
 
-    query: np.ndarray  # (H, d, d_k)
+    query: np.ndarray  # (H, d, d_k), as the key
     key: np.ndarray
     value: np.ndarray  # (H, d, d_v)
     output: np.ndarray  # (H, d_v, d_o): what maps a head's output into the layer's; the identity for a bare head
-    query_bias: np.ndarray  # (H, d_k)
+    query_bias: np.ndarray  # (H, d_k), as the key bias
     key_bias: np.ndarray
     value_bias: np.ndarray  # (H, d_v)
     output_bias: np.ndarray  # (d_o,)
@@ -213,6 +213,11 @@ def from_torch(
     ... )
     >>> read.atoms(tokens=10, row=3).theta(coordinate=0).shape  # doctest: +SKIP
     (4, 10, 13202)
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit each other.
     """
     w, o = (np.asarray(part, dtype=np.float64) for part in (in_proj_weight, out_proj_weight))
     d = w.shape[-1]
