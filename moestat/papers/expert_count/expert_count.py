@@ -19,8 +19,9 @@ from moestat import arrays
 from moestat.arrays import Array
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.losses import routing
-from moestat.models import cubic_experts, patches
+from moestat.models import patches
 from moestat.models.patches import Law, Range
+from moestat.papers.expert_count import cubic_experts, expert_knowledge
 from moestat.papers.expert_count.top_one import train
 from moestat.status import Status
 
@@ -75,7 +76,7 @@ def measure(
     """Compute every variable of :data:`OVER_STEPS` and :data:`OVER_EXPERTS`, replicate first.
 
     ``weights`` (B, M, P or 1, J, d); ``theta`` (B, F, M); ``profession`` (B, M): see
-    :func:`moestat.losses.routing.profession`; ``clusters``: K.
+    :func:`.expert_knowledge.profession`; ``clusters``: K.
     """
     xp = arrays.namespace(weights, theta)
     experts = weights.shape[1]
@@ -90,12 +91,12 @@ def measure(
     margin = cubic_experts.at_expert(margins, expert)
     sent = routing.counts(expert, test.cluster, experts, clusters)
     load = routing.load(sent)
-    error = routing.error_by_cluster(~(margins > 0), test.cluster, clusters)
-    own_error, other_error = routing.own_cluster(error, profession)
-    own_sent, _ = routing.own_cluster(sent, profession)
+    error = expert_knowledge.error_by_cluster(~(margins > 0), test.cluster, clusters)
+    own_error, other_error = expert_knowledge.own_cluster(error, profession)
+    own_sent, _ = expert_knowledge.own_cluster(sent, profession)
     # the division of the experts after the training; where one is equally good on several clusters, its load decides
     division = xp.argmin(error - 1e-9 * sent / test.y.shape[-1], axis=-1)
-    best_sent, _ = routing.own_cluster(sent, division)
+    best_sent, _ = expert_knowledge.own_cluster(sent, division)
     used = routing.experts_used(sent)
     out |= {
         "accuracy": xp.mean(xp.astype(margin > 0, xp.float64), axis=-1),
@@ -105,13 +106,13 @@ def measure(
         "experts_used": used,
         "share_used": used / experts,
         "effective_experts": routing.effective_experts(sent),
-        "specialisation": routing.specialisation(error, load),
-        "best_cluster_error": routing.best_cluster_error(error),
+        "specialisation": expert_knowledge.specialisation(error, load),
+        "best_cluster_error": expert_knowledge.best_cluster_error(error),
         "own_error": xp.mean(own_error, axis=-1),
         "other_error": xp.mean(other_error, axis=-1),
         "routed_to_own": xp.sum(own_sent, axis=-1) / test.y.shape[-1],
         "routed_to_best": xp.sum(best_sent, axis=-1) / test.y.shape[-1],
-        "clusters_with_best": routing.clusters_with_expert(division, clusters),
+        "clusters_with_best": expert_knowledge.clusters_with_expert(division, clusters),
         "expert_load": load,
         "dispatch": sent / test.y.shape[-1],
         "error": error,
@@ -282,7 +283,7 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     training, test = sample("training sample", drawn[0]), sample("test sample", drawn[1])
     weights = xp.asarray(np.stack([_start(cell, s, r) for r in replicates]))
     theta = xp.zeros((len(replicates), training.features.shape[-1], s.experts), dtype=xp.float64)
-    profession = routing.profession(weights, xp.asarray(np.stack([each.labels for each in directions])))
+    profession = expert_knowledge.profession(weights, xp.asarray(np.stack([each.labels for each in directions])))
 
     measured: dict[int, dict[str, np.ndarray]] = {}
 
@@ -305,7 +306,7 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     out = {name: np.stack([measured[step][name] for step in s.recorded], axis=1) for name in measured[0]}
     out |= {f"explored_{name}": measured[s.exploration][name] for name in EXPLORED}
     out["profession"] = arrays.to_numpy(profession)
-    out["clusters_with_expert"] = arrays.to_numpy(routing.clusters_with_expert(profession, s.clusters))
+    out["clusters_with_expert"] = arrays.to_numpy(expert_knowledge.clusters_with_expert(profession, s.clusters))
     return out
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from moestat.experiment import SettingsModel
-from moestat.losses import routing
 from moestat.models import patches
+from moestat.papers.expert_count import expert_knowledge
 from moestat.replicates import Row, Streams, each
 
 VERSION = 1
@@ -63,7 +63,7 @@ def run(s: Settings, streams: Streams) -> Row:
     rng = streams("start", dimension=s.dimension, neurons=s.neurons)
     weights = rng.standard_normal((1, s.experts, 1, s.neurons, s.dimension))
     next_best, best = np.sort(np.reshape(weights @ signals.T, (s.experts, -1)), axis=1)[:, -2:].T
-    count = routing.clusters_with_expert(routing.profession(weights, signals[None]), s.clusters)[0]
+    count = expert_knowledge.clusters_with_expert(expert_knowledge.profession(weights, signals[None]), s.clusters)[0]
     share = s.delta / (3 * s.experts * s.neurons**2 * s.clusters**2)
     return {
         "experts": float(s.experts),

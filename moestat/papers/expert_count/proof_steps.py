@@ -12,7 +12,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from moestat.experiment import SettingsModel
-from moestat.models import cubic_experts, patches
+from moestat.models import patches
+from moestat.papers.expert_count import cubic_experts
 from moestat.papers.expert_count.routing_noise import probabilities
 from moestat.papers.expert_count.top_one import train
 from moestat.replicates import Row, Streams, each, steps

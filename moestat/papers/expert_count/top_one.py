@@ -12,9 +12,9 @@ import numpy as np
 
 from moestat.arrays import Array, namespace
 from moestat.fit import kernel
-from moestat.models import cubic_experts
-from moestat.models.cubic_experts import Gradient
-from moestat.models.sorted_experts import SortedExperts
+from moestat.papers.expert_count import cubic_experts
+from moestat.papers.expert_count.cubic_experts import Gradient
+from moestat.papers.expert_count.sorted_experts import SortedExperts
 
 SMALL = 1e-140
 """A gradient whose largest entry is below this is scaled before it is squared: squares below 1e-308 lose digits."""
@@ -42,7 +42,7 @@ def train(
     """Run Algorithm 1 on a batch.
 
     ``x`` (B, n, P, d): patches. ``features`` (B, n, F): what the router sees, see
-    :func:`moestat.models.cubic_experts.router_features`. ``y`` (B, n): labels, -1.0 or 1.0. ``weights`` (B, M, P or 1,
+    ``cubic_experts.router_features``. ``y`` (B, n): labels, -1.0 or 1.0. ``weights`` (B, M, P or 1,
     J, d): initial weights of the experts. ``theta`` (B, F, M): initial parameters of the router (zero in the paper).
     ``noise`` (B, n, M): the routing noise r of each step; at least ``steps`` of them. ``steps``: T. ``expert_rate``,
     ``router_rate``: learning rates eta and eta_r; a router with rate 0 stays at its start. ``observe``: called as

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from moestat.experiment import SettingsModel
 from moestat.models import patches
-from moestat.models.cubic_experts import logistic_loss, logistic_slope
+from moestat.models.logistic import logistic_loss, logistic_slope
 from moestat.papers.mixture_of_transformers.model import Mixture, attend, attention_gradient, pool
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train

@@ -9,11 +9,11 @@ import numpy as np
 from moestat import arrays
 from moestat.arrays import Array
 from moestat.losses import routing
-from moestat.models.cubic_experts import logistic_loss
+from moestat.models.logistic import logistic_loss
 from moestat.papers.mixture_of_transformers import specialisation
+from moestat.papers.mixture_of_transformers.decay import decay, first_passage
 from moestat.papers.mixture_of_transformers.model import Mixture, attend
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead
-from moestat.rates.decay import decay, first_passage
 
 OVER_EPOCHS = {
     "train_loss": "mean logistic loss of the experts on the training sample",

@@ -11,9 +11,9 @@ import xarray as xr
 
 from moestat.experiment import Cell, Source
 from moestat.losses import voronoi
-from moestat.losses.expert_error import expert_errors
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import expert_block, reading_rules, regression, rules, sample_complexity
+from moestat.papers.sigmoid_attention.expert_error import expert_errors
 from moestat.papers.sigmoid_attention.regression_problem import draw_truth
 from moestat.papers.sigmoid_attention.regression_scores import per_atom
 from moestat.study.spec import Arm, Claim

@@ -6,7 +6,7 @@ import xarray as xr
 
 from moestat import rates
 from moestat.claims.selection import NoAnswerError
-from moestat.claims.verdicts import _word
+from moestat.claims.verdicts import compared
 from moestat.papers.sigmoid_attention import order_rules, sum_rules, truth_rules
 from moestat.papers.sigmoid_attention.sum_rules import slope_of_sum
 from moestat.rates.estimate import mean_interval
@@ -180,5 +180,5 @@ def test_the_interval_is_that_of_the_means_of_truths():
 def test_losses_that_part_leave_it_open(estimate, loss, error, word):
     """Both losses decide, and neither alone, for the claim or against it."""
     found = estimate(run(loss, error), ["error"])
-    assert _word(found, Claim(**TRUTH_CLAIM, **SIDES)) == word
+    assert compared(found, Claim(**TRUTH_CLAIM, **SIDES))[0] == word
     assert found.low <= found.value <= found.high and "loss -" in found.note + " loss -" and "error" in found.note

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from moestat.losses.typical import Features, Place
 from moestat.papers.sigmoid_attention import typicality
 from moestat.papers.sigmoid_attention.regression_settings import Settings
+from moestat.papers.sigmoid_attention.typical import Features, Place
 
 STUDY = 20260101
 """Seed of sigmoid_vs_softmax."""
