@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from moestat import figures, fit, identify, losses, models, own, rates
     from moestat.api import load, run
-    from moestat.report.performance import performance
-    from moestat.report.tidy import tidy
+    from moestat.report.tidy import performance, tidy
 
 __version__ = "0.1.0"
 FUNCTIONS = {
     "load": "moestat.api",
-    "performance": "moestat.report.performance",
+    "performance": "moestat.report.tidy",
     "run": "moestat.api",
     "tidy": "moestat.report.tidy",
 }

@@ -97,7 +97,7 @@ def _act(command: str, arguments: argparse.Namespace, words: Sequence[str]) -> i
     if command == "run" and arguments.all:
         return cli_all.run_all(arguments, _known(arguments), _dry_run)
     if command == "run" and arguments.paper and not arguments.study:
-        return cli_claims.items(arguments.paper, arguments.out)
+        return cli_claims.standing(arguments.paper, arguments.out)
     if not arguments.study:
         raise InputError(f"name a study, or see the list with: {cli_options.called()} --list")
     if command == "run" and arguments.show:

@@ -1,4 +1,4 @@
-"""The commands that look claims up: the ledger, the items of a paper, in the terminal and as pages; one claim."""
+"""The commands that look claims up: the ledger and the items of a paper, in the terminal or in a file; one claim."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moestat import cli_options
 from moestat.errors import InputError
 
 if TYPE_CHECKING:
-    from moestat.report.paper_items import Part
+    from moestat.report.items import Part
     from moestat.study.contents import Contents
     from moestat.study.spec import Study
 
@@ -54,10 +54,12 @@ def _where(out: Path) -> str:
 
 def _write(out: Path, studies: Mapping[str, Study], pages: Sequence[Path]) -> int:
     from moestat import files
-    from moestat.report import csv_text, ledger, ledger_html, ledger_page
+    from moestat.report import csv_text, html, ledger
 
     table = ledger.ledger(out, studies)
-    forms = {".md": ledger_page.page, ".html": ledger_html.page, ".csv": csv_text.dump}
+    forms = {".html": html.ledger, ".csv": csv_text.dump}
+    if odd := [path for path in pages if path.suffix not in forms]:
+        raise InputError(f"--write is {str(odd[0])!r}; the ledger is a page, FILE.html, or a table, FILE.csv")
     for path in pages:
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write(path, forms[path.suffix](table).encode())
@@ -69,54 +71,41 @@ def show(out: Path, studies: Mapping[str, Study], *, first: str = "") -> None:
     """Print the ledger: what was run with the preset ``first``, else the run that says most."""
     from rich.console import Console
 
-    from moestat.report import headline, ledger
+    from moestat.report import items, ledger
 
     table = ledger.ledger(out, studies, first=first)
     Console().print(ledger.rich(table))
-    for line in headline.sentences(table):
+    for line in items.sentences(table):
         print(line)
 
 
 def report(paper: str | None, out: Path, pages: Sequence[Path]) -> int:
-    """Write the replication report of a paper, or its items with how they stand; of all papers these alone."""
+    """Write the items of a paper, or of all papers, with how they stand, as a Markdown table."""
     from moestat import files
-    from moestat.report import paper_items, paper_report
+    from moestat.report import items
 
-    odd = [path for path in pages if path.suffix not in (".html", ".md")]
-    if odd:
-        raise InputError(f"--write is {str(odd[0])!r}; the report of a paper is a page, FILE.html or FILE.md")
-    if not paper and (not pages or any(path.suffix == ".html" for path in pages)):
+    if not pages or any(path.suffix != ".md" for path in pages):
         raise InputError(
-            "--report wants a paper: --paper PAPER --report; for one study use: report STUDY, for the items of all "
-            "papers in one table: --report --write FILE.md"
+            "--report writes the items of all papers, or with --paper of one, as a table: --report --write FILE.md; "
+            "for one study use: report STUDY"
         )
-    studies = _read(paper)
-    for path in pages or [out / f"{paper}.html"]:
-        if path.suffix == ".html":
-            listed = _contents(str(paper), studies)
-            text, said = paper_report.page(out, studies, listed), listed.title
-        else:
-            found = _found(out, studies)
-            text, said = paper_items.page(found), "; ".join(listed.paper for listed, _ in found)
+    found = _found(out, _read(paper))
+    for path in pages:
         path.parent.mkdir(parents=True, exist_ok=True)
-        files.write(path, text.encode())
-        print(f"{said}: written to {path}")
+        files.write(path, items.page(found).encode())
+        print(f"{'; '.join(listed.paper for listed, _ in found)}: written to {path}")
     return 0
 
 
-def items(paper: str, out: Path) -> int:
+def standing(paper: str, out: Path) -> int:
     """Print the items of a paper with how they stand."""
     from rich.console import Console
 
-    from moestat.report import paper_items
+    from moestat.report import items
 
     [(listed, found)] = _found(out, _read(paper))
-    Console().print(paper_items.rich(found, listed.title))
-    called, where = cli_options.called(), _where(out)
-    print(
-        f"With numbers and figures: {called} --paper {paper} --report{where}; its claims: {called} --claims "
-        f"{paper}{where}"
-    )
+    Console().print(items.rich(found, listed.title))
+    print(f"Its claims: {cli_options.called()} --claims {paper}{_where(out)}")
     return 0
 
 
@@ -135,28 +124,28 @@ def _contents(paper: str, studies: Mapping[str, Study]) -> Contents:
 
 def _found(out: Path, studies: Mapping[str, Study]) -> list[tuple[Contents, list[Part]]]:
     """Return the items of every paper that has studies, with what was found on them."""
-    from moestat.report import ledger, paper_items
+    from moestat.report import items, ledger
 
     rows = ledger.ledger(out, studies).to_dict("records")
     found = []
     for paper in sorted({study.paper for study in studies.values()}):
         listed = _contents(paper, {name: study for name, study in studies.items() if study.paper == paper})
-        found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])[0]))
+        found.append((listed, items.parts(listed, [row for row in rows if row["paper"] == paper])[0]))
     return found
 
 
 def card(word: str, out: Path) -> int:
     """Print one claim; the ids of all where a theorem, a figure or words of a source have several."""
-    from moestat.report import claim_card
+    from moestat.report import ledger
     from moestat.study import lookup
 
     places = lookup.all_of(word, known(None))
     if len(places) == 1:
         [place] = places
-        print(claim_card.card(out, place.name, place.study, place.claim))
+        print(ledger.card(out, place.name, place.study, place.claim))
         return 0
     chosen = lookup.by_study(places)
-    print("\n".join(claim_card.listing(out, word, chosen)))
+    print("\n".join(ledger.listing(out, word, chosen)))
     if said := lookup.papers(word, chosen):
         print(said)
     name, study = next(iter(chosen.items()))

@@ -247,9 +247,7 @@ def _add_instead(more: argparse._ArgumentGroup) -> None:
     more.add_argument(
         "--report",
         action="store_true",
-        help="with --paper: the replication report, one page that goes through the paper item by item "
-        "(outputs/PAPER.html, or --write FILE.html); with --write FILE.md: its items in a table, without --paper those "
-        "of all papers",
+        help="with --write FILE.md: the items of all papers with how they stand, as a table; with --paper those of one",
     )
     more.add_argument(
         "--write",
@@ -257,8 +255,8 @@ def _add_instead(more: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="with --claims: write them as a page (FILE.md, or FILE.html with search and filters) or as data "
-        "(FILE.csv), and with --report the page (FILE.html, FILE.md); may be given again",
+        help="with --claims: write them as a page with search and filters (FILE.html) or as data (FILE.csv), and with "
+        "--report the table of items (FILE.md); may be given again",
     )
 
 

@@ -14,8 +14,8 @@ from moestat.claims import selection
 from moestat.claims.selection import NoAnswerError
 from moestat.rates.estimate import mean_interval
 from moestat.report import style
-from moestat.report.exponents import mathtext
 from moestat.report.tables import label
+from moestat.report.text import mathtext
 from moestat.rounding import number
 from moestat.study.spec import Figure
 
@@ -66,7 +66,7 @@ def zipped(ds: xr.Dataset, variable: str, *, at: dict[str, Any] | None = None) -
     ----------
     ds : xarray.Dataset
         Results whose ``variable`` has the attributes ``reference``, ``low`` and ``high``; see
-        :mod:`moestat.report.performance`.
+        :mod:`moestat.report.tidy`.
     variable : str
     at : dict, optional
         The point of the grid, where there is more than one.

@@ -1,4 +1,4 @@
-"""The ledger: every claim of every study, with the verdict of the run that decides it, or 'not run'.
+"""The ledger: every claim of every study, with the verdict of the run that decides it, or 'not run'; and one claim.
 
 It is read from what the runs left behind (``claims.csv`` and ``manifest.json`` of each preset), never typed.
 """
@@ -6,6 +6,7 @@ It is read from what the runs left behind (``claims.csv`` and ``manifest.json`` 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,19 +16,22 @@ from rich.console import RenderableType
 
 from moestat.claims import verdicts
 from moestat.claims.obstacles import TOO_FEW
-from moestat.claims.sealed import count_written
+from moestat.claims.rule_words import in_words
+from moestat.claims.sealed import count_written, written
 from moestat.claims.verdicts import COLUMNS, rule, tally
 from moestat.report import render, views
 from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, runs_and_records
-from moestat.rounding import estimate, number
-from moestat.runner import belongs, manifest_file
-from moestat.sentences import listed
+from moestat.rounding import number
+from moestat.runner import belongs, manifest_file, records
+from moestat.sentences import counted, listed
 from moestat.study import presets
 from moestat.study.load import StudyFile
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"
+WIDTH = 80
+"""Columns that one claim is printed in."""
 ABOUT = ("study", "title", "paper", "because", "hindsight", "low", "high", "region")
 RUN = ("preset", "command", "date", "version", "code", "seed")
 LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
@@ -166,32 +170,26 @@ def _float(text: str) -> float:
         return math.nan
 
 
+# --- the terminal ----------------------------------------------------------------------------------------------------
+
+
 def title(table: pd.DataFrame) -> str:
     """Return how many claims there are, and how they stand."""
     counts = tally(table["verdict"], table["scale"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
     return f"{len(table)} claims: {views.in_words(counts)}{views.of_rules(count_written(table.to_dict('records')))}"
 
 
-def view(table: pd.DataFrame, *, statements: bool = True) -> views.View:
-    """Show the ledger in a terminal, one group of rows per paper and study, with the run in its heading.
-
-    Without ``statements`` a claim is told by its id alone, which fits a narrow one.
-    """
-    rows, groups, records = [], [], table.to_dict("records")
-    for row in records:
-        told = f"{row['statement']} ({row['claim']})" if statements else str(row["claim"])  # the id: what `claim` takes
-        shown = shown_estimate(row)
-        rows.append((told, views.says(row, brief=True), number(row["predicted"]), shown, views.marked(row)))
+def rich(table: pd.DataFrame) -> RenderableType:
+    """Return the ledger for the terminal, one group of rows per paper and study, with the run in its heading."""
+    rows, groups, kept = [], [], table.to_dict("records")
+    for row in kept:
+        shown = (row["claim"], row["statement"], views.says(row), number(row["predicted"]), views.estimated(row))
+        rows.append((*shown, row["wording"], views.RULES[written(row)]))
         run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")
-    columns = ("claim", "says", "predicted", "estimate", "verdict")
-    return views.View(title(table), columns, rows, groups, [*views.notes_on(records), *_not_shown(records)])
-
-
-def shown_estimate(row: Mapping[str, Any]) -> str:
-    """Return the estimate of a claim, with its interval where it has one."""
-    value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
-    return value if row["ci_low"] == row["ci_high"] else f"{value} {interval}".strip()
+    columns = ("claim", "statement", "says", "predicted", "estimate", "verdict", "rule")
+    shown = render.table(columns, rows, title=title(table), groups=groups, notes=_not_shown(kept))
+    return render.rich(shown, spare=("statement", "says", "predicted"))
 
 
 def _not_shown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -208,13 +206,103 @@ def _not_shown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def rich(table: pd.DataFrame) -> RenderableType:
-    """Return the ledger for the terminal: statements where there is room, ids where there is not."""
+# --- one claim -------------------------------------------------------------------------------------------------------
 
-    def fitting(width: int) -> views.View:
-        shown = view(table, statements=width >= 110)
-        if width >= 80:
-            return shown
-        return shown.of_columns([i for i, column in enumerate(shown.columns) if column != "predicted"])  # as of one run
 
-    return render.by_width(fitting)
+def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
+    """Return all that is known of a claim: its rule, the interval drawn on it, the runs, the command that decides it.
+
+    Parameters
+    ----------
+    out_root : Path
+        The outputs folder; it need not exist.
+    name : str
+        The study as the command line names it.
+    """
+    alone = {name: study.model_copy(update={"claims": [claim]})}
+    row = ledger(out_root, alone).to_dict("records")[0]
+    group = f"counts once with the group {claim.group}" if claim.group else ""
+    lines = [f"{claim.id}  ({name}, {study.paper})", ""]
+    for head, text in (
+        ("statement", claim.statement),
+        ("source", claim.source),
+        ("says", "; ".join(filter(None, [views.says(row), claim.because, group]))),
+        ("rule", in_words(claim)),
+        ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
+        ("scale", views.scale_of(row["scale"], study.paper)),
+        ("estimate", f"{views.estimated(row)} ({100 * claim.level:.4g} % interval)" if views.estimated(row) else "none"),
+    ):
+        lines += _wrapped(text, head.ljust(12)) if text else []
+    lines += ["", *_drawn(row, claim), ""]
+    when = views.RULES[written(row)]
+    lines += _wrapped(row["wording"] + (f" (rule: {when})" if when else ""), "verdict     ")
+    lines += _wrapped(row["why"], "why         ") if row["why"] else []
+    lines += _wrapped(_run(out_root, name, row), "run         ")
+    for preset in study.presets:
+        other = ledger(out_root, alone, first=preset).to_dict("records")[0]
+        if preset != row["preset"] and other["preset"] == preset and other["verdict"] != NOT_RUN:
+            lines += _wrapped(f"preset {preset}, {other['date']}: {other['wording']}", "also run    ")
+    best = presets.decisive(study, claim)
+    if not best:
+        return "\n".join([*lines, "", "No preset of the study judges it."])
+    cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
+    return "\n".join([*lines, "", f"Decided by preset {best}{cost}:", f"  {command(name, best, out_root)}"])
+
+
+def listing(out_root: Path, word: str, studies: Mapping[str, Study]) -> list[str]:
+    """Return claims as lines: under paper and study the id and the verdict, and then the statement.
+
+    Parameters
+    ----------
+    out_root : Path
+        The outputs folder; it need not exist.
+    word : str
+        What was asked for.
+    studies : mapping of str to Study
+        The claims, in the studies that state them.
+    """
+    rows = ledger(out_root, studies).to_dict("records")
+    lines = [f"{counted(len(rows), 'claim')} on {word!r}"]
+    for name in sorted(studies, key=lambda name: studies[name].paper):
+        lines += ["", f"{studies[name].paper}: {name}"]
+        for row in (row for row in rows if row["study"] == name):
+            when = views.RULES[written(row)]
+            lines.append(f"  {row['claim']}  [{row['wording']}{f'; rule {when}' if when else ''}]")
+            lines += textwrap.wrap(row["statement"], WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return [*lines, ""]
+
+
+def _wrapped(text: str, first: str) -> list[str]:
+    """Return a named paragraph; a command in it is not broken at its hyphens."""
+    look = {"break_on_hyphens": False, "break_long_words": False}
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * 12, **look)
+
+
+def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
+    if not row["date"] and row["verdict"] == NOT_RUN:
+        return f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
+    folder = records.results_folder(out_root, folder_of(name), row["preset"])
+    return f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
+
+
+def _drawn(row: Mapping[str, Any], claim: Claim) -> list[str]:
+    """Draw an interval on the region of its rule in characters; nothing where there is no interval."""
+    interval, ends = (row["ci_low"], row["ci_high"]), claim.region
+    marks = [mark for mark in (*interval, *ends) if math.isfinite(mark)]
+    if not all(map(math.isfinite, (*interval, row["estimate"]))):
+        return []
+    left, right = min(marks), max(marks)
+    room = 0.15 * (right - left) or 1.0
+    columns = WIDTH - 12
+
+    def at(value: float) -> int:
+        share = (min(max(value, left - room), right + room) - left + room) / (right - left + 2 * room)
+        return round((columns - 1) * share)
+
+    def line(head: str, first: int, last: int, marks: str, middle: int | None = None) -> str:
+        drawn = marks[0] + marks[1] * max(last - first - 1, 0) + marks[2] * (last > first)
+        drawn = " " * first + drawn
+        return head.ljust(12) + (drawn if middle is None else drawn[:middle] + "o" + drawn[middle + 1 :])
+
+    rule_marks = ("[" if math.isfinite(ends[0]) else "<") + "=" + ("]" if math.isfinite(ends[1]) else ">")
+    return [line("", *map(at, ends), rule_marks), line("", *map(at, interval), "|-|", at(row["estimate"]))]

@@ -6,6 +6,7 @@ equal ones show, and many lines with many points have bars at some of them in pl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,9 @@ from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, without_lengths_of_one
-from moestat.report import facets, guides, style
-from moestat.report.exponents import mathtext
-from moestat.report.naming import Names
-from moestat.report.rate_panel import Entry, Facts
+from moestat.report import captions, style
+from moestat.report.captions import Entry, Facts, Names
+from moestat.report.text import mathtext
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
 from moestat.study.spec import Figure, Panel
@@ -41,14 +41,7 @@ ROOM = 48
 """Characters that fit side by side below a panel; the names of more categories are broken at hyphens."""
 
 
-def draw(
-    axes: Axes,
-    evidence: Evidence,
-    figure: Figure,
-    panel: Panel,
-    names: Names,
-    room: int,
-) -> Facts:
+def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, room: int) -> Facts:
     """Draw one panel and return what it shows.
 
     ``options`` of the figure: ``at`` (coordinates), ``within`` (bounds of a variable's intervals, by its name),
@@ -63,6 +56,7 @@ def draw(
         If a variable or axis of the panel is not in the results, or is left over.
     """
     facts = Facts(arms=chosen(evidence.ds, panel.arms))
+    options = figure.options
     curves = [
         (arm, value, array)
         for arm in facts.arms
@@ -70,60 +64,58 @@ def draw(
     ]
     geometric = figure.logy and all(bool((a > 0).where(np.isfinite(a), True).all()) for *_, a in curves)
     facts.parts |= {"geometric"} if geometric else set()
-    # a heading of its own would repeat an arm that all lines share
-    several = len(facts.arms) > 1
-    bounds = figure.options.get("within", {}).get(panel.variable, (-np.inf, np.inf))
+    bounds = options.get("within", {}).get(panel.variable, (-np.inf, np.inf))
     drawn: dict[str, np.ndarray] = {}
     for index, (arm, value, array) in enumerate(curves):
         name = names.of_arm[arm]
-        if figure.hue != "arm":
-            name = ", ".join([*([name] if several else []), f"{figure.hue} = {number(value)}"])
+        if figure.hue != "arm":  # an arm that all lines share is not repeated
+            name = ", ".join([*([name] if len(facts.arms) > 1 else []), f"{figure.hue} = {number(value)}"])
         colour_index = names.number(name)
         x, mean, low, high, lost = _curve(array, figure.x, geometric)
-        if x.dtype.kind == "U":
-            facts.parts.add("categories")
+        named = x.dtype.kind == "U"
         if lost:
-            facts.dropped.append(f"{name}: {lost} values are missing")
-        if figure.logx and x.dtype.kind != "U" and np.any(x <= 0):
-            facts.dropped.append(f"{name}: {figure.x} = {number(x[x <= 0][0])} has no place on a logarithmic axis")
+            facts.notes.append(f"{name}: {lost} values are missing")
+        if figure.logx and not named and np.any(x <= 0):
+            facts.notes.append(f"{name}: {figure.x} = {number(x[x <= 0][0])} has no place on a logarithmic axis")
             mean = np.where(x > 0, mean, np.nan)
         if not np.isfinite(mean).any():
             continue
         if panel.dashed:
-            _dashed(axes, evidence, figure, panel, arm, value, geometric, colour_index)
+            second = dict(_split(_taken(evidence, panel.dashed, arm, figure, panel), figure.hue))[value]
+            axes.plot(*_curve(second, figure.x, geometric)[:2], color=style.colour(colour_index), linestyle="--")
         place = (index + 0.5) / len(curves) - 0.5
-        below = next((other for other, old in drawn.items() if x.dtype.kind != "U" and style.same(mean, old)), "")
+        below = next((other for other, old in drawn.items() if not named and style.same(mean, old)), "")
         if below:
             facts.sentences.append(f"{name} and {below} coincide")
             facts.parts.add("coincide")
         drawn[name] = mean
         ends_of = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
-        at, shown = _places(x, place, len(curves), log=figure.logx)
-        line = _stroke(axes, x, at, shown, mean, *ends_of, colour_index, mathtext(name), over=bool(below))
-        if figure.options.get("deviations") and line.get_marker() != "None" and array.sizes.get("replicate", 0) > 1:
-            guides.deviations(axes, array, figure.x, at, bounds, style.colour(colour_index))
+        at, barred = _places(x, place, len(curves), log=figure.logx)
+        line = _stroke(axes, x, at, barred, mean, *ends_of, colour_index, mathtext(name), over=bool(below))
+        marked = line.get_marker() != "None"
+        if options.get("deviations") and marked and array.sizes.get("replicate", 0) > 1:
+            _deviations(axes, array, figure.x, at, bounds, style.colour(colour_index))
             facts.parts.add("deviations")
-        plain: dict[str, Any] = {} if line.get_marker() == "None" else style.marker(colour_index)
-        dashes: Any = "none" if x.dtype.kind == "U" else _dashes(colour_index)
-        facts.entries.append(Entry(Line2D([], [], color=line.get_color(), linestyle=dashes, **plain), name))
-        known = np.flatnonzero(np.isfinite(mean))
-        first, last = known[0], known[-1]
+        look: dict[str, Any] = style.marker(colour_index) if marked else {}
+        look |= {"color": line.get_color(), "linestyle": "none" if named else _dashes(colour_index)}
+        facts.entries.append(Entry(Line2D([], [], **look), name))
+        first, last = np.flatnonzero(np.isfinite(mean))[[0, -1]]
         ends = f"from {mean[first]:.3g} at {figure.x} = {number(x[first])} to {mean[last]:.3g} at {number(x[last])}"
         facts.sentences.append(f"{name}: {ends}")
     if panel.reference:
         _reference(axes, evidence, figure, panel, facts)
-    if "ends" in figure.options:
+    if "ends" in options:
         _ends(axes, evidence, figure, panel, facts.arms[0])
     _scales(axes, figure, curves[0][2] if curves else None)
-    marks, levels = (figure.options.get(key, {}) for key in ("marks", "levels"))
-    guides.named(axes, marks.get(panel.title, {}), levels.get(panel.variable, {}))
-    if "guides" in figure.options and curves:
-        guides.draw(axes, figure.options["guides"], *_curve(curves[0][2], figure.x, geometric)[:2])
+    _named(axes, options.get("marks", {}).get(panel.title, {}), options.get("levels", {}).get(panel.variable, {}))
+    if curves:
+        for law in options.get("guides", ()):
+            _law(axes, law, *_curve(curves[0][2], figure.x, geometric)[:2])
     return facts
 
 
 def _taken(evidence: Evidence, variable: str, arm: str, figure: Figure, panel: Panel) -> xr.DataArray:
-    array = evidence.samples(variable, arm, facets.point(evidence.ds, figure, panel))
+    array = evidence.samples(variable, arm, captions.point(evidence.ds, figure, panel))
     hue = () if figure.hue == "arm" else (figure.hue,)
     array = without_lengths_of_one(array, (figure.x, "replicate", *hue))
     for axis in (figure.x, *hue):
@@ -184,19 +176,7 @@ def _places(x: np.ndarray, place: float, lines: int, *, log: bool) -> tuple[np.n
     return np.exp(moved) if log else moved, np.ones(len(x), dtype=bool)
 
 
-def _stroke(
-    axes: Axes,
-    x: np.ndarray,
-    at: np.ndarray,
-    shown: np.ndarray,
-    mean: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    index: int,
-    text: str,
-    *,
-    over: bool,
-) -> Line2D:
+def _stroke(axes: Axes, x, at, shown, mean, low, high, index: int, text: str, *, over: bool) -> Line2D:
     """Draw one line with its bars or band, and return it.
 
     ``at``, ``shown``: see :func:`_places`; ``over``: it lies on another one, which shall be seen too.
@@ -225,19 +205,10 @@ def _dashes(index: int) -> str:
     return "-" if index < len(style.COLOURS) else "--"
 
 
-def _dashed(
-    axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, arm: str, value: Any, geometric: bool, index: int
-) -> None:
-    """Draw the mean of the second variable of a line."""
-    curves = dict(_split(_taken(evidence, panel.dashed, arm, figure, panel), figure.hue))
-    x, mean, *_ = _curve(curves[value], figure.x, geometric)
-    axes.plot(x, mean, color=style.colour(index), linestyle="--")
-
-
 def _ends(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, arm: str) -> None:
     """Mark where parts of the horizontal axis end: ``options.ends`` names the variable, and its axis the parts."""
     ends = evidence.samples(figure.options["ends"], arm)
-    at = facets.point(evidence.ds, figure, panel) or {}
+    at = captions.point(evidence.ds, figure, panel) or {}
     ends = evidence.samples(str(ends.name), arm, {axis: value for axis, value in at.items() if axis in ends.dims})
     ends = ends.mean("replicate") if "replicate" in ends.dims else ends
     if ends.ndim != 1:
@@ -255,7 +226,7 @@ def _ends(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, arm: str
 def _reference(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, facts: Facts) -> None:
     """Draw the reference, once for arms that share it."""
     drawn: list[np.ndarray] = []
-    variable, place = panel.reference, facets.point(evidence.ds, figure, panel)
+    variable, place = panel.reference, captions.point(evidence.ds, figure, panel)
     for arm in facts.arms:
         array = evidence.samples(variable, arm, place)
         array = without_lengths_of_one(array, (figure.x, "replicate"))
@@ -265,7 +236,6 @@ def _reference(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, fac
         drawn.append(mean)
         at = np.arange(len(x), dtype=float) if x.dtype.kind == "U" else x
         axes.plot(at, mean, color=style.REFERENCE, linewidth=1.6, zorder=1.5)
-    facts.parts.add("reference")
     facts.references = [str(evidence.ds[variable].attrs.get("long_name", "")) or variable]
 
 
@@ -291,3 +261,86 @@ def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:
     if 0 < len(places) <= 8 and np.all(places > 0):
         axes.set_xticks(places, [number(p) for p in places.astype(float)])
         axes.set_xticks([], minor=True)
+
+
+# --- what stands beside the lines ------------------------------------------------------------------------------------
+
+DECADES = 3
+"""A power is drawn over so many decades at the end of a line, and crosses their middle above it."""
+ABOVE = 2.0
+"""A power stands higher than its line by this factor, so that both are seen."""
+
+
+def _law(axes: Axes, law: float | str, x: np.ndarray, y: np.ndarray) -> None:
+    """Draw a law beside a line; the axes stay as they are.
+
+    ``law`` is an exponent, or "geometric": the decay that has the values of the line at a hundredth and a tenth of its
+    last place. Where the line is not positive it has no place on logarithmic axes.
+    """
+    known = np.isfinite(y) & (y > 0) & (x > 0) if x.dtype.kind == "f" else np.zeros(len(x), dtype=bool)
+    if known.sum() < 3:
+        return
+    x, y, (low, high) = np.log(x[known]), np.log(y[known]), axes.get_ylim()
+    t = np.linspace(max(x[0], x[-1] - DECADES * np.log(10)), x[-1], 200)
+    if law == "geometric":
+        late = x[-1] - np.log(10)
+        early = late - np.log(10)
+        at = np.interp([early, late], x, y)
+        rate = (at[0] - at[1]) / (np.exp(late) - np.exp(early))
+        if early < x[0] or rate <= 0:
+            return  # nothing decays
+        log_of, name = at[1] - rate * (np.exp(t) - np.exp(late)), "geometric"
+    else:
+        middle = (t[0] + t[-1]) / 2
+        log_of = np.log(ABOVE) + np.interp(middle, x, y) + float(law) * (t - middle)
+        name = f"slope {number(float(law))}".replace("-", "\N{MINUS SIGN}")
+    inside = (log_of >= np.log(max(low, 1e-300))) & (log_of <= np.log(high))
+    if inside.sum() < 2:
+        return
+    places, values = np.exp(t[inside]), np.exp(log_of[inside])
+    look: dict[str, Any] = {"color": style.REFERENCE, "linewidth": 0.9, "zorder": 1.5, "scalex": False, "scaley": False}
+    axes.plot(places, values, "--", **look)
+    # names stand at the ends, where laws part; one that leaves the panel above has its name there, over the data
+    cut = log_of.max() > np.log(high)
+    at, side = (int(np.argmax(values)), "left") if cut else (int(np.argmin(values)), "right")
+    above = not cut and axes.transLimits.transform(axes.transScale.transform((places[at], values[at])))[1] < 0.1
+    words: dict[str, Any] = {"fontsize": 6, "color": style.REFERENCE, "ha": side, "va": "bottom" if above else "top"}
+    axes.text(places[at], values[at], f" {name} ", **words)
+
+
+def _named(axes: Axes, marks: Mapping[str, float], levels: Mapping[str, float]) -> None:
+    """Draw dotted lines with their names: ``marks`` across places of the horizontal axis, ``levels`` along heights.
+
+    A level widens the vertical axis to be seen; a mark beyond the ends of the horizontal axis is left out.
+    """
+    look: dict[str, Any] = {"color": style.REFERENCE, "linestyle": ":", "linewidth": 1.0, "zorder": 1.5}
+    words: dict[str, Any] = {"fontsize": 6, "color": style.REFERENCE}
+    for name, height in levels.items():
+        axes.axhline(height, **look)
+        across = axes.get_yaxis_transform()
+        axes.text(1.0, height, mathtext(name), transform=across, ha="right", va="bottom", **words)
+    low, high = sorted(axes.get_xlim())
+    inside = dict(sorted(((n, m) for n, m in marks.items() if low < m < high), key=lambda mark: mark[1]))
+    for place in inside.values():
+        axes.axvline(place, **look)
+    if inside:  # above the panel, where no data are
+        above = axes.secondary_xaxis("top")
+        above.set_xticks(list(inside.values()), [mathtext(name) for name in inside], **words)
+        above.minorticks_off()
+        above.tick_params(length=0, pad=1)
+        above.spines["top"].set_visible(False)
+        labels = above.get_xticklabels()
+        for label in labels:
+            label.set_horizontalalignment("left" if label is labels[-1] else "right")
+
+
+def _deviations(axes: Axes, array: xr.DataArray, x: str, at: np.ndarray, bounds: Any, colour: str) -> None:
+    """Draw one standard deviation over replicates to both sides of every mean, thinly, at the places ``at``."""
+    ordered = array.sortby(x) if x in array.coords and array[x].dtype.kind in "iuf" else array
+    rows = [row[np.isfinite(row)] for row in ordered.transpose(x, "replicate").values]
+    mean = np.array([row.mean() if row.size else np.nan for row in rows])
+    deviation = np.array([row.std(ddof=1) if row.size > 1 else 0.0 for row in rows])
+    ends = np.clip(mean - deviation, *bounds), np.clip(mean + deviation, *bounds)
+    axes.errorbar(
+        at, mean, [mean - ends[0], ends[1] - mean], fmt="none", ecolor=colour, elinewidth=0.5, capsize=2.5, capthick=0.5
+    )

@@ -1,4 +1,4 @@
-"""The tables of a study as data frames: rates, summaries, claims, and how the runs ended."""
+"""The tables of a study as data frames: rates, means, claims, searches, and how the runs ended."""
 
 from __future__ import annotations
 
@@ -210,6 +210,13 @@ def summaries(evidence: Evidence, *, level: float = 0.95) -> pd.DataFrame:
     return table
 
 
+def numbers(ds: xr.Dataset) -> list[str]:
+    """Return the variables that each replicate of a cell has one number of, without the ends of others' intervals."""
+    about = {str(a.attrs[key]) for a in ds.data_vars.values() for key in ("reference", "low", "high") if key in a.attrs}
+    names = [str(name) for name in ds.data_vars if name not in ("status", "message", *DIAGNOSTICS, *about)]
+    return [name for name in names if set(ds[name].dims) == set(ds["status"].dims) and ds[name].dtype.kind in "fiub"]
+
+
 def _summary(evidence: Evidence, name: str, arm: str, level: float) -> pd.DataFrame:
     ds = evidence.ds
     try:
@@ -247,6 +254,41 @@ def _summary(evidence: Evidence, name: str, arm: str, level: float) -> pd.DataFr
     # a variable with dimensions of its own may be padded with NaN; only a point of the grid is missed when it is empty
     own = set(dims) - set(map(str, ds["status"].dims))
     return table[used > 0] if own else table
+
+
+def searches(ds: xr.Dataset) -> pd.DataFrame:
+    """Tabulate what the global searches of every arm saw, per point of the grid; no rows where nothing was searched.
+
+    Returns
+    -------
+    DataFrame
+        ``other_won`` is the share of replicates in which another than a local start led to the best fit; the other
+        numbers are medians over replicates.
+    """
+    columns = ["arm", "label", "at", "runs", "other_won", "gain", "found", "distinct", "lower_left", "near", "wide"]
+    rows = []
+    axes = [str(dim) for dim in ds["search_kind"].dims if dim not in ("arm", "replicate")] if "search_kind" in ds else []
+    for arm in ds["arm"].values if "search_kind" in ds else ():
+        for at in _points(ds["search_kind"], axes):
+            cell = ds.sel(arm=arm, **at)
+            searched = np.isfinite(cell["search_found"].values.astype(float))
+            if searched.any():
+                place = ", ".join(f"{axis} = {number(value)}" for axis, value in at.items())
+                head = {"arm": str(arm), "label": label(ds, str(arm)), "at": place, "runs": int(searched.sum())}
+                rows.append(head | _searched(cell, searched))
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _searched(cell: xr.Dataset, searched: np.ndarray) -> dict[str, Any]:
+    def median(name: str) -> float:
+        return float(np.median(cell[name].values[searched])) if name in cell else np.nan
+
+    row: dict[str, Any] = {"other_won": float(np.mean(cell["search_kind"].values[searched] != "local"))}
+    row |= {name: median(f"search_{name}") for name in ("gain", "found", "distinct", "lower_left")}
+    for width in ("near", "wide"):
+        low, high = median(f"L3_{width}_low"), median(f"L3_{width}_high")
+        row[width] = f"{number(low, 3)} to {number(high, 3)}" if np.isfinite(low + high) else ""
+    return row
 
 
 def claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -296,16 +338,11 @@ def diagnostics(evidence: Evidence) -> pd.DataFrame:
     for name, about in DIAGNOSTICS.items():
         for arm in chosen(evidence.ds, ["*"]):
             try:
-                array = evidence.samples(name, arm).values
+                values = evidence.samples(name, arm).values
             except NoAnswerError:
                 continue
-            array = array[np.isfinite(array)]
-            if array.size:
-                row = {
-                    "arm": arm,
-                    "label": label(evidence.ds, arm),
-                    "diagnostic": about,
-                    "median": float(np.median(array)),
-                }
-                rows.append(row | {"smallest": float(array.min()), "largest": float(array.max())})
+            values = values[np.isfinite(values)]
+            if values.size:
+                ends = (float(np.median(values)), float(values.min()), float(values.max()))
+                rows.append((arm, label(evidence.ds, arm), about, *ends))
     return pd.DataFrame(rows, columns=["arm", "label", "diagnostic", "median", "smallest", "largest"])
