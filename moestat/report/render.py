@@ -90,9 +90,12 @@ class _Terminal:
             if sum(min(width, NAME) + GAP for width in _natural(shown)) - GAP <= options.max_width:
                 break
             shown = without(shown, column)
-        widths = _natural(shown)
-        while sum(widths) + GAP * (len(widths) - 1) > options.max_width and max(widths) > 4:
-            widths[widths.index(max(widths))] -= 1
+        widths, room = _natural(shown), options.max_width - GAP * (shown.shape[1] - 1)
+        words = _words(shown)
+        whole = [width if right else word for width, right, word in zip(widths, numeric(shown), words, strict=True)]
+        for least in (whole, words, [4] * len(widths)):  # blanks between words give way, then those in intervals
+            while sum(widths) > room and (wide := [at for at, end in enumerate(least) if widths[at] > end]):
+                widths[max(wide, key=widths.__getitem__)] -= 1
         if shown.attrs["title"]:
             yield Text(shown.attrs["title"], style="bold")
         yield _grid(shown.iloc[:0], widths, numeric(shown), header=True)
@@ -112,6 +115,10 @@ def rich(shown: pd.DataFrame, *, spare: Sequence[str] = ()) -> RenderableType:
 
 def _natural(shown: pd.DataFrame) -> list[int]:
     return [max(cell_len(cell) for cell in [name, *shown[name]]) for name in shown]
+
+
+def _words(shown: pd.DataFrame) -> list[int]:
+    return [max(cell_len(word) for cell in [name, *shown[name]] for word in [*cell.split(), ""]) for name in shown]
 
 
 def _grid(rows: pd.DataFrame, widths: Sequence[int], right: Sequence[bool], *, header: bool = False) -> Table:

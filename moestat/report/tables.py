@@ -56,8 +56,12 @@ def rates(evidence: Evidence) -> pd.DataFrame:
         for arm in chosen(evidence.ds, rate.arms)
         for row in _rate_rows(evidence, rate, arm)
     ]
-    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(RATE_HEAD))
-    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, evidence.ds.dims)) - {"arm"}]
+    return _with_axes(rows, RATE_HEAD, evidence.ds)
+
+
+def _with_axes(rows: list[dict[str, Any]], head: Sequence[str], ds: xr.Dataset) -> pd.DataFrame:
+    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(head))
+    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, ds.dims)) - {"arm"}]
     return table
 
 
@@ -75,21 +79,13 @@ def parameters(evidence: Evidence) -> pd.DataFrame:
     for entry in evidence.study.parameters:
         head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
         for arm in chosen(evidence.ds, entry.arms):
-            if not _has_atoms(evidence, entry.loss, arm):
+            try:
+                errors = evidence.samples(entry.loss, arm).values
+            except NoAnswerError:
                 continue
-            rows += [head | row for row in _rate_rows(evidence, entry, arm, atoms=entry.atoms)]
-    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["block", "role", "atoms", *RATE_HEAD])
-    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, evidence.ds.dims)) - {"arm"}]
-    return table
-
-
-def _has_atoms(evidence: Evidence, loss: str, arm: str) -> bool:
-    """Tell whether most fits of an arm have atoms of a kind: the error of the others is NaN or zero."""
-    try:
-        errors = evidence.samples(loss, arm).values
-    except NoAnswerError:
-        return False
-    return bool(np.mean(np.isfinite(errors) & (errors > 0)) > 0.5)
+            if np.mean(np.isfinite(errors) & (errors > 0)) > 0.5:  # the error of atoms that are not there is NaN or 0
+                rows += [head | row for row in _rate_rows(evidence, entry, arm, atoms=entry.atoms)]
+    return _with_axes(rows, ("block", "role", "atoms", *RATE_HEAD), evidence.ds)
 
 
 def label(ds: xr.Dataset, arm: str) -> str:
@@ -312,23 +308,17 @@ def statuses(evidence: Evidence) -> pd.DataFrame:
 def failures(ds: xr.Dataset) -> pd.DataFrame:
     """Return what the runs that did not converge said: per arm, status and message how many, and one of them."""
     columns = ["arm", "label", "status", "message", "runs", "example"]
-    status = ds["status"].transpose("arm", ..., "replicate")
-    axes = [str(d) for d in status.dims[1:-1]]
-    rows: dict[tuple[str, int, str], dict[str, Any]] = {}
-    messages = ds["message"].transpose(*status.dims).values if "message" in ds else None
-    for index in np.argwhere(~np.isin(status.values, [-1, int(Status.CONVERGED)])):
-        place = tuple(index)
-        code, arm = Status(int(status.values[place])), str(ds["arm"].values[place[0]])
-        text = (str(messages[place]) if messages is not None else "") or code.sentence
-        where = [f"{axis} = {number(ds[axis].values[i])}" for axis, i in zip(axes, place[1:-1], strict=True)]
-        where.append(f"replicate {ds['replicate'].values[place[-1]]}")
-        row = rows.setdefault(
-            (arm, int(code), text),
-            {"arm": arm, "label": label(ds, arm), "status": code.name, "message": text, "runs": 0}
-            | {"example": ", ".join(where)},
-        )
-        row["runs"] += 1
-    table = pd.DataFrame(list(rows.values()), columns=columns)
+    named = ds.assign(message=ds["message"] if "message" in ds else xr.full_like(ds["status"], "", dtype=object))
+    axes = [str(dim) for dim in ds["status"].dims if dim not in ("arm", "replicate")]
+    frame = named[["status", "message"]].reset_coords(drop=True).to_dataframe(dim_order=["arm", *axes, "replicate"])
+    frame = frame[~frame["status"].isin([-1, int(Status.CONVERGED)])].reset_index()
+    rows = []
+    for (arm, code, text), part in frame.groupby(["arm", "status", "message"], sort=False):
+        first, status = part.iloc[0], Status(int(code))
+        place = [f"{axis} = {number(first[axis])}" for axis in axes] + [f"replicate {first['replicate']}"]
+        row = (arm, label(ds, str(arm)), status.name, text or status.sentence, len(part), ", ".join(place))
+        rows.append(dict(zip(columns, row, strict=True)))
+    table = pd.DataFrame(rows, columns=columns)
     return table.sort_values("runs", ascending=False, kind="stable", ignore_index=True)
 
 

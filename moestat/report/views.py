@@ -18,7 +18,7 @@ from moestat.status import Status
 from moestat.study.spec import has_paper
 
 BENT = "* the line is bent: the interval of its curvature excludes 0, so the slope depends on the window."
-RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added after"}
+RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
 """When a rule was written, in a column."""
 MEASURES = ("bias", "empirical se", "rmse", "coverage", "width", "power")
 SEARCHES = (
@@ -156,7 +156,7 @@ def of_rules(counts: Mapping[Written, int]) -> str:
     """Return what follows a tally of verdicts: when their rules were written; of no verdicts an empty text.
 
     >>> of_rules({"sealed": 5, "edited": 1, "added": 0})
-    '; rules: 5 sealed, 1 edited, 0 added after'
+    '; rules: 5 sealed, 1 edited, 0 added'
     """
     told = ", ".join(f"{counts[when]} {RULES[when] or when}" for when in WHEN)
     return f"; rules: {told}" if sum(counts.values()) else ""
@@ -224,50 +224,45 @@ def _with_error(value: float, error: float) -> str:
     return shown if np.isnan(error) else f"{shown} ({error:.2g})"
 
 
+def plain(frame: pd.DataFrame, title: str, columns: Mapping[str, str], *, group: str = "", notes=()) -> pd.DataFrame:
+    """Show some columns of a table under other names, numbers with three digits, arms by what they are called."""
+    shown = frame.assign(arm=names(frame))
+    groups = list(shown[group]) if group else ()
+    rows = [[_short(value) for value in row] for row in shown[[*columns]].itertuples(index=False, name=None)]
+    return table(list(columns.values()), rows, title=title, groups=groups, notes=notes)
+
+
 def statuses(frame: pd.DataFrame) -> pd.DataFrame:
     """Show how the runs ended; kinds of failure that did not occur at all are left out, but never the zeros in sum."""
     kinds = [s.name.lower() for s in Status if s is not Status.CONVERGED and frame[s.name.lower()].any()]
-    columns = ["runs", "converged", "failed", "not_converged", "missing", *kinds]
-    called = [*names(frame.iloc[:-1]), "all"]
-    rows = [
-        (name, *(_count(row[c]) for c in columns)) for name, row in zip(called, frame.to_dict("records"), strict=True)
-    ]
-    heads = ("arm", *(column.replace("_", " ") for column in columns))
+    columns = ["arm", "runs", "converged", "failed", "not_converged", "missing", *kinds]
     note = "Failed runs have no values; runs that did not converge have values and are counted apart."
-    return table(heads, rows, title="How the runs ended", notes=[note])
+    return plain(frame, "How the runs ended", {name: name.replace("_", " ") for name in columns}, notes=[note])
 
 
 def failures(frame: pd.DataFrame, limit: int = 30) -> pd.DataFrame:
     """Show what the runs that did not converge said."""
-    rows = [
-        (name, str(row["status"]), str(row["message"]), _count(row["runs"]), str(row["example"]))
-        for name, row in zip(names(frame), frame.to_dict("records"), strict=True)
-    ]
-    notes = [f"and {len(rows) - limit} more kinds of message"] if len(rows) > limit else []
-    columns = ("arm", "status", "message", "runs", "for example")
-    return table(columns, rows[:limit], title="What the runs that did not converge said", notes=notes)
+    notes = [f"and {len(frame) - limit} more kinds of message"] if len(frame) > limit else []
+    columns = {name: name for name in ("arm", "status", "message", "runs")} | {"example": "for example"}
+    return plain(frame.head(limit), "What the runs that did not converge said", columns, notes=notes)
 
 
 def diagnostics(frame: pd.DataFrame) -> pd.DataFrame:
     """Show median and range of the diagnostics, one group of rows per diagnostic."""
-    columns = ("arm", "median", "smallest", "largest")
-    rows = [
-        (name, *(number(row[c], 3) for c in columns[1:]))
-        for name, row in zip(names(frame), frame.to_dict("records"), strict=True)
-    ]
-    return table(columns, rows, title="Diagnostics of the runs", groups=list(frame["diagnostic"]))
+    columns = {name: name for name in ("arm", "median", "smallest", "largest")}
+    return plain(frame, "Diagnostics of the runs", columns, group="diagnostic")
 
 
 def searches(frame: pd.DataFrame) -> pd.DataFrame:
     """Show what the global searches saw, one group of rows per arm."""
-    heads = ("at", "searches", "another start won", "gain / v", "best found", "minima", "lower one left")
-    rows = []
-    for row in frame.to_dict("records"):
-        numbers = [number(row[name], 3) for name in ("gain", "found", "distinct")]
-        rows.append((row["at"], str(row["runs"]), f"{100 * row['other_won']:.0f} %", *numbers))
-        rows[-1] += (f"{row['lower_left']:.2f}", row["near"], row["wide"])
-    title = "Global searches"
-    return table((*heads, "L3, v log n", "L3, v p"), rows, title=title, groups=names(frame), notes=[SEARCHES])
+    columns = {"at": "at", "runs": "searches", "other_won": "another start won (share)", "gain": "gain / v"}
+    columns |= {"found": "best found", "distinct": "minima", "lower_left": "lower one left"}
+    columns |= {"near": "L3, v log n", "wide": "L3, v p"}
+    return plain(frame, "Global searches", columns, group="arm", notes=[SEARCHES])
+
+
+def _short(value: Any) -> str:
+    return number(value, 3) if isinstance(value, float) else str(value)
 
 
 def _number(value: Any) -> str:
