@@ -157,13 +157,15 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
     study, preset = evidence.study, evidence.preset
     shown = set().union(*(fact.parts for fact in facts))
     said = [text for text in (figure.title.rstrip("."), figure.caption.rstrip(".")) if text]
+    told = figure.caption.lower()  # what the author says is not said again
     if figure.kind == "rates":
-        said.append("Points: geometric means over replicates with 95 % t-intervals; numbers: mean slopes")
-    elif figure.kind == "lines":
+        points = "" if "geometric mean" in told else "points: geometric means over replicates with 95 % t-intervals; "
+        said.append(f"{points}numbers: mean slopes \N{PLUS-MINUS SIGN} half their 95 % t-intervals".capitalize())
+    elif figure.kind == "lines" and "95 %" not in told:
         said.append(f"{'Geometric means' if 'geometric' in shown else 'Means'} over replicates with 95 % intervals")
     elif figure.kind == "heatmap":
         said.append("Cells: means over replicates, \N{PLUS-MINUS SIGN} half the 95 % t-interval where there is room")
-    if "predicted" in shown:
+    if "predicted" in shown and "dashed: " not in told:
         scale = study.scale_of(preset)
         own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
         said.append(f"Dashed: the slope printed in the paper{own}")

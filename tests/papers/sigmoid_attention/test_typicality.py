@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 import truths_table
 import xarray as xr
@@ -11,7 +10,7 @@ import xarray as xr
 from moestat.losses.typical import Features, Place
 from moestat.papers.sigmoid_attention import regression, typicality
 from moestat.papers.sigmoid_attention.regression_settings import Settings
-from moestat.report import design, truths
+from moestat.report import html
 from moestat.study.spec import Study
 
 STUDY = 20260101
@@ -104,19 +103,18 @@ def run():
 
 
 def test_a_report_tells_it_of_the_arms_that_share_a_law(brief, run):
-    (text, both), (_, other) = truths.said(run).items()
+    (text, both), (_, other) = html.typicality(run).items()
     assert (both, other) == (["a", "b"], ["c"])
     own, _ = typicality.place_of(Settings(**SMALL).problem, 5).lines
     assert f"line of {own[0] / 50:.3g} (L3, N* known, n = 2500); 10 other" in text
-    assert truths.said(run.assign_attrs(experiment="my_module")) == {}
-    assert truths.said(run.assign_attrs(experiment="moestat.papers.expert_count.expert_count")) == {}
+    assert html.typicality(run.assign_attrs(experiment="my_module")) == {}
+    assert html.typicality(run.assign_attrs(experiment="moestat.papers.expert_count.expert_count")) == {}
 
 
 def test_it_stands_in_the_design_of_a_report(brief, run):
     head = {"title": "t", "paper": "p", "source": "s", "experiment": "regression", "seed": 5, "arms": [{"name": "a"}]}
     study = Study.model_validate(head | {"presets": {"quick": {"replicates": 4}}})
-    ((_, rows), *_) = design.parts(run, study, "quick", {}, pd.DataFrame(), pd.DataFrame())
-    shown = [description for term, description in rows if term == "How typical the truth is"]
+    shown = [description for term, description in html.design(run, study, "quick") if term == "How typical the truth is"]
     assert len(shown) == 2 and shown[0].endswith("(a, b)") and shown[1].endswith("(c)")
 
 
