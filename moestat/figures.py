@@ -18,8 +18,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from moestat.claims.selection import NoAnswerError
-from moestat.report import forest
 from moestat.report.figures import FigureError, alone, complete
+from moestat.report.paired_figure import zipped
 from moestat.report.style import look, save
 
 __all__ = ["FigureError", "heatmap", "intervals", "lines", "look", "rates", "save"]
@@ -100,6 +100,6 @@ def intervals(ds: xr.Dataset, variable: str, *, at: dict[str, Any] | None = None
     """
     try:
         with look():
-            return forest.zipped(complete(ds, variable), variable, at=at)
+            return zipped(complete(ds, variable), variable, at or {})
     except NoAnswerError as error:
         raise FigureError(str(error)) from None

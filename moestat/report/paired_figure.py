@@ -1,4 +1,4 @@
-"""A figure of paired comparisons: the values, and beside them their differences from (or ratios to) a baseline."""
+"""Figures of intervals: paired comparisons beside the values, and zip plots of the intervals of all replicates."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from matplotlib.figure import Figure as Canvas
 
 from moestat.claims import selection
 from moestat.claims.selection import NoAnswerError
-from moestat.rates.estimate import mean_interval
-from moestat.report import style
+from moestat.report import line_panel, style
 from moestat.report.tables import label
+from moestat.report.text import mathtext
 from moestat.rounding import number
 from moestat.study.spec import Figure, Scalar
 
@@ -38,7 +38,7 @@ def paired(
     ds : xarray.Dataset
         Results.
     figure : Figure
-        The study file's figure: title, ``x`` and its label and scale, ``logy`` of the panels on the left.
+        Of the study: ``x`` and its label and scale, ``logy`` of the panels on the left.
     variables : mapping
         Variable -> label of its axis.
     baseline, others : str, sequence of str
@@ -60,27 +60,24 @@ def paired(
     canvas = style.new_figure(style.TWO_COLUMNS, 0.7 + 2.1 * len(variables))
     grid = canvas.subplots(len(variables), 2, squeeze=False)
     names = [baseline, *others]
+    called = {name: label(ds, name) if over == "arm" else name for name in names}
     for row, (variable, ylabel) in enumerate(variables.items()):
-        taken = [_rows(ds, variable, figure.x, {**(at or {}), over: name}) for name in names]
+        taken = [_taken(ds, variable, figure.x, {**(at or {}), over: name}) for name in names]
         left, right = grid[row]
         for index, (name, values) in enumerate(zip(names, taken, strict=True)):
-            text = label(ds, name) if over == "arm" else name
-            places = ds[figure.x].values.astype(float)
-            _line(left, places, values, index, text, geometric=figure.logy)
+            _line(left, values, figure.x, index, called[name], geometric=figure.logy)
             if index:
-                change = np.log(values) - np.log(taken[0]) if ratio else values - taken[0]
-                _line(right, places, np.exp(change) if ratio else change, index, text, geometric=ratio)
-        known = label(ds, baseline) if over == "arm" else baseline
+                change = values / taken[0] if ratio else values - taken[0]
+                _line(right, change, figure.x, index, called[name], geometric=ratio)
         left.set_ylabel(ylabel)
-        right.set_ylabel(f"ratio to {known}" if ratio else f"difference from {known}")
+        right.set_ylabel(f"{'ratio to' if ratio else 'difference from'} {called[baseline]}")
         right.axhline(1.0 if ratio else 0.0, color=style.REFERENCE, linewidth=1.0, zorder=1.5)
         if len(region) == 2:
             limits = right.get_ylim()  # the values decide what is shown, not how far the region goes
             right.axhspan(*region, color=style.REFERENCE, alpha=0.12, linewidth=0)
             right.set_ylim(limits)
         for column, axes in enumerate((left, right)):
-            letter = chr(97 + 2 * row + column)
-            axes.set_title(f"({letter}) {'values' if column == 0 else 'paired comparison'}", loc="left")
+            axes.set_title(f"({chr(97 + 2 * row + column)}) {('values', 'paired comparison')[column]}", loc="left")
             _scales(axes, figure, ds[figure.x].values.astype(float), logy=figure.logy and column == 0)
     for axes in grid[-1]:
         axes.set_xlabel(figure.xlabel or figure.x)
@@ -88,30 +85,22 @@ def paired(
     return canvas
 
 
-def _rows(ds: xr.Dataset, variable: str, x: str, at: Mapping[str, Any]) -> np.ndarray:
-    """Return a variable as (points of x, replicates)."""
+def _taken(ds: xr.Dataset, variable: str, x: str, at: Mapping[str, Any]) -> xr.DataArray:
     array = selection.variable(ds, variable, at)
     array = array.squeeze([d for d in array.dims if d not in (x, "replicate") and array.sizes[d] == 1], drop=True)
     if set(array.dims) != {x, "replicate"}:
-        raise NoAnswerError(
-            f"{variable} runs over {', '.join(map(str, array.dims))}, not over {x} and replicate alone."
-        )
-    return array.transpose(x, "replicate").values
+        dims = ", ".join(map(str, array.dims))
+        raise NoAnswerError(f"{variable} runs over {dims}, not over {x} and replicate alone.")
+    return array.drop_vars([name for name in array.coords if name not in array.dims])
 
 
-def _line(axes: Axes, x: np.ndarray, rows: np.ndarray, index: int, text: str, *, geometric: bool) -> None:
-    estimates = np.full((len(rows), 3), np.nan)
-    for i, row in enumerate(rows):
-        kept = row[np.isfinite(row) & ((row > 0) | (not geometric))]
-        if kept.size:
-            mean, _, low, high = mean_interval(np.log(kept) if geometric else kept)
-            estimates[i] = np.exp((mean, low, high)) if geometric else (mean, low, high)
-    mean, low, high = estimates.T
+def _line(axes: Axes, array: xr.DataArray, x: str, index: int, text: str, *, geometric: bool) -> None:
+    array = array.where(array > 0) if geometric else array
+    places, mean, low, high, _ = line_panel.curve(array, x, geometric)
     known = np.isfinite(mean)
     half = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
-    axes.errorbar(
-        x[known], mean[known], half, color=style.colour(index), label=text, elinewidth=1.0, **style.marker(index)
-    )
+    look = style.marker(index) | {"color": style.colour(index)}
+    axes.errorbar(places[known], mean[known], half, label=text, elinewidth=1.0, **look)
 
 
 def _scales(axes: Axes, figure: Figure, places: np.ndarray, *, logy: bool) -> None:
@@ -121,3 +110,45 @@ def _scales(axes: Axes, figure: Figure, places: np.ndarray, *, logy: bool) -> No
         if len(places) <= 8:
             axes.set_xticks(places, [number(p) for p in places])
             axes.set_xticks([], minor=True)
+
+
+def zipped(ds: xr.Dataset, variable: str, at: Mapping[str, Any]) -> Canvas:
+    """Draw the intervals of all replicates at a point, one panel per arm, those farthest from the truth on top.
+
+    Raises
+    ------
+    NoAnswerError
+        If the variable has no interval or no reference, or a point is to be chosen.
+    """
+    attrs = ds[variable].attrs
+    if not {"reference", "low", "high"} <= attrs.keys():
+        raise NoAnswerError(
+            f"The variable {variable!r} needs the attributes reference, low and high, which say what it estimates and "
+            "which variables hold its interval."
+        )
+    ds = ds.sel(at)
+    ds = ds.isel({dim: 0 for dim in ds[variable].dims if dim not in ("arm", "replicate") and ds.sizes[dim] == 1})
+    if left := [str(dim) for dim in ds[variable].dims if dim not in ("arm", "replicate")]:
+        raise NoAnswerError(f"A zip plot is of one point of the grid; choose {', '.join(left)} by at = {{...}}.")
+    arms = [str(arm) for arm in ds["arm"].values]
+    canvas = style.new_figure(style.TWO_COLUMNS, 3.0)
+    panels = canvas.subplots(1, len(arms), squeeze=False, sharey=True)[0]
+    for panel, arm in zip(panels, arms, strict=True):
+        one, reference = ds.sel(arm=arm), attrs["reference"]
+        truth = one[reference] if isinstance(reference, str) else float(reference)
+        estimates, low, high, true = (
+            np.broadcast_to(np.asarray(values, dtype=float), one[variable].shape)
+            for values in (one[variable], one[attrs["low"]], one[attrs["high"]], truth)
+        )
+        known = np.isfinite(estimates) & np.isfinite(low) & np.isfinite(high)
+        off = np.abs(estimates - true) / np.where(high > low, high - low, 1.0)
+        order = np.flatnonzero(known)[np.argsort(off[known], kind="stable")]
+        covers = (low <= true) & (true <= high)
+        colours = [style.REFERENCE if covers[replicate] else style.colour(1) for replicate in order]
+        panel.hlines(np.arange(order.size), (low - true)[order], (high - true)[order], colors=colours, linewidth=0.8)
+        panel.axvline(0.0, color=style.INK, linewidth=0.8)
+        share = float(np.mean(covers[known])) if known.any() else np.nan
+        panel.set_title(f"{mathtext(label(ds, arm))}: {share:.0%} of {int(known.sum())} cover", loc="left")
+        panel.set_xlabel(mathtext(f"{variable} minus the truth"))
+    panels[0].set_ylabel("replicates, by their distance from the truth")
+    return canvas

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -210,20 +210,15 @@ def filled(study: Study, ds: xr.Dataset) -> Study:
     summaries = study.summaries
     if not study.rates and not study.parameters and not summaries:
         changes["summaries"] = summaries = tables.numbers(ds)[:MOST_MEANS]
-    if not study.figures and (study.rates or summaries):
-        changes["figures"] = [_figure(study, ds, summaries[:MOST_PANELS])]
-    return study.model_copy(update=changes) if changes else study
-
-
-def _figure(study: Study, ds: xr.Dataset, variables: Sequence[str]) -> Figure:
-    if study.rates:
-        return Figure.model_validate({"kind": "rates", "x": study.rates[0].over})
-    made: dict[str, Any] = {"caption": "Means over replicates with their 95 % intervals."}
+    if not study.figures and study.rates:
+        changes["figures"] = [Figure.model_validate({"kind": "rates", "x": study.rates[0].over})]
     axes = [str(dim) for dim in ds["status"].dims if dim not in ("arm", "replicate")]
-    if len(axes) == 1 and ds[axes[0]].dtype.kind in "fiu" and ds.sizes[axes[0]] > 1:
-        low, high = float(ds[axes[0]].min()), float(ds[axes[0]].max())
-        panels = [{"variable": name, "ylabel": str(ds[name].attrs.get("long_name", name))} for name in variables]
-        made |= {"kind": "lines", "x": axes[0], "logx": 0 < 10 * low <= high, "logy": False, "panels": panels}
-    else:
-        made |= {"kind": "function", "function": "moestat.report.forest:means", "options": {"variables": variables}}
-    return Figure.model_validate(made)
+    if not study.figures and not study.rates and summaries and 1 <= len(axes) <= 2:
+        x, hue = axes[0], axes[1] if len(axes) == 2 else "arm"
+        wide = ds[x].dtype.kind in "fiu" and 0 < 10 * float(ds[x].min()) <= float(ds[x].max())
+        names = summaries[:MOST_PANELS]
+        panels = [{"variable": name, "ylabel": str(ds[name].attrs.get("long_name", name))} for name in names]
+        made = {"kind": "lines", "x": x, "hue": hue, "logx": wide, "logy": False, "panels": panels}
+        caption = "Means over replicates with their 95 % intervals."
+        changes["figures"] = [Figure.model_validate(made | {"caption": caption})]
+    return study.model_copy(update=changes) if changes else study

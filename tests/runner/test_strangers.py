@@ -225,7 +225,6 @@ def test_results_that_reach_out_of_their_file_or_blow_up_are_refused(folder, tmp
         assert told in str(error.value) and "TOP-SECRET" not in str(error.value)
     for words in (("report",), ("ship", "--to", tmp_path / "kept")):
         one_sentence(words[0], study, "--out", root.parents[1], *words[1:], told=told)
-    one_sentence("diff", root, root, told=told)
     assert not list((tmp_path / "kept").rglob("*.nc"))
 
 
@@ -256,17 +255,6 @@ def test_pipes_and_devices_are_not_read(folder, name, kind):
     else:
         told = f"{name}: cannot be read (it is no regular file)"
         one_sentence("report", study, "--out", root.parents[1], told=told)
-
-
-@pytest.mark.parametrize("name", ["claims.csv", "rates.csv"])
-def test_a_table_that_is_a_pipe_or_none_is_one_sentence(computed, folder, name):
-    _, root = folder
-    (root / name).unlink()
-    os.mkfifo(root / name)
-    one_sentence("diff", computed[1] / "study/quick", root, told=f"{name}: cannot be read (it is no regular file)")
-    (root / name).unlink()
-    (root / name).write_text("a,b\n1,2\n")
-    one_sentence("diff", computed[1] / "study/quick", root, told=f"{name} is no table of a report")
 
 
 def test_rules_that_unpack_to_gigabytes_are_one_sentence(folder):
@@ -304,7 +292,6 @@ def test_a_wrong_type_in_a_manifest_is_one_sentence(computed, folder, tmp_path, 
     study, root = folder
     manifest(root, **changes)
     for words in (
-        ("diff", computed[1] / "study/quick", root),
         ("report", study, "--out", root.parents[1]),
         ("ship", study, "--out", root.parents[1], "--to", tmp_path / "kept"),
         ("merge", study, root, root, "--out", tmp_path / "merged"),

@@ -110,23 +110,6 @@ def test_a_misspelt_subcommand_is_named(word, meant):
     assert code == 2 and f"did you mean the subcommand {meant!r}?" in err and len(err.splitlines()) == 1
 
 
-def test_two_runs_are_compared(runs, tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
-    code, out, _ = inside("diff", runs["a"], runs["b"])
-    assert code == 0 and "Settings: no difference" in out and "replicate: 4 -> 6" in out
-    assert "Code: no difference" in out and "are equal bit for bit where both runs have them" in out
-    _, out, _ = inside("diff", runs["a"] / "results.nc", runs["c"])
-    assert "mean: shift: 0.0 -> 1.0" in out and "error: 40 of 40 differ" in out
-    assert "mean error: " in out and "the intervals are apart" in out
-    assert "mean-rate: " in out and "not supported" in out.split("mean-rate: ")[1]
-    for name in ("results.nc", "manifest.json"):
-        shutil.copy(runs["c"] / name, tmp_path)
-    _, out, _ = inside("diff", runs["a"], tmp_path)
-    assert " ".join(out.split()).count("B has no report") == 2 and "no difference" not in out.split("Numbers")[1]
-    code, _, err = inside("diff", runs["a"], runs["a"].parent)
-    assert code == 2 and "name the folder" in err
-
-
 def test_runs_are_merged_by_what_they_are(runs, tmp_path):
     folder = tmp_path
     study = write_study(folder, grid="n = [10, 20, 40, 100, 160]")
