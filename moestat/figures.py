@@ -74,9 +74,7 @@ def lines(
     return alone(ds, "lines", variable, over, arms, ax, {"logx": False, "logy": False} | options)
 
 
-def heatmap(
-    ds: xr.Dataset, variable: str, *, x: str, y: str, arms: Sequence[str] = ("*",), **options: Any
-) -> Figure:
+def heatmap(ds: xr.Dataset, variable: str, *, x: str, y: str, arms: Sequence[str] = ("*",), **options: Any) -> Figure:
     """Draw the mean of a variable over two axes, one panel per arm."""
     return alone(ds, "heatmap", variable, x, arms, None, {"y": y} | options)
 

@@ -175,7 +175,9 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
         said.append("Thin bars with caps: one standard deviation over replicates")
     if "coincide" in shown:
         said.append("Dashes over a line: two lines coincide")
-    arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or [str(a) for a in evidence.ds["arm"].values]
+    arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or [
+        str(a) for a in evidence.ds["arm"].values
+    ]
     counts, number = evidence.count(arms), evidence.ds.sizes["replicate"]
     said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}")
     return ". ".join([*said, origin(evidence)]) + "."

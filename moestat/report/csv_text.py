@@ -45,4 +45,8 @@ def guarded(value: object) -> object:
 
 def plain(value: Any) -> Any:
     """Return a cell as it was meant."""
-    return value[1:] if isinstance(value, str) and value.startswith("'") and value.lstrip("'").startswith(FORMULA) else value
+    return (
+        value[1:]
+        if isinstance(value, str) and value.startswith("'") and value.lstrip("'").startswith(FORMULA)
+        else value
+    )

@@ -142,7 +142,9 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
         lines = [_values(axes, fact, inches, alone=len(panels) == 1) for axes, fact in zip(used, facts, strict=True)]
         if figure.options.get("share_y", True):
             _share(used, panels)
-    heights = [(2.2 if columns > 2 else 2.5) + 0.15 * max(lines[at : at + columns]) for at in range(0, len(lines), columns)]
+    heights = [
+        (2.2 if columns > 2 else 2.5) + 0.15 * max(lines[at : at + columns]) for at in range(0, len(lines), columns)
+    ]
     canvas.set_figheight(sum(heights) + _legend(canvas, facts, width))
     return canvas, facts
 

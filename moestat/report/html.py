@@ -72,28 +72,32 @@ def report(
         more = f"The first {MOST_ROWS} of {len(tables['summaries'])} rows; summaries.csv holds all of them."
         shown["summaries"].attrs["notes"].append(more)
     warnings = [f"This run is not complete: {counts.missing} of {counts.replicates} runs are missing."]
-    return render.environment().get_template("report.html.j2").render(
-        css=stylesheet(),
-        study=study,
-        preset=preset,
-        scale=views.scale_of(study.scale_of(preset), study.paper),
-        name=str(provenance.get("study", "")),
-        date=str(provenance.get("date", "")).replace("T", " ")[:16],
-        version=str(provenance.get("moestat_version", "")),
-        tally=list(counted_words.items()),
-        rules=views.of_rules(count_written(v.row() for v in verdicts)).removeprefix("; "),
-        warnings=[*(warnings if counts.missing else []), *_lines(provenance.get("notes"))],
-        findings=findings(study, verdicts),
-        figures=figures,
-        claims=[_claim(study, verdict) for verdict in verdicts],
-        elsewhere=[claim.id for claim in study.claims if claim not in judged(study, preset)],
-        tables=dict.fromkeys(tables, "") | {name: render.html(table) for name, table in shown.items()},
-        ended=f"{counts.replicates} runs: {counts}.",
-        design=design(evidence.ds, study, preset, _lines(provenance.get("set"))),
-        arms=render.html(_arms(evidence.ds, study)),
-        settings=render.html(settings) if len(settings := _settings(evidence.ds)) else "",
-        command=provenance.get("command", ""),
-        provenance=_provenance(provenance),
+    return (
+        render.environment()
+        .get_template("report.html.j2")
+        .render(
+            css=stylesheet(),
+            study=study,
+            preset=preset,
+            scale=views.scale_of(study.scale_of(preset), study.paper),
+            name=str(provenance.get("study", "")),
+            date=str(provenance.get("date", "")).replace("T", " ")[:16],
+            version=str(provenance.get("moestat_version", "")),
+            tally=list(counted_words.items()),
+            rules=views.of_rules(count_written(v.row() for v in verdicts)).removeprefix("; "),
+            warnings=[*(warnings if counts.missing else []), *_lines(provenance.get("notes"))],
+            findings=findings(study, verdicts),
+            figures=figures,
+            claims=[_claim(study, verdict) for verdict in verdicts],
+            elsewhere=[claim.id for claim in study.claims if claim not in judged(study, preset)],
+            tables=dict.fromkeys(tables, "") | {name: render.html(table) for name, table in shown.items()},
+            ended=f"{counts.replicates} runs: {counts}.",
+            design=design(evidence.ds, study, preset, _lines(provenance.get("set"))),
+            arms=render.html(_arms(evidence.ds, study)),
+            settings=render.html(settings) if len(settings := _settings(evidence.ds)) else "",
+            command=provenance.get("command", ""),
+            provenance=_provenance(provenance),
+        )
     )
 
 
@@ -283,15 +287,19 @@ def ledger(table: pd.DataFrame) -> str:
     def order(value: str) -> tuple[int, str]:
         return (known.index(value) if value in known else len(known), value)
 
-    return render.environment().get_template("ledger.html.j2").render(
-        css=stylesheet(),
-        version="",
-        rows=[_row(row) for row in records],
-        filters=[(name, sorted(set(table[name].astype(str)), key=order)) for name in FILTERS],
-        words=items.WORDS,
-        rules=_rules(records),
-        counts=items.headline(table).to_dict("records"),
-        not_run=items.NOT_RUN,
+    return (
+        render.environment()
+        .get_template("ledger.html.j2")
+        .render(
+            css=stylesheet(),
+            version="",
+            rows=[_row(row) for row in records],
+            filters=[(name, sorted(set(table[name].astype(str)), key=order)) for name in FILTERS],
+            words=items.WORDS,
+            rules=_rules(records),
+            counts=items.headline(table).to_dict("records"),
+            not_run=items.NOT_RUN,
+        )
     )
 
 

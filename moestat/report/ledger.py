@@ -230,7 +230,10 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
         ("rule", in_words(claim)),
         ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
         ("scale", views.scale_of(row["scale"], study.paper)),
-        ("estimate", f"{views.estimated(row)} ({100 * claim.level:.4g} % interval)" if views.estimated(row) else "none"),
+        (
+            "estimate",
+            f"{views.estimated(row)} ({100 * claim.level:.4g} % interval)" if views.estimated(row) else "none",
+        ),
     ):
         lines += _wrapped(text, head.ljust(12)) if text else []
     lines += ["", *_drawn(row, claim), ""]

@@ -96,7 +96,9 @@ def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Na
         dashes = {"color": line.get_color(), "linestyle": "none" if named else _dashes(look)}
         facts.entries.append(Entry(Line2D([], [], **(style.marker(look) if marked else {}) | dashes), name))
         first, last = np.flatnonzero(np.isfinite(mean))[[0, -1]]
-        ends_said = f"from {mean[first]:.3g} at {figure.x} = {number(x[first])} to {mean[last]:.3g} at {number(x[last])}"
+        ends_said = (
+            f"from {mean[first]:.3g} at {figure.x} = {number(x[first])} to {mean[last]:.3g} at {number(x[last])}"
+        )
         facts.sentences.append(f"{name}: {ends_said}")
     if panel.reference:
         _reference(axes, evidence, figure, panel, facts)

@@ -39,7 +39,20 @@ MOST = 60_000_000
 """Bytes that all records may take together."""
 KEPT = ("study", "title", "preset", "experiment", "seed", "request", "versions", "code", "rules", "tally", "updated")
 """What the manifest of a record takes from that of the run; nothing of it names a folder of the machine."""
-ORIGIN = ("cpu", "blas", "simd", "kernel", "device", "moestat", "python", "platform", "numpy", "scipy", "numba", "torch")
+ORIGIN = (
+    "cpu",
+    "blas",
+    "simd",
+    "kernel",
+    "device",
+    "moestat",
+    "python",
+    "platform",
+    "numpy",
+    "scipy",
+    "numba",
+    "torch",
+)
 LEFT_OUT = "left out of this record:"
 
 
@@ -48,8 +61,7 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
 
     Parameters
     ----------
-    study : str
-    preset : str
+    study, preset : str
     out : Path
         The outputs folder with the results; where it has none of its own, its record is judged again.
     to : Path
@@ -64,12 +76,9 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
 
     Raises
     ------
-    InputError
-        If there are no results, they are incomplete, or not those of the preset as the study file states it.
-    StaleError
-        If they are results of another study file, or were edited.
     UserError
-        If a record with other numbers is there, and ``replace`` is not given.
+        If there are no results, or none that make a record of the preset as the study states it (incomplete, edited,
+        of other settings); or if a record with other numbers is there, and ``replace`` is not given.
     """
     study_file = load.read(study)
     load.need_preset(study_file, preset)
@@ -93,7 +102,11 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     small = small.assign_attrs(told)
     packed = records.packed(small)
     _refuse_changed(small, packed)
-    content = {results.NAME: packed} | _judged(small, study_file.study, preset, root)
+    evidence = Evidence(small, write.filled(study_file.study, small), preset)
+    before = {row["claim"]: row for row in stored_runs.read_claims(root / "claims.csv") or []}
+    verdicts, _ = judge_sealed(evidence, seal.read(root), before)
+    made = {"claims.csv": tables.claims(verdicts), "rates.csv": tables.rates(evidence)}
+    content = {results.NAME: packed} | {name: csv_text.dump(table).encode() for name, table in made.items()}
     rules = seal.raw(root) if seal.read(root) is not None else "{}"
     compact = json.dumps(json.loads(rules), separators=(",", ":"), ensure_ascii=False)
     content[seal.PACKED] = seal.packed(compact.encode() + b"\n")
@@ -122,22 +135,10 @@ def _refuse_unfit(dataset: xr.Dataset, kept: Mapping[str, Any], root: Path) -> N
     asked = kept.get("request", {})
     changed = [f"--set {key}" for key in asked.get("settings") or {}] + ["--seed"] * (asked.get("seed") is not None)
     if changed:
-        raise InputError(
-            f"{root} was run with {', '.join(changed)}; a record is of a preset as the study file states it"
-        )
+        said = f"{root} was run with {', '.join(changed)}; a record is of a preset as the study file states it"
+        raise InputError(said)
     if missing := int(dataset.attrs.get("count_missing", 0)):
         raise InputError(f"{root} lacks {missing} replicates; a record is of a complete run")
-    if dataset.attrs.get("accepted_stale"):
-        raise InputError(f"{root} holds results of several versions of the code, which are no record")
-
-
-def _judged(dataset: xr.Dataset, study: Study, preset: str, root: Path) -> dict[str, bytes]:
-    """Judge a dataset by the study file as it is now, beside the rules of the run."""
-    evidence = Evidence(dataset, write.filled(study, dataset), preset)
-    before = {row["claim"]: row for row in stored_runs.read_claims(root / "claims.csv") or []}
-    verdicts, _ = judge_sealed(evidence, seal.read(root), before)
-    made = {"claims.csv": tables.claims(verdicts), "rates.csv": tables.rates(evidence)}
-    return {name: csv_text.dump(table).encode() for name, table in made.items()}
 
 
 # --- what may be left out --------------------------------------------------------------------------------------------
@@ -188,15 +189,13 @@ def _shown(dataset: xr.Dataset, study: Study, preset: str) -> dict[str, object]:
     return shown
 
 
-def _drawn(axes: Any) -> list[str]:
+def _drawn(axes: Any) -> list[bytes]:
     """Return the data of what is drawn in a panel, which hangs on no layout."""
-    lines = [np.asarray(line.get_xydata()).tobytes().hex() for line in axes.get_lines()]
-    areas = [
-        np.asarray(path.vertices).tobytes().hex() for area in axes.collections for path in area.get_paths()
-    ]
-    images = [np.ma.filled(image.get_array(), np.nan).tobytes().hex() for image in axes.images]
-    bars = [f"{patch.get_path().vertices}{patch.get_extents().bounds}" for patch in axes.patches]
-    return lines + areas + images + bars + [text.get_text() for text in axes.texts]
+    data = [line.get_xydata() for line in axes.get_lines()] + [image.get_array() for image in axes.images]
+    data += [path.vertices for area in axes.collections for path in area.get_paths()]
+    data += [patch.get_patch_transform().transform(patch.get_path().vertices) for patch in axes.patches]
+    texts = [text.get_text().encode() for text in axes.texts]
+    return texts + [np.ma.filled(np.ma.asarray(values), np.nan).tobytes() for values in data]
 
 
 # --- what is written -------------------------------------------------------------------------------------------------

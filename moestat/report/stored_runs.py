@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from moestat import versions
-from moestat.claims.verdicts import COLUMNS, VERDICTS
+from moestat.claims.verdicts import COLUMNS
 from moestat.report import csv_text
 from moestat.runner import belongs, hdf5, manifest_file, records, results
 
@@ -45,11 +45,8 @@ class Run:
     @property
     def version(self) -> str:
         """Version of moestat that computed."""
-        versions = self.manifest.get("versions")
-        version = (
-            versions.get("moestat", "") if isinstance(versions, Mapping) else self.manifest.get("moestat_version", "")
-        )
-        return str(version)
+        known = self.manifest.get("versions")
+        return str(known.get("moestat", "") if isinstance(known, Mapping) else "")
 
     @property
     def code(self) -> str:
@@ -77,11 +74,6 @@ class Run:
         lines = lines if isinstance(lines, list) else _read_problem(self.folder / results.NAME)
         return belongs.problem_of(map(str, lines))
 
-    def verdicts(self) -> dict[str, int]:
-        """Return how many claims got which verdict."""
-        words = [row["verdict"] for row in self.claims or []]
-        return {word: words.count(word) for word in VERDICTS}
-
 
 def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> str:
     """Return the command line that runs a study at a preset, or does ``verb`` with it, in an outputs folder."""
@@ -100,11 +92,6 @@ def folder_of(study: str) -> str:
     return Path(study).stem if study.endswith(".toml") else study
 
 
-def runs(out_root: Path) -> list[Run]:
-    """Return what lies in an outputs folder, by study and preset."""
-    return sorted(_runs(Path(out_root)), key=lambda run: (run.study, run.preset))
-
-
 def runs_and_records(out_root: Path) -> list[Run]:
     """Return what lies in an outputs folder, and of the presets that were not judged there the records.
 
@@ -113,7 +100,12 @@ def runs_and_records(out_root: Path) -> list[Run]:
     StaleError
         If a record was changed after it was made.
     """
-    found = {(run.study, run.preset): run for run in runs(out_root)}
+    found = {}
+    for folder in sorted(out_root.glob("*/*/")) if out_root.is_dir() else ():
+        claims = folder / "claims.csv"
+        if claims.is_file() or (folder / manifest_file.NAME).is_file():
+            run = Run(folder.parent.name, folder.name, folder, read_claims(claims), manifest_file.cached(folder))
+            found[run.study, run.preset] = run
     for study, preset, folder in records.every(out_root):
         own = found.get((study, preset))
         if own is None or own.claims is None:
@@ -121,14 +113,6 @@ def runs_and_records(out_root: Path) -> list[Run]:
             read = read_claims(folder / "claims.csv"), manifest_file.cached(folder)
             found[study, preset] = Run(study, preset, folder, *read)
     return list(found.values())
-
-
-def _runs(out_root: Path) -> Iterator[Run]:
-    folders = out_root.glob("*/*/") if out_root.is_dir() else ()
-    for folder in folders:
-        claims = folder / "claims.csv"
-        if claims.is_file() or (folder / manifest_file.NAME).is_file():
-            yield Run(folder.parent.name, folder.name, folder, read_claims(claims), manifest_file.cached(folder))
 
 
 def read_claims(path: Path) -> list[dict[str, str]] | None:

@@ -263,7 +263,9 @@ def searches(ds: xr.Dataset) -> pd.DataFrame:
     """
     columns = ["arm", "label", "at", "runs", "other_won", "gain", "found", "distinct", "lower_left", "near", "wide"]
     rows = []
-    axes = [str(dim) for dim in ds["search_kind"].dims if dim not in ("arm", "replicate")] if "search_kind" in ds else []
+    axes = (
+        [str(dim) for dim in ds["search_kind"].dims if dim not in ("arm", "replicate")] if "search_kind" in ds else []
+    )
     for arm in ds["arm"].values if "search_kind" in ds else ():
         for at in _points(ds["search_kind"], axes):
             cell = ds.sel(arm=arm, **at)

@@ -57,45 +57,28 @@ def tidy(ds: xr.Dataset, variables: Sequence[str] | None = None) -> pd.DataFrame
     if "replicate" not in ds.dims:
         raise InputError(f"tidy takes results with the dimension 'replicate'; these have {listed(ds.dims)}")
     names = [str(name) for name in ds.data_vars]
-    grid = [str(dim) for dim in (ds["status"] if "status" in ds else _plainest(ds)).dims]
+    drawn = [array for array in ds.data_vars.values() if "replicate" in array.dims]
+    plainest = ds["status"] if "status" in ds else min(drawn, key=lambda a: a.ndim, default=ds["replicate"])
+    grid = [str(dim) for dim in plainest.dims]
     if variables is None:
-        chosen = [name for name in names if _is_loss(ds, name, grid)]
-    else:
-        chosen = [str(name) for name in variables]
-        for name in chosen:
-            if name not in names:
-                raise InputError(f"the results hold no variable {name!r}{nearest(name, names) or ';'} {listed(names)}")
-            if "replicate" not in ds[name].dims:
-                raise InputError(f"the variable {name!r} has no dimension 'replicate': it is one number per cell")
-    parts = [_rows(ds, name) for name in chosen]
+        plain = [name for name in names if ds[name].dtype.kind in "fiub" and set(ds[name].dims) == set(grid)]
+        variables = [name for name in plain if name not in ABOUT_RUNS]
+    parts = []
+    for name in map(str, variables):
+        if name not in names:
+            raise InputError(f"the results hold no variable {name!r}{nearest(name, names) or ';'} {listed(names)}")
+        if "replicate" not in ds[name].dims:
+            raise InputError(f"the variable {name!r} has no dimension 'replicate': it is one number per cell")
+        status = {"status": ds["status"].reset_coords(drop=True)} if "status" in ds else {}
+        part = ds[[name]].reset_coords(drop=True).assign(status)
+        frame = part.to_dataframe(dim_order=[str(dim) for dim in ds[name].dims]).reset_index()
+        frame = frame[frame["status"] >= 0] if status else frame
+        parts.append(frame.rename(columns={name: "value"}).assign(loss=name, value=frame[name].astype(np.float64)))
     own = [dim for part in parts for dim in part.columns if dim not in (*grid, "status", "loss", "value")]
     columns = [*grid, *dict.fromkeys(own), *(["status"] if "status" in ds else []), "loss", "value"]
     if not parts:
         return pd.DataFrame(columns=columns)
     return pd.concat(parts, ignore_index=True).reindex(columns=columns)
-
-
-def _plainest(ds: xr.Dataset) -> xr.DataArray:
-    arrays = [array for array in ds.data_vars.values() if "replicate" in array.dims]
-    return min(arrays, key=lambda array: array.ndim, default=ds["replicate"])
-
-
-def _is_loss(ds: xr.Dataset, name: str, grid: Sequence[str]) -> bool:
-    array = ds[name]
-    return name not in ABOUT_RUNS and array.dtype.kind in "fiub" and set(array.dims) == set(grid)
-
-
-def _rows(ds: xr.Dataset, name: str) -> pd.DataFrame:
-    """Return the rows of one variable, without its missing replicates."""
-    dims = [str(dim) for dim in ds[name].dims]
-    part = ds[[name]].reset_coords(drop=True)
-    if "status" in ds:
-        part = part.assign(status=ds["status"].reset_coords(drop=True))
-    frame = part.to_dataframe(dim_order=dims).reset_index()
-    if "status" in ds:
-        frame = frame[frame["status"] >= 0]
-    frame = frame.rename(columns={name: "value"})
-    return frame.assign(loss=name, value=frame["value"].astype(np.float64))
 
 
 def performance(ds: xr.Dataset) -> pd.DataFrame:
@@ -124,65 +107,56 @@ def performance(ds: xr.Dataset) -> pd.DataFrame:
     >>> performance(xr.Dataset({"x": x}, {"arm": ["a"]}))[["measure", "value"]].round(3).to_dict("list")
     {'measure': ['bias', 'empirical se', 'rmse'], 'value': [0.1, 0.173, 0.173]}
     """
-    rows = [row for name in ds.data_vars if "reference" in ds[name].attrs for row in _variable(ds, str(name))]
+    rows = [row for name in ds.data_vars if "reference" in ds[name].attrs for row in _performance(ds, str(name))]
     axes = list(dict.fromkeys(key for row in rows for key in row if key not in COLUMNS))
     table = pd.DataFrame(rows, columns=["variable", *axes, *COLUMNS[1:]])
     table.attrs["axes"] = axes
     return table
 
 
-def _variable(ds: xr.Dataset, name: str) -> list[dict[str, Any]]:
+def _performance(ds: xr.Dataset, name: str) -> list[dict[str, Any]]:
     array, attrs = ds[name], ds[name].attrs
-    dims = [str(dim) for dim in array.dims if dim != "replicate"]
     if "replicate" not in array.dims:
         raise InputError(f"the variable {name!r} has a reference, but no dimension 'replicate'")
+    dims = [str(dim) for dim in array.dims if dim != "replicate"]
 
     def beside(value: Any) -> np.ndarray:
         """Return a number, or the variable of that name, with the shape of the estimates."""
-        if isinstance(value, str):
-            if value not in ds:
-                raise InputError(f"{name!r} names {value!r}, which is no variable{nearest(value, map(str, ds))}")
-            return xr.broadcast(ds[value], array)[0].transpose(*dims, "replicate").values.astype(float)
-        return np.full([array.sizes[dim] for dim in (*dims, "replicate")], float(value))
+        if isinstance(value, str) and value not in ds:
+            raise InputError(f"{name!r} names {value!r}, which is no variable{nearest(value, map(str, ds))}")
+        other = ds[value] if isinstance(value, str) else xr.full_like(array, float(value), dtype=float)
+        return other.broadcast_like(array).transpose(*dims, "replicate").values.astype(float)
 
-    values = array.transpose(*dims, "replicate").values.astype(float)
+    values = beside(name)
     if "status" in ds:
-        values = np.where(xr.broadcast(ds["status"], array)[0].transpose(*dims, "replicate") >= 0, values, np.nan)
-    truth = beside(attrs["reference"])
-    interval = "low" in attrs and "high" in attrs
-    low, high = (beside(attrs[end]) for end in ("low", "high")) if interval else (values, values)
-    null = float(attrs.get("null", 0.0))
+        values = np.where(beside("status") >= 0, values, np.nan)
+    truth, (low, high) = beside(attrs["reference"]), (beside(attrs.get(end, name)) for end in ("low", "high"))
     rows = []
     for at in np.ndindex(values.shape[:-1]):
-        place = {dim: _plain(ds[dim].values[i]) if dim in ds.coords else i for dim, i in zip(dims, at, strict=True)}
         known = np.isfinite(values[at]) & np.isfinite(truth[at])
         measured = errors(values[at][known], truth[at][known])
-        if interval:
+        if "low" in attrs and "high" in attrs:
             known &= np.isfinite(low[at]) & np.isfinite(high[at])
-            measured |= intervals(low[at][known], high[at][known], truth[at][known], null)
-        head = {"variable": name, **place}
-        rows += [
-            head | {"measure": measure, "value": value, "mcse": error, "replicates": int(known.sum())}
-            for measure, (value, error) in measured.items()
-        ]
+            measured |= intervals(low[at][known], high[at][known], truth[at][known], float(attrs.get("null", 0.0)))
+        place = {dim: ds[dim].values[i] if dim in ds.coords else i for dim, i in zip(dims, at, strict=True)}
+        head = {"variable": name} | {dim: getattr(value, "item", lambda v=value: v)() for dim, value in place.items()}
+        for measure, (value, error) in measured.items():
+            rows.append(head | {"measure": measure, "value": value, "mcse": error, "replicates": int(known.sum())})
     return rows
 
 
 def errors(x: np.ndarray, truth: np.ndarray) -> dict[str, tuple[float, float]]:
     """Return bias, empirical standard error and root mean squared error of estimates (R,), with Monte Carlo errors."""
-    count = x.size
+    count, off = x.size, x - truth
     if count == 0:
         return dict.fromkeys(("bias", "empirical se", "rmse"), (np.nan, np.nan))
-    off = x - truth
-    bias, square = float(np.mean(off)), float(np.mean(off**2))
-    root = float(np.sqrt(square))
+    root = float(np.sqrt(np.mean(off**2)))
     if count == 1:
-        return {"bias": (bias, np.nan), "empirical se": (np.nan, np.nan), "rmse": (root, np.nan)}
-    spread = float(np.std(off, ddof=1))
-    of_square = float(np.std(off**2, ddof=1) / np.sqrt(count))
+        return {"bias": (float(off[0]), np.nan), "empirical se": (np.nan, np.nan), "rmse": (root, np.nan)}
+    se, of_square = float(np.std(x, ddof=1)), float(np.std(off**2, ddof=1) / np.sqrt(count))
     return {
-        "bias": (bias, spread / np.sqrt(count)),
-        "empirical se": (float(np.std(x, ddof=1)), float(np.std(x, ddof=1) / np.sqrt(2 * (count - 1)))),
+        "bias": (float(np.mean(off)), float(np.std(off, ddof=1)) / np.sqrt(count)),
+        "empirical se": (se, se / np.sqrt(2 * (count - 1))),
         "rmse": (root, of_square / (2 * root) if root else 0.0),
     }
 
@@ -194,12 +168,10 @@ def intervals(
     count = low.size
     if count == 0:
         return dict.fromkeys(("coverage", "width", "power"), (np.nan, np.nan))
-    shares = {"coverage": np.mean((low <= truth) & (truth <= high)), "power": np.mean((null < low) | (high < null))}
-    measured = {name: (float(p), float(np.sqrt(p * (1 - p) / count))) for name, p in shares.items()}
-    width = high - low
-    error = float(np.std(width, ddof=1) / np.sqrt(count)) if count > 1 else np.nan
-    return {"coverage": measured["coverage"], "width": (float(np.mean(width)), error), "power": measured["power"]}
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    cover, reject = np.mean((low <= truth) & (truth <= high)), np.mean((null < low) | (high < null))
+    error = float(np.std(high - low, ddof=1) / np.sqrt(count)) if count > 1 else np.nan
+    return {
+        "coverage": (float(cover), float(np.sqrt(cover * (1 - cover) / count))),
+        "width": (float(np.mean(high - low)), error),
+        "power": (float(reject), float(np.sqrt(reject * (1 - reject) / count))),
+    }

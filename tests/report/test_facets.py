@@ -111,5 +111,3 @@ def test_a_note_that_cannot_be_filled_is_one_sentence(note):
     ds = results()
     with pytest.raises(figures.FigureError, match="no variable 'absent'|cannot be filled|hold no variable"):
         draw(ds, [{"variable": "sent", "note": note, "at": {"task": "a", "experts": 4}}], **MAPS)
-
-

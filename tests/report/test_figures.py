@@ -1,11 +1,7 @@
 """Figures: what is drawn is what was computed, nothing overlaps or is cut off, and odd results are drawn or refused."""
 
-import io
 import json
-import re
-from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import xarray as xr
@@ -13,11 +9,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 from report_example import SLOPES, N, results, study_of
 
+from moestat import figures as own
 from moestat import rates as log_log
 from moestat.claims.evidence import Evidence
-from moestat import figures as own
 from moestat.report import captions, figures, rate_panel, style
-from moestat.study.spec import Figure, Panel
+from moestat.study.spec import Figure
 
 PANEL = {"variable": "L3", "ylabel": "Voronoi loss L3"}
 RATE = {"loss": "L3", "reference": "fisher_L3", "start": "start_L3"}
@@ -434,5 +430,3 @@ def test_a_figure_saved_in_a_notebook_has_fonts_that_journals_take_and_enough_do
     canvas.savefig(tmp_path / "figure.png")
     assert b"/Type3" not in (tmp_path / "figure.pdf").read_bytes()
     assert imread(tmp_path / "figure.png").shape[1] == pytest.approx(style.ONE_COLUMN * 300, abs=1)
-
-

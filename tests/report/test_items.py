@@ -142,7 +142,10 @@ def test_variants_of_one_statement_count_once():
     first = counts.iloc[0]
     assert (first["supported"], first["refuted"]) == (1, 1)
     assert (counts[list(items.WORDS)].sum(axis=1) == counts["statements"]).all()
-    assert items.sentences(TABLE)[0] == "p, for, paper: 2 statements: 1 supported, 1 refuted; rules: 2 sealed, 0 edited, 0 added"
+    assert (
+        items.sentences(TABLE)[0]
+        == "p, for, paper: 2 statements: 1 supported, 1 refuted; rules: 2 sealed, 0 edited, 0 added"
+    )
     assert "p, for, reduced: 1 statement: 1 not shown; rules: 1 sealed, 0 edited, 0 added" in items.sentences(TABLE)
     assert items.sentences(TABLE)[-1] == "q, neutral, stand-in: 1 statement: 1 not run"
 

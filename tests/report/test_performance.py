@@ -98,5 +98,3 @@ def test_a_study_that_states_nothing_shows_means_performance_and_a_figure(tmp_pa
     assert "Performance" in page and "<figcaption>" in page and "MCSE" in page
     sized = ds.isel(n=[0, 0, 0]).assign_coords(n=[25, 50, 400])
     assert not write_outputs(sized, bare, "quick", tmp_path, provenance={}).problems
-
-

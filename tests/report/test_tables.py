@@ -1,10 +1,9 @@
 """Tables of a study against numpy and moestat.rates, and what they say about runs that went wrong."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
-from report_example import N, results, study_of
+from report_example import study_of
 
 from moestat import rates as log_log
 from moestat.claims import verdicts
@@ -169,8 +168,6 @@ def test_an_error_of_atoms_that_a_fit_does_not_have_is_no_failure(ds, raised, to
     assert "3 undefined)" in plain["why"]
 
 
-
-
 def test_rates_are_shown_with_marks_for_what_is_not_to_be_relied_on(ds):
     ds["L3"][:] = (ds.n.astype(float) ** -0.5).broadcast_like(ds["L3"])
     ds["L3"][0] += 0.01
@@ -195,7 +192,7 @@ def searched(ds):
     found[1:] = np.nan
     dims = ds["L3"].dims
     names = ("search_found", "search_gain", "search_distinct", "search_lower_left")
-    return ds.assign({name: (dims, found) for name in names} | {"search_kind": (dims, kind)})
+    return ds.assign(dict.fromkeys(names, (dims, found)) | {"search_kind": (dims, kind)})
 
 
 def test_global_searches_are_tabulated_and_slopes_that_rest_on_unsettled_ones_marked(ds, study):

@@ -163,7 +163,12 @@ def test_the_page_is_whole_loads_nothing_and_can_be_read_without_eyes(written, p
     assert not any(tag in ("link", "iframe", "object", "embed", "script") for tag, _ in outline.tags)
     assert not re.search(r"@import|url\((?!#)", page)
     for link in outline.links:
-        assert link.startswith("data:image/") or link[1:] in outline.ids or link == "results.nc" or (folder / link).is_file()
+        assert (
+            link.startswith("data:image/")
+            or link[1:] in outline.ids
+            or link == "results.nc"
+            or (folder / link).is_file()
+        )
     alternatives = [attrs["alt"] for tag, attrs in outline.tags if tag == "img"]
     assert "slope \N{MINUS SIGN}0.4" in alternatives[0] and alternatives[1].startswith("Line plot with 1 panel")
     assert outline.headings[0] == 1 and outline.headings.count(1) == 1
@@ -310,5 +315,3 @@ def test_a_broken_file_counts_as_no_run(tmp_path, content, study):
     (folder / "manifest.json").write_text("{")
     assert set(ledger.ledger(tmp_path, {"example": study})["verdict"]) == {"not run"}
     assert set(ledger.ledger(tmp_path / "nowhere", {"example": study})["verdict"]) == {"not run"}
-
-
