@@ -36,10 +36,8 @@ class Entry:
 
 @dataclass
 class Facts:
-    """What a panel shows, in words: for the legend, the caption, the notes and the alternative text."""
+    """What a panel shows, in words: for the legend, the caption and the notes."""
 
-    title: str = ""
-    sentences: list[str] = field(default_factory=list)
     arms: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     parts: set[str] = field(default_factory=set)
@@ -116,9 +114,8 @@ def point(ds: xr.Dataset, figure: Figure, panel: Panel) -> dict[str, Any] | None
 class _Here(dict[str, Any]):
     """What the names in a note mean: coordinates of the panel's point, and means of variables there."""
 
-    def __init__(self, evidence: Evidence, arm: str, at: Mapping[str, Any]) -> None:
-        super().__init__(at)
-        self.evidence, self.arm = evidence, arm
+    evidence: Evidence
+    arm: str
 
     def __missing__(self, name: str) -> float:
         array = self.evidence.samples(name, self.arm)
@@ -127,18 +124,14 @@ class _Here(dict[str, Any]):
 
 
 def note(evidence: Evidence, panel: Panel, arm: str, at: Mapping[str, Any]) -> str:
-    """Return the note of a panel, with the means of variables at its point in their places.
-
-    Raises
-    ------
-    NoAnswerError
-        If it places a variable that the results do not hold, or in a way that no number is written.
-    """
+    """Return the note of a panel, with the means of variables at its point in their places."""
+    here = _Here(at)
+    here.evidence, here.arm = evidence, arm
     try:
-        return minus(panel.note.format_map(_Here(evidence, arm, at)))
+        return minus(panel.note.format_map(here))
+    except NoAnswerError:
+        raise
     except (ValueError, TypeError, IndexError, AttributeError) as error:
-        if isinstance(error, NoAnswerError):
-            raise
         raise NoAnswerError(f"The note {panel.note!r} cannot be filled: {error}.") from None
 
 
@@ -212,12 +205,3 @@ def statements(ds: xr.Dataset, name: str, arms: Sequence[str] | None = None) -> 
 
 def _noun(match: re.Match[str]) -> str:
     return sentences.counted(int(match[1]), match[2])
-
-
-def alternative(figure: Figure, facts: Sequence[Facts]) -> str:
-    """Return the text that stands for a figure where it cannot be seen."""
-    kinds = {"rates": "Log-log plot", "lines": "Line plot", "heatmap": "Heat map", "function": "Figure"}
-    head = kinds[figure.kind] + (f" with {sentences.counted(len(facts), 'panel')}" if facts else "")
-    parts = [f"{head}{': ' + figure.title.rstrip('.') if figure.title else ''}"]
-    parts += [": ".join(filter(None, (fact.title, "; ".join(fact.sentences)))) for fact in facts]
-    return ". ".join(parts) + "."

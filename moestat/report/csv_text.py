@@ -21,13 +21,7 @@ def dump(table: pd.DataFrame) -> str:
 
 
 def load(path: Path) -> list[dict[str, str]]:
-    """Read rows that :func:`dump` wrote.
-
-    Raises
-    ------
-    moestat.bounded.DataFileError, csv.Error
-        If they cannot be read.
-    """
+    """Read rows that :func:`dump` wrote."""
     rows = csv.DictReader(io.StringIO(bounded.text(path), newline=""))
     return [{key: plain(value) for key, value in row.items()} for row in rows]
 

@@ -44,19 +44,7 @@ class FigureError(ValueError):
 
 
 def draw(ds: xr.Dataset, study: Study, preset: str, figure: Figure) -> tuple[Canvas, list[Facts]]:
-    """Draw one figure of a study.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-    facts : list of Facts
-        What each panel shows, in words.
-
-    Raises
-    ------
-    FigureError
-        If the results do not hold what the figure shows, or the user's function fails.
-    """
+    """Draw one figure of a study."""
     return draw_evidence(Evidence(ds, study, preset), figure)
 
 
@@ -121,7 +109,6 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
         zip(used, panels, captions.names_of(evidence.ds, panels), strict=True)
     ):
         fact = PANELS[figure.kind](axes, evidence, figure, panel, names, int(20 * (inches - 0.5)))
-        fact.title = panel.title
         facts.append(fact)
         letter = f"({chr(97 + number)}) " if len(panels) > 1 else ""
         title = wrapped(letter + panel.title, int(12.5 * (inches - 0.5)))
@@ -186,7 +173,7 @@ def _mark(handle: Line2D) -> Line2D:
 def _legend(canvas: Canvas, facts: Sequence[Facts], width: float) -> float:
     """Put the one legend below all panels: lines by their names, then kinds of lines; return its height in inches."""
     alone = len(facts) == 1
-    entries = {}
+    entries: dict[str, tuple[Any, str]] = {}
     for entry in (entry for fact in facts for entry in fact.entries):
         text = f"{entry.name}: {entry.value}" if alone and entry.value else entry.name
         entries.setdefault(entry.name, (entry.handle, text))
@@ -263,13 +250,7 @@ def _function(evidence: Evidence, figure: Figure) -> Canvas:
 def alone(
     ds: Any, kind: str, variable: str, x: str, arms: Sequence[str], ax: Axes | None, options: dict[str, Any]
 ) -> Canvas:
-    """Draw one variable of any dataset, in a figure of its own or onto the user's axes.
-
-    Raises
-    ------
-    FigureError
-        If the results do not hold what is asked for, there is no such option, or the axes are none.
-    """
+    """Draw one variable of any dataset, in a figure of its own or onto the user's axes."""
     ds = complete(ds, variable, [x, options["y"]] if kind == "heatmap" else [x])
     arms = [arms] if isinstance(arms, str) else list(arms)
     if not chosen(ds, arms):
@@ -306,22 +287,7 @@ def alone(
 
 
 def complete(ds: Any, variable: str, axes: Sequence[str] = ()) -> xr.Dataset:
-    """Return a dataset with arms, replicates and a status, as a figure takes it; what is not there is filled in.
-
-    Parameters
-    ----------
-    ds : xarray.Dataset or DataArray
-        Results of a study, of :func:`moestat.losses.rescore`, or any others: ``variable`` over the axes and, where it
-        was drawn more than once, a dimension ``replicate``; several methods have a dimension ``arm``.
-    variable : str
-    axes : sequence of str
-        The axes of the figure.
-
-    Raises
-    ------
-    FigureError
-        If the variable or an axis is not there, or an axis has no numbers.
-    """
+    """Return a dataset with arms, replicates and a status, as a figure takes it; what is not there is filled in."""
     ds = ds.to_dataset(name=variable) if isinstance(ds, xr.DataArray) else ds
     if not isinstance(ds, xr.Dataset):
         raise FigureError(

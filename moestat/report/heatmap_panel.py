@@ -75,7 +75,6 @@ def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Na
     facts.bar = image, panel.ylabel or panel.variable
     if lost := int(np.sum(~np.isfinite(mean))):
         facts.notes.append(f"Left out: {label(evidence.ds, arm)}: {lost} of {mean.size} cells have no value (hatched)")
-    facts.sentences.append(_sentence(array, mean, figure, panel))
     return facts
 
 
@@ -147,20 +146,3 @@ def _luminance(colour: tuple[float, ...]) -> float:
     channels = np.asarray(colour[:3], dtype=np.float64)
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def _sentence(array: xr.DataArray, mean: np.ndarray, figure: Figure, panel: Panel) -> str:
-    if not np.isfinite(mean).any():
-        return f"{panel.variable} has no value"
-
-    def place(flat: int) -> str:
-        row, column = np.unravel_index(flat, mean.shape)
-        parts = [(figure.x, column), (figure.y, row)]
-        texts = [f"{a} = {number(array[a].values.tolist()[i]) if a in array.coords else i}" for a, i in parts]
-        return ", ".join(texts)
-
-    low, high = int(np.nanargmin(mean)), int(np.nanargmax(mean))
-    return (
-        f"{panel.variable} lies between {mean.flat[low]:.3g} (at {place(low)}) and "
-        f"{mean.flat[high]:.3g} (at {place(high)})"
-    )

@@ -7,7 +7,6 @@ import fnmatch
 import importlib
 import json
 import math
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,8 +28,6 @@ MOST_ROWS = 200
 """A longer table of means is cut in the page; the file holds all of it."""
 FILTERS = ("paper", "origin", "bearing", "scale", "verdict", "preset")
 """The columns of the ledger that a reader can choose values of."""
-_LOCAL = ("--out", "--jobs", "--backend", "--scheduler")
-_FLAGS = ("--no-report", "--quiet", "--fresh", "--replace-stale", "--retry-failed")
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,6 @@ class Drawn:
     name: str
     png: bytes = b""
     caption: str = ""
-    alternative: str = ""
     problem: str = ""
     notes: Sequence[str] = ()
     """What the caption has no room for."""
@@ -51,7 +47,7 @@ class Drawn:
         """The drawing in the page."""
         data = base64.b64encode(self.png).decode("ascii")
         look = '<img src="data:image/png;base64,{}" alt="{}" style="max-width: {:.0f}rem">'
-        return Markup(look).format(data, self.alternative, 8.4 * self.inches)
+        return Markup(look).format(data, self.caption, 8.4 * self.inches)
 
 
 # --- the report of a run ---------------------------------------------------------------------------------------------
@@ -275,11 +271,6 @@ def ledger(table: pd.DataFrame) -> str:
     """Return the ledger as a page with search and filters; a claim has the anchor ``STUDY:ID``.
 
     Without JavaScript it is the whole table, every reason open to read; the script only hides and orders rows.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From :func:`moestat.report.ledger.ledger`.
     """
     records = table.to_dict("records")
     known = [*items.WORDS, *items.BEARINGS, *items.SCALES, *items.ORIGINS]
@@ -311,22 +302,6 @@ def _rules(rows: Iterable[Mapping[str, Any]]) -> str:
     return f"{counted(len(found), 'verdict')}{views.of_rules(count_written(found))}."
 
 
-def portable(command: str) -> str:
-    """Return a command without the options that belong to one machine or one call: folders, processes, addresses.
-
-    >>> portable("python -m moestat.study toy --preset paper --out /scratch/me --jobs 4 --no-report --set d=4")
-    'python -m moestat.study toy --preset paper --set d=4'
-    """
-    words = iter(shlex.split(command))
-    kept = []
-    for word in words:
-        if word in _LOCAL:
-            next(words, None)
-        elif word not in _FLAGS:
-            kept.append(word)
-    return shlex.join(kept)
-
-
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     ran = [f"preset {row['preset']}", row["date"], f"moestat {row['version']}" if row["version"] else ""]
     alone = row["group"] in (row["claim"], f"{row['study']}/{row['claim']}")
@@ -340,6 +315,5 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
         "strip": strip(row, (row["low"], row["high"]), width=200),
         "sealed": views.RULES[written(row)] if row["verdict"] in VERDICTS else "",
         "ran": ", ".join(part for part in ran if part) if row["date"] else "",
-        "command": portable(row["command"]),
         "decided": row["verdict"] != items.NOT_RUN and row["preset"] == row["decides"],
     }

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import pandas as pd
 from rich.console import RenderableType
 
 from moestat.claims.sealed import WHEN, written
 from moestat.claims.verdicts import broad
-from moestat.claims.wording import AT_SCALE, VERDICTS, Word, wording
+from moestat.claims.wording import AT_SCALE, VERDICTS, wording
 from moestat.report import render
 from moestat.report.text import markdown
 from moestat.report.views import in_words, of_rules
@@ -86,13 +86,7 @@ def of_group(verdicts: Sequence[str]) -> str:
 
 
 def statements(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], str]:
-    """Return the verdict of every statement, its variants together, by its bearing, group and scale.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Rows of :func:`moestat.report.ledger.ledger`, of one paper.
-    """
+    """Return the verdict of every statement, its variants together, by its bearing, group and scale."""
     variants: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         variants.setdefault((row["bearing"], row["group"], row["scale"]), []).append(str(row["verdict"]))
@@ -100,13 +94,7 @@ def statements(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], 
 
 
 def headline(ledger: pd.DataFrame) -> pd.DataFrame:
-    """Count the statements of every paper by bearing and scale; one column per verdict.
-
-    Parameters
-    ----------
-    ledger : DataFrame
-        From :func:`moestat.report.ledger.ledger`.
-    """
+    """Count the statements of every paper by bearing and scale; one column per verdict."""
     rows = []
     for (paper, bearing, scale), part in ledger.groupby(["paper", "bearing", "scale"], sort=True):
         words = list(statements(part.to_dict("records")).values())
@@ -221,27 +209,12 @@ def _named(row: Mapping[str, Any], pattern: str) -> bool:
 
 def _shown(word: str, scale: Scale) -> str:
     if word in VERDICTS:
-        return wording(cast(Word, word), scale)
+        return wording(word, scale)
     return word if word == NOT_RUN else f"{MIXED}{AT_SCALE[scale]}"
 
 
 def parts(contents: Contents, records: Sequence[dict[str, Any]]) -> tuple[list[Part], list[dict[str, Any]]]:
-    """Put every claim to the item that its source names first.
-
-    Parameters
-    ----------
-    contents : Contents
-        The items of the paper, in its order.
-    records : sequence of dict
-        Rows of :func:`moestat.report.ledger.ledger`.
-
-    Returns
-    -------
-    list of Part
-        One per item.
-    list of dict
-        The rows whose source names none.
-    """
+    """Put every claim to the item that its source names first."""
     by_name = {item.name: Part(item) for item in contents.items}
     beside = []
     for row in records:

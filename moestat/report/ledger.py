@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from rich.console import RenderableType
 
@@ -38,27 +39,12 @@ LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
 
 
 def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "") -> pd.DataFrame:
-    """Return every claim of every study with the verdict that decides it.
+    """Return every claim of every study, one a row, with the verdict that decides it; without one it is 'not run'.
 
-    Parameters
-    ----------
-    out_root : path
-        The outputs folder; it need not exist.
-    studies : mapping of str to Study
-        The studies by name, or by the path of a study file.
-    first : str, optional
-        The preset whose run counts where it has judged a claim. Otherwise that counts which says most about the claim
-        (:func:`moestat.study.presets.strongest_first`); but a run that could not decide it, with fewer replicates than
-        a verdict needs or without an interval, never takes the place of one that did.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim. study, title, paper, because and hindsight are those of the study file; low, high and region
-        are the rule; then come the columns of claims.csv; preset, command, date, version, code (the version of what
-        computed) and seed are of the run, and decides and decides_with the cheapest preset that decides the claim, and
-        its command. The verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one
-        that was judged, and of all claims where the run is of other settings than the study file; why says so.
+    The run of the preset ``first`` counts where it has judged a claim. Otherwise that counts which says most about the
+    claim; but a run that could not decide it, with fewer replicates than a verdict needs or without an interval, never
+    takes the place of one that did. A claim that differs from the one that was judged is not run; so are all claims
+    where the run is of other settings than the study states; why says so.
     """
     out_root = Path(out_root)
     by_study: dict[str, list[Run]] = {}
@@ -210,15 +196,7 @@ def _not_shown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
-    """Return all that is known of a claim: its rule, the interval drawn on it, the runs, the command that decides it.
-
-    Parameters
-    ----------
-    out_root : Path
-        The outputs folder; it need not exist.
-    name : str
-        The study as the command line names it.
-    """
+    """Return all that is known of a claim: rule, interval, runs, and the command that decides it."""
     alone = {name: study.model_copy(update={"claims": [claim]})}
     row = ledger(out_root, alone).to_dict("records")[0]
     group = f"counts once with the group {claim.group}" if claim.group else ""
@@ -253,17 +231,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
 
 
 def listing(out_root: Path, word: str, studies: Mapping[str, Study]) -> list[str]:
-    """Return claims as lines: under paper and study the id and the verdict, and then the statement.
-
-    Parameters
-    ----------
-    out_root : Path
-        The outputs folder; it need not exist.
-    word : str
-        What was asked for.
-    studies : mapping of str to Study
-        The claims, in the studies that state them.
-    """
+    """Return claims as lines: under paper and study the id and the verdict, and then the statement."""
     rows = ledger(out_root, studies).to_dict("records")
     lines = [f"{counted(len(rows), 'claim')} on {word!r}"]
     for name in sorted(studies, key=lambda name: studies[name].paper):
@@ -277,7 +245,7 @@ def listing(out_root: Path, word: str, studies: Mapping[str, Study]) -> list[str
 
 def _wrapped(text: str, first: str) -> list[str]:
     """Return a named paragraph; a command in it is not broken at its hyphens."""
-    look = {"break_on_hyphens": False, "break_long_words": False}
+    look: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * 12, **look)
 
 
@@ -290,22 +258,18 @@ def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
 
 def _drawn(row: Mapping[str, Any], claim: Claim) -> list[str]:
     """Draw an interval on the region of its rule in characters; nothing where there is no interval."""
-    interval, ends = (row["ci_low"], row["ci_high"]), claim.region
-    marks = [mark for mark in (*interval, *ends) if math.isfinite(mark)]
-    if not all(map(math.isfinite, (*interval, row["estimate"]))):
+    interval, value, columns = (row["ci_low"], row["ci_high"]), row["estimate"], WIDTH - 12
+    if not all(map(math.isfinite, (*interval, value))):
         return []
-    left, right = min(marks), max(marks)
-    room = 0.15 * (right - left) or 1.0
-    columns = WIDTH - 12
+    marks = [mark for mark in (*interval, *claim.region) if math.isfinite(mark)]
+    room = 0.15 * (max(marks) - min(marks)) or 1.0
+    places = np.linspace(min(marks) - room, max(marks) + room, columns)
 
-    def at(value: float) -> int:
-        share = (min(max(value, left - room), right + room) - left + room) / (right - left + 2 * room)
-        return round((columns - 1) * share)
+    def line(ends: tuple[float, float], left: str, middle: str, right: str) -> list[str]:
+        first, last = (int(np.abs(places - np.clip(end, places[0], places[-1])).argmin()) for end in ends)
+        return [*" " * (first + 12), left, *middle * (last - first - 1), *(right if last > first else "")]
 
-    def line(head: str, first: int, last: int, marks: str, middle: int | None = None) -> str:
-        drawn = marks[0] + marks[1] * max(last - first - 1, 0) + marks[2] * (last > first)
-        drawn = " " * first + drawn
-        return head.ljust(12) + (drawn if middle is None else drawn[:middle] + "o" + drawn[middle + 1 :])
-
-    rule_marks = ("[" if math.isfinite(ends[0]) else "<") + "=" + ("]" if math.isfinite(ends[1]) else ">")
-    return [line("", *map(at, ends), rule_marks), line("", *map(at, interval), "|-|", at(row["estimate"]))]
+    ends = ["[<"[math.isinf(claim.region[0])], "]>"[math.isinf(claim.region[1])]]
+    rule, drawn = line(claim.region, ends[0], "=", ends[1]), line(interval, "|", "-", "|")
+    drawn[12 + int(np.abs(places - value).argmin())] = "o"
+    return ["".join(rule), "".join(drawn)]

@@ -80,7 +80,6 @@ def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Na
             axes.plot(*curve(second, figure.x, geometric)[:2], color=style.colour(look), linestyle="--")
         below = next((other for other, old in drawn.items() if not named and style.same(mean, old)), "")
         if below:
-            facts.sentences.append(f"{name} and {below} coincide")
             facts.parts.add("coincide")
         drawn[name] = mean
         low, high = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
@@ -95,11 +94,6 @@ def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Na
             facts.parts.add("deviations")
         dashes = {"color": line.get_color(), "linestyle": "none" if named else _dashes(look)}
         facts.entries.append(Entry(Line2D([], [], **(style.marker(look) if marked else {}) | dashes), name))
-        first, last = np.flatnonzero(np.isfinite(mean))[[0, -1]]
-        ends_said = (
-            f"from {mean[first]:.3g} at {figure.x} = {number(x[first])} to {mean[last]:.3g} at {number(x[last])}"
-        )
-        facts.sentences.append(f"{name}: {ends_said}")
     if panel.reference:
         _reference(axes, evidence, figure, panel, facts)
     if "ends" in options:
@@ -214,7 +208,8 @@ def _scales(axes: Axes, figure: Figure, array: xr.DataArray | None) -> None:
         names = places.astype(str)
         crowded = sum(map(len, names)) + 2 * len(names) > ROOM
         shown = [mathtext(name.replace("-", "-\n") if crowded else name) for name in names]
-        axes.set_xticks(np.arange(len(places)), shown, **({"fontsize": 6} if crowded else {}))
+        look: dict[str, Any] = {"fontsize": 6} if crowded else {}
+        axes.set_xticks(np.arange(len(places)), shown, **look)
         axes.set_xlim(-0.4, len(places) - 0.6)
     elif figure.logx:
         axes.set_xscale("log")
@@ -276,7 +271,7 @@ def _marks(axes: Axes, marks: dict[str, float]) -> None:
 
 
 def _law(axes: Axes, law: float | str, x: np.ndarray, y: np.ndarray) -> None:
-    """Draw a law beside a line, a power or a geometric decay, over the last three decades of its places."""
+    """Draw a power, or a geometric decay, beside the last three decades of a line; the axes stay as they are."""
     known = np.isfinite(y) & (y > 0) & (x > 0) if x.dtype.kind == "f" else np.zeros(len(x), dtype=bool)
     if known.sum() < 3:
         return
@@ -284,19 +279,13 @@ def _law(axes: Axes, law: float | str, x: np.ndarray, y: np.ndarray) -> None:
     t = np.linspace(max(x[0], x[-1] - 3 * np.log(10)), x[-1], 200)
     if law == "geometric":  # through the line at a hundredth and a tenth of its last place
         early, late = x[-1] - np.log(10) * np.array([2.0, 1.0])
-        ends = np.interp([early, late], x, y)
-        if early < x[0] or ends[1] >= ends[0]:
-            return  # nothing decays
-        rate, name = (ends[0] - ends[1]) / (np.exp(late) - np.exp(early)), "geometric"
-        log_of = ends[1] - rate * (np.exp(t) - np.exp(late))
-    else:  # above the line by a factor of two, so that both are seen
+        ends, name = np.interp([early, late], x, y), "geometric"
+        values = ends[1] - (ends[0] - ends[1]) * (np.exp(t) - np.exp(late)) / (np.exp(late) - np.exp(early))
+    else:  # above the middle of the line by a factor of two, so that both are seen
         middle, name = (t[0] + t[-1]) / 2, f"slope {number(float(law))}".replace("-", "\N{MINUS SIGN}")
-        log_of = np.log(2.0) + np.interp(middle, x, y) + float(law) * (t - middle)
-    inside = (log_of >= np.log(max(low, 1e-300))) & (log_of <= np.log(high))
-    if inside.sum() >= 2:
-        places, values = np.exp(t[inside]), np.exp(log_of[inside])
-        axes.plot(places, values, "--", color=style.REFERENCE, linewidth=0.9, zorder=1.5, scalex=False, scaley=False)
-        # names stand at the ends, where laws part
-        cut = log_of.max() > np.log(high)
-        at, side = (int(np.argmax(values)), "left") if cut else (int(np.argmin(values)), "right")
-        axes.text(places[at], values[at], f" {name} ", ha=side, va="top" if cut else "bottom", **SMALL)
+        values = np.log(2.0) + np.interp(middle, x, y) + float(law) * (t - middle)
+    inside = (values >= np.log(max(low, 1e-300))) & (values <= np.log(high))
+    if inside.sum() >= 2 and values[-1] < values[0]:
+        t, values = np.exp(t[inside]), np.exp(values[inside])
+        axes.plot(t, values, "--", color=style.REFERENCE, linewidth=0.9, zorder=1.5, scalex=False, scaley=False)
+        axes.text(t[-1], values[-1], f"{name} ", ha="right", va="bottom", **SMALL)

@@ -113,13 +113,7 @@ def _scales(axes: Axes, figure: Figure, places: np.ndarray, *, logy: bool) -> No
 
 
 def zipped(ds: xr.Dataset, variable: str, at: Mapping[str, Any]) -> Canvas:
-    """Draw the intervals of all replicates at a point, one panel per arm, those farthest from the truth on top.
-
-    Raises
-    ------
-    NoAnswerError
-        If the variable has no interval or no reference, or a point is to be chosen.
-    """
+    """Draw the intervals of all replicates at a point, one panel per arm, those farthest from the truth on top."""
     attrs = ds[variable].attrs
     if not {"reference", "low", "high"} <= attrs.keys():
         raise NoAnswerError(

@@ -46,13 +46,7 @@ def geometric(array: xr.DataArray, over: str, level: float = 0.95) -> tuple[np.n
 
 
 def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, room: int) -> Facts:
-    """Draw one panel, ``room`` characters wide, and return what it shows.
-
-    Raises
-    ------
-    NoAnswerError
-        If a variable or axis of the panel is not in the results.
-    """
+    """Draw one panel, ``room`` characters wide, and return what it shows."""
     painter = _Painter(axes, evidence, figure, panel, Facts(arms=chosen(evidence.ds, panel.arms)))
     arms = painter.facts.arms
     step = min(0.035, 0.14 / max(len(arms) - 1, 1))  # the points of several arms at one size stand apart
@@ -145,7 +139,6 @@ class _Painter:
 
         fit = fitted.fit
         text = _slope(fit)
-        facts.sentences.append(f"{name}: slope {text}, from {mean[known][0]:.3g} to {mean[known][-1]:.3g}")
         _line(self.axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
         if not fit.trusted:
             facts.notes.append(f"Not trusted: {name}: {' '.join(fit.reasons)}")

@@ -35,21 +35,14 @@ _PROSE = MarkdownIt("zero").enable(["emphasis", "backticks", "list"])
 
 
 def table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", groups: Sequence[str] = (), notes=()
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    groups: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Return a table for people: text alone, without empty columns.
-
-    Parameters
-    ----------
-    columns : sequence of str
-    rows : sequence of sequences of str
-    title : str
-        In ``attrs``, as ``notes`` are.
-    groups : sequence of str
-        A heading for each row, or none; it becomes the index.
-    notes : sequence of str
-        What stands below the table.
-    """
+    """Return a table for people: text alone, without empty columns."""
     made = pd.DataFrame([*rows], columns=[*columns], index=[*groups] or None, dtype=object)
     made = made.loc[:, [bool(made[column].any()) for column in made]] if len(made) else made
     made.attrs = {"title": title, "notes": [*notes]}
@@ -126,7 +119,9 @@ def _grid(rows: pd.DataFrame, widths: Sequence[int], right: Sequence[bool], *, h
     for name, width, flush in zip(rows, widths, right, strict=True):
         grid.add_column(Text(name), width=width, justify="right" if flush else "left", overflow="fold")
     for row in rows.itertuples(index=False, name=None):
-        styles = [COLOURS.get(verdict_of(cell), "") if name == "verdict" else "" for name, cell in zip(rows, row)]
+        styles = [
+            COLOURS.get(verdict_of(cell), "") if name == "verdict" else "" for name, cell in zip(rows, row, strict=True)
+        ]
         grid.add_row(*(Text(cell, style=style) for cell, style in zip(row, styles, strict=True)))
     return grid
 

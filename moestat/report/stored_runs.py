@@ -93,13 +93,7 @@ def folder_of(study: str) -> str:
 
 
 def runs_and_records(out_root: Path) -> list[Run]:
-    """Return what lies in an outputs folder, and of the presets that were not judged there the records.
-
-    Raises
-    ------
-    StaleError
-        If a record was changed after it was made.
-    """
+    """Return what lies in an outputs folder, and of the presets that were not judged there the records."""
     found = {}
     for folder in sorted(out_root.glob("*/*/")) if out_root.is_dir() else ():
         claims = folder / "claims.csv"

@@ -42,14 +42,7 @@ _LOST = re.compile(r"(\d+) (not finite \(missing or failed\))")
 
 
 def rates(evidence: Evidence) -> pd.DataFrame:
-    """Tabulate every rate of a study.
-
-    Returns
-    -------
-    DataFrame
-        One row per rate, arm and, where the loss has further dimensions, point of those: slope with interval, what
-        was predicted, the other estimates of it, how many runs it rests on, whether it can be trusted and why not.
-    """
+    """Tabulate every rate of a study."""
     rows = [
         row
         for rate in evidence.study.rates
@@ -66,15 +59,7 @@ def _with_axes(rows: list[dict[str, Any]], head: Sequence[str], ds: xr.Dataset) 
 
 
 def parameters(evidence: Evidence) -> pd.DataFrame:
-    """Tabulate the rate of every block of the parameters that a study lists.
-
-    Returns
-    -------
-    DataFrame
-        The columns of :func:`rates`, and before them ``block``, ``role`` (gate, expert, variance, weight) and
-        ``atoms`` (over-specified, exactly specified, all). An arm has no row for a kind of atom that most of its fits
-        do not have.
-    """
+    """Tabulate the rate of every block of the parameters that a study lists."""
     rows = []
     for entry in evidence.study.parameters:
         head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
@@ -253,14 +238,7 @@ def _summary(evidence: Evidence, name: str, arm: str, level: float) -> pd.DataFr
 
 
 def searches(ds: xr.Dataset) -> pd.DataFrame:
-    """Tabulate what the global searches of every arm saw, per point of the grid; no rows where nothing was searched.
-
-    Returns
-    -------
-    DataFrame
-        ``other_won`` is the share of replicates in which another than a local start led to the best fit; the other
-        numbers are medians over replicates.
-    """
+    """Tabulate what the global searches of every arm saw, per point of the grid; no rows where nothing was searched."""
     columns = ["arm", "label", "at", "runs", "other_won", "gain", "found", "distinct", "lower_left", "near", "wide"]
     rows = []
     axes = (

@@ -28,16 +28,6 @@ def of_experiment(name: str) -> list[Row]:
 
     Known are those of ``variables.toml``, and those that the module itself describes in dicts called ``OF_...`` or
     ``OVER_...``, name -> text, or name -> (..., text).
-
-    Parameters
-    ----------
-    name : str
-        Name of an experiment of moestat, or an import path. Of one's own, the tables know the common variables alone.
-
-    Returns
-    -------
-    list of Row
-        Left out is what the source of the experiment cannot name. Which of them a run holds depends on its settings.
     """
     module = experiments.own_experiments().get(name, name)
     said = _said(experiments.load(module, "settings"))

@@ -41,15 +41,6 @@ def rates(frame: pd.DataFrame, *, brief: bool = False, blocks: bool = False) -> 
 
     A dagger marks a rate that cannot be trusted, a double dagger one whose global searches did not settle, a star a
     bent line; the notes say so.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`moestat.report.tables.rates` or :func:`~moestat.report.tables.parameters`.
-    brief : bool
-        What fits a terminal, arms by their short names.
-    blocks : bool
-        Of parameters: one group of rows for each arm, one row for each block.
     """
     marks: dict[str, str] = {}
     notes: dict[str, str] = {}
@@ -125,16 +116,7 @@ def claims(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def answer(frame: pd.DataFrame, bent: Container[str], most: int) -> pd.DataFrame:
-    """Show what was printed, what we find and the verdict, the paper's claims first; at most so many rows.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        With the columns of claims.csv.
-    bent : container of str
-        Claims on the slopes of lines that bend; they get a star.
-    most : int
-    """
+    """Show what was printed, what we find and the verdict, the paper's claims first; at most so many rows."""
     records = sorted(frame.to_dict("records"), key=lambda row: row["origin"] == "ours")
     rows = []
     for row in records[:most]:
@@ -224,7 +206,9 @@ def _with_error(value: float, error: float) -> str:
     return shown if np.isnan(error) else f"{shown} ({error:.2g})"
 
 
-def plain(frame: pd.DataFrame, title: str, columns: Mapping[str, str], *, group: str = "", notes=()) -> pd.DataFrame:
+def plain(
+    frame: pd.DataFrame, title: str, columns: Mapping[str, str], *, group: str = "", notes: Sequence[str] = ()
+) -> pd.DataFrame:
     """Show some columns of a table under other names, numbers with three digits, arms by what they are called."""
     shown = frame.assign(arm=names(frame))
     groups = list(shown[group]) if group else ()

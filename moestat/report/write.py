@@ -124,18 +124,6 @@ def write_outputs(
     those that have rows; each figure as ``.png`` and ``.pdf`` (the first is named ``figure``); and ``report.html``.
     Each file is put in place whole. A figure that cannot be drawn is named in the report, with the reason; the others
     are.
-
-    Parameters
-    ----------
-    dataset : xarray.Dataset
-        The collected results.
-    study : Study
-    preset : str
-    folder : Path
-        An existing folder.
-    provenance : mapping
-        What made the results: shown in the report under its keys. ``study``, ``date``, ``command``,
-        ``moestat_version`` and ``notes`` have their own places.
     """
     evidence = Evidence(dataset, filled(study, dataset), preset)
     before = {row["claim"]: row for row in stored_runs.read_claims(folder / "claims.csv") or []}
@@ -191,8 +179,8 @@ def _draw(evidence: Evidence, figure: Figure, name: str, folder: Path) -> Drawn:
     saved = style.save(canvas, title=title, description=caption, source=source)
     for ending, content in saved.items():
         files.write(folder / f"{name}.{ending}", content, durable=False)
-    alternative, notes = captions.alternative(figure, facts), captions.notes(evidence, facts)
-    return Drawn(name, saved["png"], caption, alternative, notes=notes, inches=float(canvas.get_figwidth()))
+    notes = captions.notes(evidence, facts)
+    return Drawn(name, saved["png"], caption, notes=notes, inches=float(canvas.get_figwidth()))
 
 
 def _write(folder: Path, name: str, text: str) -> None:

@@ -209,7 +209,6 @@ def test_caption_and_notes_count_the_runs_of_the_figure_and_say_what_is_not_to_b
     assert "By the author." in caption and "(this run is at reduced scale)" in caption
     assert "Not trusted: softmax gate, relu" in notes and "Bent: sigmoid gate, relu" in notes
     assert "box |theta| <= 5 (softmax gate, relu" in notes and "SGD starts near the truth (sigmoid gate, relu" in notes
-    assert captions.alternative(made, facts).startswith("Log-log plot with 1 panel. softmax gate, relu")
 
 
 # --- lines, heat maps, functions -------------------------------------------------------------------------------------

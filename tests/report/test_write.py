@@ -170,7 +170,7 @@ def test_the_page_is_whole_loads_nothing_and_can_be_read_without_eyes(written, p
             or (folder / link).is_file()
         )
     alternatives = [attrs["alt"] for tag, attrs in outline.tags if tag == "img"]
-    assert "slope \N{MINUS SIGN}0.4" in alternatives[0] and alternatives[1].startswith("Line plot with 1 panel")
+    assert len(alternatives) == 2 and all("320 runs" in text for text in alternatives)
     assert outline.headings[0] == 1 and outline.headings.count(1) == 1
     assert all(b - a <= 1 for a, b in zip(outline.headings, outline.headings[1:], strict=False))
 

@@ -114,7 +114,9 @@ def test_a_report_tells_it_of_the_arms_that_share_a_law(brief, run):
 def test_it_stands_in_the_design_of_a_report(brief, run):
     head = {"title": "t", "paper": "p", "source": "s", "experiment": "regression", "seed": 5, "arms": [{"name": "a"}]}
     study = Study.model_validate(head | {"presets": {"quick": {"replicates": 4}}})
-    shown = [description for term, description in html.design(run, study, "quick") if term == "How typical the truth is"]
+    shown = [
+        description for term, description in html.design(run, study, "quick") if term == "How typical the truth is"
+    ]
     assert len(shown) == 2 and shown[0].endswith("(a, b)") and shown[1].endswith("(c)")
 
 
