@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from moestat import figures, fit, identify, losses, models, own, rates
     from moestat.api import load, run
-    from moestat.report.tidy import performance, tidy
+    from moestat.report.tidy import tidy
 
 __version__ = "0.1.0"
 FUNCTIONS = {
     "load": "moestat.api",
-    "performance": "moestat.report.tidy",
     "run": "moestat.api",
     "tidy": "moestat.report.tidy",
 }
@@ -31,7 +30,6 @@ __all__ = [
     "losses",
     "models",
     "own",
-    "performance",
     "rates",
     "run",
     "tidy",

@@ -145,7 +145,7 @@ def card(word: str, out: Path) -> int:
         print(ledger.card(out, place.name, place.study, place.claim))
         return 0
     chosen = lookup.by_study(places)
-    print("\n".join(ledger.listing(out, word, chosen)))
+    show(out, chosen)
     if said := lookup.papers(word, chosen):
         print(said)
     name, study = next(iter(chosen.items()))

@@ -17,12 +17,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from moestat.claims.selection import NoAnswerError
-from moestat.report.figures import FigureError, alone, complete
-from moestat.report.paired_figure import zipped
+from moestat.report.figures import FigureError, alone
 from moestat.report.style import look, save
 
-__all__ = ["FigureError", "heatmap", "intervals", "lines", "look", "rates", "save"]
+__all__ = ["FigureError", "heatmap", "lines", "look", "rates", "save"]
 
 
 def rates(
@@ -77,27 +75,3 @@ def lines(
 def heatmap(ds: xr.Dataset, variable: str, *, x: str, y: str, arms: Sequence[str] = ("*",), **options: Any) -> Figure:
     """Draw the mean of a variable over two axes, one panel per arm."""
     return alone(ds, "heatmap", variable, x, arms, None, {"y": y} | options)
-
-
-def intervals(ds: xr.Dataset, variable: str, *, at: dict[str, Any] | None = None) -> Figure:
-    """Draw a zip plot: the intervals of all replicates of each arm, and how many cover the truth.
-
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        ``variable`` has the attributes ``reference`` (the truth: a number, or the name of a variable), ``low`` and
-        ``high`` (the names of the variables that hold the interval).
-    variable : str
-    at : dict, optional
-        The point of the grid, where there is more than one.
-
-    Raises
-    ------
-    FigureError
-        If the variable has no interval or no reference, or a point is to be chosen.
-    """
-    try:
-        with look():
-            return zipped(complete(ds, variable), variable, at or {})
-    except NoAnswerError as error:
-        raise FigureError(str(error)) from None

@@ -143,10 +143,11 @@ def design(ds: xr.Dataset, study: Study, preset: str, overrides: Sequence[str] =
     axes = [str(d) for d in ds["status"].dims if d not in ("arm", "replicate")]
     rows += [(f"Grid: {axis}", ", ".join(number(v) for v in ds[axis].values.tolist())) for axis in axes]
     rows.append(("Replicates", f"{ds.sizes['replicate']} per cell"))
-    settings = study.settings | (chosen.settings if chosen is not None else {})
-    free = dict(text.split("=", 1) for text in overrides if "=" in text and text.split("=", 1)[0] not in axes)
-    settings |= {key: f"{value} (set on the command line)" for key, value in free.items()}
-    rows += [("Settings", ", ".join(f"{key} = {_text(value)}" for key, value in settings.items()))] if settings else []
+    settings = [
+        f"{key} = {_text(value)}" for key, value in (study.settings | (chosen.settings if chosen else {})).items()
+    ]
+    settings += [f"{text.replace('=', ' = ', 1)} (set on the command line)" for text in overrides]
+    rows += [("Settings", ", ".join(settings))] if settings else []
     for called, texts in (
         ("How typical the truth is", typicality(ds)),
         ("Target", captions.statements(ds, "target")),

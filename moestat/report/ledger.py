@@ -24,7 +24,7 @@ from moestat.report import render, views
 from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, runs_and_records
 from moestat.rounding import number
 from moestat.runner import belongs, manifest_file, records
-from moestat.sentences import counted, listed
+from moestat.sentences import listed
 from moestat.study import presets
 from moestat.study.load import StudyFile
 from moestat.study.seal import rule_digest
@@ -167,14 +167,11 @@ def title(table: pd.DataFrame) -> str:
 
 def rich(table: pd.DataFrame) -> RenderableType:
     """Return the ledger for the terminal, one group of rows per paper and study, with the run in its heading."""
-    rows, groups, kept = [], [], table.to_dict("records")
+    groups, kept = [], table.to_dict("records")
     for row in kept:
-        shown = (row["claim"], row["statement"], views.says(row), number(row["predicted"]), views.estimated(row))
-        rows.append((*shown, row["wording"], views.RULES[written(row)]))
         run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")
-    columns = ("claim", "statement", "says", "predicted", "estimate", "verdict", "rule")
-    shown = render.table(columns, rows, title=title(table), groups=groups, notes=_not_shown(kept))
+    shown = views.claims(table, title=title(table), groups=groups, notes=_not_shown(kept))
     return render.rich(shown, spare=("statement", "says", "predicted"))
 
 
@@ -228,19 +225,6 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
         return "\n".join([*lines, "", "No preset of the study judges it."])
     cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
     return "\n".join([*lines, "", f"Decided by preset {best}{cost}:", f"  {command(name, best, out_root)}"])
-
-
-def listing(out_root: Path, word: str, studies: Mapping[str, Study]) -> list[str]:
-    """Return claims as lines: under paper and study the id and the verdict, and then the statement."""
-    rows = ledger(out_root, studies).to_dict("records")
-    lines = [f"{counted(len(rows), 'claim')} on {word!r}"]
-    for name in sorted(studies, key=lambda name: studies[name].paper):
-        lines += ["", f"{studies[name].paper}: {name}"]
-        for row in (row for row in rows if row["study"] == name):
-            when = views.RULES[written(row)]
-            lines.append(f"  {row['claim']}  [{row['wording']}{f'; rule {when}' if when else ''}]")
-            lines += textwrap.wrap(row["statement"], WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
-    return [*lines, ""]
 
 
 def _wrapped(text: str, first: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Figures of intervals: paired comparisons beside the values, and zip plots of the intervals of all replicates."""
+"""A figure of paired comparisons: the values, and beside them their differences from (or ratios to) a baseline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from moestat.claims import selection
 from moestat.claims.selection import NoAnswerError
 from moestat.report import line_panel, style
 from moestat.report.tables import label
-from moestat.report.text import mathtext
 from moestat.rounding import number
 from moestat.study.spec import Figure, Scalar
 
@@ -110,39 +109,3 @@ def _scales(axes: Axes, figure: Figure, places: np.ndarray, *, logy: bool) -> No
         if len(places) <= 8:
             axes.set_xticks(places, [number(p) for p in places])
             axes.set_xticks([], minor=True)
-
-
-def zipped(ds: xr.Dataset, variable: str, at: Mapping[str, Any]) -> Canvas:
-    """Draw the intervals of all replicates at a point, one panel per arm, those farthest from the truth on top."""
-    attrs = ds[variable].attrs
-    if not {"reference", "low", "high"} <= attrs.keys():
-        raise NoAnswerError(
-            f"The variable {variable!r} needs the attributes reference, low and high, which say what it estimates and "
-            "which variables hold its interval."
-        )
-    ds = ds.sel(at)
-    ds = ds.isel({dim: 0 for dim in ds[variable].dims if dim not in ("arm", "replicate") and ds.sizes[dim] == 1})
-    if left := [str(dim) for dim in ds[variable].dims if dim not in ("arm", "replicate")]:
-        raise NoAnswerError(f"A zip plot is of one point of the grid; choose {', '.join(left)} by at = {{...}}.")
-    arms = [str(arm) for arm in ds["arm"].values]
-    canvas = style.new_figure(style.TWO_COLUMNS, 3.0)
-    panels = canvas.subplots(1, len(arms), squeeze=False, sharey=True)[0]
-    for panel, arm in zip(panels, arms, strict=True):
-        one, reference = ds.sel(arm=arm), attrs["reference"]
-        truth = one[reference] if isinstance(reference, str) else float(reference)
-        estimates, low, high, true = (
-            np.broadcast_to(np.asarray(values, dtype=float), one[variable].shape)
-            for values in (one[variable], one[attrs["low"]], one[attrs["high"]], truth)
-        )
-        known = np.isfinite(estimates) & np.isfinite(low) & np.isfinite(high)
-        off = np.abs(estimates - true) / np.where(high > low, high - low, 1.0)
-        order = np.flatnonzero(known)[np.argsort(off[known], kind="stable")]
-        covers = (low <= true) & (true <= high)
-        colours = [style.REFERENCE if covers[replicate] else style.colour(1) for replicate in order]
-        panel.hlines(np.arange(order.size), (low - true)[order], (high - true)[order], colors=colours, linewidth=0.8)
-        panel.axvline(0.0, color=style.INK, linewidth=0.8)
-        share = float(np.mean(covers[known])) if known.any() else np.nan
-        panel.set_title(f"{mathtext(label(ds, arm))}: {share:.0%} of {int(known.sum())} cover", loc="left")
-        panel.set_xlabel(mathtext(f"{variable} minus the truth"))
-    panels[0].set_ylabel("replicates, by their distance from the truth")
-    return canvas

@@ -192,9 +192,8 @@ def summaries(evidence: Evidence, *, level: float = 0.95) -> pd.DataFrame:
 
 
 def numbers(ds: xr.Dataset) -> list[str]:
-    """Return the variables that each replicate of a cell has one number of, without the ends of others' intervals."""
-    about = {str(a.attrs[key]) for a in ds.data_vars.values() for key in ("reference", "low", "high") if key in a.attrs}
-    names = [str(name) for name in ds.data_vars if name not in ("status", "message", *DIAGNOSTICS, *about)]
+    """Return the variables that each replicate of a cell has one number of."""
+    names = [str(name) for name in ds.data_vars if name not in ("status", "message", *DIAGNOSTICS)]
     return [name for name in names if set(ds[name].dims) == set(ds["status"].dims) and ds[name].dtype.kind in "fiub"]
 
 

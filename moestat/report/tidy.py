@@ -1,16 +1,8 @@
-"""Results of any kind as tables: one row for each replicate and loss, and how an estimator performs.
-
-An experiment says what a variable estimates by attributes of the variable (:func:`moestat.experiment.assemble` takes
-them as ``attrs``): ``reference``, the true value, a number or the name of a variable; ``low`` and ``high``, the names
-of the variables that hold its interval; ``null``, the value that the interval is a test of, 0 if it is not given. The
-measures and their Monte Carlo standard errors are those of Morris, White and Crowther (2019), table 6; that of the
-root mean squared error follows from that of its square.
-"""
+"""Results of any kind as one table: a row for each replicate and loss."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +12,6 @@ from moestat.errors import InputError
 from moestat.sentences import listed, nearest
 
 ABOUT_RUNS = ("status", "message", "iterations")
-COLUMNS = ("variable", "measure", "value", "mcse", "replicates")
 
 
 def tidy(ds: xr.Dataset, variables: Sequence[str] | None = None) -> pd.DataFrame:
@@ -79,99 +70,3 @@ def tidy(ds: xr.Dataset, variables: Sequence[str] | None = None) -> pd.DataFrame
     if not parts:
         return pd.DataFrame(columns=columns)
     return pd.concat(parts, ignore_index=True).reindex(columns=columns)
-
-
-def performance(ds: xr.Dataset) -> pd.DataFrame:
-    """Tabulate how the estimates of a dataset perform, per arm and point of the grid.
-
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results. Variables without the attribute ``reference`` are passed over.
-
-    Returns
-    -------
-    DataFrame
-        One row per variable, point and measure (bias, empirical se, rmse; with an interval coverage, width and power):
-        ``value``, its Monte Carlo standard error ``mcse``, and the ``replicates`` that it rests on. Replicates whose
-        estimate is missing are left out.
-
-    Raises
-    ------
-    moestat.errors.InputError
-        If a reference or an end of an interval is no variable of the results.
-
-    Examples
-    --------
-    >>> x = xr.DataArray([[0.9, 1.2, 1.2]], dims=("arm", "replicate"), attrs={"reference": 1.0})
-    >>> performance(xr.Dataset({"x": x}, {"arm": ["a"]}))[["measure", "value"]].round(3).to_dict("list")
-    {'measure': ['bias', 'empirical se', 'rmse'], 'value': [0.1, 0.173, 0.173]}
-    """
-    rows = [row for name in ds.data_vars if "reference" in ds[name].attrs for row in _performance(ds, str(name))]
-    axes = list(dict.fromkeys(key for row in rows for key in row if key not in COLUMNS))
-    table = pd.DataFrame(rows, columns=["variable", *axes, *COLUMNS[1:]])
-    table.attrs["axes"] = axes
-    return table
-
-
-def _performance(ds: xr.Dataset, name: str) -> list[dict[str, Any]]:
-    array, attrs = ds[name], ds[name].attrs
-    if "replicate" not in array.dims:
-        raise InputError(f"the variable {name!r} has a reference, but no dimension 'replicate'")
-    dims = [str(dim) for dim in array.dims if dim != "replicate"]
-
-    def beside(value: Any) -> np.ndarray:
-        """Return a number, or the variable of that name, with the shape of the estimates."""
-        if isinstance(value, str) and value not in ds:
-            raise InputError(f"{name!r} names {value!r}, which is no variable{nearest(value, map(str, ds))}")
-        other = ds[value] if isinstance(value, str) else xr.full_like(array, float(value), dtype=float)
-        return other.broadcast_like(array).transpose(*dims, "replicate").values.astype(float)
-
-    values = beside(name)
-    if "status" in ds:
-        values = np.where(beside("status") >= 0, values, np.nan)
-    truth, (low, high) = beside(attrs["reference"]), (beside(attrs.get(end, name)) for end in ("low", "high"))
-    rows = []
-    for at in np.ndindex(values.shape[:-1]):
-        known = np.isfinite(values[at]) & np.isfinite(truth[at])
-        measured = errors(values[at][known], truth[at][known])
-        if "low" in attrs and "high" in attrs:
-            known &= np.isfinite(low[at]) & np.isfinite(high[at])
-            measured |= intervals(low[at][known], high[at][known], truth[at][known], float(attrs.get("null", 0.0)))
-        place = {dim: ds[dim].values[i] if dim in ds.coords else i for dim, i in zip(dims, at, strict=True)}
-        head = {"variable": name} | {dim: getattr(value, "item", lambda v=value: v)() for dim, value in place.items()}
-        for measure, (value, error) in measured.items():
-            rows.append(head | {"measure": measure, "value": value, "mcse": error, "replicates": int(known.sum())})
-    return rows
-
-
-def errors(x: np.ndarray, truth: np.ndarray) -> dict[str, tuple[float, float]]:
-    """Return bias, empirical standard error and root mean squared error of estimates (R,), with Monte Carlo errors."""
-    count, off = x.size, x - truth
-    if count == 0:
-        return dict.fromkeys(("bias", "empirical se", "rmse"), (np.nan, np.nan))
-    root = float(np.sqrt(np.mean(off**2)))
-    if count == 1:
-        return {"bias": (float(off[0]), np.nan), "empirical se": (np.nan, np.nan), "rmse": (root, np.nan)}
-    se, of_square = float(np.std(x, ddof=1)), float(np.std(off**2, ddof=1) / np.sqrt(count))
-    return {
-        "bias": (float(np.mean(off)), float(np.std(off, ddof=1)) / np.sqrt(count)),
-        "empirical se": (se, se / np.sqrt(2 * (count - 1))),
-        "rmse": (root, of_square / (2 * root) if root else 0.0),
-    }
-
-
-def intervals(
-    low: np.ndarray, high: np.ndarray, truth: np.ndarray, null: float = 0.0
-) -> dict[str, tuple[float, float]]:
-    """Return coverage, mean width and power of intervals (R,), with Monte Carlo errors."""
-    count = low.size
-    if count == 0:
-        return dict.fromkeys(("coverage", "width", "power"), (np.nan, np.nan))
-    cover, reject = np.mean((low <= truth) & (truth <= high)), np.mean((null < low) | (high < null))
-    error = float(np.std(high - low, ddof=1) / np.sqrt(count)) if count > 1 else np.nan
-    return {
-        "coverage": (float(cover), float(np.sqrt(cover * (1 - cover) / count))),
-        "width": (float(np.mean(high - low)), error),
-        "power": (float(reject), float(np.sqrt(reject * (1 - reject) / count))),
-    }

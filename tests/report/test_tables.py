@@ -8,7 +8,7 @@ from report_example import study_of
 from moestat import rates as log_log
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
-from moestat.report import tables, views
+from moestat.report import tables, views, write
 from moestat.status import Status
 
 
@@ -204,3 +204,14 @@ def test_global_searches_are_tabulated_and_slopes_that_rest_on_unsettled_ones_ma
     shown = views.rates(tables.rates(evidence))
     assert ["\N{DOUBLE DAGGER}" in arm for arm in shown["arm"]] == [True, False, False, False] * 2
     assert "n = 1931 (2 of 10)" in shown.attrs["notes"][-1]
+
+
+def test_a_study_that_states_nothing_has_means_and_a_figure(ds):
+    bare = study_of(ds, rates=[], claims=[], figures=[], summaries=[])
+    filled = write.filled(bare, ds)
+    assert set(filled.summaries) == {"L3", "rmse", "start_L3", "good"}
+    (figure,) = filled.figures
+    assert (figure.kind, figure.x, figure.logx) == ("lines", "n", True) and len(figure.panels) == 4
+    assert write.filled(study_of(ds), ds).figures == study_of(ds).figures
+    apart = ds.isel(n=0, drop=True)
+    assert not write.filled(study_of(ds, rates=[], figures=[], summaries=[]), apart).figures

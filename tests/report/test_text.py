@@ -69,8 +69,7 @@ def shown(ds, study):
     ds["status"][1, 2, 3] = 8
     ds["message"][1, 2, 3] = "ValueError: a_1 & <b>"
     made = dict(views.frames(write.all_tables(Evidence(ds, study, "quick"))))
-    columns = ("claim", "statement", "says", "predicted", "estimate", "verdict")
-    return made | {"claims": views.claims(tables.claims(verdicts.judge(ds, study, "quick")), columns)}
+    return made | {"claims": views.claims(tables.claims(verdicts.judge(ds, study, "quick")))}
 
 
 def test_every_table_has_every_row_in_html_and_latex(shown):
