@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 
+import pandas as pd
 import pytest
 import xarray as xr
 from report_example import results, study_of
@@ -14,7 +15,6 @@ from rich.console import Console
 from moestat.claims import verdicts
 from moestat.report import html, ledger
 from moestat.report.write import write_outputs
-from moestat.study import presets
 
 PROVENANCE = {
     "study": "example",
@@ -64,9 +64,7 @@ def page(written):
 
 
 class Outline(HTMLParser):
-    """What a reader of the page's structure needs: ids, links, labels, headings, and whether tags are balanced."""
-
-    VOID = ("meta", "br", "link", "img", "hr", "input")
+    """What a reader of the page's structure needs: ids, links, headings, and whether tags are balanced."""
 
     def __init__(self, text):
         super().__init__()
@@ -77,23 +75,16 @@ class Outline(HTMLParser):
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
         self.tags.append((tag, attrs))
-        if "id" in attrs:
-            self.ids.append(attrs["id"])
-        if "href" in attrs or "src" in attrs or "xlink:href" in attrs:
-            self.links.append(attrs.get("href") or attrs.get("src") or attrs.get("xlink:href"))
-        if re.fullmatch("h[1-6]", tag):
-            self.headings.append(int(tag[1]))
-        if tag not in self.VOID:
-            self.open.append(tag)
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        self.links += [attrs[key] for key in ("href", "src") if key in attrs]
+        self.headings += [int(tag[1])] if re.fullmatch("h[1-6]", tag) else []
+        self.open += [tag] if tag not in ("meta", "img", "rect", "line", "path", "circle") else []
 
     def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in self.VOID:
-            self.open.pop()
+        self.tags.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag):
-        assert self.open and self.open[-1] == tag, f"</{tag}> closes <{self.open[-1] if self.open else ''}>"
-        self.open.pop()
+        assert self.open.pop() == tag, f"</{tag}> closes another tag"
 
     def handle_data(self, data):
         self.data += data
@@ -247,64 +238,42 @@ def test_the_ledger_prefers_the_paper_and_knows_changed_claims(written, tmp_path
     assert changed["command"][0] == "python -m moestat.study example --preset paper"
 
 
-def test_a_run_that_could_not_decide_never_takes_the_place_of_one_that_did(written, tmp_path):
+NONE = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "why": "There is no interval around it."}
+FEW = {
+    "verdict": "inconclusive",
+    "ci_low": "-1",
+    "ci_high": "1",
+    "why": "2 replicates are too few; a verdict needs at least 3.",
+}
+OPEN = FEW | {"why": "only a part of the interval is"}
+
+
+@pytest.mark.parametrize(
+    ("quick", "middle", "paper", "first", "counts"),
+    [
+        ({}, None, NONE, "", "quick"),  # a run that could not decide never takes the place of one that did
+        ({}, None, FEW, "", "quick"),
+        ({}, None, FEW, "paper", "paper"),  # but where it is asked for
+        ({}, None, OPEN, "", "paper"),  # one that might have decided says more
+        (OPEN, None, FEW, "", "paper"),  # nothing is decided: the stronger run stays
+        ({}, OPEN, NONE, "", "paper"),  # a small run does not speak past a larger one that left it open
+    ],
+)
+def test_which_run_counts(written, tmp_path, quick, middle, paper, first, counts):
     folder, _, study = written
-    claim = study.claims[0].id
-    rows = list(csv.DictReader((folder / "claims.csv").open()))
-
-    def table(first="", **changes):
-        for preset in ("quick", "paper"):
-            mine = [row | {"scale": "paper", **changes} if preset == "paper" else row for row in rows]
-            path = tmp_path / "example" / preset / "claims.csv"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("w", newline="") as stream:
-                writer = csv.DictWriter(stream, rows[0])
-                writer.writeheader()
-                writer.writerows(mine)
-        found = ledger.ledger(tmp_path, {"example": study}, first=first).set_index("claim")
-        return found.loc[claim, ["preset", "verdict"]].tolist()
-
-    decided = rows[0]["verdict"]
-    assert decided != "inconclusive"
-    none = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "why": "There is no interval around it."}
-    few = {
-        "verdict": "inconclusive",
-        "ci_low": "-1",
-        "ci_high": "1",
-        "why": "2 replicates are too few; a verdict needs at least 3.",
-    }
-    assert table(**none) == table(**few) == ["quick", decided]
-    assert table(first="paper", **few) == ["paper", "inconclusive"]
-    wide = {"verdict": "inconclusive", "ci_low": "-1", "ci_high": "1", "why": "only a part of the interval is"}
-    assert table(**wide) == ["paper", "inconclusive"], "a run that might have decided says more"
-    rows[0] = rows[0] | wide
-    assert table(**few) == ["paper", "inconclusive"], "nothing is decided: the stronger run stays"
-
-
-def test_a_small_run_does_not_speak_past_a_larger_one_that_left_it_open(written, tmp_path):
-    folder, _, study = written
-    claim = study.claims[0].id
     rows = list(csv.DictReader((folder / "claims.csv").open()))
     assert rows[0]["verdict"] != "inconclusive"
-    few = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "why": "There is no interval around it."}
-    open_still = {"verdict": "inconclusive", "ci_low": "-1", "ci_high": "1", "why": "only a part of the interval is"}
-    middle = study.model_copy(
-        update={"presets": {**study.presets, "middle": study.presets["quick"].model_copy(update={"rank": 1})}}
-    )
-    assert presets.strongest_first(middle, middle.claims[0], ["quick", "middle", "paper"]) == [
-        "paper",
-        "middle",
-        "quick",
-    ]
-    for preset, changes in (("quick", {}), ("middle", open_still), ("paper", few)):
-        path = tmp_path / "example" / preset / "claims.csv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="") as stream:
-            writer = csv.DictWriter(stream, rows[0])
-            writer.writeheader()
-            writer.writerows([row | {"scale": "paper", **changes} for row in rows])
-    found = ledger.ledger(tmp_path, {"example": middle}).set_index("claim").loc[claim]
-    assert [found["preset"], found["verdict"]] == ["paper", "inconclusive"]
+    between = study.presets["quick"].model_copy(update={"rank": 1})
+    study = study.model_copy(update={"presets": {**study.presets, "middle": between}})
+    for preset, changes in {"quick": quick, "middle": middle, "paper": paper}.items():
+        if changes is not None:
+            path = tmp_path / "example" / preset / "claims.csv"
+            path.parent.mkdir(parents=True)
+            scale = {"scale": "paper"} if preset == "paper" else {}
+            pd.DataFrame([row | scale | changes for row in rows]).to_csv(path, index=False)
+    found = ledger.ledger(tmp_path, {"example": study}, first=first).set_index("claim").loc[study.claims[0].id]
+    assert found["preset"] == counts
+    assert (found["verdict"] == "inconclusive") == (counts == "paper")
 
 
 @pytest.mark.parametrize("content", ["", "a,b\n1,2\n", "claim\n\x00", '"unclosed', "claim,source\nx,y\n"])
