@@ -62,38 +62,33 @@ def report(
 ) -> str:
     """Return the page of a study at a preset; ``tables`` are the frames of a run by their names."""
     study, preset, counts = evidence.study, evidence.preset, evidence.count()
-    counted_words = tally((v.verdict for v in verdicts), (v.scale for v in verdicts))
     shown = dict(views.frames({**tables, "summaries": tables["summaries"].head(MOST_ROWS)}))
     if len(tables["summaries"]) > MOST_ROWS:
         more = f"The first {MOST_ROWS} of {len(tables['summaries'])} rows; summaries.csv holds all of them."
         shown["summaries"].attrs["notes"].append(more)
-    warnings = [f"This run is not complete: {counts.missing} of {counts.replicates} runs are missing."]
-    return (
-        render.environment()
-        .get_template("report.html.j2")
-        .render(
-            css=stylesheet(),
-            study=study,
-            preset=preset,
-            scale=views.scale_of(study.scale_of(preset), study.paper),
-            name=str(provenance.get("study", "")),
-            date=str(provenance.get("date", "")).replace("T", " ")[:16],
-            version=str(provenance.get("moestat_version", "")),
-            tally=list(counted_words.items()),
-            rules=views.of_rules(count_written(v.row() for v in verdicts)).removeprefix("; "),
-            warnings=[*(warnings if counts.missing else []), *_lines(provenance.get("notes"))],
-            findings=findings(study, verdicts),
-            figures=figures,
-            claims=[_claim(study, verdict) for verdict in verdicts],
-            elsewhere=[claim.id for claim in study.claims if claim not in judged(study, preset)],
-            tables=dict.fromkeys(tables, "") | {name: render.html(table) for name, table in shown.items()},
-            ended=f"{counts.replicates} runs: {counts}.",
-            design=design(evidence.ds, study, preset, _lines(provenance.get("set"))),
-            arms=render.html(_arms(evidence.ds, study)),
-            settings=render.html(settings) if len(settings := _settings(evidence.ds)) else "",
-            command=provenance.get("command", ""),
-            provenance=_provenance(provenance),
-        )
+    there = [arm for arm in study.arms if arm.name in evidence.ds["arm"].values]
+    arms = [(arm.name, arm.label, ", ".join(f"{k} = {_text(v)}" for k, v in arm.settings.items())) for arm in there]
+    settings = _settings(evidence.ds)
+    page = render.environment().get_template("report.html.j2")
+    return page.render(
+        css=stylesheet(),
+        study=study,
+        preset=preset,
+        scale=views.scale_of(study.scale_of(preset), study.paper),
+        tally=tally((v.verdict for v in verdicts), (v.scale for v in verdicts)),
+        rules=views.of_rules(count_written(v.row() for v in verdicts)).removeprefix("; "),
+        counts=counts,
+        warnings=_lines(provenance.get("notes")),
+        findings=findings(study, verdicts),
+        figures=figures,
+        claims=[_claim(study, verdict) for verdict in verdicts],
+        elsewhere=[claim.id for claim in study.claims if claim not in judged(study, preset)],
+        tables=dict.fromkeys(tables, "") | {name: render.html(table) for name, table in shown.items()},
+        design=design(evidence.ds, study, preset, _lines(provenance.get("set"))),
+        arms=render.html(render.table(("arm", "label", "settings"), arms, title="Arms")),
+        settings=render.html(settings) if len(settings) else "",
+        about=dict.fromkeys(("study", "date", "moestat_version", "command"), "") | dict(provenance),
+        provenance=_provenance(provenance),
     )
 
 
@@ -176,14 +171,6 @@ def typicality(ds: xr.Dataset) -> dict[str, list[str]]:
     return texts
 
 
-def _arms(ds: xr.Dataset, study: Study) -> pd.DataFrame:
-    there = [arm for arm in study.arms if arm.name in map(str, ds["arm"].values)]
-    absent = [arm.name for arm in study.arms if arm not in there]
-    rows = [(a.name, a.label, ", ".join(f"{key} = {_text(value)}" for key, value in a.settings.items())) for a in there]
-    notes = [f"Not part of this preset: {', '.join(absent)}."] if absent else []
-    return render.table(("arm", "label", "settings"), rows, title="Arms", notes=notes)
-
-
 def _settings_of(ds: xr.Dataset) -> dict[str, dict[str, Any]]:
     """Return all settings of every arm, the defaults too; nothing where the results do not hold them."""
     try:
@@ -196,14 +183,12 @@ def _settings_of(ds: xr.Dataset) -> dict[str, dict[str, Any]]:
 def _settings(ds: xr.Dataset) -> pd.DataFrame:
     """Return the table of all settings: one row where the arms agree, else one for each value."""
     of_arm = _settings_of(ds)
-    rows = []
-    for key in dict.fromkeys(key for settings in of_arm.values() for key in settings):
-        arms: dict[str, list[str]] = {}
-        for arm, settings in of_arm.items():
-            if key in settings:
-                arms.setdefault(_text(settings[key]), []).append(arm)
-        rows += [(key, value, "" if len(names) == len(of_arm) else ", ".join(names)) for value, names in arms.items()]
-    return render.table(("setting", "value", "arms"), rows, title="All settings of every arm")
+    arms: dict[tuple[str, str], list[str]] = {}
+    for arm, settings in of_arm.items():
+        for key, value in settings.items():
+            arms.setdefault((key, _text(value)), []).append(arm)
+    rows = [(*pair, "" if len(names) == len(of_arm) else ", ".join(names)) for pair, names in arms.items()]
+    return render.table(("setting", "value", "arms"), sorted(rows), title="All settings of every arm")
 
 
 def _text(value: Any) -> str:
@@ -284,7 +269,6 @@ def ledger(table: pd.DataFrame) -> str:
         .get_template("ledger.html.j2")
         .render(
             css=stylesheet(),
-            version="",
             rows=[_row(row) for row in records],
             filters=[(name, sorted(set(table[name].astype(str)), key=order)) for name in FILTERS],
             words=items.WORDS,
