@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from moestat import figures, fit, identify, losses, models, own, rates
     from moestat.api import load, run
-    from moestat.report.tidy import tidy
+    from moestat.report.tables import tidy
 
 __version__ = "0.1.0"
 FUNCTIONS = {
     "load": "moestat.api",
     "run": "moestat.api",
-    "tidy": "moestat.report.tidy",
+    "tidy": "moestat.report.tables",
 }
 MODULES = ("figures", "fit", "identify", "losses", "models", "own", "rates")
 __all__ = [

@@ -224,7 +224,7 @@ def _export(arguments: argparse.Namespace) -> int:
     from moestat import extras, files
     from moestat.api import load
     from moestat.report import csv_text
-    from moestat.report.tidy import tidy
+    from moestat.report.tables import tidy
     from moestat.study import load as studies
 
     dataset = load(arguments.study, arguments.preset, out=arguments.out)

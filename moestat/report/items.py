@@ -40,24 +40,6 @@ FAILED: tuple[Standing, ...] = ("stands against", "not shown")
 """How an item stands for which nothing speaks, and against which something does."""
 COLUMNS = ("item", "says", "stands", "verdicts")
 COMMAND = "python -m moestat.study --report --write docs/findings/items.md"
-_HEAD = f"""\
-# The papers item by item
-
-<!-- made by `{COMMAND}`; do not edit -->
-
-Every theorem, lemma, table and figure of the papers, in their order, and how it stands by the verdicts of the
-[ledger](../ledger.md). An item **holds** if a statement for it was found so on the paper's own problem and nothing
-speaks against it; **on smaller problems** if that was seen on those or on stand-ins alone; **in part** if there is
-both for and against, or something for it is still open. What speaks against it **stands against** it where the problem
-is the paper's own; elsewhere the item was **not shown**. Variants of one statement count once: one counterexample
-refutes a statement about every case, and variants that contradict each other otherwise are *mixed*. Where what an item
-concludes fails, a consequence of it that is seen does not make it hold in part. *Objections* are statements against the
-paper: one that is supported speaks against the item. In brackets stands what single variants of the inconclusive
-statements have decided. What is neutral to the paper decides nothing.
-
-The table of one paper, in the terminal: `python -m moestat.study --paper PAPER`; its claims with their rules and
-drawings: the [ledger](../ledger.md).
-"""
 
 # --- statements ------------------------------------------------------------------------------------------------------
 
@@ -255,9 +237,6 @@ def rich(found: Iterable[Part], title: str) -> RenderableType:
 
 def page(papers: Sequence[tuple[Contents, Sequence[Part]]]) -> str:
     """Return the items of some papers as one Markdown page, the same for the same outputs."""
-    sections = [_HEAD]
-    for contents, found in papers:
-        rows = [[markdown(cell) for cell in _cells(part)] for part in found]
-        table = render.markdown(COLUMNS, [[name, says, f"**{stands}**", told] for name, says, stands, told in rows])
-        sections += [f"## {markdown(contents.paper)}", markdown(contents.title) + ".", table]
-    return "\n\n".join(section.strip("\n") for section in sections) + "\n"
+    listed = [(contents, [_cells(part) for part in found]) for contents, found in papers]
+    template = render.environment().overlay(autoescape=False).get_template("items.md.j2")
+    return template.render(papers=listed, columns=COLUMNS, command=COMMAND, markdown=markdown)

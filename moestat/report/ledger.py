@@ -120,7 +120,7 @@ def judged_by(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
     """Return a row of ``claims.csv`` with its numbers as numbers, and the run that it is of."""
     kept = {key: row[key] for key in ("scale", "verdict", "wording", "why", "rule", "changed")}
     numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
-    return kept | numbers | {key: getattr(run, key) for key in RUN}
+    return kept | numbers | run.about
 
 
 def _foreign(name: str, study: Study, run: Run, out: Path = OUTPUTS) -> str:
@@ -131,8 +131,8 @@ def _foreign(name: str, study: Study, run: Run, out: Path = OUTPUTS) -> str:
     if not differing:
         return ""
     return (
-        f"The run on {run.date} ({run.preset}) is of {listed(differing)} than the study file now states, so its "
-        f"verdict is not shown; run it again: {command(name, run.preset, out)}"
+        f"The run on {run.about['date']} ({run.preset}) is of {listed(differing)} than the study file now states, so "
+        f"its verdict is not shown; run it again: {command(name, run.preset, out)}"
     )
 
 
@@ -140,11 +140,11 @@ def _outdated(name: str, study: Study, claim: Claim, run: Run, row: Mapping[str,
     """Say what was changed since a claim was judged; an empty text for nothing."""
     now = (claim.source, claim.statement, str(claim.predicted), study.scale_of(run.preset, claim))
     if tuple(row[key] for key in ("source", "statement", "predicted", "scale")) != now:
-        return f"The claim has been changed since it was judged in preset {run.preset} ({run.date})."
+        return f"The claim has been changed since it was judged in preset {run.preset} ({run.about['date']})."
     if row["rule"] != rule_digest(study, run.preset, claim):
         return (
-            f"The rule was changed after the run on {run.date} ({run.preset}); by the rule before the verdict was: "
-            f"{row['wording']}. For the verdict by the new rule: {command(name, run.preset, out, verb='report')}"
+            f"The rule was changed after the run on {run.about['date']} ({run.preset}); by the rule before the verdict "
+            f"was: {row['wording']}. For the verdict by the new rule: {command(name, run.preset, out, verb='report')}"
         )
     return ""
 

@@ -157,12 +157,6 @@ def latex(shown: pd.DataFrame, *, label: str = "") -> str:
     return "\n".join([*lines, r"\par\endgroup", ""])
 
 
-def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of Markdown; the cells are Markdown already."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
 # --- pages -----------------------------------------------------------------------------------------------------------
 
 

@@ -39,20 +39,8 @@ MOST = 60_000_000
 """Bytes that all records may take together."""
 KEPT = ("study", "title", "preset", "experiment", "seed", "request", "versions", "code", "rules", "tally", "updated")
 """What the manifest of a record takes from that of the run; nothing of it names a folder of the machine."""
-ORIGIN = (
-    "cpu",
-    "blas",
-    "simd",
-    "kernel",
-    "device",
-    "moestat",
-    "python",
-    "platform",
-    "numpy",
-    "scipy",
-    "numba",
-    "torch",
-)
+ORIGIN = ["cpu", "blas", "simd", "kernel", "device", "moestat", "python", "platform", "replicates"]
+ORIGIN += ["numpy", "scipy", "numba", "torch"]
 LEFT_OUT = "left out of this record:"
 
 
@@ -62,23 +50,16 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     Parameters
     ----------
     study, preset : str
-    out : Path
-        The outputs folder with the results; where it has none of its own, its record is judged again.
-    to : Path
-        The outputs folder whose record is written.
+    out, to : Path
+        The outputs folders of the results (or of the record that is judged again), and of the record.
     replace : bool
-        Whether numbers of a record that is there may become others.
+        Whether numbers of a record that is there may become others; without it that is refused, with a UserError, as
+        is what makes no record of the preset as the study states it (incomplete, edited, of other settings).
 
     Returns
     -------
     list of str
         What is to be said.
-
-    Raises
-    ------
-    UserError
-        If there are no results, or none that make a record of the preset as the study states it (incomplete, edited,
-        of other settings); or if a record with other numbers is there, and ``replace`` is not given.
     """
     study_file = load.read(study)
     load.need_preset(study_file, preset)
@@ -230,7 +211,7 @@ def _difference(one: xr.DataArray, other: xr.DataArray) -> str:
 
 
 def _manifest(kept: Mapping[str, Any], plain: Request, packed: bytes) -> dict[str, Any]:
-    origins = [{key: o[key] for key in (*ORIGIN, "replicates") if o.get(key)} for o in kept.get("origins", []) if o]
+    origins = [{key: o[key] for key in ORIGIN if o.get(key)} for o in kept.get("origins", []) if o]
     cells = kept.get("cells", [])
     seconds = cells if isinstance(cells, dict) else {row["digest"][:16]: row["seconds"] for row in cells}
     return {key: kept[key] for key in (*KEPT, "verified") if key in kept} | {

@@ -38,31 +38,17 @@ class Run:
     manifest: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def date(self) -> str:
-        """Day of the last change, or an empty text."""
-        return str(self.manifest.get("updated") or self.manifest.get("date") or "")[:10]
-
-    @property
-    def version(self) -> str:
-        """Version of moestat that computed."""
-        known = self.manifest.get("versions")
-        return str(known.get("moestat", "") if isinstance(known, Mapping) else "")
-
-    @property
-    def code(self) -> str:
-        """Version of what computed, as in the attributes of ``results.nc``."""
-        code = self.manifest.get("code")
-        return versions.text(code) if isinstance(code, Mapping) else ""
-
-    @property
-    def seed(self) -> str:
-        """Seed of the study."""
-        return str(self.manifest.get("seed", ""))
-
-    @property
-    def command(self) -> str:
-        """The command that computes it again."""
-        return str(self.manifest.get("command") or command(self.study, self.preset))
+    def about(self) -> dict[str, str]:
+        """Preset, command, day of the last change, versions of moestat and of what computed, and seed."""
+        kept, code, known = self.manifest, self.manifest.get("code"), self.manifest.get("versions")
+        return {
+            "preset": self.preset,
+            "command": str(kept.get("command") or command(self.study, self.preset)),
+            "date": str(kept.get("updated") or kept.get("date") or "")[:10],
+            "version": str(known.get("moestat", "") if isinstance(known, Mapping) else ""),
+            "code": versions.text(code) if isinstance(code, Mapping) else "",
+            "seed": str(kept.get("seed", "")),
+        }
 
     @cached_property
     def problem(self) -> dict[str, str]:
