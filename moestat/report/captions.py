@@ -39,7 +39,8 @@ class Facts:
     """What a panel shows, in words: for the legend, the caption and the notes."""
 
     arms: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[tuple[str, str, str]] = field(default_factory=list)
+    """Kind, line and reason."""
     parts: set[str] = field(default_factory=set)
     references: list[str] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
@@ -176,17 +177,14 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
     return ". ".join([*said, origin(evidence)]) + "."
 
 
-def notes(evidence: Evidence, facts: Sequence[Facts]) -> list[str]:
-    """Return what the report says below the caption: what is not trusted, bent or left out, and where fits start."""
-    letters = [f"({chr(97 + number)}) " if len(facts) > 1 else "" for number in range(len(facts))]
-    said = [f"{at}{text.rstrip('.')}" for at, fact in zip(letters, facts, strict=True) for text in fact.notes]
-    arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or None
-    for name in ("start_policy", "target"):
-        told = statements(evidence.ds, name, arms)
-        for text, of_arms in told.items():
-            called = "; ".join(dict.fromkeys(label(evidence.ds, arm) for arm in of_arms))
-            said.append(f"{text.rstrip('.')} ({called})" if len(told) > 1 and called else text.rstrip("."))
-    return [f"{text}." for text in dict.fromkeys(said)]
+def notes(facts: Sequence[Facts]) -> list[str]:
+    """Return what the report says below the caption: what is not trusted, bent or left out; of one reason once."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for number, fact in enumerate(facts):
+        at = f"({chr(97 + number)}) " if len(facts) > 1 else ""
+        for head, name, reason in fact.notes:
+            lines.setdefault((head, reason.rstrip(".")), []).append(at + name)
+    return [f"{head}: {'; '.join(names)}: {reason}." for (head, reason), names in lines.items()]
 
 
 def statements(ds: xr.Dataset, name: str, arms: Sequence[str] | None = None) -> dict[str, list[str]]:

@@ -74,7 +74,8 @@ def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Na
     axes.set_ylabel(mathtext(figure.options.get("ylabel", figure.y)))
     facts.bar = image, panel.ylabel or panel.variable
     if lost := int(np.sum(~np.isfinite(mean))):
-        facts.notes.append(f"Left out: {label(evidence.ds, arm)}: {lost} of {mean.size} cells have no value (hatched)")
+        told = f"{lost} of {mean.size} cells have no value (hatched)"
+        facts.notes.append(("Left out", label(evidence.ds, arm), told))
     return facts
 
 

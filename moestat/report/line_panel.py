@@ -69,9 +69,10 @@ def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Na
         x, mean, low, high, lost = curve(array, figure.x, geometric)
         named = x.dtype.kind == "U"
         if lost:
-            facts.notes.append(f"{name}: {lost} values are missing")
+            facts.notes.append(("Incomplete", name, f"{lost} values are missing"))
         if figure.logx and not named and np.any(x <= 0):
-            facts.notes.append(f"{name}: {figure.x} = {number(x[x <= 0][0])} has no place on a logarithmic axis")
+            told = f"{figure.x} = {number(x[x <= 0][0])} has no place on a logarithmic axis"
+            facts.notes.append(("Left out", name, told))
             mean = np.where(x > 0, mean, np.nan)
         if not np.isfinite(mean).any():
             continue

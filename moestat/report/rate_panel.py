@@ -127,11 +127,12 @@ class _Painter:
         known = np.isfinite(mean)
         colour = style.colour(number)
         if not known.any():
-            facts.notes.append(f"Left out: {name} has no positive value")
+            facts.notes.append(("Left out", name, "no positive value"))
             self.entry(name, "no value", number, linestyle="none")
             return
         if lost := int(np.sum(asked - used)):
-            facts.notes.append(f"{name}: {lost} of {asked * len(sizes)} values are missing, zero or negative")
+            told = f"{lost} of {asked * len(sizes)} values are missing, zero or negative"
+            facts.notes.append(("Incomplete", name, told))
         # a single value has no interval, and gets a bar of no length
         bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
         self.axes.errorbar(sizes[known] * shift, mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
@@ -141,10 +142,10 @@ class _Painter:
         text = _slope(fit)
         _line(self.axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
         if not fit.trusted:
-            facts.notes.append(f"Not trusted: {name}: {' '.join(fit.reasons)}")
+            facts.notes.append(("Not trusted", name, " ".join(fit.reasons)))
             facts.parts.add("untrusted")
         if fit.bend:
-            facts.notes.append(f"Bent: {name}: the slope depends on the window")
+            facts.notes.append(("Bent", name, "the slope depends on the window"))
         if stated.printed is not None and stated.printed not in self.printed:  # once for arms that share it
             self.printed.add(stated.printed)
             _line(self.axes, fit, stated.printed, color=colour, linestyle="--", linewidth=1.0)
@@ -159,7 +160,7 @@ class _Painter:
             self.reference(stated.reference, arm)
         self.band(arm, colour, shift)
         if unsettled := self.evidence.unsettled(over, arm, self.figure.options.get("at", {})):
-            facts.notes.append(f"{name}: {unsettled}")
+            facts.notes.append(("Not settled", name, unsettled))
 
     def band(self, arm: str, colour: Any, shift: float) -> None:
         """Shade the near-minimisers of a global search: geometric means of their lowest and highest loss."""

@@ -163,7 +163,7 @@ def _draw(evidence: Evidence, figure: Figure, name: str, folder: Path) -> Drawn:
     saved = style.save(canvas, title=title, description=caption, source=source)
     for ending, content in saved.items():
         files.write(folder / f"{name}.{ending}", content, durable=False)
-    notes = captions.notes(evidence, facts)
+    notes = captions.notes(facts)
     return Drawn(name, saved["png"], caption, notes=notes, inches=float(canvas.get_figwidth()))
 
 

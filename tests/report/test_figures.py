@@ -123,7 +123,7 @@ def test_a_rate_that_is_not_trusted_looks_so(ds):
     canvas, (facts,) = draw(results(sizes=N[[0, 7]]), figure(PANEL))
     assert len(lines(canvas.axes[0], linestyle="-.")) == 4
     assert all(entry.value.startswith("(") for entry in facts.entries), "in brackets"
-    assert "Only 2 sizes" in facts.notes[0]
+    assert "Only 2 sizes" in facts.notes[0][2]
 
 
 def odd_results():
@@ -180,15 +180,13 @@ def test_nothing_overlaps_or_is_cut_off(name):
 def test_caption_and_notes_count_the_runs_of_the_figure_and_say_what_is_not_to_be_trusted(ds):
     ds["status"][0, 0, 0] = 8
     ds["L3"][1] += float(ds["L3"][1].mean())
-    ds["start_policy"][1] = "SGD starts near the truth."
     made = figure(PANEL | {"arms": ["softmax-relu", "sigmoid*"]}, caption="By the author.")
     _, facts = draw(ds, made, {"softmax-relu": -0.24})
     evidence = Evidence(ds, study_of(ds), "quick")
-    caption, notes = captions.caption(evidence, made, facts), " ".join(captions.notes(evidence, facts))
+    caption, notes = captions.caption(evidence, made, facts), " ".join(captions.notes(facts))
     assert "240 runs (10 replicates per point): 1 failed, 0 not converged. preset quick." in caption
     assert "By the author." in caption and "(this run is at reduced scale)" in caption
     assert "Not trusted: softmax gate, relu" in notes and "Bent: sigmoid gate, relu" in notes
-    assert "box |theta| <= 5 (softmax gate, relu" in notes and "SGD starts near the truth (sigmoid gate, relu" in notes
 
 
 # --- lines, heat maps, functions -------------------------------------------------------------------------------------
@@ -228,7 +226,7 @@ def test_a_logarithmic_axis_takes_geometric_means_and_has_no_place_for_zero():
     canvas, (facts,) = figures.draw(ds, figures.study_for(ds), "quick", made)
     expected = np.exp(np.log(ds["accuracy"].sel(arm="mlp", experts=4)).mean("replicate")).values[1:]
     assert lines(canvas.axes[0], color=style.COLOURS[0])[0].get_ydata() == pytest.approx(expected)
-    assert "step = 0 has no place on a logarithmic axis" in facts.notes[0]
+    assert "step = 0 has no place on a logarithmic axis" in facts.notes[0][2]
 
 
 def test_lines_over_text_and_truth_values():
