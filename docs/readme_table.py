@@ -11,7 +11,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from moestat.claims.sealed import written
+from moestat.claims.verdicts import written
 from moestat.report import csv_text
 from moestat.rounding import estimate
 

@@ -12,9 +12,8 @@ import numpy as np
 import xarray as xr
 
 from moestat import sentences
-from moestat.claims.counts import chosen, is_at
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError
+from moestat.claims.selection import NoAnswerError, chosen, is_at
 from moestat.claims.wording import AT_SCALE
 from moestat.report.tables import label
 from moestat.report.text import mathtext, minus

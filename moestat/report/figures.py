@@ -18,10 +18,9 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
-from moestat.claims.counts import chosen
 from moestat.claims.estimates import resolve
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError
+from moestat.claims.selection import NoAnswerError, chosen
 from moestat.report import captions, heatmap_panel, line_panel, rate_panel, style
 from moestat.report.captions import Facts, wrapped
 from moestat.report.tables import label

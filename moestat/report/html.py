@@ -16,8 +16,8 @@ import xarray as xr
 from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
-from moestat.claims.sealed import count_written, written
-from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
+from moestat.claims.verdicts import Verdict, count_written, judged, written
+from moestat.claims.wording import VERDICTS, rule, tally
 from moestat.report import captions, items, render, views
 from moestat.rounding import number
 from moestat.runner.experiments import importable

@@ -15,9 +15,8 @@ from typing import Any, Literal, get_args
 import pandas as pd
 from rich.console import RenderableType
 
-from moestat.claims.sealed import WHEN, written
-from moestat.claims.verdicts import broad
-from moestat.claims.wording import AT_SCALE, VERDICTS, wording
+from moestat.claims.verdicts import WHEN, written
+from moestat.claims.wording import AT_SCALE, VERDICTS, broad, wording
 from moestat.report import render
 from moestat.report.text import markdown
 from moestat.report.views import in_words, of_rules

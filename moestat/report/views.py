@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from moestat.claims import verdicts
-from moestat.claims.sealed import WHEN, Written, count_written, written
+from moestat.claims import wording
+from moestat.claims.verdicts import WHEN, count_written, written
 from moestat.rates.bends import STILL
 from moestat.report.render import table
 from moestat.rounding import estimate, number
 from moestat.status import Status
+from moestat.study.seal import Written
 from moestat.study.spec import has_paper
 
 BENT = "* the line is bent: the interval of its curvature excludes 0, so the slope depends on the window."
@@ -155,7 +156,7 @@ def scale_of(scale: str, paper: str) -> str:
 
 def tally(frame: pd.DataFrame) -> str:
     """Return how many claims got which verdict, with their scale, and when their rules were written."""
-    counts = in_words(verdicts.tally(frame["verdict"], frame["scale"]))
+    counts = in_words(wording.tally(frame["verdict"], frame["scale"]))
     return counts + of_rules(count_written(frame.to_dict("records")))
 
 

@@ -14,10 +14,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from moestat import files, garbage
-from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
-from moestat.claims.sealed import judge_sealed
-from moestat.report import captions, csv_text, figures, html, render, stored_runs, style, tables, views
+from moestat.claims.verdicts import judge_sealed
+from moestat.report import captions, csv_text, figures, html, render, style, tables, views
 from moestat.report.html import Drawn
 from moestat.study import seal
 from moestat.study.presets import figure_file
@@ -82,7 +81,7 @@ class Report:
         told = [
             _reason(row)
             for row in self.claims.to_dict("records")
-            if row["changed"] or (row["verdict"] == "inconclusive" and verdicts.ACROSS not in row["why"])
+            if row["sealed"] == "edited" or row["reason"] not in ("", "across the edge")
         ]
         return Group(shown, *told)
 
@@ -111,8 +110,7 @@ def write_outputs(
     are.
     """
     evidence = Evidence(dataset, filled(study, dataset), preset)
-    before = {row["claim"]: row for row in stored_runs.read_claims(folder / "claims.csv") or []}
-    judgements, changes = judge_sealed(evidence, seal.read(folder), before)
+    judgements, changes = judge_sealed(evidence, seal.read(folder))
     made = all_tables(evidence)
     judged = tables.claims(judgements)
     _write(folder, "claims.csv", csv_text.dump(judged))

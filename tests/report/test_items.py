@@ -151,11 +151,9 @@ def test_variants_of_one_statement_count_once():
 
 
 def test_a_statement_counts_as_the_latest_written_of_its_variants():
-    edited = TABLE.assign(changed=["", "2026-01-01", "2026-01-01", "", "", ""], why="The rule was changed.")
+    edited = TABLE.assign(sealed=["", "edited", "edited", "", "", ""])
     assert items.sentences(edited)[0].endswith("; rules: 0 sealed, 2 edited, 0 added")
-    added = edited.assign(
-        why=["", "The claim was added after the run on 2026-01-01.", "The rule was changed.", "", "", ""]
-    )
+    added = edited.assign(sealed=["", "added", "edited", "", "", ""])
     assert items.sentences(added)[0].endswith("; rules: 0 sealed, 1 edited, 1 added")
 
 

@@ -238,14 +238,14 @@ def test_the_ledger_prefers_the_paper_and_knows_changed_claims(written, tmp_path
     assert changed["command"][0] == "python -m moestat.study example --preset paper"
 
 
-NONE = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "why": "There is no interval around it."}
+NONE = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "reason": "no interval"}
 FEW = {
     "verdict": "inconclusive",
     "ci_low": "-1",
     "ci_high": "1",
-    "why": "2 replicates are too few; a verdict needs at least 3.",
+    "reason": "too few",
 }
-OPEN = FEW | {"why": "only a part of the interval is"}
+OPEN = FEW | {"reason": "across the edge"}
 
 
 @pytest.mark.parametrize(
