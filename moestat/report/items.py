@@ -38,7 +38,7 @@ STANDINGS: tuple[Standing, ...] = get_args(Standing)
 FAILED: tuple[Standing, ...] = ("stands against", "not shown")
 """How an item stands for which nothing speaks, and against which something does."""
 COLUMNS = ("item", "says", "stands", "verdicts")
-COMMAND = "python -m moestat.study --report --write docs/findings/items.md"
+COMMAND = "python -m moestat.study --paper --write docs/findings/items.md"
 
 # --- statements ------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -83,20 +84,9 @@ def test_a_record_names_no_place_of_the_machine(shipped):
         content = path.read_bytes()
         assert str(folder).encode() not in content and str(Path.home()).encode() + b"/" not in content, path.name
     kept = json.loads((place / "manifest.json").read_text())
-    assert kept["origins"][0]["cpu"] and "host" not in kept["origins"][0] and "executable" not in kept
-
-
-def test_the_rules_are_those_of_the_run_in_fewer_bytes(shipped):
-    run, kept = shipped[1] / "run" / "study" / "quick", own(shipped[1] / "kept")
-    assert seal.read(kept) == seal.read(run) and seal.read(kept).digest == seal.read(run).digest
-    assert (kept / seal.PACKED).stat().st_size < (run / seal.NAME).stat().st_size / 2
-
-
-def test_the_digests_are_those_of_sha256sum(shipped):
-    place = own(shipped[1] / "kept")
-    for line in (place / records.SUMS).read_text().splitlines():
-        digest, name = line.split("  ")
-        assert hashlib.sha256((place / name).read_bytes()).hexdigest() == digest
+    assert kept["origins"][0]["cpu"] and "host" not in kept["origins"][0]
+    assert seal.read(place).digest == seal.read(folder / "run" / "study" / "quick").digest
+    assert subprocess.run(["sha256sum", "-c", "--quiet", records.SUMS], cwd=place).returncode == 0
 
 
 def test_claims_and_reports_are_read_from_a_record_and_leave_it_as_it_is(record):
@@ -194,7 +184,7 @@ def test_numbers_that_the_code_does_not_give_are_found(record):
     study, out = record
     tampered(out, 1 + 1e-12)
     code, said, err = inside("verify", study, "--out", out, "--replicates", 1)
-    assert code == 1 and "1 variable with a difference of rounding (error by 1e-12 of its value)" in said
+    assert code == 1 and "rounding, or less than 1 % of the spread over replicates: error differs by at most" in said
     assert "0 of 1 replicates are equal" in err and "the code gives other numbers now" in err
 
 
@@ -205,11 +195,11 @@ def test_another_machine_may_differ_in_the_last_digits_and_both_are_named(record
     tampered(out, 1 + 1e-12)
     code, said, err = inside("verify", study, "--out", out, "--replicates", 1)
     assert code == 0, err
-    assert "moves no verdict, at most 1e-12 of the value" in said and said.count("computed by") == 1
+    assert "the others differ by what moves no verdict" in said and said.count("computed by") == 2
     assert here["cpu"] in said and "another processor" in said
     tampered(out, 1.0001)
     code, said, err = inside("verify", study, "--out", out, "--replicates", 3, "--seed", 2)
-    assert code == 0 and "of less than 1 % of the spread over replicates (error by 0.0001 of its value)" in said, err
+    assert code == 0 and said.count("less than 1 % of the spread over replicates: error differs by at most") == 3, err
     tampered(out, 1.5)
     code, said, err = inside("verify", study, "--out", out, "--replicates", 1)
     assert code == 1 and "another result: error differs by at most" in said
@@ -345,19 +335,6 @@ def test_a_record_keeps_what_its_reader_makes_of_bulky_variables_in_their_place(
     assert moestat.load(reader, out=tmp_path / "kept")["x"].item() == found
     code, said, err = inside("verify", study, "--out", tmp_path / "kept", "--replicates", 2)
     assert code == 0 and "bit for bit" in said, said + err
-
-
-def test_a_record_keeps_all_that_a_reader_may_want_that_says_nothing_of_it(tmp_path, monkeypatch):
-    study = write_study(tmp_path, **SMALL)
-    (tmp_path / "reader_of_records.py").write_text(READER)
-    reader = tmp_path / "summary.toml"
-    reader.write_text(READS)
-    monkeypatch.setattr(shipping, "BULKY", 5_000)
-    monkeypatch.setattr(needs, "readers", lambda *of: [(load.read(str(reader)), "quick")])
-    assert inside(study, "--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")[0] == 0
-    code, said, err = inside("ship", study, "--out", tmp_path, "--to", tmp_path / "kept")
-    assert code == 0 and "without" not in said, err
-    assert "centre" in moestat.load(study, out=tmp_path / "kept")
 
 
 def test_packing_keeps_every_bit():
