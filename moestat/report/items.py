@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import pandas as pd
 from rich.console import RenderableType
@@ -34,7 +34,6 @@ YES, NO = ("supported", "no counterexample"), ("not supported", "refuted")
 Standing = Literal[
     "holds", "holds on smaller problems", "holds in part", "stands against", "not shown", "open", "not checked"
 ]
-STANDINGS: tuple[Standing, ...] = get_args(Standing)
 FAILED: tuple[Standing, ...] = ("stands against", "not shown")
 """How an item stands for which nothing speaks, and against which something does."""
 COLUMNS = ("item", "says", "stands", "verdicts")

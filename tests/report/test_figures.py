@@ -112,13 +112,6 @@ def test_what_a_panels_title_says_is_left_out_of_its_names(ds):
     assert colours[0] == colours[1] == set(style.COLOURS[:2])
 
 
-def test_panels_of_one_variable_share_their_axis(ds):
-    ds["other"] = ds["L3"] * 1e6
-    canvas, _ = draw(ds, figure(*(PANEL | {"arms": [a]} for a in SLOPES), {"variable": "other"}))
-    limits = [axes.get_ylim() for axes in canvas.axes]
-    assert len(set(limits[:4])) == 1 and limits[4] != limits[0]
-
-
 def test_a_rate_that_is_not_trusted_looks_so(ds):
     canvas, (facts,) = draw(results(sizes=N[[0, 7]]), figure(PANEL))
     assert len(lines(canvas.axes[0], linestyle="-.")) == 4
@@ -251,28 +244,6 @@ def test_lines_over_text_and_truth_values():
     assert np.all(np.round((first.get_xdata() + second.get_xdata()) / 2, 6) == [0, 1, 2])
     ends = np.array([s[:, 1] for part in canvas.axes[0].collections for s in part.get_segments()])
     assert (ends.min(), ends.max()) == pytest.approx((means.min(), means.max()))
-
-
-def over_steps(ds, **more):
-    made = {"kind": "lines", "x": "step", "logx": False, "logy": False, "panels": [{"variable": "accuracy"}]}
-    canvas, _ = figures.draw(ds, figures.study_for(ds), "quick", Figure.model_validate(made | more))
-    return canvas.axes[0]
-
-
-def test_bars_of_several_lines_stand_side_by_side_and_many_lines_have_no_bands():
-    ds = curves()
-    axes = over_steps(ds.isel(experts=0, step=slice(0, 3)))
-    first, second = (lines(axes, color=colour)[0].get_xdata() for colour in style.COLOURS[:2])
-    step = float(np.diff(ds.step)[0])
-    assert np.all(second - first > 0.1 * step) and (first + second) / 2 == pytest.approx(ds.step.values[:3])
-    many = xr.concat([ds.isel(experts=0).assign_coords(experts=m) for m in range(5)], "experts")
-    long = many.isel(arm=[0]).interp(step=np.linspace(0, 10, 31))
-    crowded, few = over_steps(long, hue="experts"), over_steps(long.isel(experts=[0, 1]), hue="experts")
-    assert all(type(part).__name__ == "LineCollection" for part in crowded.collections), "bars, where bands would hide"
-    assert {len(part.get_segments()) for part in crowded.collections} == {6}
-    assert len(few.collections) == 2 and not any(type(part).__name__ == "LineCollection" for part in few.collections)
-    places = [part.get_segments()[0][0, 0] for part in crowded.collections]
-    assert len(set(places)) == 5, "no bar hides another"
 
 
 def test_heat_maps_share_their_scale_and_hatch_what_is_missing():
