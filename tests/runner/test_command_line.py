@@ -38,7 +38,7 @@ def test_one_command_gives_everything(toy):
     folder, done = toy
     assert done.returncode == 0, done.stderr
     root = folder / "outputs/toy/quick"
-    wanted = {"results.nc", "rates.csv", "claims.csv", "figure.png", "figure.svg", "figure.pdf", "report.html"}
+    wanted = {"results.nc", "rates.csv", "claims.csv", "figure.png", "figure.pdf", "report.html"}
     assert wanted | {"manifest.json", "progress.json", "shards"} <= {path.name for path in root.iterdir()}
     assert "mean-rate" in done.stdout and "Claims: " in done.stdout and "report.html" in done.stdout
     assert len(done.stdout.splitlines()) < 25 and "Rates" not in done.stdout, "the answer alone"
