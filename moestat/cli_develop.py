@@ -20,9 +20,4 @@ def debug(request: Request, *, post_mortem: bool) -> int:
         return 0
     if failure.text:
         print(failure.text, file=sys.stderr)
-    if post_mortem and failure.trace is not None:
-        import pdb
-
-        pdb.post_mortem(failure.trace)
-    hint = "" if post_mortem or failure.error is None else "; --debug --pdb opens the debugger there"
-    raise UserError(f"{failure.where}: {failure.sentence}; nothing was stored{hint}")
+    raise UserError(f"{failure.where}: {failure.sentence}; nothing was stored")

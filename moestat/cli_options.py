@@ -68,7 +68,6 @@ other subcommands (each has its own --help):
   export STUDY                  results as a tidy losses.csv (or Parquet)
   verify STUDY                  some replicates of a kept record, once more
   ship STUDY                    make the record that is kept, outputs/records
-  slurm STUDY                   the script of an array job
 
 exit codes: 0 done, 1 stopped (disk, lock, something missing), 2 wrong input,
 3 stale results, 130 interrupted

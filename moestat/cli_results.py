@@ -109,15 +109,12 @@ def tell_stale(request: Any, plan: Any) -> None:
     """Say how many stored replicates a run would compute again, if there are any; nothing is moved or written."""
     from dataclasses import replace
 
-    from moestat.runner import begin, kept, overview, store
+    from moestat.runner import begin, overview, store
     from moestat.sentences import counted
 
     root = begin.folder_of(request, plan.study_file.name)
     if request.fresh or request.backend == "dask" or not (root / "shards").is_dir():
         return
-    wide, said = kept.widened(request, plan, root)
-    if said:
-        plan = begin.make_plan(wide)
     scan = store.scan_only(root, plan, begin.version_of(plan))
     if not scan.stale:
         return

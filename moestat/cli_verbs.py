@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from moestat import cli_options, cli_values
+from moestat import cli_options
 from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
 
@@ -21,7 +21,6 @@ ABOUT = {
     "export": "Write results as a tidy table, one row for each replicate and loss: CSV, or Parquet with pyarrow.",
     "ship": "Make records: results that are complete, compressed and with digests, to be kept in version control.",
     "verify": "Compute a random sample of a record's replicates again, and compare it with the record bit for bit.",
-    "slurm": "Print the script of a SLURM array job that computes a study in parts.",
 }
 """Subcommand -> what it does."""
 
@@ -66,10 +65,8 @@ def parser(command: str) -> argparse.ArgumentParser:
             help="FILE.csv or FILE.parquet (default: losses.csv beside the results)",
         )
         parser.add_argument("--variable", action="append", metavar="NAME", help="only this one; may be given again")
-    elif command in ("ship", "verify"):
-        _add_records(parser, command)
     else:
-        _add_slurm(parser)
+        _add_records(parser, command)
     return parser
 
 
@@ -96,27 +93,6 @@ def _add_records(parser: argparse.ArgumentParser, command: str) -> None:
         )
 
 
-def _add_slurm(parser: argparse.ArgumentParser) -> None:
-    cli_options.add_study(parser)
-    parser.add_argument(
-        "--replicates", type=cli_values.count(1), metavar="R", help="replicates per cell, instead of the preset's"
-    )
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as of the run")
-    parser.add_argument(
-        "--block", type=cli_values.count(1), metavar="B", help="replicates per shard; more blocks, more parts"
-    )
-    cli_options.add_out(parser)
-    parser.add_argument(
-        "--parts", type=cli_values.count(1), default=20, metavar="K", help="jobs of the array (default: 20)"
-    )
-    parser.add_argument(
-        "--jobs", type=cli_values.count(1), default=4, metavar="J", help="processors of each (default: 4)"
-    )
-    parser.add_argument("--time", default="02:00:00", metavar="T", help="limit of each (default: 02:00:00)")
-    parser.add_argument("--memory", default="2G", metavar="M", help="per processor (default: 2G)")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the script there instead of printing it")
-
-
 def act(command: str, arguments: argparse.Namespace, collect: Callable[[Request], int]) -> int:
     """Do what a subcommand says; ``collect`` collects and reports a request."""
     actions: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -127,7 +103,6 @@ def act(command: str, arguments: argparse.Namespace, collect: Callable[[Request]
         "export": _export,
         "ship": _ship,
         "verify": _verify,
-        "slurm": _slurm,
     }
     return _merge(arguments, collect) if command == "merge" else actions[command](arguments)
 
@@ -304,34 +279,3 @@ def _each(studies: Sequence[str], act: Callable[[str], list[str]]) -> None:
             print(f"error: {study}: {error}", file=sys.stderr, flush=True)
     if failed:
         raise UserError(f"{len(failed)} of {len(studies)} studies failed: {', '.join(failed)}")
-
-
-def _slurm(arguments: argparse.Namespace) -> int:
-    from moestat.runner import slurm
-    from moestat.runner.begin import make_plan
-
-    request = Request(
-        study=arguments.study,
-        preset=arguments.preset,
-        replicates=arguments.replicates,
-        block=arguments.block,
-        settings=cli_values.settings(arguments.set),
-        out=arguments.out,
-        jobs=arguments.jobs,
-    )
-    plan = make_plan(request)
-    text = slurm.script(
-        request,
-        plan.study_file.name,
-        parts=arguments.parts,
-        blocks=sum(1 for _ in plan.blocks()),
-        time=arguments.time,
-        memory=arguments.memory,
-        file=str(arguments.write or f"{plan.study_file.name}.sbatch"),
-    )
-    if arguments.write is None:
-        print(text, end="")
-    else:
-        arguments.write.write_text(text, encoding="utf-8")
-        print(f"written to {arguments.write}; submit it as its first lines say")
-    return 0

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat import versions as code_versions
-from moestat.runner import kept, manifest, manifest_file, origin, store
+from moestat.runner import manifest, manifest_file, origin, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
+from moestat.sentences import listed
 from moestat.study import seal
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
         dataset, remarks = collect.collect(scan)
         result.notes.extend([*remarks, *origin.remarks(scan.used)])
         dataset = labels.attach(dataset, plan.module_name, plan.cells)
-    result.dropped = kept.dropped(root, dataset)
+    result.dropped = _dropped(root / results.NAME, dataset)
     result.notes.extend(result.dropped)
     provenance = describe(request, plan, scan, code, result)
     dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
@@ -91,7 +92,6 @@ def describe(request: Request, plan: Plan, scan: store.Scan, code: Mapping[str, 
         "rules_sealed": sealed.date if sealed is not None else "",
         "problem": [f"{key}={text}" for key, text in seal.problem(study, plan.preset_name).items()],
         **{f"count_{key}": value for key, value in result.tally.items()},
-        "accepted_stale": list(scan.accepted),
         "notes": list(result.notes),
     }
 
@@ -100,9 +100,28 @@ def settings(plan: Plan) -> str:
     """Return every setting of each arm, but for the axes of the grid, as JSON: arm -> key -> value."""
     table: dict[str, dict[str, Any]] = {arm.name: dict(arm.settings) for arm in plan.arms}
     for planned in plan.cells:
-        kept = planned.cell.settings
-        table[planned.cell.arm] = {key: value for key, value in kept.items() if key not in plan.axes}
+        own = planned.cell.settings.items()
+        table[planned.cell.arm] = {key: value for key, value in own if key not in plan.axes}
     return json.dumps(table)
+
+
+def _dropped(path: Path, dataset: xr.Dataset) -> list[str]:
+    """Say what collected results hold that those which are about to replace them do not."""
+    import xarray as xr
+
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as before:
+            axes = {str(dim): before[dim].values.tolist() for dim in before["status"].dims if dim in before.coords}
+    except Exception:  # there are none, or they cannot be read, and are made again
+        return []
+    gone = {axis: [v for v in values if v not in dataset.get(axis, [])] for axis, values in axes.items()}
+    if not any(gone.values()):
+        return []
+    lost = "; ".join(f"{axis} = {listed(values, 8)}" for axis, values in gone.items() if values)
+    return [
+        f"{path.name} no longer holds {lost}, which this command does not ask for; the shards are kept, "
+        "and the command that computed them brings them back at once"
+    ]
 
 
 def part_line(request: Request, tally: Mapping[str, int]) -> str:

@@ -1,33 +1,32 @@
-"""How far a run is: a live bar on a terminal, one plain line a minute in a log file, and always ``progress.json``."""
+"""How far a run is: a live bar on a terminal, plain lines in a log file, and always ``progress.json``."""
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from moestat import files
 
-LINE_EVERY = 60.0
+if TYPE_CHECKING:
+    from moestat.runner.plan import Plan
+    from moestat.runner.store import Scan
+
+FIRST_LINE, LINE_EVERY = 5.0, 60.0
+"""Seconds after which a log gets its first line, and those between lines later on."""
 FILE_EVERY = 1.0
-STEEPEST = 3.0
-"""Largest power of a cell's size that its time is taken to grow with."""
-ROOMY = 100
-"""Columns of a terminal that has room for the time that has passed."""
 
 
 @dataclass
 class Estimate:
-    """How long the rest will take, from what each cell took so far.
+    """How long the rest will take, from what each cell took so far, by the size of the cell.
 
-    A cell that was not computed yet is guessed from its size, with what the cells of its own arm took, or all cells
-    where its arm has none: arms can differ a thousandfold. One size that was measured means time in proportion to size;
-    from two sizes on, the power of it that fits them.
+    A cell that was not computed yet is guessed in proportion to its size from the cells of its own arm, or from all
+    where its arm has none: arms can differ a thousandfold.
     """
 
     sizes: Mapping[str, float]
@@ -37,6 +36,16 @@ class Estimate:
     seconds: dict[str, float] = field(default_factory=dict)
     computed: dict[str, int] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, plan: Plan, scan: Scan, left: dict[str, int], jobs: int) -> Estimate:
+        """Return the estimate of what is left of a plan, from the shards that are there."""
+        sizes = {planned.digest: planned.size for planned in plan.cells}
+        estimate = cls(sizes, left, jobs, {planned.digest: planned.cell.arm for planned in plan.cells})
+        for digest, entries in scan.usable.items():
+            for entry in entries:
+                estimate.learn(digest, len(entry.replicates), entry.seconds)
+        return estimate
+
     def learn(self, digest: str, replicates: int, seconds: float) -> None:
         """Add a measured block."""
         self.seconds[digest] = self.seconds.get(digest, 0.0) + seconds
@@ -45,37 +54,19 @@ class Estimate:
     def remaining(self) -> float | None:
         """Seconds that the rest will take, or None while nothing is known."""
         left = {digest: count for digest, count in self.left.items() if count > 0}
-        if not left:
-            return 0.0
-        known = {digest for digest, count in self.computed.items() if count}
-        if not known:
+        if left and not self.computed:
             return None
         total = 0.0
         for digest, count in left.items():
-            if digest in known:
-                alike = [digest]
-            else:
-                alike = [d for d in known if d in self.arms and self.arms[d] == self.arms.get(digest)] or sorted(known)
-            total += count * self._guess(self._size(digest), alike)
+            arm = self.arms.get(digest)
+            same = [d for d in self.computed if d == digest] or [d for d in self.computed if self.arms.get(d) == arm]
+            known = same or list(self.computed)
+            work = sum(self._size(d) * self.computed[d] for d in known)
+            total += count * self._size(digest) * sum(self.seconds[d] for d in known) / work
         return total / max(1, min(self.jobs, sum(left.values())))
 
     def _size(self, digest: str) -> float:
-        return max(self.sizes.get(digest, 1.0), 1e-12)
-
-    def _guess(self, size: float, alike: Sequence[str]) -> float:
-        """Seconds of a replicate of a size, from measured cells: seconds = a * size^p, p between 0 and ``STEEPEST``."""
-        rows = [(self._size(d), self.computed[d], self.seconds[d]) for d in alike]
-        power = 1.0
-        one_arm = len({self.arms.get(d) for d in alike}) == 1
-        if one_arm and len({s for s, *_ in rows}) > 1 and all(seconds > 0 for *_, seconds in rows):
-            weight = sum(count for _, count, _ in rows)
-            logs = [(math.log(s), math.log(seconds / count), count) for s, count, seconds in rows]
-            x = sum(c * a for a, _, c in logs) / weight
-            y = sum(c * b for _, b, c in logs) / weight
-            power = sum(c * (a - x) * (b - y) for a, b, c in logs) / sum(c * (a - x) ** 2 for a, _, c in logs)
-            power = min(max(power, 0.0), STEEPEST)
-        # so that what is known comes out right in sum
-        return size**power * sum(seconds for *_, seconds in rows) / sum(c * s**power for s, c, _ in rows)
+        return self.sizes.get(digest) or 1.0
 
 
 def duration(seconds: float | None) -> str:
@@ -95,55 +86,50 @@ class Progress:
 
     Parameters
     ----------
-    path : Path or None
+    path : Path
         Where ``progress.json`` is kept.
     head : mapping
         What identifies the run in that file: study, preset, part.
     total, done, failed : int
         Replicates in all, there already, and of these not converged.
+    shared : int
+        Results that cells share, which are computed before the replicates.
     estimate : Estimate
         The clock of the rest.
     stream : text stream
         Where lines and the live bar go.
     quiet : bool
         Show nothing (``progress.json`` is kept).
-    unit : str
-        What is counted.
     clock : callable
         Monotonic seconds.
     """
 
     def __init__(
         self,
-        path: Path | None,
+        path: Path,
         head: Mapping[str, Any],
         *,
         total: int,
         done: int,
         failed: int,
         estimate: Estimate,
+        shared: int = 0,
         stream: TextIO | None = None,
         quiet: bool = False,
-        unit: str = "replicates",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.path, self.head, self.estimate = path, dict(head), estimate
-        self.total, self.done, self.failed = total, done, failed
+        self.total, self.done, self.failed, self.computed = total, done, failed, 0
+        self.shared, self.shared_done = shared, 0
         self.stream = sys.stderr if stream is None else stream
-        self.quiet, self.clock, self.unit = quiet, clock, unit
-        self.computed = 0
-        self.began = clock()
-        self._last_line = self._last_file = self.began
+        self.quiet, self.clock = quiet, clock
+        self.began = self._last_file = clock()
+        self._next_line = self.began + FIRST_LINE
         self._live: Any = None
-        self._task: Any = None
         self._guard = threading.RLock()
         self._stop = threading.Event()
-        self._ticker: threading.Thread | None = None
-
-    @property
-    def title(self) -> str:
-        """Study, preset and part, as printed."""
-        return "/".join(str(self.head[key]) for key in ("study", "preset", "part") if self.head.get(key))
+        self._ticker = threading.Thread(target=self._keep_ticking, daemon=True)
+        self.title = "/".join(str(self.head[key]) for key in ("study", "preset", "part") if self.head.get(key))
 
     def __enter__(self) -> Progress:
         if not self.quiet and self.total > self.done:
@@ -152,14 +138,12 @@ class Progress:
             else:
                 self.say(self.line())
         self._save("running")
-        self._ticker = threading.Thread(target=self._keep_ticking, daemon=True)
         self._ticker.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._stop.set()
-        if self._ticker is not None:
-            self._ticker.join()
+        self._ticker.join()
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -185,6 +169,11 @@ class Progress:
         except (OSError, ValueError):  # who read it has left, or closed it: no reason to lose what is computed
             self.quiet = True
 
+    def share(self) -> None:
+        """Count a result that cells share."""
+        self.shared_done += 1
+        self.tick()
+
     def add(self, digest: str, replicates: int, failed: int, seconds: float) -> None:
         """Count a block that is done."""
         with self._guard:
@@ -198,69 +187,56 @@ class Progress:
     def tick(self) -> None:
         """Refresh what is due."""
         with self._guard:
-            self._tick()
+            now = self.clock()
+            if self._live is not None:
+                left = duration(self.estimate.remaining())
+                self._live.update(0, completed=self.done + self.shared_done, text=self.counts(), left=left)
+            elif not self.quiet and now >= self._next_line:
+                self._next_line = now + LINE_EVERY
+                self.say(self.line())
+            if now - self._last_file >= FILE_EVERY:
+                self._last_file = now
+                self._save("running")
 
-    def _tick(self) -> None:
-        now = self.clock()
-        if self._live is not None:
-            left = duration(self.estimate.remaining())
-            self._live.update(self._task, completed=self.done, failed=self.failed, left=left)
-        elif not self.quiet and now - self._last_line >= LINE_EVERY:
-            self._last_line = now
-            self.say(self.line())
-        if now - self._last_file >= FILE_EVERY:
-            self._last_file = now
-            self._save("running")
+    def counts(self) -> str:
+        """Return what is done, in words."""
+        shared = f"{self.shared_done:,} of {self.shared:,} shared results, " if self.shared_done < self.shared else ""
+        return f"{shared}{self.done:,} of {self.total:,} replicates, {self.failed:,} failed"
 
     def line(self) -> str:
         """Return the state in one line."""
-        percent = 100 * self.done // max(1, self.total)
         left = self.estimate.remaining()
-        rest = "" if self.done >= self.total else "" if left is None else f", about {duration(left)} left"
-        return (
-            f"{time.strftime('%H:%M:%S')} {self.title}: {self.done:,} of {self.total:,} {self.unit} ({percent} %), "
-            f"{self.failed:,} failed, {duration(self.clock() - self.began)} elapsed{rest}"
-        )
+        rest = "" if self.done >= self.total or left is None else f", about {duration(left)} left"
+        now, passed = time.strftime("%H:%M:%S"), duration(self.clock() - self.began)
+        return f"{now} {self.title}: {self.counts()}, {passed} elapsed{rest}"
 
     def _start_live(self) -> None:
         from rich import progress as bars
         from rich.console import Console
         from rich.markup import escape
 
-        console = Console(file=self.stream)
-        elapsed = [bars.TimeElapsedColumn()] if console.width >= ROOMY else []  # the rest of the time says more
         self._live = bars.Progress(
             bars.TextColumn("{task.description}"),
             bars.BarColumn(bar_width=None),  # what the words leave of the line
-            bars.TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
-            bars.TextColumn("{task.fields[failed]:,} failed"),
-            *elapsed,
-            bars.TextColumn("{task.fields[left]} left"),
-            console=console,
+            bars.TextColumn("{task.fields[text]}, {task.fields[left]} left"),
+            console=Console(file=self.stream),
             transient=True,
             expand=True,
         )
-        self._task = self._live.add_task(
-            escape(self.title if self.unit == "replicates" else f"{self.title}: {self.unit}"),
-            total=self.total,
-            completed=self.done,
-            failed=self.failed,
-            left="unknown",
-        )
+        total, done = self.total + self.shared, self.done + self.shared_done
+        self._live.add_task(escape(self.title), total=total, completed=done, text=self.counts(), left="unknown")
         self._live.start()
 
     def _save(self, state: str) -> None:
-        if self.path is None:
-            return
+        left = self.estimate.remaining()
         content = self.head | {
             "state": state,
-            "unit": self.unit,
             "total": self.total,
             "done": self.done,
             "failed": self.failed,
             "computed_now": self.computed,
             "elapsed_seconds": round(self.clock() - self.began, 3),
-            "seconds_left": None if (left := self.estimate.remaining()) is None else round(left, 1),
+            "seconds_left": None if left is None else round(left, 1),
             "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         }
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +17,9 @@ from moestat.runner.devices import resolve_device
 from moestat.runner.difference import difference
 from moestat.runner.plan import Plan
 from moestat.runner.shard import Variable
-from moestat.runner.single import one_thread
 from moestat.sentences import listed, nearest
 from moestat.status import Status
+from moestat.threads import one_thread
 
 
 @dataclass
@@ -102,7 +101,6 @@ def replay(plan: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replic
         root="",
         cache=cache_of(out),
         device=resolve_device(device, plan),
-        parent=os.getpid(),
     )
     module = worker.enter_process(context)
     try:

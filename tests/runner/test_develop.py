@@ -1,8 +1,7 @@
-"""While an experiment is written: --debug, --pdb, and stale results that name the file of the change."""
+"""While an experiment is written: --debug, and stale results that name the file of the change."""
 
 from __future__ import annotations
 
-import io
 import os
 import re
 
@@ -54,9 +53,6 @@ def test_the_first_failure_stops_with_a_traceback(tmp_path, monkeypatch):
     assert not (tmp_path / "o").exists() and "MOESTAT_CACHE" not in os.environ
     code, out, err = inside(study, "--debug", "--set", "limit=50", "--replicates", 2)
     assert code == 0 and "no failure" in out and err.count("arm a, n = ") == 4
-    monkeypatch.setattr("sys.stdin", io.StringIO("p settings.n\nq\n"))
-    code, out, _ = inside(study, "--pdb")
-    assert code == 1 and "-> raise ArithmeticError" in out and "\n20\n" in out.replace("(Pdb) ", "\n")
 
 
 def test_stale_results_name_the_file_of_the_change(tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 import zlib
-from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -18,9 +17,9 @@ from machine import inside, shards, undrawn, write_study
 
 import moestat
 from moestat.errors import InputError, UserError
-from moestat.runner import hdf5, kept, labels, overview, records
+from moestat.runner import hdf5, labels, overview, records
 from moestat.runner.request import Request
-from moestat.study import load, seal
+from moestat.study import seal
 
 SECRET = b"TOP-SECRET-" * 100
 EVIL = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\ndef rule(ds, claim):\n    return 1\n"
@@ -322,12 +321,3 @@ def test_results_whose_manifest_cannot_be_read_are_not_believed(folder, content)
         moestat.load(root)
     assert inside("collect", study, "--out", root.parents[1], "--no-report")[0] == 0  # of one's own it is made again
     assert (moestat.load(root)["error"] != 0).all()
-
-
-def test_a_manifest_widens_no_axis_with_a_name_of_code(folder, evil, monkeypatch):
-    study, root = folder
-    planned = SimpleNamespace(study_file=load.read(study), axes={"note": ("a", "b")}, replicates=2, cells=())
-    for more, kept_too in (("c", {"note": ["a", "b", "c"]}), ("evil:gate", {})):
-        manifest(root, request={"settings": {"note": ["a", "b", more]}})
-        monkeypatch.setattr(kept, "extent", lambda _, m=more: kept.Extent(2, {"note": ("a", "b", m)}, True))
-        assert kept.widened(Request("study"), planned, root)[0].settings == kept_too
