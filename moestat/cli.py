@@ -198,7 +198,7 @@ def _of_preset(plan: Any) -> str:
     from moestat.runner import plan as plans
 
     try:
-        plain = plans.make(plan.study_file, plan.preset_name, plans.Overrides(seed=plan.seed))
+        plain = plans.make(plan.study_file, plan.preset_name, type(plan.request)(plan.request.study, seed=plan.seed))
     except InputError:  # without what was set there is no plan
         return " for the preset as it stands"
     if (plan.replicates, set(plan.by_digest)) == (plain.replicates, set(plain.by_digest)):

@@ -14,7 +14,6 @@ from moestat.errors import InputError, StaleError
 from moestat.experiment import Cell, code_version
 from moestat.runner import experiments, worker
 from moestat.runner import plan as plans
-from moestat.runner.cells import Overrides
 from moestat.runner.request import Request
 from moestat.sentences import listed
 from moestat.study import load
@@ -41,8 +40,7 @@ def context_of(request: Request, plan: plans.Plan, root: Path, device: str) -> w
 
 def make_plan(request: Request) -> plans.Plan:
     """Read the study file and make the plan that a request asks for."""
-    overrides = Overrides(request.replicates, request.seed, request.block, request.settings)
-    return plans.make(load.read(request.study), request.preset, overrides)
+    return plans.make(load.read(request.study), request.preset, request)
 
 
 def version_of(plan: plans.Plan) -> dict[str, str]:

@@ -50,7 +50,7 @@ def _key(text: str) -> str:
 
 def _place(plan: Plan, text: str) -> str:
     """Return where a setting or the seed was changed: the option that was just given for it, or the study file."""
-    key, given = _key(text), plan.overrides
+    key, given = _key(text), plan.request
     if key in given.settings:
         return f"the command line (--set {key})"
     return "the command line (--seed)" if text.startswith("seed ") and given.seed is not None else plan.study_file.shown

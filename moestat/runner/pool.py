@@ -234,18 +234,21 @@ def opened(request: Request, context: Context, tasks: int) -> Iterator[Here]:
 
 
 def _pool(request: Request, context: Context, tasks: int) -> Here:
-    if not tasks:
-        return Here()
-    if request.backend == "dask":
+    if tasks and request.backend == "dask":
         return Cluster(request.scheduler)
-    environments: list[dict[str, str]] = [{}] * (request.jobs or default_jobs())
-    if context.device == "cuda":
-        gpus = visible_gpus()
-        jobs = request.jobs or len(gpus)  # more than there are share them: one scores while another one fits
-        environments = [{"CUDA_VISIBLE_DEVICES": gpus[k % len(gpus)]} for k in range(jobs)]
-    if len(environments) == 1 and request.timeout is None:  # the main process cannot end itself in time
+    differences = environments(request, context.device)
+    if not tasks or (len(differences) == 1 and request.timeout is None):  # the main process cannot end itself in time
         return Here()
-    return Crew(context, environments, request.timeout)
+    return Crew(context, differences, request.timeout)
+
+
+def environments(request: Request, device: str) -> list[dict[str, str]]:
+    """Return what the environment of each process of a run differs in: the GPU that it sees."""
+    if device != "cuda":
+        return [{}] * (request.jobs or default_jobs())
+    gpus = visible_gpus()
+    jobs = request.jobs or len(gpus)  # more than there are share them: one scores while another one fits
+    return [{"CUDA_VISIBLE_DEVICES": gpus[k % len(gpus)]} for k in range(jobs)]
 
 
 def run(pool: Here, tasks: Sequence[Task], say: Say) -> Generator[Outcome, None, None]:

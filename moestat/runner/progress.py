@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -23,10 +24,10 @@ FILE_EVERY = 1.0
 
 @dataclass
 class Estimate:
-    """How long the rest will take, from what each cell took so far, by the size of the cell.
+    """How long the rest will take, from what each cell took so far.
 
-    A cell that was not computed yet is guessed in proportion to its size from the cells of its own arm, or from all
-    where its arm has none: arms can differ a thousandfold.
+    A cell that was not computed yet is guessed by its size from those of its own arm, or from all where its arm has
+    none: arms can differ a thousandfold. Time is taken to grow with the power of size that fits the arms best.
     """
 
     sizes: Mapping[str, float]
@@ -39,7 +40,7 @@ class Estimate:
     @classmethod
     def of(cls, plan: Plan, scan: Scan, left: dict[str, int], jobs: int) -> Estimate:
         """Return the estimate of what is left of a plan, from the shards that are there."""
-        sizes = {planned.digest: planned.size for planned in plan.cells}
+        sizes = {planned.digest: planned.size or 1.0 for planned in plan.cells}
         estimate = cls(sizes, left, jobs, {planned.digest: planned.cell.arm for planned in plan.cells})
         for digest, entries in scan.usable.items():
             for entry in entries:
@@ -52,21 +53,32 @@ class Estimate:
         self.computed[digest] = self.computed.get(digest, 0) + replicates
 
     def remaining(self) -> float | None:
-        """Seconds that the rest will take, or None while nothing is known."""
+        """Seconds that the rest will take, or None while nothing is known, as how time grows with size."""
         left = {digest: count for digest, count in self.left.items() if count > 0}
-        if left and not self.computed:
-            return None
-        total = 0.0
+        took = {digest: self.seconds[digest] / count for digest, count in self.computed.items() if count}
+        power, total = self._power(took), 0.0
         for digest, count in left.items():
-            arm = self.arms.get(digest)
-            same = [d for d in self.computed if d == digest] or [d for d in self.computed if self.arms.get(d) == arm]
-            known = same or list(self.computed)
-            work = sum(self._size(d) * self.computed[d] for d in known)
-            total += count * self._size(digest) * sum(self.seconds[d] for d in known) / work
+            arm = [other for other in took if self.arms.get(other) == self.arms.get(digest)]
+            known = [digest] if digest in took else arm or list(took)
+            growth = [self.sizes[digest] / self.sizes[other] for other in known]
+            if not known or (power is None and set(growth) != {1.0}):
+                return None
+            total += count * sum(took[o] * g ** (power or 0.0) for o, g in zip(known, growth, strict=True)) / len(known)
         return total / max(1, min(self.jobs, sum(left.values())))
 
-    def _size(self, digest: str) -> float:
-        return self.sizes.get(digest) or 1.0
+    def _power(self, took: Mapping[str, float]) -> float | None:
+        """The slope of log seconds on log size within arms, between 0 and 3; None where no arm has two sizes."""
+        rows: dict[str | None, list[tuple[float, float]]] = {}
+        for digest, seconds in took.items():
+            rows.setdefault(self.arms.get(digest), []).append(
+                (math.log(self.sizes[digest]), math.log(max(seconds, 1e-9)))
+            )
+        top = bottom = 0.0
+        for arm in rows.values():
+            x, y = (sum(column) / len(arm) for column in zip(*arm, strict=True))
+            top += sum((a - x) * (b - y) for a, b in arm)
+            bottom += sum((a - x) ** 2 for a, _ in arm)
+        return min(max(top / bottom, 0.0), 3.0) if bottom else None
 
 
 def duration(seconds: float | None) -> str:
@@ -82,52 +94,33 @@ def duration(seconds: float | None) -> str:
 
 
 class Progress:
-    """Reports on a run; a context manager.
+    """Reports on a run, whose ``head`` identifies it in the file at ``path``; a context manager.
 
-    Parameters
-    ----------
-    path : Path
-        Where ``progress.json`` is kept.
-    head : mapping
-        What identifies the run in that file: study, preset, part.
-    total, done, failed : int
-        Replicates in all, there already, and of these not converged.
-    shared : int
-        Results that cells share, which are computed before the replicates.
-    estimate : Estimate
-        The clock of the rest.
-    stream : text stream
-        Where lines and the live bar go.
-    quiet : bool
-        Show nothing (``progress.json`` is kept).
-    clock : callable
-        Monotonic seconds.
+    ``total``, ``done`` and ``failed`` count replicates, ``shared`` the results that cells share, which come first.
     """
 
     def __init__(
         self,
         path: Path,
         head: Mapping[str, Any],
+        estimate: Estimate,
         *,
         total: int,
-        done: int,
-        failed: int,
-        estimate: Estimate,
+        done: int = 0,
+        failed: int = 0,
         shared: int = 0,
-        stream: TextIO | None = None,
         quiet: bool = False,
+        stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.path, self.head, self.estimate = path, dict(head), estimate
-        self.total, self.done, self.failed, self.computed = total, done, failed, 0
-        self.shared, self.shared_done = shared, 0
+        self.path, self.head, self.estimate, self.quiet, self.clock = path, dict(head), estimate, quiet, clock
+        self.total, self.done, self.failed, self.shared = total, done, failed, shared
+        self.computed = self.shared_done = 0
         self.stream = sys.stderr if stream is None else stream
-        self.quiet, self.clock = quiet, clock
         self.began = self._last_file = clock()
         self._next_line = self.began + FIRST_LINE
         self._live: Any = None
-        self._guard = threading.RLock()
-        self._stop = threading.Event()
+        self._guard, self._stop = threading.RLock(), threading.Event()
         self._ticker = threading.Thread(target=self._keep_ticking, daemon=True)
         self.title = "/".join(str(self.head[key]) for key in ("study", "preset", "part") if self.head.get(key))
 
@@ -201,7 +194,8 @@ class Progress:
     def counts(self) -> str:
         """Return what is done, in words."""
         shared = f"{self.shared_done:,} of {self.shared:,} shared results, " if self.shared_done < self.shared else ""
-        return f"{shared}{self.done:,} of {self.total:,} replicates, {self.failed:,} failed"
+        percent = 100 * self.done // max(1, self.total)
+        return f"{shared}{self.done:,} of {self.total:,} replicates ({percent} %), {self.failed:,} failed"
 
     def line(self) -> str:
         """Return the state in one line."""

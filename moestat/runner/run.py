@@ -15,7 +15,7 @@ from pathlib import Path
 
 from moestat import files, versions
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import begin, lock, manifest, manifest_file, needs, pool, returned, store, worker
+from moestat.runner import begin, lock, manifest, manifest_file, needs, pool, store, worker
 from moestat.runner import plan as plans
 from moestat.runner.devices import resolve_device
 from moestat.runner.finish import Reporter, Result, finish, part_line
@@ -49,7 +49,6 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     root = begin.folder_of(request, plan.study_file.name)
     device = resolve_device(request.device, plan)
     begin.refuse_bad_data(plan)
-    returned.refuse_unknown(plan)
     code = begin.version_of(plan)
     if not (root / "shards").is_dir() and request.backend != "dask":  # before anything is written
         begin.refuse_without_libraries(plan)
@@ -80,8 +79,6 @@ class _Run:
         tasks = self._tasks()
         if tasks and self.request.backend != "dask":
             begin.refuse_without_libraries(self.plan)
-        for text in returned.cautions(self.plan) if tasks else ():
-            self.progress.say(f"caution: {text}")
         self._save_manifest("running")
         try:
             with cache_kept():
@@ -173,11 +170,11 @@ class _Run:
         return Progress(
             self.root / name,
             head,
+            Estimate.of(self.plan, self.scan, left, jobs),
             total=total,
             done=total - mine,
             failed=failed,
             shared=shared,
-            estimate=Estimate.of(self.plan, self.scan, left, jobs),
             quiet=request.quiet,
         )
 

@@ -20,7 +20,7 @@ from machine import HERE, ROOT, command, environment, inside, outside, results, 
 import moestat
 from moestat.cli_values import settings
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import begin, plan, pool, worker
+from moestat.runner import plan, pool, worker
 from moestat.runner import run as run_module
 from moestat.runner.request import Request
 from moestat.study import load
@@ -233,17 +233,17 @@ def test_settings_are_merged_in_a_stated_order(tmp_path, monkeypatch):
     cells = plan.make(load.read(study)).cells
     assert [(c.cell.settings["shift"], c.cell.settings["experts"]) for c in cells] == [(2.0, 5)] * 2 + [(3.0, 5)] * 2
     assert cells[0].cell.settings["die_at"] == [], "defaults are part of the identity"
-    changed = plan.make(load.read(study), "quick", plan.Overrides(settings={"experts": 7}))
+    changed = plan.make(load.read(study), "quick", Request("study", settings={"experts": 7}))
     assert {c.cell.settings["experts"] for c in changed.cells} == {7}
     with pytest.raises(InputError, match="the arms of .* differ in shift, which median set themselves"):
-        plan.make(load.read(study), "quick", plan.Overrides(settings={"shift": 4.0}))
+        plan.make(load.read(study), "quick", Request("study", settings={"shift": 4.0}))
 
 
 def test_large_cells_come_first_and_the_blocks_are_exact(tmp_path):
     made = plan.make(load.read(write_study(tmp_path, grid="n = [10, 90, 40]", replicates=7, block=3)))
     blocks = list(made.blocks())
     sizes = [block.planned.cell.coords["n"] for block in blocks]
-    assert sizes == sorted(sizes, reverse=True)
+    assert sizes == [10, 10, *[90] * 6, *[40] * 6, *[10] * 4], "one block of each arm tells its mistakes at once"
     for planned in made.cells:
         mine = [r for block in blocks if block.planned.digest == planned.digest for r in block.replicates]
         assert mine == list(range(7))
@@ -303,16 +303,11 @@ def test_a_gpu_process_that_dies_is_retried_and_recorded(tmp_path, two_gpus):
     assert code == 0 and "2 of 2 replicates, 1 failed" in out and "a worker died" in err
 
 
-def test_one_gpu_is_used_from_this_process(monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    assert begin.place(Request("x"), "cuda", 1) == pool.Place("here", 1)
-
-
 def test_more_processes_than_gpus_share_them_in_turn(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
-    for jobs, devices in ((None, "35"), (5, "35353"), (2, "35")):
-        assert begin.place(Request("x", jobs=jobs), "cuda", 9).devices == tuple(devices)
-    assert begin.place(Request("x", jobs=1), "cuda", 9) == pool.Place("here", 1)
+    for jobs, devices in ((None, "35"), (5, "35353"), (2, "35"), (1, "3")):
+        made = pool.environments(Request("x", jobs=jobs), "cuda")
+        assert [one["CUDA_VISIBLE_DEVICES"] for one in made] == list(devices)
 
 
 def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(tmp_path, monkeypatch):
