@@ -44,15 +44,7 @@ def make_plan(request: Request) -> plans.Plan:
 
 
 def version_of(plan: plans.Plan) -> dict[str, str]:
-    """Return the version of what a plan computes with; see :mod:`moestat.versions`.
-
-    Raises
-    ------
-    InputError
-        If the code cannot be read, or the version is none.
-    StaleError
-        If this process has imported another version of it than the one on the disk.
-    """
+    """Return the version of what a plan computes with; StaleError if this process has imported another one."""
     try:
         code = code_version(plan.module_name.partition(":")[0])
     except own_files.NoCodeError as error:
@@ -71,13 +63,7 @@ def version_of(plan: plans.Plan) -> dict[str, str]:
 
 
 def refuse_without_libraries(plan: plans.Plan) -> None:
-    """Refuse to compute with what is not installed: every replicate would be recorded as failed.
-
-    Raises
-    ------
-    InputError
-        It says how to install what is missing.
-    """
+    """Refuse to compute with what is not installed: every replicate would be recorded as failed."""
     if importlib.util.find_spec("torch") is not None:
         return
     # of moestat's own experiments alone; a user's may do without, for some settings
@@ -90,13 +76,7 @@ def refuse_without_libraries(plan: plans.Plan) -> None:
 
 
 def refuse_bad_data(plan: plans.Plan) -> None:
-    """Read the user's own data before the first replicate, each file once, where the experiment can.
-
-    Raises
-    ------
-    InputError
-        It names the file, and the row and the column where there is one.
-    """
+    """Read the user's own data before the first replicate, each file once; InputError names file, row and column."""
     read = getattr(plan.experiment, "read_data", None)
     done: set[str] = set()
     for planned in plan.cells if read is not None else ():

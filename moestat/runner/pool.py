@@ -17,9 +17,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,61 +62,46 @@ class Here:
 
 
 class Crew(Here):
-    """Worker processes of this machine, each led by a thread.
+    """Worker processes of this machine, as many as ``environments``: what that of each differs in.
 
-    The thread is the same as long as there are workers: on Linux a process ends with the thread that started it.
-
-    Parameters
-    ----------
-    context : Context
-        What every worker begins with.
-    environments : sequence of mapping
-        What the environment of each worker differs in, before it imports anything; their number is that of workers.
-    timeout : float or None
-        Seconds that a replicate may take; a block may take as many times that as it has replicates.
+    A thread waits for each that computes. On Linux a process ends with the thread that started it: these last.
     """
 
     def __init__(
         self, context: Context, environments: Sequence[Mapping[str, str]], timeout: float | None = None
     ) -> None:
-        self.members = [_Member(context, environment, timeout) for environment in environments]
-        self.leaders = [ThreadPoolExecutor(1) for _ in environments]
         self.jobs = len(environments)
+        self.members = [_Member(context, environment, timeout) for environment in environments]
+        self.idle: queue.SimpleQueue[_Member] = queue.SimpleQueue()
+        for member in self.members:
+            self.idle.put(member)
+        self.threads = ThreadPoolExecutor(self.jobs)
 
     def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """Do as :meth:`Here.results`."""
-        waiting, done = deque(arguments), queue.SimpleQueue[Any]()
-
-        def lead(member: _Member) -> None:
-            with contextlib.suppress(IndexError):  # nothing is left
-                while True:
-                    argument = waiting.popleft()
-                    try:
-                        done.put(member.call(function, argument))
-                    except BaseException as error:  # it is raised where the results are awaited
-                        done.put(error)
-                        return
-
-        pairs = list(zip(self.leaders, self.members, strict=True))[: len(arguments)]
-        leading = [leader.submit(lead, member) for leader, member in pairs]
-        left = len(arguments)
+        futures = [self.threads.submit(self._call, function, argument) for argument in arguments]
         try:
-            while left:
-                if isinstance(result := done.get(), BaseException):
-                    raise result
-                left -= 1
-                yield result
+            for future in as_completed(futures):
+                yield future.result()
         finally:
-            waiting.clear()
-            while left and wait(leading, 0.0).not_done:  # also a worker that was just being started
+            for future in futures:
+                future.cancel()
+            while wait(futures, 0.0).not_done:  # also a worker that was just being started
                 self._end()
-                wait(leading, TICK)
+                wait(futures, TICK)
+
+    def _call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        member = self.idle.get()
+        try:
+            return member.call(function, arguments)
+        finally:
+            self.idle.put(member)
 
     def close(self) -> None:
         """Do as :meth:`Here.close`."""
         self._end()
-        for leader, member in zip(self.leaders, self.members, strict=True):
-            leader.shutdown()
+        self.threads.shutdown()
+        for member in self.members:
             member.end()
 
     def _end(self) -> None:
@@ -252,20 +236,7 @@ def environments(request: Request, device: str) -> list[dict[str, str]]:
 
 
 def run(pool: Here, tasks: Sequence[Task], say: Say) -> Generator[Outcome, None, None]:
-    """Compute the tasks and yield outcomes of all their replicates, surviving the end of workers.
-
-    Parameters
-    ----------
-    pool : Here
-    tasks : sequence of Task
-    say : callable
-        Told, in one sentence, of each end.
-
-    Raises
-    ------
-    PoolError
-        If nobody is left that computes.
-    """
+    """Compute the tasks and yield outcomes of all their replicates; the end of a worker is told, and survived."""
     waiting, suspects = list(tasks), []
     while waiting:
         halves: list[Task] = []

@@ -1,4 +1,4 @@
-"""How far a run is: a live bar on a terminal, plain lines in a log file, and always ``progress.json``."""
+"""How far a run is: a live bar on a terminal, plain lines in a log file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
-
-from moestat import files
 
 if TYPE_CHECKING:
     from moestat.runner.plan import Plan
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
 
 FIRST_LINE, LINE_EVERY = 5.0, 60.0
 """Seconds after which a log gets its first line, and those between lines later on."""
-FILE_EVERY = 1.0
+LOOK_EVERY = 1.0
 
 
 @dataclass
@@ -94,15 +91,14 @@ def duration(seconds: float | None) -> str:
 
 
 class Progress:
-    """Reports on a run, whose ``head`` identifies it in the file at ``path``; a context manager.
+    """Reports on a run; a context manager.
 
     ``total``, ``done`` and ``failed`` count replicates, ``shared`` the results that cells share, which come first.
     """
 
     def __init__(
         self,
-        path: Path,
-        head: Mapping[str, Any],
+        title: str,
         estimate: Estimate,
         *,
         total: int,
@@ -113,16 +109,15 @@ class Progress:
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.path, self.head, self.estimate, self.quiet, self.clock = path, dict(head), estimate, quiet, clock
+        self.title, self.estimate, self.quiet, self.clock = title, estimate, quiet, clock
         self.total, self.done, self.failed, self.shared = total, done, failed, shared
-        self.computed = self.shared_done = 0
+        self.shared_done, self.before = 0, done
         self.stream = sys.stderr if stream is None else stream
-        self.began = self._last_file = clock()
+        self.began = clock()
         self._next_line = self.began + FIRST_LINE
         self._live: Any = None
         self._guard, self._stop = threading.RLock(), threading.Event()
         self._ticker = threading.Thread(target=self._keep_ticking, daemon=True)
-        self.title = "/".join(str(self.head[key]) for key in ("study", "preset", "part") if self.head.get(key))
 
     def __enter__(self) -> Progress:
         if not self.quiet and self.total > self.done:
@@ -130,7 +125,6 @@ class Progress:
                 self._start_live()
             else:
                 self.say(self.line())
-        self._save("running")
         self._ticker.start()
         return self
 
@@ -140,14 +134,12 @@ class Progress:
         if self._live is not None:
             self._live.stop()
             self._live = None
-        if kind is None and self.computed and not self.quiet:
+        if kind is None and self.done > self.before:
             self.say(self.line())
-        stopped = "interrupted" if kind is not None and issubclass(kind, KeyboardInterrupt) else "stopped"
-        self._save("finished" if kind is None else stopped)
 
     def _keep_ticking(self) -> None:
         """Refresh between blocks too: one block can take an hour."""
-        while not self._stop.wait(FILE_EVERY):
+        while not self._stop.wait(LOOK_EVERY):
             self.tick()
 
     def say(self, text: str) -> None:
@@ -172,24 +164,19 @@ class Progress:
         with self._guard:
             self.done += replicates
             self.failed += failed
-            self.computed += replicates
-            self.estimate.left[digest] = self.estimate.left.get(digest, 0) - replicates
+            self.estimate.left[digest] -= replicates
             self.estimate.learn(digest, replicates, seconds)
         self.tick()
 
     def tick(self) -> None:
         """Refresh what is due."""
         with self._guard:
-            now = self.clock()
             if self._live is not None:
                 left = duration(self.estimate.remaining())
                 self._live.update(0, completed=self.done + self.shared_done, text=self.counts(), left=left)
-            elif not self.quiet and now >= self._next_line:
-                self._next_line = now + LINE_EVERY
+            elif self.clock() >= self._next_line:
+                self._next_line = self.clock() + LINE_EVERY
                 self.say(self.line())
-            if now - self._last_file >= FILE_EVERY:
-                self._last_file = now
-                self._save("running")
 
     def counts(self) -> str:
         """Return what is done, in words."""
@@ -220,20 +207,3 @@ class Progress:
         total, done = self.total + self.shared, self.done + self.shared_done
         self._live.add_task(escape(self.title), total=total, completed=done, text=self.counts(), left="unknown")
         self._live.start()
-
-    def _save(self, state: str) -> None:
-        left = self.estimate.remaining()
-        content = self.head | {
-            "state": state,
-            "total": self.total,
-            "done": self.done,
-            "failed": self.failed,
-            "computed_now": self.computed,
-            "elapsed_seconds": round(self.clock() - self.began, 3),
-            "seconds_left": None if left is None else round(left, 1),
-            "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        }
-        try:
-            files.write_json(self.path, content, durable=False)
-        except OSError:  # a shard that meets the same problem stops the run; a progress file must not
-            return

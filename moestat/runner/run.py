@@ -91,8 +91,9 @@ class _Run:
             )
             stopped.exit_code = getattr(error, "exit_code", 130)
             raise stopped from None
-        except pool.PoolError as error:
-            raise UserError(f"{error}. {self._resume()}") from None
+        except (pool.PoolError, OSError) as error:
+            problem = files.disk_problem(error, self.root) if isinstance(error, OSError) else error
+            raise UserError(f"{problem}. What is done is kept; go on with: {self.request.command()}") from None
         finally:
             files.clean(self.root)  # of workers that were killed while they wrote
             if tasks:
@@ -162,14 +163,12 @@ class _Run:
         left: dict[str, int] = {}
         for task in tasks:
             left[task.digest] = left.get(task.digest, 0) + len(task.replicates)
-        head = {"study": self.plan.study_file.name, "preset": request.preset, "pid": os.getpid()}
-        name, mine, tally = "progress.json", sum(left.values()), self.scan.tally()
+        title, mine, tally = f"{self.plan.study_file.name}/{request.preset}", sum(left.values()), self.scan.tally()
         total, failed = tally["replicates"], tally["failed"]
         if request.part is not None:
-            head["part"], name, total, failed = request.part_name, f"progress-{request.part_name}.json", mine, 0
+            title, total, failed = f"{title}/{request.part_name}", mine, 0
         return Progress(
-            self.root / name,
-            head,
+            title,
             Estimate.of(self.plan, self.scan, left, jobs),
             total=total,
             done=total - mine,
@@ -179,8 +178,6 @@ class _Run:
         )
 
     def _take(self, outcome: worker.Outcome) -> None:
-        if outcome.disk:
-            raise UserError(f"{outcome.disk}. {self._resume()}")
         for replicate, status in zip(outcome.replicates, outcome.status, strict=True):
             if status == Status.RAISED and self.shown < SHOWN:  # a mistake should not wait for the end of the study
                 self.shown += 1
@@ -201,9 +198,6 @@ class _Run:
         manifest_file.write(
             self.root, manifest.describe(self.root, self.request, self.plan, self.scan, self.code, extra)
         )
-
-    def _resume(self) -> str:
-        return f"What is done is kept; go on with: {self.request.command()}"
 
 
 @contextlib.contextmanager

@@ -22,7 +22,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from moestat import files
 from moestat.experiment import Cell, code_version
 from moestat.runner import experiments
 from moestat.status import Status
@@ -66,15 +65,29 @@ class Outcome:
     messages: Mapping[int, str] = field(default_factory=dict)
     seconds: float = 0.0
     code: Mapping[str, str] = field(default_factory=dict)
-    disk: str = ""
 
 
 def compute(task: Task) -> Outcome:
-    """Compute a task and write its shards; never raises for a failure of the experiment or of the disk."""
-    try:
-        return _compute(task, enter_process(task.context))
-    except OSError as error:
-        return Outcome(task.digest, disk=str(files.disk_problem(error, Path(task.context.root))))
+    """Compute a task and write its shards; raises for what stands in the way of the disk, and no failure else."""
+    module = enter_process(task.context)
+    code = _codes[task.context.module_name]
+    began = time.perf_counter()
+    status: dict[int, int] = {}
+    messages: dict[int, str] = {}
+    for replicates, variables, attrs, seconds in _pieces(module, task.cell, task.replicates, task.context.device):
+        _store(task, replicates, variables, attrs, code, seconds)
+        status |= dict(zip(replicates, [int(s) for s in variables["status"].values], strict=True))
+        if "message" in variables:
+            bad = zip(replicates, variables["message"].values, strict=True)
+            messages |= {r: str(m) for r, m in bad if status[r] != Status.CONVERGED}
+    return Outcome(
+        digest=task.digest,
+        replicates=task.replicates,
+        status=[status[r] for r in task.replicates],
+        messages=dict(list(messages.items())[:20]),
+        seconds=time.perf_counter() - began,
+        code=code,
+    )
 
 
 def prepare(context: Context, prerequisite: dict[str, Any]) -> str:
@@ -111,27 +124,6 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}{': ' * bool(text)}{text}{experiments.place(error)}"
 
 
-def _compute(task: Task, module: ModuleType) -> Outcome:
-    code = _codes[task.context.module_name]
-    began = time.perf_counter()
-    status: dict[int, int] = {}
-    messages: dict[int, str] = {}
-    for replicates, variables, attrs, seconds in _pieces(module, task.cell, task.replicates, task.context.device):
-        _store(task, replicates, variables, attrs, code, seconds)
-        status |= dict(zip(replicates, [int(s) for s in variables["status"].values], strict=True))
-        if "message" in variables:
-            bad = zip(replicates, variables["message"].values, strict=True)
-            messages |= {r: str(m) for r, m in bad if status[r] != Status.CONVERGED}
-    return Outcome(
-        digest=task.digest,
-        replicates=task.replicates,
-        status=[status[r] for r in task.replicates],
-        messages=dict(list(messages.items())[:20]),
-        seconds=time.perf_counter() - began,
-        code=code,
-    )
-
-
 def _pieces(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> Iterator[tuple[Any, ...]]:
     """Yield (replicates, variables, attributes, seconds); the union of the pieces is the block."""
     from moestat.runner import contract
@@ -141,8 +133,7 @@ def _pieces(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> 
         piece = waiting.pop()
         began = time.perf_counter()
         variables, attrs, problem = _attempt(module, cell, piece, device)
-        if problem and len(piece) > 1:
-            half = len(piece) // 2
+        if problem and (half := len(piece) // 2):
             waiting += [piece[half:], piece[:half]]
             continue
         if problem:
@@ -150,9 +141,7 @@ def _pieces(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> 
         yield piece, variables, attrs, time.perf_counter() - began
 
 
-def _attempt(
-    module: Any, cell: Cell, replicates: Sequence[int], device: str
-) -> tuple[dict[str, Any], dict[str, Any], str]:
+def _attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> tuple[Any, Any, str]:
     """Compute some replicates once; return variables, attributes, and what went wrong, in a sentence.
 
     Nothing of the attempt is left when it returns: an exception keeps all that was in memory when it was raised, and a
@@ -167,21 +156,13 @@ def _attempt(
     except KeyboardInterrupt:  # the user's; workers are not sent one
         raise
     except BaseException as error:  # what an experiment raises costs its replicate alone, whatever it is
-        problem = describe(error)
-        lack = isinstance(error, MemoryError)
+        problem, lack = describe(error), isinstance(error, MemoryError)
     if lack:
         gc.collect()
     return {}, {}, problem
 
 
-def _store(
-    task: Task,
-    replicates: Sequence[int],
-    variables: Mapping[str, Any],
-    attrs: Mapping[str, Any],
-    code: Mapping[str, str],
-    seconds: float,
-) -> None:
+def _store(task: Task, replicates: Sequence[int], variables: Any, attrs: Any, code: Any, seconds: float) -> None:
     from moestat.runner import contract, shard
 
     content = shard.encode(

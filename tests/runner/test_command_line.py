@@ -41,7 +41,7 @@ def test_one_command_gives_everything(toy):
     assert done.returncode == 0, done.stderr
     names = {path.name for path in (folder / "outputs/toy/quick").iterdir()}
     wanted = {"results.nc", "rates.csv", "claims.csv", "figure.png", "figure.svg", "figure.pdf", "report.html"}
-    assert wanted | {"manifest.json", "progress.json", "shards"} <= names
+    assert wanted | {"manifest.json", "shards"} <= names
     assert "mean-rate" in done.stdout and "Claims: " in done.stdout and "report.html" in done.stdout
     assert len(done.stdout.splitlines()) < 25 and "Rates" not in done.stdout, "the answer alone"
     assert "48 of 48 replicates (100 %), 0 failed" in done.stderr

@@ -1,9 +1,8 @@
-"""Progress: a live bar on a terminal, one plain line a minute in a log, and progress.json in either case."""
+"""Progress: a live bar on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
 import io
-import json
 import os
 import pty
 import re
@@ -25,16 +24,15 @@ class Clock:
         return self.now
 
 
-def made(tmp_path, stream, clock, **more) -> Progress:
+def made(stream, clock, **more) -> Progress:
     estimate = Estimate({"a": 100.0, "b": 10.0}, {"a": 4, "b": 4}, jobs=2)
-    head = {"study": "s", "preset": "quick"}
     values = {"total": 10, "done": 2, "failed": 1} | more
-    return Progress(tmp_path / "progress.json", head, estimate, **values, stream=stream, clock=clock)
+    return Progress("s/quick", estimate, **values, stream=stream, clock=clock)
 
 
-def test_a_log_gets_a_line_soon_and_then_one_a_minute_whatever_the_number_of_blocks(tmp_path):
+def test_a_log_gets_a_line_soon_and_then_one_a_minute_whatever_the_number_of_blocks():
     stream, clock = io.StringIO(), Clock()
-    with made(tmp_path, stream, clock, shared=2) as shown:
+    with made(stream, clock, shared=2) as shown:
         shown.share()
         clock.now += 6
         shown.share()
@@ -51,29 +49,14 @@ def test_a_log_gets_a_line_soon_and_then_one_a_minute_whatever_the_number_of_blo
     assert len(lines) == 5
 
 
-def test_a_block_that_takes_hours_does_not_silence_the_log(tmp_path, monkeypatch):
-    monkeypatch.setattr(progress, "FILE_EVERY", 0.01)
+def test_a_block_that_takes_hours_does_not_silence_the_log(monkeypatch):
+    monkeypatch.setattr(progress, "LOOK_EVERY", 0.01)
     stream, clock = io.StringIO(), Clock()
-    with made(tmp_path, stream, clock):
+    with made(stream, clock):
         for _ in range(3):
             clock.now += 61
             time.sleep(0.2)
         assert len(stream.getvalue().splitlines()) == 4
-
-
-def test_the_file_says_the_same_for_machines(tmp_path):
-    clock = Clock()
-    with made(tmp_path, io.StringIO(), clock) as shown:
-        content = json.loads((tmp_path / "progress.json").read_text())
-        assert content["state"] == "running" and content["done"] == 2 and content["seconds_left"] is None
-        clock.now += 5
-        shown.estimate.left["b"] = 0
-        shown.add("a", 2, 1, 8.0)
-        content = json.loads((tmp_path / "progress.json").read_text())
-        assert (content["done"], content["failed"], content["computed_now"]) == (4, 2, 2)
-        assert content["elapsed_seconds"] == 5.0 and content["seconds_left"] == 2 * 4.0 / 2
-    assert json.loads((tmp_path / "progress.json").read_text())["state"] == "finished"
-    assert [path.name for path in tmp_path.iterdir()] == ["progress.json"]
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0, 2.0])
@@ -100,8 +83,8 @@ def test_cells_that_took_less_the_larger_they_are_say_nothing_of_size():
     assert estimate.remaining() == pytest.approx(3.0)
 
 
-def test_counts_are_written_for_people(tmp_path):
-    with made(tmp_path, io.StringIO(), Clock(), total=1_234_567, done=12_345, quiet=True) as shown:
+def test_counts_are_written_for_people():
+    with made(io.StringIO(), Clock(), total=1_234_567, done=12_345, quiet=True) as shown:
         assert "12,345 of 1,234,567 replicates (0 %)" in shown.line()
 
 
@@ -114,13 +97,6 @@ def test_durations_are_said_as_people_say_them():
         "59 min 59 s",
         "2 h 01 min",
     ]
-
-
-def test_a_file_that_cannot_be_written_does_not_stop_a_run(tmp_path):
-    (tmp_path / "progress.json").mkdir()
-    with made(tmp_path, io.StringIO(), Clock()) as shown:
-        shown.add("a", 1, 0, 1.0)
-    assert shown.done == 3
 
 
 def test_quiet_is_quiet(tmp_path):
