@@ -61,6 +61,7 @@ def test_a_lack_of_memory_costs_only_the_replicate_that_needs_it(tmp_path):
         ("raise GeneratorExit('done')", "GeneratorExit: done"),
         ("raise type('Mine', (BaseException,), {})('x')", "Mine: x"),
         ("sys.exit(0)", "SystemExit: 0"),
+        ("raise RecursionError('deep')", "RecursionError: deep"),
         ("raise type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})()", "Mute"),
     ],
 )
