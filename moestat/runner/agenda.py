@@ -61,24 +61,16 @@ def _remaining(request: Request) -> float | None:
 
 
 def ordered(entries: Iterable[Entry]) -> list[Entry]:
-    """Order studies by the time that they need, those without an estimate last, and none before what it reads.
-
-    Raises
-    ------
-    InputError
-        If studies need each other in a circle.
-    """
-    known = {entry.name: entry for entry in entries}
-    rank: dict[str, tuple[float, int]] = {}
+    """Order studies by the time that they need, those without an estimate last, and none before what it reads."""
+    known = {entry.name: entry for entry in sorted(entries, key=lambda entry: entry.name)}
+    latest: dict[str, float] = {}
     try:
         for name in TopologicalSorter({name: entry.needs for name, entry in known.items()}).static_order():
-            before = [rank[other] for other in known[name].needs]
             own = known[name].left
-            latest = max([float("inf") if own is None else own, *(time for time, _ in before)])
-            rank[name] = latest, 1 + max((depth for _, depth in before), default=0)
+            latest[name] = max([float("inf") if own is None else own, *(latest[other] for other in known[name].needs)])
     except CycleError as error:
         raise InputError(f"studies need each other in a circle: {' -> '.join(error.args[1])}") from None
-    return [known[name] for name in sorted(known, key=lambda name: (*rank[name], name))]
+    return [known[name] for name in sorted(latest, key=lambda name: latest[name])]  # stable: readers stay behind
 
 
 def measured(request: Request) -> float | None:

@@ -197,8 +197,11 @@ def enter_process(context: Context) -> ModuleType:
 
 
 def begin(context: Context) -> None:
-    """Load the experiment, before the first task: what fails here is nobody's replicate."""
-    enter_process(context)
+    """Import what the tasks need, before the first one: what fails here is nobody's replicate, nor is its time."""
+    from moestat.runner import contract, shard  # noqa: F401
+
+    with one_thread():
+        enter_process(context)
 
 
 def serve() -> None:
