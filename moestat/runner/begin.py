@@ -77,9 +77,9 @@ def refuse_without_libraries(plan: plans.Plan) -> None:
 
 def refuse_bad_data(plan: plans.Plan) -> None:
     """Read the user's own data before the first replicate, each file once; InputError names file, row and column."""
-    read = getattr(plan.experiment, "read_data", None)
+    read = getattr(plan.experiment, "read_data", lambda settings: None)
     done: set[str] = set()
-    for planned in plan.cells if read is not None else ():
+    for planned in plan.cells:
         settings = planned.cell.settings
         key = json.dumps({key: value for key, value in settings.items() if isinstance(value, str)}, sort_keys=True)
         if key in done or not any(settings.get(name) for name in DATA):
@@ -93,15 +93,15 @@ def refuse_bad_data(plan: plans.Plan) -> None:
 
 def cautions(plan: plans.Plan) -> list[str]:
     """Return what the experiment warns of in the cells of a plan, each sentence once."""
-    found = getattr(plan.experiment, "cautions", None)
-    return list(dict.fromkeys(text for planned in plan.cells for text in found(planned.cell.settings))) if found else []
+    found = getattr(plan.experiment, "cautions", lambda settings: [])
+    return list(dict.fromkeys(text for planned in plan.cells for text in found(planned.cell.settings)))
 
 
 def prerequisites(experiment: Any, cells: Iterable[Cell], note: Callable[[str], None]) -> list[dict[str, Any]]:
     """Return the work that cells share, each piece once; of a cell that cannot tell it, ``note`` says why."""
-    wanted = getattr(experiment, "prerequisites", None)
+    wanted = getattr(experiment, "prerequisites", lambda cell: [])
     unique: dict[str, dict[str, Any]] = {}
-    for cell in cells if wanted is not None else ():
+    for cell in cells:
         try:
             for piece in wanted(cell):
                 unique.setdefault(json.dumps(piece, sort_keys=True, default=repr), piece)

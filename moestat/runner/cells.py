@@ -98,6 +98,7 @@ class Builder:
         }
         merged: dict[str, Any] = {}
         origin: dict[str, str] = {}
+        wrong: list[tuple[tuple[int | str, ...], str]]
         for layer, values in layers.items():
             merged |= values
             origin |= dict.fromkeys(values, layer)

@@ -138,7 +138,7 @@ class _Member:
 
     def _start(self) -> None:
         words = [sys.executable, "-c", SERVE, json.dumps([str(folder) for folder in sys.path])]
-        options = {"process_group": 0} if os.name == "posix" else {}  # Ctrl-C is not theirs
+        options: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}  # Ctrl-C is not theirs
         for _ in range(ATTEMPTS):
             self.process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment, **options

@@ -221,20 +221,18 @@ def test_of_many_processes_that_start_at_once_one_gets_the_lock(tmp_path, flock)
     assert said == ["got"] + ["refused"] * 3
 
 
-def test_temporary_files_of_another_container_with_our_name_are_left_alone(tmp_path, monkeypatch):
-    def leave(name: str):
-        monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyError))
-        with monkeypatch.context() as patch:
-            patch.setattr(type(tmp_path), "unlink", lambda *_, **__: None)
-            with pytest.raises(KeyError):
-                files.write(tmp_path / name, b"x", durable=False)
-
-    leave("theirs")
+def test_temporary_files_of_the_living_and_of_other_machines_are_left_alone(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyError))
+        patch.setattr(type(tmp_path), "unlink", lambda *_, **__: None)
+        with pytest.raises(KeyError):
+            files.write(tmp_path / "results.nc", b"x", durable=False)
+    (ours,) = tmp_path.iterdir()
+    theirs = ours.with_name(ours.name.replace("~", "~elsewhere-", 1))
+    shutil.copy(ours, theirs)
+    assert files.clean(tmp_path) == 0
     monkeypatch.setattr(files, "alive", lambda pid: False)
-    monkeypatch.setattr(files, "machine", lambda: {"host": socket.gethostname(), "boot": "b", "namespace": "pid:[1]"})
-    leave("ours")
-    assert files.clean(tmp_path) == 1
-    assert [path.name.split("~")[0] for path in tmp_path.iterdir()] == [".theirs"]
+    assert files.clean(tmp_path) == 1 and list(tmp_path.iterdir()) == [theirs]
 
 
 @pytest.mark.slow
