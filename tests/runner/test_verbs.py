@@ -1,10 +1,9 @@
-"""The subcommands around a study: new, settings, diff, merge, export, slurm."""
+"""The subcommands around a study: new, settings, diff, merge, export."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -173,31 +172,6 @@ def test_parquet_without_its_library_says_how_to_get_it(runs, tmp_path, monkeypa
     code, _, err = inside("export", runs["a"], "--write", tmp_path / "losses.parquet")
     assert code == 2 and "needs pyarrow; install it with: python -m pip install" in err and "parquet]" in err
     assert not (tmp_path / "losses.parquet").exists() and len(err.splitlines()) == 1
-
-
-def test_a_slurm_script_says_what_the_run_says(tmp_path):
-    study = write_study(tmp_path)
-    words = ["slurm", study, "--parts", 3, "--jobs", 2, "--replicates", 9, "--out", tmp_path / "o"]
-    code, out, err = inside(*words, "--write", tmp_path / "s.sbatch")
-    assert code == 0, err
-    text = (tmp_path / "s.sbatch").read_text()
-    assert subprocess.run(["bash", "-n", tmp_path / "s.sbatch"]).returncode == 0
-    assert "#SBATCH --array=1-3\n" in text and "--replicates 9 --part" in text and "collect" in text
-    last = text.splitlines()[-1].removeprefix("exec python -m moestat.study ")
-    for k in range(1, 4):
-        line = last.replace('"${SLURM_ARRAY_TASK_ID}/${SLURM_ARRAY_TASK_COUNT}"', f"{k}/3")
-        assert inside(*line.replace('"${SLURM_CPUS_PER_TASK}"', "1").split(), "--quiet")[0] == 0
-    assert inside("collect", study, "--out", tmp_path / "o", "--no-report")[0] == 0
-    assert results(tmp_path / "o").sizes["replicate"] == 9
-    code, _, err = inside(*words[:3], 999)
-    assert code == 2 and "--parts is 999" in err
-
-
-@pytest.mark.parametrize("option", ["--replicates", "--block", "--parts", "--jobs"])
-def test_the_counts_of_a_slurm_script_are_counts(option, tmp_path):
-    for number in (0, -1):
-        code, out, err = inside("slurm", write_study(tmp_path), option, number)
-        assert code == 2 and not out and f"{option}: it is '{number}'; allowed are whole numbers from 1" in err
 
 
 def test_all_settings_are_in_the_results_and_the_report(runs):
