@@ -151,8 +151,6 @@ def _run(arguments: argparse.Namespace) -> int:
         return _dry_run(request)
     if arguments.debug or arguments.pdb:
         return cli_develop.debug(request, post_mortem=arguments.pdb)
-    if arguments.sensitivity:
-        return _sensitivity(request)
     from moestat.runner.run import run
 
     if not request.quiet:
@@ -205,22 +203,6 @@ def _of_preset(plan: Any) -> str:
         return ""
     cells, replicates = counted(len(plain.by_digest), "cell"), counted(plain.replicates, "replicate")
     return f" for the preset as it stands ({cells} x {replicates})"
-
-
-def _sensitivity(request: Any) -> int:
-    """Print which verdicts turn on a digit; one that does is an error, as a replay that is not equal is."""
-    from moestat.claims import sensitivity
-
-    result = sensitivity.check(
-        request, lambda text: None if request.quiet else print(text, file=sys.stderr, flush=True)
-    )
-    for line in result.lines:
-        print(line)
-    if result.fragile:
-        text = "; ".join(f"{name}: {how}" for name, how in result.fragile.items())
-        raise UserError(f"{len(result.fragile)} verdicts are not robust: {text}")
-    print("every verdict is robust")
-    return 0
 
 
 class _Terminated(KeyboardInterrupt):

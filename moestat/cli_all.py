@@ -27,8 +27,6 @@ def run_all(arguments: argparse.Namespace, known: Mapping[str, Path], dry_run: C
 
     if arguments.study:
         raise InputError("--all runs every study; it takes no name")
-    if arguments.sensitivity:
-        raise InputError("--sensitivity looks at one study; name it in place of --all")
     if not known:
         raise InputError("there are no studies to run")
     problems: dict[str, str] = {}

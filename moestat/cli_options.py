@@ -46,7 +46,6 @@ examples ('moestat' is 'python -m moestat.study'):
   moestat regression_rate --set box=4 --out try
                                             another setting, in another folder
   moestat regression_rate --show            templates expanded
-  moestat regression_rate --sensitivity     verdicts that turn on the last digit
   moestat my_study.toml --dry-run           check a study file; compute nothing
   moestat my_study.toml --debug             stop at the first failure
   moestat --all --preset quick              every study, and a table of claims
@@ -216,11 +215,6 @@ def _add_instead(more: argparse._ArgumentGroup) -> None:
     more.add_argument("--dry-run", action="store_true", help="check the study file and print the plan; write nothing")
     more.add_argument(
         "--show", action="store_true", help="print the study file with its templates expanded; compute nothing"
-    )
-    more.add_argument(
-        "--sensitivity",
-        action="store_true",
-        help="of a study that was run: which verdicts turn on the last digit, or on what computes",
     )
     more.add_argument(
         "--debug",

@@ -55,7 +55,7 @@ def test_a_line_that_no_expert_fits_is_found():
 
 def test_the_search_never_lowers_the_likelihood_and_does_not_hang_on_the_batch(data):
     x, y, starts = data
-    usual = maximum_likelihood(x, y, starts, truth=TRUTH, kept=4, split_rounds=0)
+    usual = maximum_likelihood(x, y, starts, truth=TRUTH, kept=4)
     longer = global_maximum(x, y, starts, truth=TRUTH, rounds=2)
     assert (longer.log_likelihood >= usual.log_likelihood).all() and (
         longer.log_likelihood > usual.log_likelihood
@@ -72,7 +72,7 @@ def test_the_search_never_lowers_the_likelihood_and_does_not_hang_on_the_batch(d
 def test_without_a_spare_expert_or_rounds_nothing_is_searched(data):
     x, y, starts = data
     for few, rounds in ((starts[:, :, :2], 2), (starts, 0)):
-        usual = maximum_likelihood(x, y, few, kept=4, split_rounds=0)
+        usual = maximum_likelihood(x, y, few, kept=4)
         same = global_maximum(x, y, few, rounds=rounds)
         np.testing.assert_array_equal(same.theta, usual.theta)
         np.testing.assert_array_equal(same.rounds_there, 0)
@@ -81,6 +81,6 @@ def test_without_a_spare_expert_or_rounds_nothing_is_searched(data):
 def test_two_experts_too_many_are_inserted_one_after_the_other(data):
     x, y, _ = data
     starts = near_starts(TRUTH, 4, 2, 0.1, np.random.default_rng(5))[None]
-    usual = maximum_likelihood(x[:1], y[:1], starts, kept=4, split_rounds=0)
+    usual = maximum_likelihood(x[:1], y[:1], starts, kept=4)
     longer = global_maximum(x[:1], y[:1], starts, rounds=1)
     assert longer.theta.shape == (1, 4, 5) and longer.log_likelihood[0] > usual.log_likelihood[0]

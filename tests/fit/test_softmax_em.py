@@ -1,4 +1,3 @@
-import array_api_strict as strict
 import numpy as np
 import pytest
 
@@ -38,11 +37,8 @@ def test_the_best_end_point_of_em_counts():
     assert np.all(closer.gain >= fit.gain) and np.all(closer.gradient < fit.gradient)
 
 
-def test_em_runs_on_strict_arrays_and_reports_failures():
+def test_em_reports_failures():
     x, y, starts = sample(80, starts=2)
-    fit = expectation_maximisation(x, y, starts, truth=TRUTH, max_iterations=3)
-    same = expectation_maximisation(*map(strict.asarray, (x, y, starts)), truth=strict.asarray(TRUTH), max_iterations=3)
-    np.testing.assert_allclose(np.asarray(same.theta), fit.theta, rtol=1e-7, atol=1e-9)
     starts[0, :, :, 3] += 50.0
     far = expectation_maximisation(x, y, starts, truth=TRUTH, max_iterations=0)
     assert far.status[0] == Status.WORSE_THAN_TRUTH and far.gain[0] < 0

@@ -5,25 +5,9 @@ import pytest
 
 from moestat.fit.softmax_global import _middle_last, global_maximum
 from moestat.fit.softmax_mle import maximum_likelihood
-from moestat.fit.softmax_starts import split_moves
 from moestat.models import gaussian
 from moestat.papers.demystifying_softmax.gaussian_starts import near_starts, random_starts
 from moestat.papers.demystifying_softmax.softmax_gaussian import MODEL, TRUTH
-
-
-def test_rounds_of_splits_differ_and_the_first_one_is_as_before():
-    theta = np.stack([TRUTH, TRUTH + 0.1])
-    three = np.concatenate([theta, theta[:, :1]], axis=1)
-    first, again, second = (split_moves(three, np.array([[0.5]] * 2), number) for number in (0, 0, 1))
-    np.testing.assert_array_equal(first, again)
-    assert first.shape == second.shape == (2, 6, 3, 5) and not np.allclose(first, second)
-    # the two halves are as one at the centre's gate: their mean is the expert that was split
-    for moved in (first, second):
-        for k, (removed, split) in enumerate((r, s) for r in range(3) for s in range(3) if r != s):
-            mean = 0.5 * (moved[:, k, removed] + moved[:, k, split])
-            whole = three[:, split].copy()
-            whole[:, 0] -= np.log(2.0)
-            np.testing.assert_allclose(mean, whole, atol=1e-12)
 
 
 def test_gates_are_measured_against_the_expert_in_the_middle():
@@ -53,7 +37,7 @@ def test_few_fits_fall_short_of_the_best_of_sixty_starts_and_many_moves():
         far = np.stack([random_starts(x[i], y[i], experts, 30, rng) for i in range(replicates)])
         sixty = np.concatenate([near, far], axis=1)
         usual = global_maximum(x, y, near[:, :5], truth=TRUTH)
-        starts = maximum_likelihood(x, y, sixty, truth=TRUTH, kept=10, split_rounds=12)
+        starts = maximum_likelihood(x, y, sixty, truth=TRUTH, kept=10)
         longest = global_maximum(x, y, sixty, truth=TRUTH, rounds=12, enough=6)
         best = np.max([fit.log_likelihood for fit in (usual, starts, longest)], axis=0)
         short.extend(best - usual.log_likelihood > 0.1)
