@@ -1,4 +1,4 @@
-"""The keys of a study file as tables, made from its schema; `moestat keys` prints the same."""
+"""The keys of a study file as tables, made from its schema."""
 
 from moestat.study import keys
 

@@ -25,7 +25,6 @@ def run(
     out: str | Path = "outputs",
     fresh: bool = False,
     replace_stale: bool = False,
-    accept_stale: bool = False,
     report: bool = True,
     quiet: bool = False,
     timeout: float | None = None,
@@ -39,14 +38,14 @@ def run(
         Name of a known study, or path of a study file.
     preset : str
         Size of the study.
-    replicates, seed
+    replicates, seed : int, optional
         Instead of the preset's and the study's.
     jobs : int, optional
         Processes; one per processor, or per GPU, by default.
     device : {"auto", "cpu", "cuda"}
     out : path
         Folder of all results.
-    fresh, replace_stale, accept_stale : bool
+    fresh, replace_stale : bool
         What to do with shards that are there already, as on the command line.
     report : bool
         Write tables, figures and ``report.html`` too.
@@ -60,18 +59,12 @@ def run(
     Returns
     -------
     xarray.Dataset
-        Dimensions (arm, axes of the grid, replicate, the experiment's own); ``status`` is -1 where nothing was
-        computed.
+        Over arm, axes of the grid, replicate, the experiment's own; ``status`` is -1 where nothing was computed.
 
     Raises
     ------
     moestat.errors.UserError
         If the study file, the folder or the disk stands in the way; see its subclasses.
-
-    Examples
-    --------
-    >>> results = moestat.run("sigmoid_vs_softmax", replicates=20)  # doctest: +SKIP
-    >>> results["L3"].mean("replicate")  # doctest: +SKIP
     """
     from moestat.runner.request import Request
     from moestat.runner.run import run as run_request
@@ -88,7 +81,6 @@ def run(
             device=device,
             fresh=fresh,
             replace_stale=replace_stale,
-            accept_stale=accept_stale,
             report=report,
             quiet=quiet,
             timeout=timeout,
@@ -117,8 +109,7 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     moestat.errors.InputError
         If there is no such result.
     moestat.errors.StaleError
-        If the results that a study names are of another experiment, seed, settings, grid or arms than its file now
-        asks for, or were changed after they were written. Whether the code has changed since, :func:`run` tells.
+        If the results are of other settings than the study now asks for, or were changed after they were written.
     """
     from moestat.runner import belongs, labels, records, results
     from moestat.runner.request import Request

@@ -16,7 +16,6 @@ from moestat.doors import as_float64
 from moestat.errors import InputError
 from moestat.fit.global_search import Budget
 from moestat.losses import voronoi
-from moestat.losses.rescore import rescore
 from moestat.models.competition import Competition
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -316,11 +315,3 @@ def test_a_masked_loss_counts_as_missing_and_masked_sizes_are_refused():
     assert found.complete == 2 and not found.trusted and "1 not finite (missing or failed)" in found.reasons[0]
     with pytest.raises(ValueError, match="over must hold positive, finite sizes"):
         rates.fit(LOSS, over=np.ma.MaskedArray(SIZES, SIZES > 3000.0))
-
-
-def test_masked_fits_are_not_usable():
-    hidden = np.zeros(FITTED.shape, dtype=bool)
-    hidden[1, 0, 0] = True
-    losses = rescore(np.ma.MaskedArray(FITTED, hidden)[None], TRUTH, n=[100], model=MODEL)
-    assert losses["usable"].values.tolist() == [[True, False]] and np.isnan(losses["L1"].values[0, 1])
-    assert losses["n"].dtype.kind == "i"

@@ -170,18 +170,19 @@ def _decided(evidence: Evidence, claim: Claim, scale: Scale) -> tuple[Estimate |
     said, basis = _sentence(answer, claim), [answer.note, str(counts)]
     if claim.kind == "slope" and claim.window is not None:
         basis.append(_over_all_sizes(evidence, claim, answer))
+    rests = "; ".join(filter(None, basis))
     if obstacles := _obstacles(evidence, claim, scale, answer, counts):
         told = " ".join(text for _, text in obstacles)
-        return answer, "inconclusive", obstacles[0][0], f"{said} ({_joined(basis)}). It decides nothing: {told}"
+        return answer, "inconclusive", obstacles[0][0], f"{said} ({rests}). It decides nothing: {told}"
     word, reason, place = compared(answer, claim)
     if counts.not_converged and not answer.counts_failures:
         if doubt := _without_the_rest(evidence, claim, word):
-            return answer, "inconclusive", "not converged", f"{said} ({_joined(basis)}). {doubt}"
-        basis.append("the verdict is the same without the replicates that did not converge")
+            return answer, "inconclusive", "not converged", f"{said} ({rests}). {doubt}"
+        rests += "; the verdict is the same without the replicates that did not converge"
     if answer.cases is not None:
         bound = _bound(answer.cases, claim.level)
-        return answer, word, reason, f"{said}; the rule is {rule(claim)} ({_joined(basis)}). {bound}"
-    return answer, word, reason, f"{said}: {place} {rule(claim)} ({_joined(basis)})."
+        return answer, word, reason, f"{said}; the rule is {rule(claim)} ({rests}). {bound}"
+    return answer, word, reason, f"{said}: {place} {rule(claim)} ({rests})."
 
 
 def compared(answer: Estimate, claim: Claim) -> tuple[Word, Reason, str]:
@@ -248,10 +249,6 @@ def _without_the_rest(evidence: Evidence, claim: Claim, word: Word) -> str:
         return ""
     value, interval = rounded(answer.value, answer.low, answer.high)
     return f"The verdict hangs on replicates that did not converge: without them it is {value} {interval}, {other}."
-
-
-def _joined(basis: list[str]) -> str:
-    return "; ".join(filter(None, basis))
 
 
 def _sentence(answer: Estimate, claim: Claim) -> str:

@@ -55,7 +55,8 @@ def entry(name: str, request: Request, study_file: StudyFile, others: Iterable[s
 
 def _remaining(request: Request) -> float | None:
     plan = begin.make_plan(overview.recorded(request, load.find(request.study).stem))
-    scan = store.scan_only(begin.folder_of(request, plan.study_file.name), plan, begin.version_of(plan))
+    root = begin.folder_of(request, plan.study_file.name)
+    scan = store.scan(root, plan, begin.version_of(plan), move=False)
     left = {digest: plan.replicates - sum(scan.done(digest)) for digest in plan.by_digest}
     return Estimate.of(plan, scan, left, request.jobs or default_jobs()).remaining()
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat import versions as code_versions
-from moestat.runner import manifest, manifest_file, origin, store
+from moestat.runner import manifest_file, origin, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
-from moestat.sentences import listed
 from moestat.study import seal
 
 if TYPE_CHECKING:
@@ -43,24 +42,24 @@ Reporter = Callable[[Result, Mapping[str, Any]], Any]
 
 def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Reporter | None = None) -> None:
     """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
-    from moestat.runner import collect, labels, results, summary
+    from moestat.runner import collect, labels, needs, results
 
     request, plan, root = result.request, result.plan, result.folder
     if plan.study_file.study.reads:
-        dataset = summary.dataset(plan, request)
-        result.tally = summary.tally(dataset)
+        dataset = needs.dataset(plan, request)
+        result.tally = needs.tally(dataset)
     else:
         dataset, remarks = collect.collect(scan)
         result.notes.extend([*remarks, *origin.remarks(scan.used)])
         dataset = labels.attach(dataset, plan.module_name, plan.cells)
-    result.dropped = _dropped(root / results.NAME, dataset)
+    result.dropped = results.dropped(root, dataset)
     result.notes.extend(result.dropped)
     provenance = describe(request, plan, scan, code, result)
     dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
     dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}
     extra: dict[str, Any] = {"results_sha256": results.write(root, dataset)}
     extra |= {"state": "collected", "notes": result.notes, "tally": result.tally, "updated": provenance["date"]}
-    manifest_file.write(root, manifest.describe(root, request, plan, scan, code, extra))
+    manifest_file.write(root, manifest_file.describe(root, request, plan, scan, code, extra))
     result.dataset = dataset
     if request.report and report is not None:
         result.report = report(result, provenance)
@@ -69,7 +68,7 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
 def describe(request: Request, plan: Plan, scan: store.Scan, code: Mapping[str, str], result: Result) -> dict[str, Any]:
     """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
     study = plan.study_file.study
-    versions = manifest.versions() | origin.versions(scan.used)  # of what computed, wherever it is collected
+    versions = origin.versions(scan.used)  # of what computed, wherever it is collected
     sealed = seal.read(result.folder)
     return {
         "title": study.title,
@@ -100,28 +99,9 @@ def settings(plan: Plan) -> str:
     """Return every setting of each arm, but for the axes of the grid, as JSON: arm -> key -> value."""
     table: dict[str, dict[str, Any]] = {arm.name: dict(arm.settings) for arm in plan.arms}
     for planned in plan.cells:
-        own = planned.cell.settings.items()
-        table[planned.cell.arm] = {key: value for key, value in own if key not in plan.axes}
+        kept = planned.cell.settings
+        table[planned.cell.arm] = {key: value for key, value in kept.items() if key not in plan.axes}
     return json.dumps(table)
-
-
-def _dropped(path: Path, dataset: xr.Dataset) -> list[str]:
-    """Say what collected results hold that those which are about to replace them do not."""
-    import xarray as xr
-
-    try:
-        with xr.open_dataset(path, engine="h5netcdf") as before:
-            axes = {str(dim): before[dim].values.tolist() for dim in before["status"].dims if dim in before.coords}
-    except Exception:  # there are none, or they cannot be read, and are made again
-        return []
-    gone = {axis: [v for v in values if v not in dataset.get(axis, [])] for axis, values in axes.items()}
-    if not any(gone.values()):
-        return []
-    lost = "; ".join(f"{axis} = {listed(values, 8)}" for axis, values in gone.items() if values)
-    return [
-        f"{path.name} no longer holds {lost}, which this command does not ask for; the shards are kept, "
-        "and the command that computed them brings them back at once"
-    ]
 
 
 def part_line(request: Request, tally: Mapping[str, int]) -> str:

@@ -44,7 +44,6 @@ class Request:
     part: tuple[int, int] | None = None
     fresh: bool = False
     replace_stale: bool = False
-    accept_stale: bool = False
     retry_failed: bool = False
     report: bool = True
     quiet: bool = False

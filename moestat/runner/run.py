@@ -15,7 +15,7 @@ from pathlib import Path
 
 from moestat import files, versions
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import begin, lock, manifest, manifest_file, needs, pool, store, worker
+from moestat.runner import begin, lock, manifest_file, needs, pool, store, worker
 from moestat.runner import plan as plans
 from moestat.runner.devices import resolve_device
 from moestat.runner.finish import Reporter, Result, finish, part_line
@@ -196,7 +196,7 @@ class _Run:
     def _save_manifest(self, state: str) -> None:
         extra = {"state": state, "notes": self.notes, "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
         manifest_file.write(
-            self.root, manifest.describe(self.root, self.request, self.plan, self.scan, self.code, extra)
+            self.root, manifest_file.describe(self.root, self.request, self.plan, self.scan, self.code, extra)
         )
 
 

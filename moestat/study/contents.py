@@ -153,6 +153,7 @@ def of_sources(paper: str, studies: Mapping[str, Study]) -> Contents:
     """Return a list made from the sources of the claims, for a paper that has none: an item for every place named."""
     sources = [claim.source for study in studies.values() for claim in study.claims]
     named = dict.fromkeys(f"{kind} {label}" for source in sources for kind, label in places(source)[:1])
-    items = [{"name": name, "says": ""} for name in named] or [{"name": "Claims", "says": "", "also": [""]}]
+    items: list[dict[str, object]] = [{"name": name, "says": ""} for name in named]
+    items = items or [{"name": "Claims", "says": "", "also": [""]}]
     about = {"paper": paper, "key": "", "title": paper, "problem": "It is told by the presets of the studies."}
     return Contents.model_validate({**about, "items": items})
