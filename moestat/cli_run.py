@@ -196,10 +196,9 @@ def replay(arguments: argparse.Namespace) -> None:
     request = overview.recorded(request, load.find(request.study).stem)
     plan = begin.make_plan(request)
     planned, replicate = replay.parse_place(plan, arguments.place)
-    variables, attrs = replay.compute(plan, request.out, planned, replicate, request.device)
-    computed = variables | replay.as_variables(attrs)
+    computed = replay.compute(plan, request.out, planned, replicate, request.device)
     found, remarks = replay.beside_stored(plan, request, planned, replicate, computed)
-    status, differences = Status(int(variables["status"].values[0])), found.texts if found is not None else {}
+    status, differences = Status(int(computed["status"].values[0])), found.texts if found is not None else {}
     print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
     print(f"status: {status.name}. {status.sentence}")
     for name, variable in computed.items():

@@ -13,7 +13,7 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from moestat import files, garbage
+from moestat import files
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed
 from moestat.report import (
@@ -160,7 +160,6 @@ class ClaimsTable:
                 yield _reason(row)
 
 
-@garbage.left()
 def write_outputs(
     dataset: xr.Dataset, study: Study, preset: str, folder: Path, *, provenance: Mapping[str, Any]
 ) -> Report:
