@@ -191,8 +191,7 @@ def replay(arguments: argparse.Namespace) -> None:
     from moestat.runner import replay
 
     lines, found = replay.replay(request_of(arguments), arguments.place)
-    for line in lines:
-        print(line)
+    print("\n".join(lines))
     if found is not None and not found.equal:
         raise UserError(f"the replicate is not equal to the stored one: {found}")
     print("no stored replicate to compare with" if found is None else "equal to the stored replicate, bit for bit")
