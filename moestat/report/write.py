@@ -13,7 +13,7 @@ import xarray as xr
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from moestat import files, garbage
+from moestat import files
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed
 from moestat.report import captions, csv_text, figures, html, render, style, tables, views
@@ -98,7 +98,6 @@ def _reason(row: Mapping[str, Any]) -> Text:
     return Text.assemble((f"{row['claim']}: ", "bold"), str(row["why"]))
 
 
-@garbage.left()
 def write_outputs(
     dataset: xr.Dataset, study: Study, preset: str, folder: Path, *, provenance: Mapping[str, Any]
 ) -> Report:
