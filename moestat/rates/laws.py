@@ -15,6 +15,8 @@ import numpy as np
 from scipy import stats
 
 from moestat import streams
+from moestat.arrays import to_numpy
+from moestat.doors import as_float64
 from moestat.rates.series import series
 
 
@@ -88,7 +90,7 @@ def compare_laws(
     ValueError
         If shapes or sizes are unusable, or a size is not above 1.
     """
-    data = series(values, over, window)
+    data = series(to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over")), window)
     if np.any(data.sizes <= 1):
         raise ValueError("a log law needs sizes above 1")
     size, count = data.values.shape

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from moestat import streams
-from moestat.rates.estimate import NOTHING, Estimate, replicate_slopes
+from moestat.rates.estimate import NOTHING, Estimate, slopes
 from moestat.rates.series import Series
 
 
@@ -47,6 +47,6 @@ def bootstrap(data: Series, level: float, draws: int, seed: int) -> tuple[float,
         return (np.nan, np.nan)
     rng = streams.generator(seed, streams.key(use="rates.fit"), 0, "bootstrap")
     weights = rng.multinomial(count, np.full(count, 1 / count), size=draws) / count
-    slopes = replicate_slopes(data.x, np.log(data.values @ weights.T))
-    low, high = np.quantile(slopes, [0.5 - level / 2, 0.5 + level / 2])
+    each = slopes(data.x, np.log(data.values @ weights.T))
+    low, high = np.quantile(each, [0.5 - level / 2, 0.5 + level / 2])
     return float(low), float(high)

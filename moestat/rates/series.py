@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat.arrays import to_numpy
-from moestat.doors import as_float64
-
 DECADE = 10.0
 MIN_SIZES = 4
 TAKES = (
@@ -22,74 +19,49 @@ TAKES = (
 
 @dataclass(frozen=True)
 class Series:
-    """The part of a loss inside the window.
+    """The part of a loss inside the window: its complete replicates, positive and finite at every size.
 
     Attributes
     ----------
-    sizes : array (S,)
-        Increasing sizes inside the window.
-    values : array (S, R')
-        Losses of the complete replicates: positive and finite at every size.
+    sizes, x : array (S,)
+        Increasing sizes, and their logarithms.
+    values, logs : array (S, R')
+        Losses, and their logarithms.
     replicates : int
         Number R of replicates asked for, R' <= R.
-    complete : bool array (R,)
-        Which replicates are complete.
     reasons : tuple of str
         Why a rate from this series cannot be trusted, one sentence each; empty when it can.
     """
 
     sizes: np.ndarray
+    x: np.ndarray
     values: np.ndarray
+    logs: np.ndarray
     replicates: int
-    complete: np.ndarray
     reasons: tuple[str, ...]
 
-    @property
-    def x(self) -> np.ndarray:
-        """Logarithms of the sizes, (S,)."""
-        x: np.ndarray = np.log(self.sizes)
-        return x
 
-    @property
-    def logs(self) -> np.ndarray:
-        """Logarithms of the losses, (S, R')."""
-        logs: np.ndarray = np.log(self.values)
-        return logs
-
-
-def series(values: Any, over: Any, window: tuple[float, float] | None = None) -> Series:
-    """Check a loss (S, R) at sizes ``over`` (S,), cut the window out and keep the complete replicates.
-
-    Parameters
-    ----------
-    values : array (S, R)
-        NaN marks a replicate that is missing.
-    over : array (S,)
-        Sizes: positive, finite and different.
-    window : (low, high), optional
-        Sizes in low <= size <= high are used; all when absent.
+def series(values: np.ndarray, sizes: np.ndarray, window: tuple[float, float] | None = None) -> Series:
+    """Check a loss (S, R), NaN where a replicate is missing, at sizes (S,); cut the window, keep complete replicates.
 
     Raises
     ------
     ValueError
         If shapes do not fit or a size is not positive, not finite or given twice.
     """
-    values, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
     if values.ndim != 2 or sizes.ndim != 1 or values.shape[0] != sizes.size:
         raise ValueError(
             f"values has shape {values.shape} and over {sizes.shape}; needed are (sizes, replicates) and (sizes,)"
         )
     if not np.all(np.isfinite(sizes) & (sizes > 0)) or np.unique(sizes).size != sizes.size:
         raise ValueError("over must hold positive, finite sizes, each of them once")
+    low, high = (-np.inf, np.inf) if window is None else window
+    if not low <= high:
+        raise ValueError(f"window is {window}; it must be (low, high) with low <= high")
     order = np.argsort(sizes)
+    order = order[(sizes[order] >= low) & (sizes[order] <= high)]
     sizes, values = sizes[order], values[order]
     reasons = []
-    if window is not None:
-        low, high = window
-        if not low <= high:
-            raise ValueError(f"window is {window}; it must be (low, high) with low <= high")
-        inside = (sizes >= low) & (sizes <= high)
-        sizes, values = sizes[inside], values[inside]
     if sizes.size < MIN_SIZES:
         reasons.append(f"Only {sizes.size} sizes are in the window; a rate needs at least {MIN_SIZES}.")
     if sizes.size and sizes[-1] < DECADE * sizes[0] * (1 - 1e-12):
@@ -97,30 +69,26 @@ def series(values: Any, over: Any, window: tuple[float, float] | None = None) ->
             f"The sizes span a factor of {sizes[-1] / sizes[0]:.3g}, from {sizes[0]:g} to {sizes[-1]:g}; "
             "a rate needs at least one decade."
         )
-    usable = np.isfinite(values) & (values > 0)
+    finite = np.isfinite(values)
+    usable = finite & (values > 0)
     complete = np.all(usable, axis=0)
-    reasons.extend(_missing(values, usable, complete, sizes))
-    if complete.sum() < 2:
-        reasons.append(f"{complete.sum()} complete replicates give no interval; at least 2 are needed.")
-    return Series(sizes, values[:, complete], values.shape[1], complete, tuple(reasons))
-
-
-def _missing(values: np.ndarray, usable: np.ndarray, complete: np.ndarray, sizes: np.ndarray) -> list[str]:
-    """Say how many replicates are incomplete, why and where."""
-    count = int(np.sum(~complete))
-    if count == 0:
-        return []
-    kinds = {
-        "not finite (missing or failed)": ~np.isfinite(values),
-        "exactly 0, which has no logarithm": values == 0,
-        "negative": np.isfinite(values) & (values < 0),
-    }
-    counts = [f"{int(mask.sum())} {name}" for name, mask in kinds.items() if mask.any()]
-    where = ", ".join(f"{size:g}" for size, ok in zip(sizes, usable, strict=True) if not ok.all())
-    return [
-        f"{count} of {values.shape[1]} replicates are incomplete at sizes {where} (values: {'; '.join(counts)}); "
-        "the numbers use the complete ones only."
-    ]
+    count = int(complete.sum())
+    if count < complete.size:
+        kinds = {
+            "not finite (missing or failed)": ~finite,
+            "exactly 0, which has no logarithm": values == 0,
+            "negative": finite & (values < 0),
+        }
+        why = "; ".join(f"{int(mask.sum())} {name}" for name, mask in kinds.items() if mask.any())
+        where = ", ".join(f"{size:g}" for size, ok in zip(sizes, usable, strict=True) if not ok.all())
+        reasons.append(
+            f"{complete.size - count} of {complete.size} replicates are incomplete at sizes {where} (values: {why}); "
+            "the numbers use the complete ones only."
+        )
+    if count < 2:
+        reasons.append(f"{count} complete replicates give no interval; at least 2 are needed.")
+    values = values[:, complete]
+    return Series(sizes, np.log(sizes), values, np.log(values), complete.size, tuple(reasons))
 
 
 def arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArray:

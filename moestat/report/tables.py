@@ -104,7 +104,7 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
             for method in METHODS:
                 other = getattr(fit, method)
                 row |= {method: other.value, f"{method}_low": other.low, f"{method}_high": other.high}
-            low, high = series.bootstrap
+            low, high = fit.bootstrap
             row |= {"bootstrap_low": low, "bootstrap_high": high, "level": fit.level}
             row |= {"window_low": np.nan, "window_high": np.nan}
             if facts.window is not None:
@@ -114,7 +114,7 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
             row |= {"replicates": array.sizes.get("replicate", 0), "complete": fit.complete}
             lost = int(np.isnan(series.samples.sel({rate.over: fit.sizes}).values).sum())
             why = [*fit.reasons, *_undefined(lost - counts.missing - counts.failed, atoms)]
-            notes = " ".join(fit.notes)
+            notes = fit.bend
         row["search"] = evidence.unsettled(rate.over, arm, point)
         row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
         rows.append(row | {"trusted": not why, "why": " ".join(why), "notes": notes})
