@@ -17,7 +17,7 @@ from scipy import stats
 
 from moestat import rates
 from moestat.claims.evidence import Evidence, difference
-from moestat.claims.selection import NoAnswerError, Side, sides, without_lengths_of_one
+from moestat.claims.selection import NoAnswerError, versus, without_lengths_of_one
 from moestat.rates import Estimate
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
@@ -32,32 +32,16 @@ def estimate(evidence: Evidence, claim: Claim, *, converged_only: bool = False) 
     """
     if claim.kind == "function":
         return _function(evidence.usable(converged_only=converged_only), claim)
-    if claim.kind.startswith("slope"):
-        return _slope(evidence, claim, converged_only)
-    arrays = [evidence.samples(*side, converged_only=converged_only) for side in sides(claim)]
-    arrays = [without_lengths_of_one(array, ("replicate",)) for array in arrays]
-    return _mean(claim, arrays[0]) if claim.kind == "mean" else _difference(claim, *arrays)
-
-
-def against(claim: Claim) -> str:
-    """Return what a difference is taken of, as text: ``sigmoid against softmax``."""
-
-    def text(side: Side) -> str:
-        variable, arm, at = side
-        place = ", ".join(f"{axis} = {number(v)}" for axis, v in at.items()) if claim.versus_at is not None else ""
-        shown = [
-            variable if claim.versus_variable else "",
-            arm if claim.versus or not (place or variable) else "",
-        ]
-        return " at ".join(part for part in (" of ".join(filter(None, shown)), place) if part)
-
-    return " against ".join(map(text, sides(claim)))
-
-
-def _slope(evidence: Evidence, claim: Claim, converged_only: bool) -> Estimate:
+    sides = [(claim.variable, claim.arm, claim.at)]
+    if claim.kind not in ("slope", "mean"):
+        sides.append(versus(claim))
+    if not claim.kind.startswith("slope"):
+        arrays = [evidence.samples(*side, converged_only=converged_only) for side in sides]
+        arrays = [without_lengths_of_one(array, ("replicate",)) for array in arrays]
+        return _mean(claim, arrays[0]) if claim.kind == "mean" else _difference(claim, *arrays)
     how: dict[str, Any] = {"window": claim.window, "level": claim.level, "converged_only": converged_only}
     try:
-        series = [evidence.series(name, claim.over, arm, at, **how) for name, arm, at in sides(claim)]
+        series = [evidence.series(name, claim.over, arm, at, **how) for name, arm, at in sides]
         fit = series[0].fit
         rate, reasons, subject = fit.rate, fit.reasons, f"The slope of {claim.variable} over {claim.over}"
         if claim.kind == "slope_difference":
@@ -68,13 +52,24 @@ def _slope(evidence: Evidence, claim: Claim, converged_only: bool) -> Estimate:
         raise
     except ValueError as error:
         raise NoAnswerError(_sentence(error)) from None
-    exact = all(one.exact for one in series)
     note = f"{fit.sizes.size} sizes"
     if fit.sizes.size:
         note += f" from {number(fit.sizes[0])} to {number(fit.sizes[-1])}"
+    exact = all(one.exact for one in series)
     note = f"no Monte Carlo error, {note}" if exact else f"{fit.complete} complete replicates at {note}"
     count = None if exact else fit.complete
     return replace(rate, subject=subject, note=note, reasons=reasons, exact=exact, replicates=count)
+
+
+def against(claim: Claim) -> str:
+    """Return what a difference is taken of, as text: ``sigmoid against softmax``."""
+    texts = []
+    for variable, arm, at in ((claim.variable, claim.arm, claim.at), versus(claim)):
+        place = ", ".join(f"{axis} = {number(v)}" for axis, v in at.items()) if claim.versus_at is not None else ""
+        name = variable if claim.versus_variable else ""
+        arm = arm if claim.versus or not (place or variable) else ""
+        texts.append(" at ".join(filter(None, (" of ".join(filter(None, (name, arm))), place))))
+    return " against ".join(texts)
 
 
 def _mean(claim: Claim, array: xr.DataArray) -> Estimate:

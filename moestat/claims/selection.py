@@ -29,13 +29,10 @@ def chosen(ds: xr.Dataset, patterns: Sequence[str]) -> list[str]:
     return [name for name in map(str, ds["arm"].values) if fits(name, patterns)]
 
 
-def sides(claim: Claim) -> list[Side]:
-    """Return what a claim is about: variable, arm and coordinates, of a difference those of both sides."""
-    first = (claim.variable, claim.arm, claim.at)
-    if claim.kind in ("slope", "mean"):
-        return [first]
-    versus_at = claim.at if claim.versus_at is None else claim.versus_at
-    return [first, (claim.versus_variable or claim.variable, claim.versus or claim.arm, versus_at)]
+def versus(claim: Claim) -> Side:
+    """Return the second side of a comparison: what a claim does not say of it is as on the first one."""
+    at = claim.at if claim.versus_at is None else claim.versus_at
+    return claim.versus_variable or claim.variable, claim.versus or claim.arm, at
 
 
 def is_at(coordinate: xr.DataArray, value: Any) -> xr.DataArray:

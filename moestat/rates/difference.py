@@ -14,8 +14,7 @@ from moestat.arrays import to_numpy
 from moestat.doors import as_float64
 from moestat.rates import bends
 from moestat.rates.estimate import Estimate, mean_interval, over_replicates
-from moestat.rates.loglog import RateFit, fit_array, trust
-from moestat.rates.series import arranged, refuse_other
+from moestat.rates.loglog import RateFit, arranged, fit_array, refuse_other, trust
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,13 @@ from moestat.doors import as_float64
 from moestat.rates import bends
 from moestat.rates.estimate import Estimate, interval, slopes
 from moestat.rates.log_means import bootstrap, of_log_means
-from moestat.rates.series import Series, arranged, refuse_other, series
+
+DECADE = 10.0
+MIN_SIZES = 4
+TAKES = (
+    'an xarray.DataArray with the dimensions that hold sizes and replicates, as in {call}(ds["L3"], over="n"), or an '
+    "array (sizes, replicates) with the sizes as over"
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,9 @@ class RateFit:
     log_sd : array (S,)
         Standard deviation of the log loss over replicates, per size.
     sizes : array (S,)
+        Increasing, those in the window.
+    losses : array (S, R')
+        Of the complete replicates: positive and finite at every size.
     replicates, complete : int
         Replicates asked for and used.
     level : float
@@ -58,8 +67,6 @@ class RateFit:
         Why the fit cannot be trusted; empty when it can.
     turn : str
         How the line bends, behind "is bent"; empty where the interval of its curvature reaches 0.
-    series : Series
-        What was fitted.
     draws, seed : int
         Of the bootstrap.
     """
@@ -74,12 +81,12 @@ class RateFit:
     intercept: float
     log_sd: np.ndarray
     sizes: np.ndarray
+    losses: np.ndarray
     replicates: int
     complete: int
     level: float
     reasons: tuple[str, ...]
     turn: str
-    series: Series
     draws: int
     seed: int
 
@@ -91,7 +98,7 @@ class RateFit:
     @cached_property
     def log_means(self) -> tuple[Estimate, Estimate]:
         """Slopes of the log mean loss, with equal and with Monte Carlo weights."""
-        return of_log_means(self.series, self.level)
+        return of_log_means(np.log(self.sizes), self.losses, self.level)
 
     @property
     def ols(self) -> Estimate:
@@ -106,7 +113,7 @@ class RateFit:
     @cached_property
     def bootstrap(self) -> tuple[float, float]:
         """Percentile interval of the ols slope when whole replicates are drawn again."""
-        return bootstrap(self.series, self.level, self.draws, self.seed)
+        return bootstrap(np.log(self.sizes), self.losses, self.level, self.draws, self.seed)
 
     @property
     def bend(self) -> str:
@@ -258,11 +265,52 @@ def fit_array(
     draws: int = 2000,
     seed: int = 0,
 ) -> RateFit:
-    """Fit float64 losses (S, R) at float64 sizes (S,); see :func:`fit`."""
+    """Fit float64 losses (S, R) at float64 sizes (S,); see :func:`fit`.
+
+    The window is cut out, whole replicates are kept, their slopes averaged.
+    """
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; it must be between 0 and 1")
-    data = series(values, sizes, window)
-    x, logs = data.x, data.logs
+    if values.ndim != 2 or sizes.ndim != 1 or values.shape[0] != sizes.size:
+        raise ValueError(
+            f"values has shape {values.shape} and over {sizes.shape}; needed are (sizes, replicates) and (sizes,)"
+        )
+    if not np.all(np.isfinite(sizes) & (sizes > 0)) or np.unique(sizes).size != sizes.size:
+        raise ValueError("over must hold positive, finite sizes, each of them once")
+    low, high = (-np.inf, np.inf) if window is None else window
+    if not low <= high:
+        raise ValueError(f"window is {window}; it must be (low, high) with low <= high")
+    order = np.argsort(sizes)
+    order = order[(sizes[order] >= low) & (sizes[order] <= high)]
+    sizes, values = sizes[order], values[order]
+    reasons = []
+    if sizes.size < MIN_SIZES:
+        reasons.append(f"Only {sizes.size} sizes are in the window; a rate needs at least {MIN_SIZES}.")
+    if sizes.size and sizes[-1] < DECADE * sizes[0] * (1 - 1e-12):
+        reasons.append(
+            f"The sizes span a factor of {sizes[-1] / sizes[0]:.3g}, from {sizes[0]:g} to {sizes[-1]:g}; "
+            "a rate needs at least one decade."
+        )
+    finite = np.isfinite(values)
+    usable = finite & (values > 0)
+    complete = np.all(usable, axis=0)
+    count = int(complete.sum())
+    if count < complete.size:
+        kinds = {
+            "not finite (missing or failed)": ~finite,
+            "exactly 0, which has no logarithm": values == 0,
+            "negative": finite & (values < 0),
+        }
+        why = "; ".join(f"{int(mask.sum())} {name}" for name, mask in kinds.items() if mask.any())
+        where = ", ".join(f"{size:g}" for size, ok in zip(sizes, usable, strict=True) if not ok.all())
+        reasons.append(
+            f"{complete.size - count} of {complete.size} replicates are incomplete at sizes {where} (values: {why}); "
+            "the numbers use the complete ones only."
+        )
+    if count < 2:
+        reasons.append(f"{count} complete replicates give no interval; at least 2 are needed.")
+    values = values[:, complete]
+    x, logs = np.log(sizes), np.log(values)
     each = slopes(x, logs)
     middle = 0.5 * (x[0] + x[-1]) if x.size else np.nan
     halves = (x <= middle + 1e-9, x >= middle)  # a size in the middle belongs to the lower half, whatever rounding says
@@ -291,13 +339,49 @@ def fit_array(
         slopes=each,
         intercept=float(np.mean(logs) - rate.value * np.mean(x)) if each.size and x.size else np.nan,
         log_sd=np.std(logs, axis=1, ddof=1) if each.size > 1 else np.full(x.size, np.nan),
-        sizes=data.sizes,
-        replicates=data.replicates,
+        sizes=sizes,
+        losses=values,
+        replicates=complete.size,
         complete=each.size,
         level=level,
-        reasons=data.reasons,
+        reasons=tuple(reasons),
         turn=turn,
-        series=data,
         draws=draws,
         seed=seed,
     )
+
+
+def arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArray:
+    """Return the losses with sizes and replicates as their last two dimensions."""
+    missing = [str(name) for name in (over, replicate) if name not in values.dims]
+    if missing:
+        raise ValueError(
+            f"the data have no dimension {', '.join(missing)}; they have {', '.join(map(str, values.dims))}"
+        )
+    if over not in values.coords:
+        raise ValueError(f"the dimension {over} has no coordinate, so its sizes are unknown")
+    return values.transpose(..., over, replicate)
+
+
+def refuse_other(values: Any, over: Any, call: str) -> None:
+    """Refuse what is no loss, in words.
+
+    Raises
+    ------
+    TypeError
+        It says what is taken, and what was given.
+    """
+    if isinstance(values, xr.DataArray):
+        return
+    takes = f"{call} takes one loss: {TAKES.format(call=call)}"
+    if isinstance(values, xr.Dataset):
+        names = ", ".join(repr(str(name)) for name in list(values.data_vars)[:6])
+        raise TypeError(f"{takes}; it was given a Dataset with the variables {names}, of which one is to be chosen")
+    try:
+        dimensions = np.ndim(values)
+    except ValueError:  # rows of different lengths
+        dimensions = 0
+    if dimensions != 2 and not isinstance(values, np.ndarray):  # the shape of an array is told where it is used
+        raise TypeError(f"{takes}; it was given a {type(values).__name__}")
+    if isinstance(over, str):
+        raise TypeError(f"{takes}; over is {over!r}, a name, which needs a DataArray")
