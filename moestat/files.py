@@ -80,7 +80,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def clean(folder: Path) -> int:
-    """Remove the temporary files in and below ``folder`` whose writer is gone, or that are a day old; return how many."""
+    """Remove temporary files in and below ``folder`` whose writer is gone, or that are a day old; return how many."""
     removed = 0
     for path in folder.rglob(f".*{TEMPORARY}"):
         where, pid = (["", "", *path.name.split("~")])[-3:-1]
