@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from moestat.api import load, run
     from moestat.report.performance import performance
     from moestat.report.tidy import tidy
+    from moestat.study.builder import Study
 
 __version__ = "0.1.0"
 FUNCTIONS = {
     "load": "moestat.api",
     "performance": "moestat.report.performance",
     "run": "moestat.api",
+    "Study": "moestat.study.builder",
     "tidy": "moestat.report.tidy",
 }
 MODULES = ("figures", "fit", "identify", "losses", "models", "own", "rates")
 __all__ = [
+    "Study",
     "__version__",
     "figures",
     "fit",

@@ -170,7 +170,7 @@ def _of_readers(experiment: str) -> list[str]:
     tables = {}
     for name, path in load.known_studies().items():
         with contextlib.suppress(InputError):
-            tables[name] = load.parse(path)[1]
+            tables[name] = load.module(path)[1].tables
     readers = {
         str(table["reads"]).partition(":")[0]
         for table in tables.values()

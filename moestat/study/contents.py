@@ -7,6 +7,7 @@ its source names first; results, tables and figures count before sections.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -171,11 +172,11 @@ def read(paper: str, room: Path = ROOM) -> Contents | None:
     if not path.is_file():
         return None
     try:
-        return Contents.model_validate(load.parse(path)[1])
+        return Contents.model_validate(tomllib.loads(load.source(path)))
     except ValidationError as error:
         from moestat.study.problems import path_text, problems
 
-        lines = [f"{path}: {path_text(loc)} {what}" for loc, what in problems(error, Contents, load.parse(path)[1])]
+        lines = [f"{path}: {path_text(loc)} {what}" for loc, what in problems(error, Contents, tomllib.loads(load.source(path)))]
         raise InputError("\n".join(lines[:8])) from None
 
 

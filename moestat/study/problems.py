@@ -14,7 +14,7 @@ Loc = tuple[int | str, ...]
 
 
 def path_text(loc: Loc) -> str:
-    """Write a location as in the file: ``arms[1].settings.gate``."""
+    """Write a location: ``arms[1].settings.gate``."""
     text = ""
     for part in loc:
         word = str(part) if str(part).isprintable() and part != "" else repr(part)
@@ -44,7 +44,7 @@ def allowed_keys(model: type[BaseModel], loc: Loc) -> list[str]:
 
 
 def _in_data(raw: object, loc: Loc, kind: str) -> Loc:
-    """Drop the parts of pydantic's location that are no keys of the file (union members, ``[key]``)."""
+    """Drop the parts of pydantic's location that are no keys of the data (union members, ``[key]``)."""
     kept: list[int | str] = []
     here: Any = raw
     for part in loc:
