@@ -266,4 +266,4 @@ def checked(study: Study, path: Path) -> spec.Study:
 def _line(study: Study, path: Path, loc: tuple[int | str, ...]) -> str:
     """Return file and line of the call that a place in the tables comes from."""
     file, line = next(study.places[loc[:size]] for size in range(len(loc), -1, -1) if loc[:size] in study.places)
-    return f"{shown_path(Path(file) if Path(file).is_file() else path)}:{line}"
+    return f"{shown_path(Path(file))}:{line}" if Path(file).is_file() else f"the study {path.stem!r}, line {line}"

@@ -35,7 +35,7 @@ def readable(known: Mapping[str, Path]) -> dict[str, Study]:
 
 def is_path(word: str) -> bool:
     """Return whether a word means a study file rather than a name."""
-    return word.endswith(".toml") or "/" in word or "\\" in word
+    return word.endswith((".py", ".toml")) or "/" in word or "\\" in word
 
 
 def chosen(word: str, known: Mapping[str, Path]) -> dict[str, Study]:
