@@ -292,7 +292,7 @@ def _manifest(
     cells = kept.get("cells", [])
     seconds = cells if isinstance(cells, dict) else {row["digest"][:16]: row["seconds"] for row in cells}
     return {key: kept[key] for key in KEPT if key in kept} | {
-        "file": load.shown_path(load.find(plain.study)),
+        "file": f"{Path(plain.study).stem}.py",
         "command": plain.command(),
         "origins": origins,
         "state": "record",

@@ -60,7 +60,8 @@ def write_study(
     block: int = 2,
     more: str = "",
 ) -> Path:
-    """Write a study of the toy experiment: two arms, a grid, a preset 'quick'."""
+    """Write a study of the toy experiment: two arms, a grid, a preset 'quick'; a setting or an axis a line."""
+    settings, grid = (", ".join(text.splitlines()) for text in (settings, grid))
     path = folder / f"{name}.py"
     values = {"experiment": experiment, "seed": seed, "settings": settings, "grid": grid, "more": more}
     path.write_text(STUDY.format(**values, replicates=replicates, block=block))

@@ -16,61 +16,32 @@ from moestat.runner.request import Request
 from moestat.study import load
 
 REGRESSION = """\
-title = "T"
-paper = "none"
-source = "a textbook"
-experiment = "regression"
-seed = 7
-summaries = ["{summary}"]
+from moestat import Study
+from moestat.study.rules import function, slope
 
-[settings]
-n_true = 2
-n_fitted = 2
-
-[grid]
-n = [100, 1000]
-
-[[arms]]
-name = "relu"
-
-[presets.quick]
-replicates = 2
-
-[[rates]]
-loss = "{loss}"
-
-[[figures]]
-{axis}
-panels = [{{ variable = "{drawn}" }}]
-
-[[claims]]
-id = "falls"
-source = "ours"
-statement = "It falls."
-kind = "slope"
-over = "{over}"
-at = {{ {at} }}
-variable = "{variable}"
-arm = "relu"
-at_most = -0.3
-
-[[claims]]
-id = "most"
-source = "ours"
-statement = "It is small."
-kind = "function"
-function = "{function}"
-variable = "{asked}"
-arm = "relu"
-at_most = 1.0
+study = Study(
+    "T",
+    source="a textbook",
+    experiment="regression",
+    seed=7,
+    summaries=["{summary}"],
+    settings=dict(n_true=2, n_fitted=2),
+    grid=dict(n=[100, 1000]),
+)
+study.preset("quick", replicates=2)
+study.arm("relu")
+study.rate("{loss}")
+study.figure({axis}, panels=[dict(variable="{drawn}")])
+study.ours("falls", "It falls.", slope("{variable}", "relu", over="{over}", at=dict({at})).at_most(-0.3), source="ours")
+study.ours("most", "It is small.", function("{function}", "{asked}", "relu").at_most(1.0), source="ours")
 """
 RIGHT = {"summary": "L1", "loss": "L3", "variable": "L2_2", "function": "moestat.claims.rules:largest", "asked": "rmse"}
-RIGHT |= {"drawn": "rmse", "axis": 'kind = "rates"', "over": "n", "at": ""}
+RIGHT |= {"drawn": "rmse", "axis": 'kind="rates"', "over": "n", "at": ""}
 
 
 def plan_of(folder, **names):
     """Return the plan of a study of regression, with some of its variables called otherwise."""
-    path = folder / "mine.toml"
+    path = folder / "mine.py"
     path.write_text(REGRESSION.format(**(RIGHT | names)))
     return begin.make_plan(Request(study=str(path)))
 
@@ -89,7 +60,7 @@ def plan_of(folder, **names):
             {"drawn": "rmsee"},
             "figures[0].panels[0].variable ('figure') is 'rmsee', which the experiment 'regression' does not return",
         ),
-        ({"axis": 'kind = "lines"\nx = "nn"'}, "figures[0].x ('figure') is 'nn', which the experiment 'regression'"),
+        ({"axis": 'kind="lines", x="nn"'}, "figures[0].x ('figure') is 'nn', which the experiment 'regression'"),
         (
             {"over": "xyzzy", "at": "n = 100"},
             "claims[0].over ('falls') is 'xyzzy', which the experiment 'regression' does not return; the axes of the "
@@ -105,7 +76,7 @@ def plan_of(folder, **names):
 def test_what_an_experiment_of_moestat_cannot_return_is_refused_in_advance(tmp_path, names, told):
     with pytest.raises(InputError) as caught:
         returned.refuse_unknown(plan_of(tmp_path, **names))
-    assert f"mine.toml: {told}" in str(caught.value)
+    assert f"mine.py: {told}" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +86,7 @@ def test_what_an_experiment_of_moestat_cannot_return_is_refused_in_advance(tmp_p
         {"variable": "start_L3", "loss": "b_over_atom"},  # made of other names
         {"variable": "expert_eta_vanished"},  # not of a run: a study that reads it adds it to the record
         {"function": "mine:rule", "asked": "whatever"},  # to another rule it may be anything
-        {"axis": 'kind = "function"\nfunction = "mine:figure"', "drawn": "whatever"},  # and to another figure
+        {"axis": 'kind="function", function="mine:figure"', "drawn": "whatever"},  # and to another figure
         {"over": "atom", "at": "n = 100"},  # an axis of its own
     ],
 )
@@ -126,9 +97,9 @@ def test_what_it_can_return_is_not(tmp_path, names):
 @pytest.mark.parametrize("words", [("--dry-run",), ("--jobs", 1)])
 def test_the_refusal_comes_before_anything_is_written(tmp_path, words):
     plan_of(tmp_path, variable="L33", loss="L33")
-    code, out, err = inside(tmp_path / "mine.toml", "--out", tmp_path / "out", *words)
+    code, out, err = inside(tmp_path / "mine.py", "--out", tmp_path / "out", *words)
     assert code == 2 and not out and err.count("did you mean 'L3'?") == 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.toml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.py"]
 
 
 @pytest.mark.parametrize(
@@ -143,10 +114,9 @@ def test_the_refusal_comes_before_anything_is_written(tmp_path, words):
     ],
 )
 def test_two_arms_of_equal_settings_are_two_names_of_one_thing(tmp_path, settings, equal):
-    path = tmp_path / "mine.toml"
-    twin = f'[[arms]]\nname = "twin"\nsettings = {{ {settings} }}\n\n[presets.quick]'
-    path.write_text(REGRESSION.format(**RIGHT).replace("[presets.quick]", twin))
-    told = r"mine.toml: arms\[1\] \('twin'\) has the settings of arms\[0\] \('relu'\) in every cell of preset 'quick'"
+    path = tmp_path / "mine.py"
+    path.write_text(REGRESSION.format(**RIGHT) + f'study.arm("twin", {settings})\n')
+    told = r"mine.py: arms\[1\] \('twin'\) has the settings of arms\[0\] \('relu'\) in every cell of preset 'quick'"
     with pytest.raises(InputError, match=told) if equal else contextlib.nullcontext():
         begin.make_plan(Request(study=str(path)))
 
@@ -156,7 +126,7 @@ def test_no_study_of_moestat_is_refused():
         returned.refuse_unknown(begin.make_plan(Request(study=name)))
 
 
-def misspelt(folder, old='variable = "error"', new='variable = "eror"'):
+def misspelt(folder, old='slope("error"', new='slope("eror"'):
     path = write_study(folder)
     path.write_text(path.read_text().replace(old, new))
     return path
@@ -171,7 +141,7 @@ def test_of_ones_own_code_it_is_a_caution_and_at_the_end_an_error_that_keeps_the
     code, out, err = inside(study, "--out", tmp_path, "--jobs", 1)
     assert code == 1 and f"caution: {told}" in err
     last = err.strip().splitlines()[-1]
-    assert last.startswith("error: ") and "study.toml: 1 claim names a variable that the results do not hold" in last
+    assert last.startswith("error: ") and "study.py: 1 claim names a variable that the results do not hold" in last
     assert "did you mean 'error'" in last and "The results are kept" in last
     assert "error" in results(tmp_path) and "no variable 'eror'; did you mean 'error'?" in " ".join(out.split())
     code, _, err = inside(study, "--out", tmp_path, "--no-report", "--quiet")

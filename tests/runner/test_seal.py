@@ -13,7 +13,8 @@ from moestat.errors import StaleError
 from moestat.study import seal
 
 GRID = "n = [10, 20, 40, 80, 160]"
-RULE = "within = [-0.6, -0.4]"
+RULE = "within(-0.6, -0.4,"
+OTHER = "at_most(99.0,"
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_the_digest_of_the_rules_stands_in_manifest_and_results(ran):
 def test_a_rule_that_is_edited_is_told_with_both_verdicts(ran, verb):
     path, folder = ran
     first = rows(folder)["mean-rate"]
-    change(path, RULE, "at_most = 99.0")
+    change(path, RULE, OTHER)
     code, out, err = again(path, verb)
     assert code == 0, err
     row = rows(folder)["mean-rate"]
@@ -62,7 +63,7 @@ def test_a_rule_that_is_edited_is_told_with_both_verdicts(ran, verb):
     assert f"{before} the verdict is: {first['wording']}." in row["why"]
     assert before in (folder / "report.html").read_text().replace("\N{MINUS SIGN}", "-")
     # the same rule in other words is no change
-    change(path, "at_most = 99.0", RULE)
+    change(path, OTHER, RULE)
     change(path, "converges like n^(-1/2)", "falls like n^(-1/2)")
     assert again(path, verb)[0] == 0 and rows(folder)["mean-rate"]["changed"] == ""
 
@@ -97,7 +98,7 @@ def test_a_rule_of_ones_own_is_sealed_with_a_hash_of_its_file_and_one_of_moestat
 
 def test_a_window_that_is_moved_is_a_changed_rule(ran):
     path, folder = ran
-    change(path, 'loss = "error"\n', 'loss = "error"\nwindow = [10, 100]\n')
+    change(path, 'study.rate("error"', 'study.rate("error", window=(10, 100)')
     assert again(path)[0] == 0
     assert "The rule was changed after the run" in rows(folder)["mean-rate"]["why"]
 
@@ -105,7 +106,7 @@ def test_a_window_that_is_moved_is_a_changed_rule(ran):
 def test_more_replicates_keep_the_seal_and_a_fresh_start_makes_another(ran):
     path, folder = ran
     first = seal.read(folder).digest
-    change(path, RULE, "at_most = 99.0")
+    change(path, RULE, OTHER)
     words = (path, "--out", path.parent / "out", "--quiet", "--jobs", 1)
     assert inside(*words, "--replicates", 5)[0] == 0
     assert seal.read(folder).digest == first and rows(folder)["mean-rate"]["changed"]
@@ -115,7 +116,7 @@ def test_more_replicates_keep_the_seal_and_a_fresh_start_makes_another(ran):
 
 def test_added_and_removed_claims_are_told(ran):
     path, folder = ran
-    change(path, 'id = "mean-rate"', 'id = "another"')
+    change(path, '"mean-rate"', '"another"')
     assert again(path)[0] == 0
     assert "The claim was added after the run on" in rows(folder)["another"]["why"]
     assert "The claim mean-rate was removed after the run on" in (folder / "report.html").read_text()
@@ -124,10 +125,10 @@ def test_added_and_removed_claims_are_told(ran):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("seed = 7", "seed = 8", "another seed"),
-        ('kind = "median"', 'kind = "mean"', "other arms"),
+        ("seed=7", "seed=8", "another seed"),
+        ('kind="median"', 'kind="mean"', "other arms"),
         ("160]", "320]", "another grid"),
-        ("[settings]", "[settings]\nshift = 1.0", "other settings"),
+        ("settings=dict(", "settings=dict(shift=1.0", "other settings"),
     ],
 )
 def test_results_of_another_study_are_refused(ran, old, new, told):
@@ -169,7 +170,7 @@ def test_the_ledger_does_not_show_the_verdict_of_a_rule_that_is_gone(ran, monkey
 
     path, _ = ran
     monkeypatch.setattr(load, "study_folders", lambda: [path.parent])
-    change(path, RULE, "at_most = 99.0")
+    change(path, RULE, OTHER)
     page = path.parent / "ledger.csv"
     words = ("--claims", "--out", path.parent / "out", "--write", page)
     assert inside(*words)[0] == 0

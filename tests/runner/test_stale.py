@@ -29,7 +29,7 @@ def computed_once(tmp_path_factory):
 @pytest.fixture
 def computed(tmp_path, computed_once):
     shutil.copytree(computed_once, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "study.toml"
+    return tmp_path / "study.py"
 
 
 def contents(out):
@@ -67,7 +67,7 @@ def test_status_counts_what_is_stale(tmp_path, computed):
 
 
 def test_only_the_changed_arm_is_stale(tmp_path, computed, monkeypatch):
-    text = computed.read_text().replace('{ kind = "median" }', '{ kind = "median", shift = 2.0 }')
+    text = computed.read_text().replace('kind="median"', 'kind="median", shift=2.0')
     computed.write_text(text)
     code, _, err = run(computed, tmp_path)
     assert code == 3 and "setting shift 0.0 -> 2.0 (12 replicates)" in err
@@ -238,7 +238,7 @@ def run(cell, replicates, *, device):
         ("pieces.py", "h * SLOPE", "h * SLOPE + 0", "pieces.py, slopes.py"),
         ("slopes.py", "1.0", "2.0", "pieces.py, slopes.py"),
         ("data.txt", "one", "two", "data.txt"),
-        ("study.toml", "[settings]", '[settings]\nexpert = "others:swish"', "study.toml"),
+        ("study.py", "settings=dict(", 'settings=dict(expert="others:swish"', "study.py"),
     ],
 )
 def test_what_a_setting_is_a_hash_of_is_the_file_that_is_named(tmp_path, monkeypatch, file, old, new, place):
@@ -250,8 +250,8 @@ def test_what_a_setting_is_a_hash_of_is_the_file_that_is_named(tmp_path, monkeyp
     (tmp_path / "others.py").write_text("def swish(h, order):\n    return (h,)\n")
     (tmp_path / "data.txt").write_text("one")
     study = write_study(tmp_path, experiment="trial")
-    study.write_text(study.read_text().replace('settings = { kind = "median" }', "settings = { shift = 1.0 }"))
-    words = ("study.toml", "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
+    study.write_text(study.read_text().replace('"median", kind="median"', '"median", shift=1.0'))
+    words = ("study.py", "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
     code, _, err = outside(*words)
     assert code == 0, err
     (tmp_path / file).write_text((tmp_path / file).read_text().replace(old, new))
@@ -268,7 +268,7 @@ sys.path.append(".")
 import mine
 Path(sys.argv[1]).write_text(Path(sys.argv[1]).read_text().replace(sys.argv[2], sys.argv[3]))
 try:
-    moestat.run("study.toml", jobs=1, report=False, quiet=True, out=".")
+    moestat.run("study.py", jobs=1, report=False, quiet=True, out=".")
 except StaleError as error:
     print(error)
 """

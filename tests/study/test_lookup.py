@@ -120,16 +120,13 @@ def papers(tmp_path_factory):
         (folder / paper).mkdir()
         if paper in LISTED:
             (folder / paper / "contents.toml").write_text(LISTED[paper], encoding="utf-8")
-        rows = ", ".join(f'{{ id = "{name}", source = "{source}" }}' for name, source in sources.items())
-        known[f"of_{paper}"] = folder / f"of_{paper}.toml"
+        known[f"of_{paper}"] = folder / f"of_{paper}.py"
         known[f"of_{paper}"].write_text(
-            f"""
-            title = "t"\npaper = "{paper}"\nsource = "s"\nexperiment = "regression"\nseed = 1
-            arms = [{{ name = "a" }}]\npresets.quick.replicates = 3
-            [[claims]]
-            id = "{{id}}"\nsource = "{{source}}"\nstatement = "s"\nkind = "mean"\nvariable = "L"\narm = "a"\nat_most = 1
-            each = [{rows}]
-            """,
+            "from moestat import Study\n\n"
+            f"study = Study('t', paper={paper!r}, source='s', experiment='regression', seed=1)\n"
+            "study.arm('a')\nstudy.preset('quick', replicates=3)\n"
+            f"for name, source in {sources!r}.items():\n"
+            "    study.claim(name, 's', source=source, kind='mean', variable='L', arm='a', at_most=1)\n",
             encoding="utf-8",
         )
     with pytest.MonkeyPatch.context() as patch:
