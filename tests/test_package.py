@@ -36,7 +36,7 @@ def test_the_wheel_carries_every_study(wheel):
     with zipfile.ZipFile(wheel) as archive:
         inside = {Path(name).name for name in archive.namelist() if name.startswith("moestat/_studies/")}
         names = set(archive.namelist())
-    assert {path.name for path in (ROOT / "studies").glob("*.toml")} <= inside
+    assert {path.name for path in (ROOT / "studies").glob("*/*.[pm][yd]") if path.parent.name != "notebooks"} <= inside
     assert "moestat/py.typed" in names
     for file in [*ROOT.glob("moestat/papers/*/contents.toml"), *ROOT.glob("moestat/report/templates/*")]:
         assert file.relative_to(ROOT).as_posix() in names

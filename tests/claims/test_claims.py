@@ -537,10 +537,10 @@ def test_a_printed_number_is_compared_with_the_papers_own_problem_alone():
         assert verdicts.judge(dataset(), study(claim, scale="paper"), "quick")[0].verdict != "inconclusive"
 
 
-def test_origin_and_bearing_are_read_from_the_source_unless_they_are_stated():
+def test_what_is_ours_has_no_bearing_on_the_paper_unless_it_is_stated():
     claims = study(
         SLOPE | {"at_most": 0, "source": "SA Fig. 1"},
-        SLOPE | {"at_most": 0, "source": "ours"},
+        SLOPE | {"at_most": 0, "origin": "ours"},
         SLOPE | {"at_most": 0, "source": "SA Fig. 1", "origin": "implied", "because": "By (9).", "bearing": "against"},
     ).claims
     assert [(c.origin, c.bearing) for c in claims] == [("stated", "for"), ("ours", "neutral"), ("implied", "against")]

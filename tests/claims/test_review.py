@@ -103,7 +103,7 @@ def test_what_is_objected_to():
     assert of({"statement": "The same for ReLU."}) == ["its statement leans on a neighbour: 'The same for ReLU.'"]
     assert of({"statement": "Those of GELU fall."})[0].startswith("its statement leans")
     assert of({"source": "Theorem 2"}) == ["its source names no paper: 'Theorem 2'"]
-    assert of({"source": "ours"}) == []
+    assert of({"source": "a textbook", "origin": "ours"}) == []
     assert of({"arm": "b"}) == of({"arm": "a", "at": {"n": 3}}) == ["no preset runs its arms at its points"]
     loose = {"predicted": -0.07, "at_most": None, "within": [-0.17, 0.03]}
     assert of(loose) == ["its rule calls a loss that does not fall at all convergence"]

@@ -11,18 +11,16 @@ from moestat.report import ledger, meaning
 from moestat.study import load
 from moestat.study.spec import Claim
 
-RULE = "within = [-0.6, -0.4]"
+RULE = "within(-0.6, -0.4"
 DAGGER, DOUBLE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
 ANOTHER = """
-[[claims]]
-id = "added"
-source = "a textbook"
-statement = "The error at 10 is not negative."
-kind = "mean"
-variable = "error"
-arm = "mean"
-at = { n = 10 }
-at_least = 0
+from moestat.study.rules import mean
+study.claim(
+    "added",
+    "The error at 10 is not negative.",
+    mean("error", "mean", at=dict(n=10)).at_least(0),
+    source="a textbook",
+)
 """
 
 
@@ -40,7 +38,7 @@ def once(tmp_path_factory):
 def ran(once, tmp_path):
     """A study that was run, and its outputs."""
     shutil.copytree(once, tmp_path / "here")
-    return tmp_path / "here" / "study.toml", tmp_path / "here" / "out"
+    return tmp_path / "here" / "study.py", tmp_path / "here" / "out"
 
 
 def change(path, old, new):
@@ -58,8 +56,8 @@ def said(*words):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("[settings]", "[settings]\nshift = 1.0", "other settings"),
-        ("seed = 7", "seed = 8", "another seed"),
+        ("settings=dict(", "settings=dict(shift=1.0", "other settings"),
+        ("seed=7", "seed=8", "another seed"),
         ("160]", "320]", "another grid"),
     ],
 )
@@ -91,7 +89,7 @@ def test_what_the_command_line_set_leaves_a_run_that_of_the_file(ran):
 def test_a_dry_run_counts_what_is_stale(ran):
     path, out = ran
     assert "stored" not in said(path, "--out", out, "--dry-run")
-    change(path, "[settings]", "[settings]\nshift = 1.0")
+    change(path, "settings=dict(", "settings=dict(shift=1.0")
     before = sorted(out.rglob("*"))
     text = said(path, "--out", out, "--dry-run")
     assert "of other settings or code: 40 stored replicates, which would be computed again." in text
@@ -104,7 +102,7 @@ def test_a_verdict_by_a_changed_rule_is_marked_and_counted(ran):
     path, out = ran
     folder = out / "study" / "quick"
     assert DAGGER not in said("report", path, "--out", out)
-    change(path, RULE, "within = [-9.0, 9.0]")
+    change(path, RULE, "within(-9.0, 9.0")
     path.write_text(path.read_text() + ANOTHER)
     counts = "2 supported, 0 not supported, 0 inconclusive"
     told = said("report", path, "--out", out)
@@ -135,7 +133,7 @@ def test_a_verdict_by_a_changed_rule_is_marked_and_counted(ran):
 
 def test_the_pages_of_the_ledger_have_no_mark(ran):
     path, out = ran
-    change(path, RULE, "within = [-9.0, 9.0]")
+    change(path, RULE, "within(-9.0, 9.0")
     said("report", path, "--out", out)
     for name in ("l.md", "l.html", "l.csv"):
         said("--claims", path, "--out", out, "--write", path.parent / name)
@@ -167,7 +165,7 @@ def test_what_was_changed_in_a_rule_is_named(now, named):
 
 def test_a_moved_window_is_named_old_and_new(ran):
     path, out = ran
-    change(path, 'loss = "error"\n', 'loss = "error"\nwindow = [10, 100]\n')
+    change(path, 'study.rate("error"', 'study.rate("error", window=(10, 100)')
     said("report", path, "--out", out)
     with (out / "study" / "quick" / "claims.csv").open(newline="") as stream:
         [row] = csv.DictReader(stream)

@@ -14,7 +14,7 @@ from moestat.report.write import write_outputs
 from moestat.study import load
 from moestat.study.spec import Study
 
-STUDIES = sorted((Path(__file__).parents[2] / "studies").glob("*.toml"))
+STUDIES = sorted(load.known_studies().values())
 FINDINGS = [
     {"when": {"slope": "supported"}, "text": "It falls as printed."},
     {"when": {"slope": "not supported"}, "text": "It does not fall as printed."},
@@ -65,13 +65,13 @@ def test_a_page_without_findings_has_no_heading_for_them(tmp_path):
 
 
 def test_a_finding_on_a_claim_that_does_not_exist_is_refused(tmp_path):
-    path = tmp_path / "mine.toml"
-    text = (Path(__file__).parents[2] / "studies" / "router_smoothness.toml").read_text()
-    path.write_text(text + '\n[[findings]]\nwhen = { factor-3 = "supported" }\ntext = "It is three."\n')
-    with pytest.raises(InputError, match=r"findings\[\d\]\.when names 'factor-3'.*no claim.*did you mean 'factor-2'"):
+    path = tmp_path / "mine.py"
+    text = load.find("router_smoothness").read_text()
+    path.write_text(text + 'study.finding({"factor-3": "supported"}, "It is three.")\n')
+    with pytest.raises(InputError, match=r"finding \d: when names 'factor-3'.*no claim.*did you mean 'factor-2'"):
         load.read(path)
-    path.write_text(text + '\n[[findings]]\nwhen = { factor-2 = "suported" }\ntext = "It is two."\n')
-    with pytest.raises(InputError, match=r"findings\[\d\]\.when\.factor-2.*'suported'.*did you mean 'supported'"):
+    path.write_text(text + 'study.finding({"factor-2": "suported"}, "It is two.")\n')
+    with pytest.raises(InputError, match=r"finding \d: when.factor-2.*'suported'.*did you mean 'supported'"):
         load.read(path)
 
 

@@ -69,7 +69,7 @@ def test_the_tables_compile_and_fit_the_page(parts, tmp_path):
 
 
 def test_every_sign_of_the_studies_is_one_that_latex_knows():
-    signs = {c for path in STUDIES.glob("*.toml") for c in latex_table.escaped(path.read_text(encoding="utf-8"))}
+    signs = {c for path in STUDIES.glob("*/*.[pm][yd]") for c in latex_table.escaped(path.read_text(encoding="utf-8"))}
     assert {c for c in signs if ord(c) > 126} <= set("§±†‡")
     assert latex_table.escaped("\u03c3\u00b2 \u2192 \u03b5, \u221a2, 10\u207b\u00b3") == (
         r"$\sigma$$^{2}$ $\to$ $\varepsilon$, $\surd$2, 10$^{-}$$^{3}$"

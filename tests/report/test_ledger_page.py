@@ -13,19 +13,15 @@ from moestat.report import headline
 from moestat.study import contents, load
 
 CLAIM = """
-[[claims]]
-id = "odd"
-source = "p. 1 | 2"
-statement = "A statement with marks: f* is in [0, 1]_+ | <b> and $5."
-kind = "mean"
-variable = "error"
-arm = "median"
-at = { n = 10 }
-at_least = 0
-presets = ["paper"]
-
-[presets.paper]
-replicates = 4
+from moestat.study.rules import mean
+study.claim(
+    "odd",
+    "A statement with marks: f* is in [0, 1]_+ | <b> and $5.",
+    mean("error", "median", at=dict(n=10)).at_least(0),
+    source="p. 1 | 2",
+    presets=["paper"],
+)
+study.preset("paper", replicates=4)
 """
 
 
@@ -152,7 +148,7 @@ def test_claims_can_be_asked_for_by_study_file_paper_and_id(outputs, monkeypatch
         assert code == 0, err
         return re.search(r"(\d+) claims", out)[1]
 
-    assert [told(word) for word in ("ran", outputs / "studies" / "ran.toml", "other", "mean-rate", "ran:*")] == list(
+    assert [told(word) for word in ("ran", outputs / "studies" / "ran.py", "other", "mean-rate", "ran:*")] == list(
         "22132"
     )
     code, _, err = inside("--claims", "mean-rat", "--out", outputs / "out")
@@ -181,7 +177,7 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
     rule = next(line for line in out.splitlines() if line.startswith("rule      ") and "=" in line)
     inside_region = rule.index("[") <= line.index("|") and line.rindex("|") <= rule.index("]")
     assert inside_region == (row["verdict"] == "supported")
-    path = outputs / "studies" / "ran.toml"
+    path = outputs / "studies" / "ran.py"
     assert f"python -m moestat.study {path}" in inside("claim", f"{path}:mean-rate", "--out", outputs / "out")[1]
     code, _, err = inside("claim", "mean-rate")
     assert code == 2 and "ran:mean-rate, waits:mean-rate" in err
@@ -195,7 +191,7 @@ def test_without_a_paper_verdicts_are_plain(outputs):
     assert row["scale"] == "paper" and row["wording"] == row["verdict"]
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "preset quick (the study&#39;s own problem)" in page and "at reduced scale" not in page
-    _, out, _ = inside("claim", f"{outputs / 'studies' / 'quick_only.toml'}:mean-rate", "--out", outputs / "out")
+    _, out, _ = inside("claim", f"{outputs / 'studies' / 'quick_only.py'}:mean-rate", "--out", outputs / "out")
     assert "scale       the study's own problem" in out
 
 
