@@ -12,7 +12,7 @@ import contextlib
 import re
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,10 +65,10 @@ def study_folders() -> list[Path]:
     return [folder for folder in dict.fromkeys(folder.resolve() for folder in folders) if folder.is_dir()]
 
 
-def known_studies() -> dict[str, Path]:
+def known_studies(folders: Sequence[Path] | None = None) -> dict[str, Path]:
     """Return the studies that can be run by name; a module without a variable ``study`` is none."""
     paths: dict[str, Path] = {}
-    for folder in study_folders():
+    for folder in study_folders() if folders is None else folders:
         for path in sorted([*folder.glob("*.py"), *folder.glob("*/*.py")], key=lambda path: path.stem):
             with contextlib.suppress(OSError, UnicodeDecodeError):
                 if path.stem not in paths and VARIABLE.search(path.read_text(encoding="utf-8")):
