@@ -45,12 +45,10 @@ class Study:
     ['softmax', 'sigmoid']
     """
 
-    def __init__(self, title: str, /, *, name: str = "", **fields: Any) -> None:
+    def __init__(self, title: str, *, name: str = "", **fields: Any) -> None:
         self.places: dict[Loc, tuple[str, int]] = {(): _caller()}
         self.tables: dict[str, Any] = {"title": title, "paper": "none", "source": "", **_plain(fields)}
-        for table in LISTS:
-            self.tables[table] = list(self.tables.get(table, []))
-        self.tables["presets"] = dict(self.tables.get("presets", {}))
+        self.tables = {"presets": {}, **{table: [] for table in LISTS}, **self.tables}
         self.name = name
 
     def arm(self, name: str, label: str = "", /, *, presets: Sequence[str] = ("*",), **settings: Any) -> None:
@@ -72,18 +70,19 @@ class Study:
         """Add a row of the table of parameter rates; see :class:`moestat.study.spec.Parameter`."""
         self._add("parameters", {"loss": loss, **keys})
 
-    def claim(self, id: str, statement: str, rule: Mapping[str, Any] | None = None, /, **keys: Any) -> None:
+    def claim(self, id: str, statement: str, /, *parts: Mapping[str, Any], **keys: Any) -> None:
         """Add a statement of the paper and the rule that judges it; one that it implies says ``because`` of what.
 
-        ``rule`` is one of :mod:`moestat.study.rules`, such as ``mean("L3", "relu").at_most(0.1)``; all keys are those of
-        :class:`moestat.study.spec.Claim`.
+        Among ``parts``, dictionaries that go before ``keys``, is the rule: one of :mod:`moestat.study.rules`, such as
+        ``mean("L3", "relu").at_most(0.1)``. All keys are those of :class:`moestat.study.spec.Claim`.
         """
-        origin = {"origin": "implied"} if "because" in keys else {}
-        self._add("claims", {"id": id, "statement": statement, **origin, **(rule or {}), **keys})
+        given = {key: value for part in (keys, *parts) for key, value in part.items()}
+        origin = {"origin": "implied"} if "because" in given else {}
+        self._add("claims", {"id": id, "statement": statement, **origin, **given})
 
-    def ours(self, id: str, statement: str, rule: Mapping[str, Any] | None = None, /, **keys: Any) -> None:
+    def ours(self, id: str, statement: str, /, *parts: Mapping[str, Any], **keys: Any) -> None:
         """Add a claim that is no paper's: a check, a control, a question of one's own."""
-        self._add("claims", {"id": id, "statement": statement, "origin": "ours", **(rule or {}), **keys})
+        self.claim(id, statement, {"origin": "ours"}, *parts, **keys)
 
     def finding(self, when: Mapping[str, str], text: str) -> None:
         """Add a passage of the report that is shown only where the verdicts are as ``when`` says."""

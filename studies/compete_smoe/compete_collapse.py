@@ -79,10 +79,9 @@ study.claim(
     "The experts of CompeteSMoE are less alike than those of SMoE, where the router's output counts in a step "
     "that competes.",
     difference("likeness", "compete-smoe", versus="smoe").at_most(0.0, predicted="< 0"),
-    source="CS abstract, section 1: representation collapse",
+    dict(source="CS abstract, section 1: representation collapse", group="competition-keeps-experts-apart"),
     because="Competition is to address the collapse, which section 1 describes as experts that learn similar "
     "representations: they must be less alike than those of SMoE.",
-    group="competition-keeps-experts-apart",
 )
 study.ours(
     "less-alike-winners",

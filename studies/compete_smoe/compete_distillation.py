@@ -90,14 +90,12 @@ study.claim(
         versus="smoe",
         versus_at=dict(router_weight=1.0, probability=0.05),
     ).at_least(0.0, predicted="> 0"),
-    source="CS section 3.2, equation 3",
-    bearing="neutral",
+    dict(source="CS section 3.2, equation 3", bearing="neutral", group="router-learns-competition"),
     because="Section 3.2 trains the router to predict the competition and expects it to be a proxy: it must "
     "then do so better than a router that never saw one.",
     hindsight="Competition was not delivered in the runs of equation 5 as printed (the router's choices meet "
     "the winners no more often than SMoE's), so that what they say of it is inconclusive: since the runs this "
     "is neutral to the paper.",
-    group="router-learns-competition",
 )
 study.ours(
     "strong",
@@ -121,8 +119,7 @@ study.ours(
         at=dict(router_weight=100.0, probability=0.2),
         versus_at=dict(router_weight=1.0, probability=0.05),
     ).at_most(0.0),
-    source="ours, for CS section 3.2",
-    bearing="for",
+    dict(source="ours, for CS section 3.2", bearing="for"),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -87,8 +87,7 @@ study.claim(
             ]
         ),
     ).at_most(0.0, predicted="-0.011"),
-    source="CS section 6.2; Table 2, Switch, enwik8 small and medium",
-    group="scale-rivals-gain",
+    dict(source="CS section 6.2; Table 2, Switch, enwik8 small and medium", group="scale-rivals-gain"),
 )
 study.claim(
     "stable-moe-gains",
@@ -106,8 +105,7 @@ study.claim(
             ]
         ),
     ).at_most(0.0, predicted="-0.009"),
-    source="CS section 6.2; Table 2, Switch, enwik8 small and medium",
-    group="scale-rivals-gain",
+    dict(source="CS section 6.2; Table 2, Switch, enwik8 small and medium", group="scale-rivals-gain"),
 )
 # Where StableMoE's router has had time to learn; added after the first run, with runs of its own.
 study.ours(
@@ -133,8 +131,7 @@ study.claim(
     "larger-better",
     "With SMoE's router the larger model has the lower loss.",
     difference("bpc", "smoe", at=dict(thirds=4), versus_at=dict(thirds=3)).at_most(0.0, predicted="-0.061"),
-    source="CS Table 2, Switch, enwik8, SMoE",
-    bearing="neutral",
+    dict(source="CS Table 2, Switch, enwik8, SMoE", bearing="neutral"),
     because="Table 2 has SMoE at 1.191 in the small and 1.130 in the medium model.",
 )
 

@@ -5,6 +5,7 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import difference, function
 
+TABLES_OUTPUT = "ours, for CS section 6.4.1, Tables 4 and 9: section 3.1 for the output"
 PRESETS = ["quick", "trained", "long", "paper"]
 
 study = Study(
@@ -119,12 +120,10 @@ study.ours(
         "compete",
         options=dict(over="probability", values=[0.03, 0.05, 0.07, 0.09]),
     ).at_most(0.014),
-    source="ours, for CS section 6.4, Table 4: by the gain over SMoE",
-    level=0.975,
+    dict(source="ours, for CS section 6.4, Table 4: by the gain over SMoE", level=0.975),
 )
-ours = partial(study.ours, source="ours, for CS section 6.4.1: a control", presets=PRESETS)
 # Would no competition at all pass, too? Added after the first run; the numbers were there.
-ours(
+study.ours(
     "robust-control",
     "For lambda from 0, where nothing competes, to 0.09 the loss changes by at most 0.014 bits, too.",
     function(
@@ -133,11 +132,13 @@ ours(
         "compete",
         options=dict(over="probability", values=[0.0, 0.03, 0.05, 0.07, 0.09]),
     ).at_most(0.014),
+    dict(source="ours, for CS section 6.4.1: a control", presets=PRESETS),
 )
-ours(
+study.ours(
     "saturated-control",
     "From lambda = 0.05 to 0, where nothing competes, the loss changes by at most 0.009 bits, too.",
     difference("bpc", "compete", at=dict(probability=0.0), versus_at=dict(probability=0.05)).equivalent(0.009),
+    dict(source="ours, for CS section 6.4.1: a control", presets=PRESETS),
 )
 claim = partial(study.claim, source="CS section 6.4.1, Tables 4 and 9", group="lambda-better", presets=PRESETS)
 claim(
@@ -175,73 +176,69 @@ study.claim(
     difference("bpc", "compete", at=dict(probability=0.01), versus_at=dict(probability=0.0)).at_least(
         0.0, predicted="+0.40"
     ),
-    source="CS section 6.4.1, Tables 4 and 9",
-    presets=["trained", "long", "paper"],
+    dict(source="CS section 6.4.1, Tables 4 and 9", presets=["trained", "long", "paper"]),
 )
 study.ours(
     "cliff",
     "With lambda = 0.01 CompeteSMoE has a higher loss than with lambda = 0.05, by 0.1 bits or more (0.43 in Table 4).",
     difference("bpc", "compete", at=dict(probability=0.01), versus_at=dict(probability=0.05)).at_least(0.1),
-    source="ours, for CS section 6.4.1, Table 4",
-    presets=["trained", "long", "paper"],
+    dict(source="ours, for CS section 6.4.1, Table 4", presets=["trained", "long", "paper"]),
 )
-ours = partial(study.ours, source="ours, for CS section 6.4.1, Table 4: by the deviation of SMoE", level=0.975)
-ours(
+study.ours(
     "saturated-07",
     "From lambda = 0.05 to 0.07 the loss changes by at most 0.009 bits, the scatter of SMoE over five runs.",
     difference("bpc", "compete", at=dict(probability=0.07), versus_at=dict(probability=0.05)).equivalent(0.009),
+    dict(source="ours, for CS section 6.4.1, Table 4: by the deviation of SMoE", level=0.975),
 )
-ours(
+study.ours(
     "saturated",
     "From lambda = 0.05 to 0.09 the loss changes by at most 0.009 bits, the scatter of SMoE over five runs.",
     difference("bpc", "compete", at=dict(probability=0.09), versus_at=dict(probability=0.05)).equivalent(0.009),
+    dict(source="ours, for CS section 6.4.1, Table 4: by the deviation of SMoE", level=0.975),
 )
-ours = partial(
-    study.ours, source="ours, for CS section 6.4.1, Tables 4 and 9: section 3.1 for the output", presets=["winners"]
-)
-ours(
+study.ours(
     "too-sparse-winners",
     "Where the winners make the output in a step that competes, with lambda = 0.01 the competition is too "
     "sparse: CompeteSMoE has a higher loss than SMoE (lambda = 0; by 0.40 in Tables 4 and 9).",
     difference("bpc", "winners", at=dict(probability=0.01), versus_at=dict(probability=0.0)).at_least(0.0),
+    dict(source=TABLES_OUTPUT, presets=["winners"]),
 )
-ours(
+study.ours(
     "better-5-winners",
     "Where the winners make the output in a step that competes, with lambda = 0.05 CompeteSMoE has a lower loss "
     "than SMoE (lambda = 0).",
     difference("bpc", "winners", at=dict(probability=0.05), versus_at=dict(probability=0.0)).at_most(0.0),
+    dict(source=TABLES_OUTPUT, presets=["winners"]),
 )
-ours(
+study.ours(
     "cliff-winners",
     "Where the winners make the output in a step that competes, CompeteSMoE has a higher loss with lambda = "
     "0.01 than with 0.05, by 0.1 bits or more (0.43 in Table 4).",
     difference("bpc", "winners", at=dict(probability=0.01), versus_at=dict(probability=0.05)).at_least(0.1),
-    source="ours, for CS section 6.4.1, Table 4",
+    dict(source="ours, for CS section 6.4.1, Table 4", presets=["winners"]),
 )
 # What the authors would ask for first of *no cliff*: as many competitions as theirs. Written before the run of
 # `rare`.
-ours(
+study.ours(
     "too-sparse-rare",
     "After 60 000 steps, as in the paper, with lambda = 0.01 and the winners' output in a step that competes, "
     "CompeteSMoE has a higher loss than SMoE (lambda = 0; by 0.40 in Tables 4 and 9).",
     difference("bpc", "winners", at=dict(probability=0.01), versus_at=dict(probability=0.0)).at_least(0.0),
-    presets=["rare"],
+    dict(source=TABLES_OUTPUT, presets=["rare"]),
 )
 study.ours(
     "cliff-rare",
     "After 60 000 steps, as in the paper, with lambda = 0.01 and the winners' output in a step that competes, "
     "CompeteSMoE has a higher loss than SMoE (lambda = 0) by 0.1 bits or more (0.40 in Tables 4 and 9).",
     difference("bpc", "winners", at=dict(probability=0.01), versus_at=dict(probability=0.0)).at_least(0.1),
-    source="ours, for CS section 6.4.1, Table 4",
-    presets=["rare"],
+    dict(source="ours, for CS section 6.4.1, Table 4", presets=["rare"]),
 )
 study.ours(
     "when",
     "Competition early (lambda(t) falls to 0) and late (lambda(t) rises from 0) give losses that differ by at "
     "most 0.02 bits.",
     difference("bpc", "falling", at=dict(probability=0.05), versus="rising").equivalent(0.02),
-    source="ours, for CS section 3.2",
-    presets=["long", "paper"],
+    dict(source="ours, for CS section 3.2", presets=["long", "paper"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

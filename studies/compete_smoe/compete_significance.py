@@ -1,7 +1,5 @@
 """SMoE against CompeteSMoE over seeds, and what competition costs (compete-smoe, Table 9)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import difference, function, log_ratio
 
@@ -94,15 +92,13 @@ study.claim(
     "better",
     "CompeteSMoE has a lower loss than SMoE.",
     difference("bpc", "compete-smoe", versus="smoe").at_most(0.0, predicted="-0.014"),
-    source="CS appendix C.4, Table 9",
-    group="significance-better",
+    dict(source="CS appendix C.4, Table 9", group="significance-better"),
 )
 study.claim(
     "as-printed",
     "CompeteSMoE's loss is below SMoE's by the printed 0.014, up to 0.01 bits.",
     difference("bpc", "compete-smoe", versus="smoe").within(-0.024, -0.004, predicted="-0.014"),
-    source="CS appendix C.4, Table 9",
-    printed=True,
+    dict(source="CS appendix C.4, Table 9", printed=True),
 )
 study.ours(
     "better-winners",
@@ -124,19 +120,19 @@ study.claim(
     ),
     source="CS appendix C.4, Table 9",
 )
-claim = partial(study.claim, source="CS appendix C.4", group="overhead")
-claim(
+study.claim(
     "overhead",
     "A step of CompeteSMoE takes not above 15 % longer than one of SMoE, an upper bound that no overhead at all "
     "meets, too (log ratio; about 10 % in the text, 18 % in Table 9).",
     log_ratio("seconds_per_step", "compete-smoe", versus="smoe").at_most(0.14, predicted="0.10"),
-    because="The text says only at around 10 % longer; not above 15 % is our reading.",
+    dict(because="The text says only at around 10 % longer; not above 15 % is our reading.", group="overhead"),
+    source="CS appendix C.4",
 )
-claim(
+study.claim(
     "overhead-printed",
     "A step of CompeteSMoE takes about 10 % longer than one of SMoE, between 5 and 15 % (log ratio).",
     log_ratio("seconds_per_step", "compete-smoe", versus="smoe").within(0.05, 0.14, predicted="0.10"),
-    because="The text says around 10 %; 5 to 15 is our reading.",
+    dict(source="CS appendix C.4", because="The text says around 10 %; 5 to 15 is our reading.", group="overhead"),
     printed=True,
 )
 # Implied at first; as better-winners.
@@ -152,14 +148,12 @@ study.claim(
     "Where the router's output counts in a step that competes, the router's top 2 meet the winners of a "
     "competition more often than those of SMoE do.",
     difference("overlap", "compete-smoe", versus="smoe").at_least(0.0, predicted="> 0"),
-    source="CS section 3.2, equation 3",
-    bearing="neutral",
+    dict(source="CS section 3.2, equation 3", bearing="neutral", group="router-learns-competition"),
     because="Section 3.2 trains the router to predict the competition and expects it to be a proxy: it must "
     "then do so better than a router that never saw one.",
     hindsight="Competition was not delivered in the runs of equation 5 as printed (the router's choices meet "
     "the winners no more often than SMoE's), so that what they say of it is inconclusive: since the runs this "
     "is neutral to the paper.",
-    group="router-learns-competition",
 )
 study.ours(
     "learns-winners",
@@ -175,25 +169,22 @@ study.claim(
     "Where the router's output counts in a step that competes, the experts of CompeteSMoE are used more evenly "
     "than those of SMoE (entropy of their use).",
     difference("usage_entropy", "compete-smoe", versus="smoe").at_least(0.0, predicted="> 0"),
-    source="CS abstract, section 1: representation collapse",
+    dict(source="CS abstract, section 1: representation collapse", group="competition-against-collapse"),
     because="Section 1 names tokens that are only routed to a few experts, and competition is to address it: "
     "the experts must be used more evenly than those of SMoE.",
-    group="competition-against-collapse",
 )
 study.claim(
     "surer",
     "Where the router's output counts in a step that competes, CompeteSMoE's routers have a lower mean entropy "
     "than SMoE's.",
     difference("entropy", "compete-smoe", versus="smoe").at_most(0.0, predicted="-0.06"),
-    source="CS appendix C.5, Table 10",
-    bearing="neutral",
+    dict(source="CS appendix C.5, Table 10", bearing="neutral", group="entropy-compete-lowest"),
     because="Appendix C.5 reads one table, of which it is true (compete_tables): that the same is to be seen "
     "in other trainings follows from its conclusion, that the routers learned by CompeteSMoE have a higher "
     "quality.",
     hindsight="Competition was not delivered in the runs of equation 5 as printed (the router's choices meet "
     "the winners no more often than SMoE's), so that what they say of it is inconclusive, and without any L_R "
     "the entropy moves as much: since the runs this is neutral to the paper.",
-    group="entropy-compete-lowest",
 )
 study.ours(
     "spread-use-winners",
@@ -214,55 +205,50 @@ study.ours(
     "Where the winners make the output in a step that competes, the router's top 2 meet the winners more often "
     "with the router loss than without it.",
     difference("overlap", "compete-winners", versus="untaught").at_least(0.0),
-    source="ours, for CS section 3.2, equation 3: section 3.1 for the output",
-    presets=["control"],
+    dict(source="ours, for CS section 3.2, equation 3: section 3.1 for the output", presets=["control"]),
 )
 study.claim(
     "loss-lower",
     "Where the router's output counts in a step that competes, the router loss L_R on the test part is lower "
     "than that of SMoE's routers.",
     difference("router_loss", "compete-smoe", versus="smoe").at_most(0.0, predicted="< 0"),
-    source="CS section 3.2, equation 3",
+    dict(source="CS section 3.2, equation 3", group="router-loss-in-the-test", presets=["control"]),
     because="Section 3.2 measures by the mean squared error between the policies how well the router predicts "
     "the competition: it must be lower than that of a router that never saw one.",
-    group="router-loss-in-the-test",
-    presets=["control"],
 )
-ours = partial(study.ours, presets=["control"])
-ours(
+study.ours(
     "loss-lower-winners",
     "Where the winners make the output in a step that competes, the router loss L_R on the test part is lower "
     "with the router loss in the training than without it.",
     difference("router_loss", "compete-winners", versus="untaught").at_most(0.0),
-    source="ours, for CS section 3.2, equation 3: section 3.1 for the output",
+    dict(source="ours, for CS section 3.2, equation 3: section 3.1 for the output", presets=["control"]),
 )
-ours(
+study.ours(
     "gates-softer",
     "Where the router's output counts in a step that competes, CompeteSMoE's gates, the softmax after TopK, "
     "have a higher mean entropy than SMoE's, which by itself lowers L_R.",
     difference("entropy_top_k", "compete-smoe", versus="smoe").at_least(0.0),
-    source="ours, for CS section 3.2, equation 3: what else lowers L_R",
+    dict(source="ours, for CS section 3.2, equation 3: what else lowers L_R", presets=["control"]),
 )
-ours(
+study.ours(
     "competition-routes-better",
     "A model whose winners make the output in every step has a lower loss at the end of the training than SMoE, "
     "each routing as it trains.",
     function("moestat.papers.compete_smoe.rules_training:at_last_step", "train_bpc", "always", versus="smoe").at_most(
         0.0
     ),
-    source="ours, for CS section 3.1",
+    dict(source="ours, for CS section 3.1", presets=["control"]),
 )
-ours(
+study.ours(
     "competition-routes-better-single",
     "A model with a single SMoE layer whose winners make the output in every step has a lower loss at the end "
     "of the training than SMoE, each routing as it trains.",
     function("moestat.papers.compete_smoe.rules_training:at_last_step", "train_bpc", "always", versus="smoe").at_most(
         0.0
     ),
-    source="ours, for CS section 3.3",
-    presets=["single"],
+    dict(source="ours, for CS section 3.3", presets=["single"]),
 )
-ours(
+study.ours(
     "proxy-costs",
     "Trained with the winners' output in every step, a model loses at most 0.014 bits where in the test the "
     "router chooses in the winners' place.",
@@ -273,7 +259,7 @@ ours(
         versus="always",
         options=dict(other="bpc_winners"),
     ).at_most(0.014),
-    source="ours, for CS section 3.2: the router as a proxy of the competition",
+    dict(source="ours, for CS section 3.2: the router as a proxy of the competition", presets=["control"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -119,9 +119,8 @@ study.arm(
     values=[[0.6655], [0.7255], [2.3942], [0.9763], [1.2669]],
 )
 
-claim = partial(study.claim, source="CS section 6.2, Table 2", bearing="neutral")
 # --- Table 2 and section 6.2 ---
-claim(
+study.claim(
     "best-everywhere",
     "In the printed Table 2 CompeteSMoE consistently outperforms the other competitors on all benchmarks and "
     "architectures.",
@@ -133,14 +132,16 @@ claim(
             higher=dict(arm=["switch", "glam"], row=["SMoE", "SMoE-Fixed", "XMoE", "StableMoE"]),
         ),
     ).at_least(1e-06, predicted="> 0"),
+    dict(source="CS section 6.2, Table 2", bearing="neutral"),
 )
-claim(
+study.claim(
     "glam-everywhere",
     "In the printed Table 2, across all methods, the GLaM architecture offers better performances than the "
     "standard Switch Transformer on all datasets.",
     function(f"{PRINTED}:lead", "printed", options=dict(lower=dict(arm="glam"), higher=dict(arm="switch"))).at_least(
         1e-06, predicted="> 0"
     ),
+    dict(source="CS section 6.2, Table 2", bearing="neutral"),
 )
 study.ours(
     "fixed-worst",
@@ -166,11 +167,9 @@ study.claim(
             higher=dict(arm="fine-tuning", row="CompeteSMoE"),
         ),
     ).at_least(1e-06, predicted="> 0"),
-    source="CS section 6.3, Table 3",
-    bearing="neutral",
+    dict(source="CS section 6.3, Table 3", bearing="neutral"),
 )
-claim = partial(study.claim, source="CS appendix C.4, Table 9", bearing="neutral")
-claim(
+study.claim(
     "better-in-all-runs",
     "In the printed Table 9 CompeteSMoE achieves better results than SMoE in all runs.",
     function(
@@ -178,8 +177,9 @@ claim(
         "printed",
         options=dict(lower=dict(arm="runs", row="CompeteSMoE"), higher=dict(arm="runs", row="SMoE")),
     ).at_least(1e-06, predicted="> 0"),
+    dict(source="CS appendix C.4, Table 9", bearing="neutral"),
 )
-claim(
+study.claim(
     "smaller-deviation",
     "In the printed Table 9 CompeteSMoE has a better average and a smaller standard deviation than SMoE.",
     function(
@@ -190,8 +190,9 @@ claim(
             higher=dict(arm="runs-summary", row="SMoE", column=["average", "standard deviation"]),
         ),
     ).at_least(1e-06, predicted="> 0"),
+    dict(source="CS appendix C.4, Table 9", bearing="neutral"),
 )
-claim(
+study.claim(
     "lowest-average-entropy",
     "In the printed Table 10 CompeteSMoE has a lower average entropy of its routers than every other method.",
     function(
@@ -202,10 +203,9 @@ claim(
             higher=dict(arm="entropy-average", row=["SMoE", "SMoE-Fixed", "XMoE", "StableMoE"]),
         ),
     ).at_least(1e-06, predicted="> 0"),
-    source="CS appendix C.5, Table 10",
+    dict(source="CS appendix C.5, Table 10", bearing="neutral"),
 )
-claim = partial(study.claim, source="CS section 6.4.1, Tables 4 and 9", bearing="neutral")
-claim(
+study.claim(
     "sparse-competition-degrades",
     "In the printed Tables 4 and 9 CompeteSMoE with lambda = 0.01 is worse than SMoE (Switch Transformer, "
     "against the average of five runs).",
@@ -217,8 +217,9 @@ claim(
             higher=dict(arm="schedule", row="Switch Transformer", column="lambda = 0.01"),
         ),
     ).at_least(1e-06, predicted="> 0"),
+    dict(source="CS section 6.4.1, Tables 4 and 9", bearing="neutral"),
 )
-claim(
+study.claim(
     "schedule-better-average",
     "In the printed Tables 4 and 9, once the competition frequency is increased, CompeteSMoE consistently "
     "outperforms SMoE (Switch Transformer, lambda from 0.03 to 0.09, against the average of five runs).",
@@ -234,8 +235,9 @@ claim(
             higher=dict(arm="runs-summary", row="SMoE", column="average"),
         ),
     ).at_least(1e-06, predicted="> 0"),
+    dict(source="CS section 6.4.1, Tables 4 and 9", bearing="neutral"),
 )
-claim(
+study.claim(
     "balance-better-average",
     "In the printed Tables 5 and 9 any alpha reported offers a better performance than SMoE (Switch "
     "Transformer, against the average of five runs).",
@@ -247,7 +249,7 @@ claim(
             higher=dict(arm="runs-summary", row="SMoE", column="average"),
         ),
     ).at_least(1e-06, predicted="> 0"),
-    source="CS section 6.4.2, Tables 5 and 9",
+    dict(source="CS section 6.4.2, Tables 5 and 9", bearing="neutral"),
 )
 study.ours(
     "schedule-better",
@@ -280,8 +282,7 @@ study.ours(
     ).at_least(1e-06),
     source="ours, on CS section 6.4.2, Tables 5 and 9: against the largest of five runs",
 )
-claim = partial(study.claim, source="CS section 6.4.1, Table 4", bearing="neutral")
-claim(
+study.claim(
     "schedule-best-switch",
     "In the printed Table 4 lambda = 0.05 achieves the best performance, Switch Transformer.",
     function(
@@ -296,8 +297,9 @@ claim(
             ),
         ),
     ).at_least(1e-06, predicted="> 0"),
+    dict(source="CS section 6.4.1, Table 4", bearing="neutral"),
 )
-claim(
+study.claim(
     "schedule-best-glam",
     "In the printed Table 4 lambda = 0.05 achieves the best performance, GLaM.",
     function(
@@ -310,6 +312,7 @@ claim(
             ),
         ),
     ).at_least(1e-06, predicted="> 0"),
+    dict(source="CS section 6.4.1, Table 4", bearing="neutral"),
 )
 study.ours(
     "balance-best-switch",
@@ -351,11 +354,9 @@ for arm, architecture in [("switch", "Switch Transformer"), ("glam", "GLaM")]:
         function(
             "moestat.papers.compete_smoe.rules:lead_of_means", "behind", arm, options=dict(row="SMoE-Fixed")
         ).at_least(1e-06, predicted="> 0"),
-        source="CS section 6.2, Table 2",
-        bearing="neutral",
+        dict(source="CS section 6.2, Table 2", bearing="neutral", group="fixed-worst"),
         because="The text says that it performs the worse among all methods considered; on average over the "
         "columns is our reading.",
-        group="fixed-worst",
     )
 
 study.claim(
@@ -374,8 +375,7 @@ study.claim(
             higher=dict(arm=["switch", "glam"], row="SMoE", column=["enwik8 medium", "text8 medium", "Wiki medium"]),
         ),
     ).at_least(0.501, predicted="> 0.5"),
-    source="CS section 6.2, Table 2",
-    bearing="neutral",
+    dict(source="CS section 6.2, Table 2", bearing="neutral"),
     because="The text says that they tend to; more than half of the pairs is our reading.",
 )
 study.claim(
@@ -390,8 +390,7 @@ study.claim(
             higher=dict(arm=["switch", "glam"], row="SMoE", column=["Wiki small", "Wiki medium"]),
         ),
     ).at_least(0.501, predicted="> 0.5"),
-    source="CS section 6.2, Table 2",
-    bearing="neutral",
+    dict(source="CS section 6.2, Table 2", bearing="neutral"),
     because="The text says that they tend to; more than half of the pairs is our reading.",
 )
 study.ours(
@@ -476,10 +475,9 @@ study.ours(
     ).at_least(1e-06, predicted="> 0"),
     source="ours: CS section 6.2 on GLaM, WikiText-103 apart by size",
 )
-claim = partial(study.claim, source="CS section 6.3, Table 3", because=TEXT_SAYS_OVER, bearing="neutral")
 # --- Table 3: "over 3% improvements compared to the second best method" ---
 # Printed numbers are rounded; all that they can be is in the interval.
-claim(
+study.claim(
     "gain-sst5",
     "In the printed Table 3, on SST-5, CompeteSMoE improves on the second best method by over 3 % (of its accuracy).",
     function(
@@ -491,8 +489,9 @@ claim(
             unit=0.1,
         ),
     ).at_least(1.03, predicted="> 1.03"),
+    dict(source="CS section 6.3, Table 3", bearing="neutral", because=TEXT_SAYS_OVER),
 )
-claim(
+study.claim(
     "gain-banking77",
     "In the printed Table 3, on BANKING77, CompeteSMoE improves on the second best method by over 3 % (of its "
     "accuracy).",
@@ -505,6 +504,7 @@ claim(
             unit=0.1,
         ),
     ).at_least(1.03, predicted="> 1.03"),
+    dict(source="CS section 6.3, Table 3", bearing="neutral", because=TEXT_SAYS_OVER),
 )
 study.ours(
     "gain-points-sst5",
@@ -542,8 +542,7 @@ study.claim(
         "fine-tuning",
         options=dict(row="CompeteSMoE", larger=["SST-5", "BANKING77"], smaller=["SST-2", "IMDB"]),
     ).at_least(1e-06, predicted="> 0"),
-    source="CS section 6.3, Table 3",
-    bearing="neutral",
+    dict(source="CS section 6.3, Table 3", bearing="neutral"),
 )
 # --- Tables 4 and 5: saturation and robustness ---
 study.ours(
@@ -689,8 +688,7 @@ study.claim(
             unit=0.01,
         ),
     ).within(1.05, 1.15, predicted="1.1"),
-    source="CS appendix C.4, Table 9",
-    bearing="neutral",
+    dict(source="CS appendix C.4, Table 9", bearing="neutral"),
     because="The text says around 10 %; 5 to 15 is our reading.",
 )
 # --- Table 10 again ---
@@ -702,8 +700,7 @@ study.claim(
         "printed",
         options=dict(lower=dict(arm="entropy", row="CompeteSMoE"), higher=dict(arm="entropy", row="SMoE")),
     ).within(0.66, 0.67, predicted="4 of 6"),
-    source="CS appendix C.5, Table 10",
-    bearing="neutral",
+    dict(source="CS appendix C.5, Table 10", bearing="neutral"),
 )
 
 for tag, row, predicted, within in [
@@ -719,9 +716,7 @@ for tag, row, predicted, within in [
         function(f"{PRINTED}:average", "printed", options=dict(of=dict(arm="entropy", row=row))).within(
             *within, predicted=predicted
         ),
-        source="CS appendix C.5, Table 10",
-        bearing="neutral",
-        because="The last column is headed Average.",
+        dict(source="CS appendix C.5, Table 10", bearing="neutral", because="The last column is headed Average."),
     )
 
 study.figure(

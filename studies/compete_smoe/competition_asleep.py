@@ -40,13 +40,12 @@ for size, preset in [(10_000, "quick"), (31_623, "paper")]:
         f"Where an expert wins nowhere, n = {size}: in more than half of the data sets a maximum of the "
         "likelihood may be within 0.3 of the truth (experts matched one to one).",
         mean("near", "asleep", at=dict(n=size)).at_least(0.5, predicted="1"),
+        dict(group="theorem 4.2: parameters, an expert wins nowhere", presets=[preset]),
         source="CS Theorem 4.2, (11), and the text after it: every expert is estimated",
         because="The theorem is said of every true measure with pairwise different atoms, and the text of any "
         "i; section 4 does not ask that every expert wins somewhere. (11) leaves C1 free, so that one level at "
         "one n refutes no rate by itself; but with any C1 the estimate is within 0.3 of the truth from some n "
         "on, and the sizes together have C1 grow.",
-        group="theorem 4.2: parameters, an expert wins nowhere",
-        presets=[preset],
     )
 
 # Added after the runs. 0.3 is of the distance of experts matched one to one, and is 3.6 to 16.5 times sqrt(log n /
@@ -58,10 +57,8 @@ for size, c1 in [(1000, "3.6"), (3162, "5.9"), (10_000, "9.8"), (31_623, "16.5")
         f"likelihood may be within {c1} sqrt(log n / n) of the truth (experts matched one to one), so that C1 "
         "would have to be larger.",
         mean("near", "asleep", at=dict(n=size)).at_most(0.5, predicted="1 (theorem, a C1 of this size)"),
+        dict(bearing="against", group="theorem 4.2: C1 where an expert wins nowhere", presets=["paper"]),
         source="ours, against CS Theorem 4.2, (11), at a truth with an expert that wins nowhere",
-        bearing="against",
-        group="theorem 4.2: C1 where an expert wins nowhere",
-        presets=["paper"],
     )
 
 study.ours(
@@ -69,18 +66,15 @@ study.ours(
     "In at least 80 % of the data sets some point has more likelihood than all at which the fourth expert wins "
     "nowhere, by 0.1 or more.",
     function("moestat.papers.compete_smoe.rules:share", "ruled_out").at_least(0.8, predicted="0 (theorem)"),
+    dict(bearing="against", group="theorem 4.2: parameters, an expert wins nowhere"),
     source="ours, against CS Theorem 4.2, (11), at a truth with an expert that wins nowhere",
-    bearing="against",
-    group="theorem 4.2: parameters, an expert wins nowhere",
 )
 # forty data sets, all settled, have an interval from 0.91 on
 study.ours(
     "three-settle",
     "In at least 95 % of the data sets another start comes to the maximum with three experts.",
     function("moestat.papers.compete_smoe.rules:share", "three_settled").at_least(0.95, predicted="1"),
-    source="ours: check of the fits",
-    group="the maximum with three experts",
-    presets=["paper"],
+    dict(source="ours: check of the fits", group="the maximum with three experts", presets=["paper"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

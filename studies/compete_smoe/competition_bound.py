@@ -1,7 +1,5 @@
 """Inequality (10) of compete-smoe, E h >= c D: where it fails, and when it holds."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import function, mean
 
@@ -68,8 +66,7 @@ for case, arm in [
         "as near as 0.1 (the local part of (10)): along no direction does the least E_X h / D fall with the "
         "length of the move, from 0.1 to 0.003.",
         function(f"{RULES_BOUND}:steepest", "ratio", arm, over="length").at_most(0.1, predicted="<= 0"),
-        source="CS (10), Theorem 4.2: its local part, (13)",
-        group="inequality 10, every expert wins",
+        dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every expert wins"),
     )
 
 study.claim(
@@ -77,10 +74,9 @@ study.claim(
     "Where an expert wins nowhere, E_X h is at least a positive multiple of D for every measure with k* atoms "
     "near the true one, as near as 0.1 (the local part of (10)).",
     function(f"{RULES}:smallest", "least_ratio", "asleep", options=dict(over=[])).at_least(0.001, predicted="> 0"),
-    source="CS (10), Theorem 4.2: its local part, (13)",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every truth"),
     because="Theorem 4.2 is said of every true measure with pairwise different atoms; section 4 does not ask "
     "that every expert wins somewhere.",
-    group="inequality 10, every truth",
 )
 study.ours(
     "bound-tied",
@@ -95,102 +91,84 @@ study.claim(
     "True measures with linear experts and K = 1: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
     function(f"{RULES_}:counterexample", "counterexample", "linear-1").at_most(0.0, predicted=0),
-    source="CS (10), Theorem 4.2: its local part, (13)",
-    origin="stated",
-    group="inequality 10, every truth",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
     "condition-linear-1",
     "True measures with linear experts and K = 1: in at least 80 % of them the least E_X h / D that is computed "
     "is positive exactly if every expert wins at some of the inputs that are looked at.",
     mean("agrees", "linear-1").at_least(0.8, predicted="1"),
-    source="ours: the condition under which (10) holds",
-    group="inequality 10, our condition",
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
 study.claim(
     "bound-linear-2",
     "True measures with linear experts and K = 2: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
     function(f"{RULES_}:counterexample", "counterexample", "linear-2").at_most(0.0, predicted=0),
-    source="CS (10), Theorem 4.2: its local part, (13)",
-    origin="stated",
-    group="inequality 10, every truth",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
     "condition-linear-2",
     "True measures with linear experts and K = 2: in at least 80 % of them the least E_X h / D that is computed "
     "is positive exactly if every expert wins at some of the inputs that are looked at.",
     mean("agrees", "linear-2").at_least(0.8, predicted="1"),
-    source="ours: the condition under which (10) holds",
-    group="inequality 10, our condition",
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
 study.claim(
     "bound-affine-1",
     "True measures with affine experts and K = 1: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
     function(f"{RULES_}:counterexample", "counterexample", "affine-1").at_most(0.0, predicted=0),
-    source="CS (10), Theorem 4.2: its local part, (13)",
-    origin="stated",
-    group="inequality 10, every truth",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
     "condition-affine-1",
     "True measures with affine experts and K = 1: in at least 80 % of them the least E_X h / D that is computed "
     "is positive exactly if every expert wins at some of the inputs that are looked at.",
     mean("agrees", "affine-1").at_least(0.8, predicted="1"),
-    source="ours: the condition under which (10) holds",
-    group="inequality 10, our condition",
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
 study.claim(
     "bound-affine-2",
     "True measures with affine experts and K = 2: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
     function(f"{RULES_}:counterexample", "counterexample", "affine-2").at_most(0.0, predicted=0),
-    source="CS (10), Theorem 4.2: its local part, (13)",
-    origin="stated",
-    group="inequality 10, every truth",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
     "condition-affine-2",
     "True measures with affine experts and K = 2: in at least 80 % of them the least E_X h / D that is computed "
     "is positive exactly if every expert wins at some of the inputs that are looked at.",
     mean("agrees", "affine-2").at_least(0.8, predicted="1"),
-    source="ours: the condition under which (10) holds",
-    group="inequality 10, our condition",
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
 study.claim(
     "bound-tanh-1",
     "True measures with tanh experts and K = 1: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
     function(f"{RULES_}:counterexample", "counterexample", "tanh-1").at_most(0.0, predicted=0),
-    source="CS (10), Theorem 4.2: its local part, (13)",
-    origin="stated",
-    group="inequality 10, every truth",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
     "condition-tanh-1",
     "True measures with tanh experts and K = 1: in at least 80 % of them the least E_X h / D that is computed "
     "is positive exactly if every expert wins at some of the inputs that are looked at.",
     mean("agrees", "tanh-1").at_least(0.8, predicted="1"),
-    source="ours: the condition under which (10) holds",
-    group="inequality 10, our condition",
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
 study.claim(
     "bound-tanh-2",
     "True measures with tanh experts and K = 2: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
     function(f"{RULES_}:counterexample", "counterexample", "tanh-2").at_most(0.0, predicted=0),
-    source="CS (10), Theorem 4.2: its local part, (13)",
-    origin="stated",
-    group="inequality 10, every truth",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
     "condition-tanh-2",
     "True measures with tanh experts and K = 2: in at least 80 % of them the least E_X h / D that is computed "
     "is positive exactly if every expert wins at some of the inputs that are looked at.",
     mean("agrees", "tanh-2").at_least(0.8, predicted="1"),
-    source="ours: the condition under which (10) holds",
-    group="inequality 10, our condition",
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
 study.claim(
     "bound-tied-1",
@@ -198,11 +176,10 @@ study.claim(
     "a positive multiple of D near every one of them whose atoms are pairwise different; there is no "
     "counterexample.",
     function(f"{RULES_}:counterexample", "counterexample", "tied-1").at_most(0.0, predicted=0),
-    source="CS (10), Theorem 4.2: its local part, (13)",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every truth"),
     because="Theorem 4.2 is said of every true measure with pairwise different atoms, and W and -W are "
     "different. Equation (1) leaves open who wins a tie, but with K = 1 most of these truths have another "
     "expert that wins nowhere, too.",
-    group="inequality 10, every truth",
 )
 study.ours(
     "condition-tied-1",
@@ -210,8 +187,7 @@ study.ours(
     "of them the least E_X h / D that is computed is positive exactly if every expert wins at some of the "
     "inputs that are looked at.",
     mean("agrees", "tied-1").at_least(0.8, predicted="1"),
-    source="ours: the condition under which (10) holds",
-    group="inequality 10, our condition",
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
 # With K = k* every expert wins everywhere: what could fail is the exponent, and not that one sleeps.
 study.claim(
@@ -221,16 +197,14 @@ study.claim(
     function(f"{RULES_BOUND}:steepest", "ratio", "linear-4", over="length", options=dict(shortest=2)).at_most(
         0.1, predicted="<= 0"
     ),
-    source="CS (10), Theorem 4.2: its local part, (13)",
-    group="inequality 10, every truth",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every truth"),
 )
 study.ours(
     "condition-linear-4",
     "True measures with linear experts and K = k*: in at least 80 % of them the least E_X h / D that is "
     "computed is positive exactly if every expert wins at some of the inputs that are looked at.",
     mean("agrees", "linear-4").at_least(0.8, predicted="1"),
-    source="ours: the condition under which (10) holds",
-    group="inequality 10, our condition",
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
 study.claim(
     "bound-affine-4",
@@ -239,16 +213,14 @@ study.claim(
     function(f"{RULES_BOUND}:steepest", "ratio", "affine-4", over="length", options=dict(shortest=2)).at_most(
         0.1, predicted="<= 0"
     ),
-    source="CS (10), Theorem 4.2: its local part, (13)",
-    group="inequality 10, every truth",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every truth"),
 )
 study.ours(
     "condition-affine-4",
     "True measures with affine experts and K = k*: in at least 80 % of them the least E_X h / D that is "
     "computed is positive exactly if every expert wins at some of the inputs that are looked at.",
     mean("agrees", "affine-4").at_least(0.8, predicted="1"),
-    source="ours: the condition under which (10) holds",
-    group="inequality 10, our condition",
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
 study.claim(
     "bound-tanh-4",
@@ -257,17 +229,16 @@ study.claim(
     function(f"{RULES_BOUND}:steepest", "ratio", "tanh-4", over="length", options=dict(shortest=2)).at_most(
         0.1, predicted="<= 0"
     ),
-    source="CS (10), Theorem 4.2: its local part, (13)",
-    group="inequality 10, every truth",
+    dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every truth"),
 )
-ours = partial(study.ours, source="ours: the condition under which (10) holds", group="inequality 10, our condition")
-ours(
+study.ours(
     "condition-tanh-4",
     "True measures with tanh experts and K = k*: in at least 80 % of them the least E_X h / D that is computed "
     "is positive exactly if every expert wins at some of the inputs that are looked at.",
     mean("agrees", "tanh-4").at_least(0.8, predicted="1"),
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
-ours(
+study.ours(
     "bound-tied-2",
     "True measures with linear experts, two of them tied (the lowest index wins), and K = 2: E_X h is at least "
     "a positive multiple of D near every one of them whose atoms are pairwise different; there is no "
@@ -276,12 +247,13 @@ ours(
     source="ours, on CS (10), Theorem 4.2: its local part, (13); the lowest index wins a tie",
     group="inequality 10, the lowest index wins a tie",
 )
-ours(
+study.ours(
     "condition-tied-2",
     "True measures with linear experts, two of them tied (the lowest index wins), and K = 2: in at least 80 % "
     "of them the least E_X h / D that is computed is positive exactly if every expert wins at some of the "
     "inputs that are looked at.",
     mean("agrees", "tied-2").at_least(0.8, predicted="1"),
+    dict(source="ours: the condition under which (10) holds", group="inequality 10, our condition"),
 )
 # Neutral: a smaller constant may serve the truths that were drawn.
 study.ours(

@@ -97,9 +97,7 @@ for (family, Family), (active, winners, presets), (rule, said, named, what, vari
         f"{Family} experts, K = {winners}: {what} of the maximum-likelihood estimate is at most of the order "
         "sqrt(log n / n).",
         slope(variable, f"{family}-{active}").at_most(0.0, predicted="<= 0"),
-        source=said,
-        group=named,
-        presets=presets,
+        dict(source=said, group=named, presets=presets),
     )
 
 # Written after the run, from its records. D does not see a true expert that no fitted one is near; this does.
@@ -112,9 +110,8 @@ for (family, Family), (active, winners, presets) in itertools.product(
         f"{Family} experts, K = {winners}: every true expert is found at the order sqrt(log n / n) or faster, by "
         "the errors of weights and variances, summed over experts that are matched one to one.",
         function(f"{RULES}:over_bound", "matched", f"{family}-{active}").at_most(0.0, predicted="<= 0"),
+        dict(group="theorem 4.2: every expert, one by one", presets=presets),
         source="CS section 4, after (11), on Theorem 4.2: the rates for both W*_i and sigma*_i are O(n^-1/2) for any i",
-        group="theorem 4.2: every expert, one by one",
-        presets=presets,
     )
 
 for (family, Family), (rule, what, variable) in itertools.product(
@@ -128,9 +125,7 @@ for (family, Family), (rule, what, variable) in itertools.product(
         function(f"{RULES}:over_bound", variable, f"{family}-1", options=dict(window=[4000, 32_000])).at_most(
             0.0, predicted="<= 0"
         ),
-        source="CS Theorem 4.2",
-        group="theorem 4.2: where the search settles",
-        presets=["paper"],
+        dict(source="CS Theorem 4.2", group="theorem 4.2: where the search settles", presets=["paper"]),
     )
 
 for Family, arm in [("Linear", "linear-4"), ("Affine", "affine-4"), ("Tanh", "tanh-4")]:
@@ -138,8 +133,7 @@ for Family, arm in [("Linear", "linear-4"), ("Affine", "affine-4"), ("Tanh", "ta
         f"sharp-{arm}",
         f"{Family} experts, K = k*: D falls like n^(-1/2), no faster.",
         function(f"{RULES}:sharp", "D", arm).within(-0.6, -0.4, predicted=-0.5),
-        source="ours: the rate of a regular model, for CS Theorem 4.2",
-        group="is theorem 4.2 sharp? D",
+        dict(source="ours: the rate of a regular model, for CS Theorem 4.2", group="is theorem 4.2 sharp? D"),
     )
 
 for (Family, arm), (size, preset) in itertools.product(
@@ -149,9 +143,7 @@ for (Family, arm), (size, preset) in itertools.product(
         f"fisher-{arm}-{preset}",
         f"{Family} experts, K = k*, n = {size}: sqrt(E h^2) is that of the Fisher information, within 15 %.",
         mean("root_hellinger_squared_to_fisher", arm, at=dict(n=size)).within(0.85, 1.15, predicted=1),
-        source="ours: the Fisher line of a regular model",
-        group="the Fisher line is met",
-        presets=[preset],
+        dict(source="ours: the Fisher line of a regular model", group="the Fisher line is met", presets=[preset]),
     )
 
 # K = 1, where fits fail, is not in settled
@@ -159,8 +151,7 @@ study.ours(
     "failed-fits",
     "At most 5 % of the fits have less likelihood than the truth.",
     function(f"{RULES}:share", "failed_fit").at_most(0.05, predicted="0"),
-    source="ours: check of the fits",
-    group="fits reach the likelihood of the truth",
+    dict(source="ours: check of the fits", group="fits reach the likelihood of the truth"),
     presets=["quick", "paper"],
 )
 

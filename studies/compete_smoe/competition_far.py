@@ -95,23 +95,24 @@ claim(
     "measures with k* atoms that are tried far from the true one.",
     function(f"{RULES}:smallest", "least_ratio", "tanh-2", options=dict(over=[])).at_least(0.001, predicted="> 0"),
 )
-ours = partial(study.ours, group="inequality 10, far from the truth", bearing="against")
-ours(
+study.ours(
     "same-density",
     "Where g does not determine the weights, the density of a measure with the other weights is that of the "
     "truth, at every random point up to rounding.",
     function(f"{RULES}:largest", "gap", options=dict(arms=["scaled-*", "network-*"], over=[])).at_most(
         1e-12, predicted="> 0 (proof), 0"
     ),
+    dict(bearing="against", group="inequality 10, far from the truth"),
     source="ours, against CS App. B.2, end of the far part: p_G = p_G* gives G = G*, in a second way",
 )
-ours(
+study.ours(
     "far-apart",
     "Where g does not determine the weights, D of a measure with the other weights is at least 1.",
     function(f"{RULES}:smallest", "image_D", options=dict(arms=["scaled-*", "network-*"], over=[])).at_least(
         1.0, predicted="0 (proof)"
     ),
-    source="ours, against CS App. B.2, end of the far part: p_G = p_G* gives D = 0",
+    dict(source="ours, against CS App. B.2, end of the far part: p_G = p_G* gives D = 0", bearing="against"),
+    group="inequality 10, far from the truth",
 )
 study.ours(
     "all-win",

@@ -73,10 +73,9 @@ for case, arm in [
         f"misrouted-{arm}",
         f"{case}, the share of misrouted inputs is linear in epsilon; it is not 0 for small epsilon.",
         slope("misrouted", arm, over="epsilon").within(0.9, 1.1, predicted=1.0),
+        dict(bearing="against", group="winners change near the truth"),
         source="ours, against CS App. B.1.2, Case 2, by which a region with c_tau = 0 has measure zero, so "
         "that the others stay inside their counterparts",
-        bearing="against",
-        group="winners change near the truth",
     )
 
 study.ours(
@@ -120,10 +119,9 @@ for case, arm in [
         f"{case}, the largest change of the density over all inputs stays where it is as epsilon falls (its "
         "exponent is within 0.1 of 0): there is no cover in the supremum norm.",
         slope("density_change", arm, over="epsilon").within(-0.1, 0.1, predicted="1 (proof), 0"),
+        dict(bearing="against", group="the density jumps at an input"),
         source="ours, against CS App. B.1.2, end of part (a), by which |p_G - p_G'| is at most of the order of "
         "G - G' at every x",
-        bearing="against",
-        group="the density jumps at an input",
     )
 
 for case, arm in [
@@ -137,8 +135,7 @@ for case, arm in [
         f"{case}, E_X h is at least a positive multiple of D: their ratio does not go to 0 along random "
         "directions of all weights.",
         slope("hellinger_per_D", arm, over="epsilon").at_most(0.05, predicted=0.0),
-        source="CS (10)",
-        bearing="neutral",
+        dict(source="CS (10)", bearing="neutral"),
         because="By (10) E h / D is at least one positive constant, on the way to the truth too.",
         group="inequality 10, random directions",
     )
@@ -147,9 +144,7 @@ study.claim(
     "copy-continuous",
     "Without a jump at the boundaries, D of a mixture with a copied expert is 0 by definition.",
     function(f"{RULES}:largest", "copied_D", "continuous", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
-    source="CS (8), (9): an identity",
-    bearing="neutral",
-    because=FITTED_EXPERT_SITS,
+    dict(source="CS (8), (9): an identity", bearing="neutral", because=FITTED_EXPERT_SITS),
     group="D does not see a lost expert",
 )
 study.ours(
@@ -158,16 +153,13 @@ study.ours(
     function(f"{RULES}:smallest", "copied_hellinger", "continuous", options=dict(over=[])).at_least(
         0.02, predicted="> 0"
     ),
-    source=DOES_SEE,
-    group="D does not see a lost expert",
+    dict(source=DOES_SEE, group="D does not see a lost expert"),
 )
 study.claim(
     "copy-variance",
     "Where the variance jumps, D of a mixture with a copied expert is 0 by definition.",
     function(f"{RULES}:largest", "copied_D", "variance", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
-    source="CS (8), (9): an identity",
-    bearing="neutral",
-    because=FITTED_EXPERT_SITS,
+    dict(source="CS (8), (9): an identity", bearing="neutral", because=FITTED_EXPERT_SITS),
     group="D does not see a lost expert",
 )
 study.ours(
@@ -176,32 +168,26 @@ study.ours(
     function(f"{RULES}:smallest", "copied_hellinger", "variance", options=dict(over=[])).at_least(
         0.02, predicted="> 0"
     ),
-    source=DOES_SEE,
-    group="D does not see a lost expert",
+    dict(source=DOES_SEE, group="D does not see a lost expert"),
 )
 study.claim(
     "copy-sign",
     "Where the mean jumps at few boundaries, D of a mixture with a copied expert is 0 by definition.",
     function(f"{RULES}:largest", "copied_D", "sign", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
-    source="CS (8), (9): an identity",
-    bearing="neutral",
-    because=FITTED_EXPERT_SITS,
+    dict(source="CS (8), (9): an identity", bearing="neutral", because=FITTED_EXPERT_SITS),
     group="D does not see a lost expert",
 )
 study.ours(
     "copy-density-sign",
     "Where the mean jumps at few boundaries, the density with a copied expert is another one: E h is at least 0.02.",
     function(f"{RULES}:smallest", "copied_hellinger", "sign", options=dict(over=[])).at_least(0.02, predicted="> 0"),
-    source=DOES_SEE,
-    group="D does not see a lost expert",
+    dict(source=DOES_SEE, group="D does not see a lost expert"),
 )
 study.claim(
     "copy-mean",
     "Where the mean jumps at half of the boundaries, D of a mixture with a copied expert is 0 by definition.",
     function(f"{RULES}:largest", "copied_D", "mean", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
-    source="CS (8), (9): an identity",
-    bearing="neutral",
-    because=FITTED_EXPERT_SITS,
+    dict(source="CS (8), (9): an identity", bearing="neutral", because=FITTED_EXPERT_SITS),
     group="D does not see a lost expert",
 )
 study.ours(
@@ -209,8 +195,7 @@ study.ours(
     "Where the mean jumps at half of the boundaries, the density with a copied expert is another one: E h is at "
     "least 0.02.",
     function(f"{RULES}:smallest", "copied_hellinger", "mean", options=dict(over=[])).at_least(0.02, predicted="> 0"),
-    source=DOES_SEE,
-    group="D does not see a lost expert",
+    dict(source=DOES_SEE, group="D does not see a lost expert"),
 )
 
 # Against a step of the proof of (10), which can be repaired: E V / D -> 0 and D -> 0 give E V -> 0, and where every
@@ -228,10 +213,9 @@ for case, arm in [
         function(f"{RULES}:smallest", "copy_empty_cells", arm, at=dict(t=0.95), options=dict(over=[])).within(
             0.5, 4.5, predicted="0 (proof), 1"
         ),
+        dict(bearing="against", group="D -> 0 with an empty cell"),
         source="ours, against CS App. B.2, local part: each Voronoi cell has only one element, and D -> 0 "
         "moves every expert to its true one (a step of the proof)",
-        bearing="against",
-        group="D -> 0 with an empty cell",
     )
 
 # --- what the verdicts say: each text is shown only where they are so ---

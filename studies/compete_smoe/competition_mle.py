@@ -112,15 +112,13 @@ study.claim(
     "density-continuous",
     "Without a jump at the boundaries, E h of the maximum-likelihood estimate is at most of the order sqrt(log n / n).",
     slope("hellinger_to_bound", "continuous").at_most(0.0, predicted="<= 0"),
-    source="CS Theorem 4.1",
-    group="theorem 4.1: density",
+    dict(source="CS Theorem 4.1", group="theorem 4.1: density"),
 )
 study.claim(
     "parameters-continuous",
     "Without a jump at the boundaries, D of the maximum-likelihood estimate is at most of the order sqrt(log n / n).",
     slope("D_to_bound", "continuous").at_most(0.0, predicted="<= 0"),
-    source="CS Theorem 4.2",
-    group="theorem 4.2: parameters, every expert wins",
+    dict(source="CS Theorem 4.2", group="theorem 4.2: parameters, every expert wins"),
 )
 study.ours(
     "variances-continuous",
@@ -128,8 +126,7 @@ study.ours(
     function(f"{RULES}:sharp", "D_variances", "continuous", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    source="ours: is the rate of CS Theorem 4.2 sharp?",
-    group="is theorem 4.2 sharp? variances",
+    dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? variances"),
 )
 study.ours(
     "root-continuous",
@@ -137,22 +134,19 @@ study.ours(
     function(f"{RULES}:sharp", "root_hellinger_squared", "continuous", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    source="ours: is the rate of CS Theorem 4.1 sharp?",
-    group="is theorem 4.1 sharp? sqrt(E h^2)",
+    dict(source="ours: is the rate of CS Theorem 4.1 sharp?", group="is theorem 4.1 sharp? sqrt(E h^2)"),
 )
 study.claim(
     "density-variance",
     "Where the variance jumps, E h of the maximum-likelihood estimate is at most of the order sqrt(log n / n).",
     slope("hellinger_to_bound", "variance").at_most(0.0, predicted="<= 0"),
-    source="CS Theorem 4.1",
-    group="theorem 4.1: density",
+    dict(source="CS Theorem 4.1", group="theorem 4.1: density"),
 )
 study.claim(
     "parameters-variance",
     "Where the variance jumps, D of the maximum-likelihood estimate is at most of the order sqrt(log n / n).",
     slope("D_to_bound", "variance").at_most(0.0, predicted="<= 0"),
-    source="CS Theorem 4.2",
-    group="theorem 4.2: parameters, every expert wins",
+    dict(source="CS Theorem 4.2", group="theorem 4.2: parameters, every expert wins"),
 )
 study.ours(
     "variances-variance",
@@ -160,8 +154,7 @@ study.ours(
     function(f"{RULES}:sharp", "D_variances", "variance", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    source="ours: is the rate of CS Theorem 4.2 sharp?",
-    group="is theorem 4.2 sharp? variances",
+    dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? variances"),
 )
 study.ours(
     "root-variance",
@@ -169,24 +162,21 @@ study.ours(
     function(f"{RULES}:sharp", "root_hellinger_squared", "variance", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    source="ours: is the rate of CS Theorem 4.1 sharp?",
-    group="is theorem 4.1 sharp? sqrt(E h^2)",
+    dict(source="ours: is the rate of CS Theorem 4.1 sharp?", group="is theorem 4.1 sharp? sqrt(E h^2)"),
 )
 study.claim(
     "density-sign",
     "Where the mean jumps at few boundaries, E h of the maximum-likelihood estimate is at most of the order "
     "sqrt(log n / n).",
     slope("hellinger_to_bound", "sign").at_most(0.0, predicted="<= 0"),
-    source="CS Theorem 4.1",
-    group="theorem 4.1: density",
+    dict(source="CS Theorem 4.1", group="theorem 4.1: density"),
 )
 study.claim(
     "parameters-sign",
     "Where the mean jumps at few boundaries, D of the maximum-likelihood estimate is at most of the order "
     "sqrt(log n / n).",
     slope("D_to_bound", "sign").at_most(0.0, predicted="<= 0"),
-    source="CS Theorem 4.2",
-    group="theorem 4.2: parameters, every expert wins",
+    dict(source="CS Theorem 4.2", group="theorem 4.2: parameters, every expert wins"),
 )
 study.ours(
     "variances-sign",
@@ -194,8 +184,7 @@ study.ours(
     function(f"{RULES}:sharp", "D_variances", "sign", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    source="ours: is the rate of CS Theorem 4.2 sharp?",
-    group="is theorem 4.2 sharp? variances",
+    dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? variances"),
 )
 study.ours(
     "root-sign",
@@ -203,58 +192,53 @@ study.ours(
     function(f"{RULES}:sharp", "root_hellinger_squared", "sign", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    source="ours: is the rate of CS Theorem 4.1 sharp?",
-    group="is theorem 4.1 sharp? sqrt(E h^2)",
+    dict(source="ours: is the rate of CS Theorem 4.1 sharp?", group="is theorem 4.1 sharp? sqrt(E h^2)"),
 )
 study.claim(
     "density-mean",
     "Where the mean jumps at half of the boundaries, E h of the maximum-likelihood estimate is at most of the "
     "order sqrt(log n / n).",
     slope("hellinger_to_bound", "mean").at_most(0.0, predicted="<= 0"),
-    source="CS Theorem 4.1",
-    group="theorem 4.1: density",
+    dict(source="CS Theorem 4.1", group="theorem 4.1: density"),
 )
 study.claim(
     "parameters-mean",
     "Where the mean jumps at half of the boundaries, D of the maximum-likelihood estimate is at most of the "
     "order sqrt(log n / n).",
     slope("D_to_bound", "mean").at_most(0.0, predicted="<= 0"),
-    source="CS Theorem 4.2",
-    group="theorem 4.2: parameters, every expert wins",
+    dict(source="CS Theorem 4.2", group="theorem 4.2: parameters, every expert wins"),
 )
-ours = partial(study.ours, source="ours: is the rate of CS Theorem 4.2 sharp?")
-ours(
+study.ours(
     "variances-mean",
     "Where the mean jumps at half of the boundaries, the variances' part of D falls like n^(-1/2), no faster.",
     function(f"{RULES}:sharp", "D_variances", "mean", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    group="is theorem 4.2 sharp? variances",
+    dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? variances"),
 )
-ours(
+study.ours(
     "root-mean",
     "Where the mean jumps at half of the boundaries, sqrt(E h^2) falls like n^(-1/2), no faster.",
     function(f"{RULES}:sharp", "root_hellinger_squared", "mean", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    source="ours: is the rate of CS Theorem 4.1 sharp?",
-    group="is theorem 4.1 sharp? sqrt(E h^2)",
+    dict(source="ours: is the rate of CS Theorem 4.1 sharp?", group="is theorem 4.1 sharp? sqrt(E h^2)"),
 )
-ours(
+study.ours(
     "sharp-d",
     "Without a jump at the boundaries, D falls like n^(-1/2), no faster.",
     function(f"{RULES}:sharp", "D", "continuous", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    group="is theorem 4.2 sharp? D",
+    dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? D"),
 )
-ours(
+study.ours(
     "sharp-d-weights",
     "Without a jump at the boundaries, the weights' part of D falls like n^(-1/2), no faster.",
     function(f"{RULES}:sharp", "D_weights", "continuous", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    group="is theorem 4.2 sharp? weights",
+    dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? weights"),
 )
 ours = partial(study.ours, source="ours: change points")
 ours(
@@ -263,8 +247,7 @@ ours(
     function(f"{RULES}:sharp", "hellinger", "continuous", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
-    source="ours: is the rate of CS Theorem 4.1 sharp?",
-    group="is theorem 4.1 sharp? E h",
+    dict(source="ours: is the rate of CS Theorem 4.1 sharp?", group="is theorem 4.1 sharp? E h"),
 )
 ours(
     "scale-mean",
@@ -290,16 +273,13 @@ claim(
     "density-asleep",
     "Where an expert wins nowhere, E h of the maximum-likelihood estimate is at most of the order sqrt(log n / n).",
     slope("hellinger_to_bound", "asleep").at_most(0.0, predicted="<= 0"),
-    source="CS Theorem 4.1",
-    because=SAID_TRUE_MEASURE,
-    group="theorem 4.1: density",
+    dict(source="CS Theorem 4.1", because=SAID_TRUE_MEASURE, group="theorem 4.1: density"),
 )
 claim(
     "parameters-asleep",
     "Where an expert wins nowhere, D of the maximum-likelihood estimate is at most of the order sqrt(log n / n).",
     slope("D_to_bound", "asleep").at_most(0.0, predicted="<= 0"),
-    source="CS Theorem 4.2, (11)",
-    because=SAID_TRUE_MEASURE,
+    dict(source="CS Theorem 4.2, (11)", because=SAID_TRUE_MEASURE),
     group="theorem 4.2: parameters, an expert wins nowhere",
 )
 # Written after the run, from its records. D does not see a true expert that no fitted one is near; this does.
@@ -395,11 +375,11 @@ for case, arm in [
         f"{case}, E h of the maximum-likelihood estimate over that of an estimator that is told the winners (its "
         "Fisher line) does not grow with n.",
         slope("hellinger_to_fisher", arm, window=[1000, 100_000]).at_most(0.0, predicted="<= 0"),
+        group="the rate in hindsight",
         source='CS Theorem 4.1, as read in section 4, the abstract and sections 1 and 7: "the same '
         'convergence rate as the best estimator in hindsight"',
         because="An estimator that is told the winners has the Fisher line of the smooth part, const n^(-1/2); "
         "at the same rate the ratio to it does not grow.",
-        group="the rate in hindsight",
     )
 
 study.ours(
@@ -412,8 +392,7 @@ study.ours(
     "failed-fits",
     "At most 5 % of the fits have less likelihood than the truth.",
     function(f"{RULES}:share", "failed_fit").at_most(0.05, predicted="0"),
-    source="ours: check of the fits",
-    group="fits reach the likelihood of the truth",
+    dict(source="ours: check of the fits", group="fits reach the likelihood of the truth"),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -1,7 +1,5 @@
 """One expert too many under competition routing (compete-smoe, Theorem 4.2 asks for the true number)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import slope
 
@@ -70,55 +68,51 @@ study.ours(
     "density-continuous",
     "Without a jump at the boundaries, E h of five experts falls at the rate sqrt(log n / n) or faster.",
     slope("hellinger_to_bound", "continuous").at_most(0.0, predicted="<= 0"),
-    source="ours: CS Theorem 4.1 beyond its case, k = 5",
-    group="one expert too many: density",
+    dict(source="ours: CS Theorem 4.1 beyond its case, k = 5", group="one expert too many: density"),
     presets=["paper"],
 )
 study.ours(
     "parameters-continuous",
     "Without a jump at the boundaries, D of five experts does not fall at the rate sqrt(log n / n).",
     slope("D_to_bound", "continuous").at_least(0.0, predicted="> 0"),
-    source=NEEDS_TRUE_NUMBER,
-    group="one expert too many: parameters",
-    presets=["paper"],
+    dict(source=NEEDS_TRUE_NUMBER, group="one expert too many: parameters", presets=["paper"]),
 )
-ours = partial(study.ours, source="ours: CS Theorem 4.1 beyond its case, k = 5", group="one expert too many: density")
-ours(
+study.ours(
     "density-variance",
     "Where the variance jumps, E h of five experts falls at the rate sqrt(log n / n) or faster.",
     slope("hellinger_to_bound", "variance").at_most(0.0, predicted="<= 0"),
+    dict(source="ours: CS Theorem 4.1 beyond its case, k = 5", group="one expert too many: density"),
 )
-ours(
+study.ours(
     "parameters-variance",
     "Where the variance jumps, D of five experts does not fall at the rate sqrt(log n / n).",
     slope("D_to_bound", "variance").at_least(0.0, predicted="> 0"),
-    source=NEEDS_TRUE_NUMBER,
-    group="one expert too many: parameters",
+    dict(source=NEEDS_TRUE_NUMBER, group="one expert too many: parameters"),
 )
-ours(
+study.ours(
     "density-sign",
     "Where the mean jumps at few boundaries, E h of five experts falls at the rate sqrt(log n / n) or faster.",
     slope("hellinger_to_bound", "sign").at_most(0.0, predicted="<= 0"),
+    dict(source="ours: CS Theorem 4.1 beyond its case, k = 5", group="one expert too many: density"),
     presets=["paper"],
 )
-ours = partial(study.ours, source=NEEDS_TRUE_NUMBER, group="one expert too many: parameters")
-ours(
+study.ours(
     "parameters-sign",
     "Where the mean jumps at few boundaries, D of five experts does not fall at the rate sqrt(log n / n).",
     slope("D_to_bound", "sign").at_least(0.0, predicted="> 0"),
-    presets=["paper"],
+    dict(source=NEEDS_TRUE_NUMBER, group="one expert too many: parameters", presets=["paper"]),
 )
-ours(
+study.ours(
     "density-mean",
     "Where the mean jumps at half of the boundaries, E h of five experts falls at the rate sqrt(log n / n) or faster.",
     slope("hellinger_to_bound", "mean").at_most(0.0, predicted="<= 0"),
-    source="ours: CS Theorem 4.1 beyond its case, k = 5",
-    group="one expert too many: density",
+    dict(source="ours: CS Theorem 4.1 beyond its case, k = 5", group="one expert too many: density"),
 )
-ours(
+study.ours(
     "parameters-mean",
     "Where the mean jumps at half of the boundaries, D of five experts does not fall at the rate sqrt(log n / n).",
     slope("D_to_bound", "mean").at_least(0.0, predicted="> 0"),
+    dict(source=NEEDS_TRUE_NUMBER, group="one expert too many: parameters"),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

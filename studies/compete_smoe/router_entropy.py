@@ -95,10 +95,9 @@ study.claim(
         "smoe-fixed",
         options=dict(others=["smoe", "smoe-fixed", "xmoe", "stable-moe", "compete-smoe"], lower=False),
     ).at_least(0.0, predicted="+1.08"),
-    source="CS Table 10",
+    dict(source="CS Table 10", presets=PRESETS),
     because="Table 10 prints it of one model, and no sentence says it: that it is to be seen in other "
     "trainings is our reading.",
-    presets=PRESETS,
 )
 # Claims marked *ours* below, but *compete-smoe-gate*, were added after the first run, two with runs of their own.
 study.ours(
@@ -110,8 +109,7 @@ study.ours(
         "smoe-fixed",
         options=dict(others=["smoe", "smoe-fixed", "xmoe", "stable-half", "compete-smoe"], lower=False),
     ).at_least(0.0),
-    source="ours, for CS Table 10: a longer stage one of StableMoE",
-    presets=PRESETS,
+    dict(source="ours, for CS Table 10: a longer stage one of StableMoE", presets=PRESETS),
 )
 study.claim(
     "compete-lowest",
@@ -123,17 +121,13 @@ study.claim(
         "compete-smoe",
         options=dict(others=["smoe", "smoe-fixed", "xmoe", "stable-moe", "compete-smoe"], lower=True),
     ).at_least(0.0, predicted="0.06"),
-    source="CS appendix C.5, Table 10",
-    bearing="neutral",
+    dict(source="CS appendix C.5, Table 10", bearing="neutral", hindsight=COMPETITION_WAS_DELIVERED),
+    dict(group="entropy-compete-lowest", presets=PRESETS),
     because="The text has a lower average entropy and, with it, routers of a higher quality than other "
     "baselines': that all of them are meant, XMoE's with scores that the temperature 0.3 of its authors "
     "sharpens, is our reading.",
-    hindsight=COMPETITION_WAS_DELIVERED,
-    group="entropy-compete-lowest",
-    presets=PRESETS,
 )
-ours = partial(study.ours, hindsight=COMPETITION_WAS_DELIVERED, presets=PRESETS)
-ours(
+study.ours(
     "compete-lowest-plain",
     "CompeteSMoE's routers have the lowest mean entropy of all five, XMoE's being without a temperature, as in "
     "the published code.",
@@ -143,9 +137,10 @@ ours(
         "compete-smoe",
         options=dict(others=["smoe", "smoe-fixed", "xmoe-plain", "stable-moe", "compete-smoe"], lower=True),
     ).at_least(0.0, predicted="0.06"),
+    dict(hindsight=COMPETITION_WAS_DELIVERED, presets=PRESETS),
     source="ours, for CS appendix C.5, Table 10: XMoE of the published code, without a temperature",
 )
-ours(
+study.ours(
     "compete-lowest-linear",
     "CompeteSMoE's routers have the lowest mean entropy of the four methods with a linear router.",
     function(
@@ -154,6 +149,7 @@ ours(
         "compete-smoe",
         options=dict(others=["smoe", "smoe-fixed", "stable-moe", "compete-smoe"], lower=True),
     ).at_least(0.0, predicted="0.06"),
+    dict(hindsight=COMPETITION_WAS_DELIVERED, presets=PRESETS),
     source="ours, for CS appendix C.5, Table 10: routers whose scores are on one scale",
 )
 # looked at twice, with 4 and with 16 seeds, this and the next
@@ -161,21 +157,17 @@ study.claim(
     "compete-smoe",
     "CompeteSMoE's routers have a lower mean entropy than SMoE's.",
     difference("entropy", "compete-smoe", versus="smoe").at_most(0.0, predicted="-0.06"),
-    source="CS appendix C.5, Table 10",
-    bearing="neutral",
+    dict(source="CS appendix C.5, Table 10", bearing="neutral", hindsight=COMPETITION_WAS_DELIVERED),
+    dict(group="entropy-compete-lowest", level=0.975),
     because="Appendix C.5 reads one table, of which it is true (compete_tables): that the same is to be seen "
     "in other trainings follows from its conclusion, that the routers learned by CompeteSMoE have a higher "
     "quality.",
-    hindsight=COMPETITION_WAS_DELIVERED,
-    group="entropy-compete-lowest",
-    level=0.975,
 )
 study.ours(
     "compete-smoe-gate",
     "CompeteSMoE's gates, the softmax after TopK, have a lower mean entropy than SMoE's.",
     difference("entropy_top_k", "compete-smoe", versus="smoe").at_most(0.0),
-    source="ours, for CS appendix C.5: after TopK",
-    level=0.975,
+    dict(source="ours, for CS appendix C.5: after TopK", level=0.975),
 )
 study.claim(
     "stable-above",
@@ -212,8 +204,7 @@ study.ours(
     "CompeteSMoE's routers have a lower entropy than SMoE's in two thirds of the layers or more (in four of six "
     "in Table 10).",
     function(f"{RULES_}:share_of_layers", "entropy_by_layer", "compete-smoe", versus="smoe").at_least(0.666),
-    source="ours, for CS appendix C.5, Table 10: four of six layers",
-    level=0.975,
+    dict(source="ours, for CS appendix C.5, Table 10: four of six layers", level=0.975),
 )
 claim = partial(
     study.claim,
@@ -277,8 +268,7 @@ study.ours(
         "compete-smoe",
         options=dict(others=["smoe", "smoe-fixed", "xmoe", "stable-moe", "compete-smoe"], lower=True),
     ).at_least(0.0),
-    source="ours, for CS appendix C.5, Figs 4 to 6: after TopK",
-    presets=PRESETS,
+    dict(source="ours, for CS appendix C.5, Figs 4 to 6: after TopK", presets=PRESETS),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

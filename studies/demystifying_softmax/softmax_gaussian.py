@@ -210,10 +210,9 @@ for id_, statement, arm in [
         id_,
         statement,
         slope("D1", arm).within(-0.6, -0.4, predicted=-0.5),
-        source="DS Theorem 1",
+        dict(source="DS Theorem 1", group="theorem 1: D1"),
         because="Theorem 1 bounds D1 by n^(-1/2) up to logarithms, and with as many experts as the truth the "
         "model is regular: nothing is faster.",
-        group="theorem 1: D1",
     )
 
 for id_, statement, arm in [
@@ -224,7 +223,10 @@ for id_, statement, arm in [
     ("D2-four-random", "K = 4, random starts: D2 falls like n^(-1/2) or faster.", "four-random"),
 ]:
     study.claim(
-        id_, statement, slope("D2", arm).at_most(-0.4, predicted=-0.5), source="DS Theorem 2", group="theorem 2: D2"
+        id_,
+        statement,
+        slope("D2", arm).at_most(-0.4, predicted=-0.5),
+        dict(source="DS Theorem 2", group="theorem 2: D2"),
     )
 
 claim = partial(study.claim, source="DS, rate of density estimation", group="density, over-fitted")
@@ -232,9 +234,9 @@ claim(
     "hellinger-exact",
     "K = 2: the Hellinger distance falls like n^(-1/2).",
     slope("hellinger", "exact-near").within(-0.6, -0.4, predicted=-0.5),
+    group="density, exact fits",
     because="The density is found at n^(-1/2) up to logarithms, and with as many experts as the truth the "
     "model is regular: nothing is faster.",
-    group="density, exact fits",
 )
 claim(
     "hellinger-three-near",
@@ -267,10 +269,9 @@ for block, what in [
         f"exact-{block}",
         f"K = 2: the {what} are found at n^(-1/2).",
         slope(f"{block}_exact_atom", "exact-near").within(-0.6, -0.4, predicted=-0.5),
-        source="DS Theorem 1",
+        dict(source="DS Theorem 1", group="theorem 1: parameters"),
         because="D1 adds up the errors of all blocks, so that each is bounded by n^(-1/2) up to logarithms; "
         "the model is regular: nothing is faster.",
-        group="theorem 1: parameters",
     )
 
 for block, what in [("a", "slopes of the means"), ("beta", "intercepts of the means"), ("v", "variances")]:
@@ -293,10 +294,9 @@ for block, what, rate, at_most, predicted in [
         f"three-over-{block}",
         f"K = 3: the {what} of over-specified experts are found at {rate} or faster.",
         slope(f"{block}_over_atom", "three-near").at_most(at_most, predicted=predicted),
-        source="DS Theorem 2",
+        dict(source="DS Theorem 2", group="theorem 2: over-specified experts"),
         because="D2 raises the errors of b and beta of two experts in one cell to the power rbar(2) = 4, those "
         "of a and v to the power 2.",
-        group="theorem 2: over-specified experts",
     )
 
 # Theorem 2 has upper bounds for both kinds of experts: that one is slower than the other does not follow from them.
@@ -307,8 +307,7 @@ study.ours(
     slope("a_over_atom", "three-near", versus="three-near", versus_variable="a_exact_atom").at_least(
         0.1, predicted="+0.25"
     ),
-    source="ours: the bounds of DS Theorem 2, read as rates",
-    bearing="for",
+    dict(source="ours: the bounds of DS Theorem 2, read as rates", bearing="for"),
 )
 
 for case, arm in [
@@ -323,8 +322,7 @@ for case, arm in [
         f"no-failure-{arm}",
         f"K = {case}: no fit is less likely than the truth.",
         function("moestat.claims.rules:largest", "shortfall", arm, options=dict(over=["n"])).at_most(0.0, predicted=0),
-        source="check of the fits",
-        group="no fit is below the truth",
+        dict(source="check of the fits", group="no fit is below the truth"),
     )
 
 # Sameness is judged as the equivalence that it is: the region [-0.5, 0.5] is unchanged.
@@ -334,8 +332,7 @@ for name, case in [("exact", "2"), ("three", "3"), ("four", "4")]:
         f"K = {case}, n = 10 000: random starts and starts near the truth reach the same log-likelihood on "
         "average, to within 0.5.",
         difference("gain", f"{name}-random", at=dict(n=10_000), versus=f"{name}-near").equivalent(0.5, predicted=0),
-        source="check of the fits",
-        group="both kinds of starts reach the same height",
+        dict(source="check of the fits", group="both kinds of starts reach the same height"),
     )
 
 # The text of the paper is not at hand, so that no sentence of it says what the scripts' end points are shown as, and
@@ -345,17 +342,15 @@ for name, case in [("exact", "2"), ("three", "3")]:
         f"published-{name}",
         f"K = {case}, n = 10 000: the published protocol ends at the maximum of the likelihood, to within 0.5.",
         difference("gain", f"{name}-published", at=dict(n=10_000), versus=f"{name}-grid").at_least(-0.5, predicted=0),
-        source="ours, on DS, simulations (published scripts)",
-        group="published protocol: the maximum",
+        dict(source="ours, on DS, simulations (published scripts)", group="published protocol: the maximum"),
     )
 
-ours = partial(study.ours, source="ours: the published scripts' loss", group="published loss depends on the gauge")
+ours = partial(study.ours, source="ours: the published scripts' loss")
 ours(
     "D1-published",
     "K = 2, published protocol: D1 falls like n^(-1/2).",
     slope("D1", "exact-published").within(-0.6, -0.4, predicted=-0.5),
-    source="ours, on DS, simulations (published scripts)",
-    group="published protocol: D1",
+    dict(source="ours, on DS, simulations (published scripts)", group="published protocol: D1"),
 )
 # Was listed as implied by the scripts, for the paper. The slope follows the stopping rule (see `iterations`, whose
 # median falls from hundreds to 4), not the maximum-likelihood estimate: it says nothing about Theorem 2 by itself.
@@ -372,7 +367,7 @@ ours(
     "K = 3, published protocol, n = 10 000: in at least one fit of ten the published loss keeps a constant of "
     "one, since the weights of the two halves of a split expert sum to two.",
     mean("published_constant", "three-published", at=dict(n=10_000)).at_least(0.1, predicted="> 0"),
-    bearing="against",
+    dict(bearing="against", group="published loss depends on the gauge"),
 )
 ours(
     "published-flatter",
@@ -381,7 +376,7 @@ ours(
     slope("published_loss", "three-published", versus="three-published", versus_variable="D2").at_least(
         0.0, predicted="> 0"
     ),
-    bearing="against",
+    dict(bearing="against", group="published loss depends on the gauge"),
 )
 # The rules of K = 3, for K = 4; added after the run of three experts and before that of four.
 ours(
@@ -389,7 +384,7 @@ ours(
     "K = 4, published protocol, n = 10 000: in at least one fit of ten the published loss keeps a constant of "
     "one or two, since the weights of the two or three parts of a split expert sum to two or three.",
     mean("published_constant", "four-published", at=dict(n=10_000)).at_least(0.1, predicted="> 0"),
-    bearing="against",
+    dict(bearing="against", group="published loss depends on the gauge"),
 )
 ours(
     "published-flatter-four",
@@ -398,17 +393,16 @@ ours(
     slope("published_loss", "four-published", versus="four-published", versus_variable="D2").at_least(
         0.0, predicted="> 0"
     ),
-    bearing="against",
+    dict(bearing="against", group="published loss depends on the gauge"),
 )
 # Sameness is judged as the equivalence that it is: the region [-0.05, 0.05] is unchanged.
-study.ours(
+ours(
     "published-exact-loss",
     "K = 2, published protocol: the published loss falls as fast as D1 of the same fits (exponents within 0.05 "
     "of each other).",
     slope("published_loss", "exact-published", versus="exact-published", versus_variable="D1").equivalent(
         0.05, predicted=0
     ),
-    source="ours: the published scripts' loss",
 )
 
 for id_, case, arm in [
@@ -480,8 +474,8 @@ study.figure(
             ("K = 3: over-full cells", ARMS, "a_over_atom", "error of a, per expert"),
         ]
     ],
-    caption="Geometric means over replicates with 95 % t-intervals. Lower row: errors of the means' slopes a per fitted "
-    "expert, apart for over-specified and exactly specified true experts.",
+    caption="Geometric means over replicates with 95 % t-intervals. Lower row: errors of the means' slopes a per "
+    "fitted expert, apart for over-specified and exactly specified true experts.",
 )
 
 study.figure(

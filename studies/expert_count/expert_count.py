@@ -90,8 +90,7 @@ for (key, experts, m), (p, source) in itertools.product(
         difference("last_accuracy", f"{key}-{p}", at=dict(experts=m), versus_at=dict(experts=4)).at_least(
             0.0, predicted="> 0"
         ),
-        source=source,
-        group=f"too few experts are worse, P = {p}",
+        dict(source=source, group=f"too few experts are worse, P = {p}"),
     )
 
 study.ours(
@@ -119,8 +118,7 @@ for (key, experts), p in itertools.product([("mlp", "MLP experts"), ("cnn", "CNN
             f"{key}-{p}",
             options=dict(other="last_entropy"),
         ).at_most(-0.5, predicted="-1"),
-        source="ours, on EC Fig. 2, Results",
-        group="entropy mirrors accuracy",
+        dict(source="ours, on EC Fig. 2, Results", group="entropy mirrors accuracy"),
     )
 
 for (key, experts), p in itertools.product([("mlp", "MLP experts"), ("cnn", "CNN experts")], [4, 8]):
@@ -147,8 +145,7 @@ for (key, part, experts, m), (when, where) in itertools.product(
         f"peak-{key}-{when}",
         f"Under steps ten times the paper's, at P = 4, the accuracy of {experts} {where} is highest at M = {m}.",
         function(f"{RULES}:peak", f"{when}_accuracy", f"{key}-4", options=dict(value=m)).at_least(0.0, predicted="> 0"),
-        source=f"ours, on EC Fig. 1{part}, Results",
-        group=f"the peak of {experts}",
+        dict(source=f"ours, on EC Fig. 1{part}, Results", group=f"the peak of {experts}"),
     )
 
 # the paper has no n and no T, and steps of a tenth, on which the decline depends
@@ -176,8 +173,7 @@ for (key, first, experts, options), (when, where) in itertools.product(
         f"Under steps ten times the paper's, at P = 4 the accuracy of {experts} {where} is the same from M = "
         f"{first} on, up to one point between any two M.",
         function(f"{RULES}:widest", f"{when}_accuracy", f"{key}-4", options=options).equivalent(0.01, predicted=0),
-        source="ours, on EC Fig. 1, Results",
-        group=f"plateau of {experts}",
+        dict(source="ours, on EC Fig. 1, Results", group=f"plateau of {experts}"),
     )
 
 # judged at the paper's own steps by expert_count_printed
@@ -195,8 +191,7 @@ for p, m in itertools.product([4, 8], [4, 8, 16, 32, 64]):
             versus_at=dict(experts=m),
             options=dict(visible=0.001),
         ).at_least(0.0, predicted="> 0"),
-        source="ours, on EC Fig. 1, Results",
-        group="MLP experts have the higher variance",
+        dict(source="ours, on EC Fig. 1, Results", group="MLP experts have the higher variance"),
     )
 
 # the other reading of the same words: along the values of M, in place of between the runs at one M
@@ -211,8 +206,7 @@ for p, (tag, when, where) in itertools.product(
         function(
             f"{VARIATION}:along", f"{when}_accuracy", f"mlp-{p}", versus=f"cnn-{p}", options=dict(visible=0.001)
         ).at_least(0.0, predicted="> 0"),
-        source="ours, on EC Fig. 1, Results",
-        group="MLP experts have the higher variance",
+        dict(source="ours, on EC Fig. 1, Results", group="MLP experts have the higher variance"),
     )
 
 # judged at the paper's own steps by expert_count_printed

@@ -1,7 +1,5 @@
 """Does the decline at many experts survive longer training? (expert-count, Fig. 1, at other n and T)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import difference
 
@@ -48,73 +46,72 @@ for name, label, settings in [
 ]:
     study.arm(name, label, **settings)
 
-ours = partial(study.ours, source="ours, on EC Fig. 1a, Results", presets=["paper"])
 # --- claims: the verdict says which rules were edited or added after the run ---
-ours(
+study.ours(
     "decline-2000-short",
     "With MLP experts, n = 2000 and steps ten times the paper's, M = 64 is worse than M = 8 after 200 steps.",
     difference("accuracy", "n2000", at=dict(experts=64, step=200), versus_at=dict(experts=8, step=200)).at_most(
         0.0, predicted="< 0"
     ),
-    group="decline of MLP experts, short budget",
+    dict(source="ours, on EC Fig. 1a, Results", group="decline of MLP experts, short budget"),
     presets=["quick", "paper"],
 )
-ours(
+study.ours(
     "decline-2000-long",
     "With MLP experts, n = 2000 and steps ten times the paper's, M = 64 is worse than M = 8 after 1000 steps.",
     difference("accuracy", "n2000", at=dict(experts=64, step=1000), versus_at=dict(experts=8, step=1000)).at_most(
         0.0, predicted="< 0"
     ),
-    group="decline of MLP experts, long budget",
+    dict(source="ours, on EC Fig. 1a, Results", group="decline of MLP experts, long budget", presets=["paper"]),
 )
-ours(
+study.ours(
     "decline-4000-short",
     "With MLP experts, n = 4000 and steps ten times the paper's, M = 64 is worse than M = 8 after 200 steps.",
     difference("accuracy", "n4000", at=dict(experts=64, step=200), versus_at=dict(experts=8, step=200)).at_most(
         0.0, predicted="< 0"
     ),
-    group="decline of MLP experts, short budget",
+    dict(source="ours, on EC Fig. 1a, Results", group="decline of MLP experts, short budget"),
     presets=["quick", "paper"],
 )
-ours(
+study.ours(
     "decline-4000-long",
     "With MLP experts, n = 4000 and steps ten times the paper's, M = 64 is worse than M = 8 after 1000 steps.",
     difference("accuracy", "n4000", at=dict(experts=64, step=1000), versus_at=dict(experts=8, step=1000)).at_most(
         0.0, predicted="< 0"
     ),
-    group="decline of MLP experts, long budget",
+    dict(source="ours, on EC Fig. 1a, Results", group="decline of MLP experts, long budget", presets=["paper"]),
 )
-ours(
+study.ours(
     "decline-8000-short",
     "With MLP experts, n = 8000 and steps ten times the paper's, M = 64 is worse than M = 8 after 200 steps.",
     difference("accuracy", "n8000", at=dict(experts=64, step=200), versus_at=dict(experts=8, step=200)).at_most(
         0.0, predicted="< 0"
     ),
-    group="decline of MLP experts, short budget",
+    dict(source="ours, on EC Fig. 1a, Results", group="decline of MLP experts, short budget", presets=["paper"]),
 )
-ours(
+study.ours(
     "decline-8000-long",
     "With MLP experts, n = 8000 and steps ten times the paper's, M = 64 is worse than M = 8 after 1000 steps.",
     difference("accuracy", "n8000", at=dict(experts=64, step=1000), versus_at=dict(experts=8, step=1000)).at_most(
         0.0, predicted="< 0"
     ),
-    group="decline of MLP experts, long budget",
+    dict(source="ours, on EC Fig. 1a, Results", group="decline of MLP experts, long budget", presets=["paper"]),
 )
-ours(
+study.ours(
     "decline-16000-short",
     "With MLP experts, n = 16000 and steps ten times the paper's, M = 64 is worse than M = 8 after 200 steps.",
     difference("accuracy", "n16000", at=dict(experts=64, step=200), versus_at=dict(experts=8, step=200)).at_most(
         0.0, predicted="< 0"
     ),
-    group="decline of MLP experts, short budget",
+    dict(source="ours, on EC Fig. 1a, Results", group="decline of MLP experts, short budget", presets=["paper"]),
 )
-ours(
+study.ours(
     "decline-16000-long",
     "With MLP experts, n = 16000 and steps ten times the paper's, M = 64 is worse than M = 8 after 1000 steps.",
     difference("accuracy", "n16000", at=dict(experts=64, step=1000), versus_at=dict(experts=8, step=1000)).at_most(
         0.0, predicted="< 0"
     ),
-    group="decline of MLP experts, long budget",
+    dict(source="ours, on EC Fig. 1a, Results", group="decline of MLP experts, long budget", presets=["paper"]),
 )
 
 for n in [4000, 16_000]:
@@ -124,9 +121,7 @@ for n in [4000, 16_000]:
         difference("accuracy", f"n{n}", at=dict(experts=4, step=1000), versus_at=dict(experts=8, step=1000)).at_most(
             0.0, predicted="< 0"
         ),
-        source="ours, on EC Fig. 1a, Results",
-        group="too few MLP experts, long budget",
-        presets=["paper"],
+        dict(source="ours, on EC Fig. 1a, Results", group="too few MLP experts, long budget", presets=["paper"]),
     )
 
 for budget, step in [("short", 200), ("long", 1000)]:
@@ -136,8 +131,7 @@ for budget, step in [("short", 200), ("long", 1000)]:
         difference(
             "accuracy", "cnn-n4000", at=dict(experts=64, step=step), versus_at=dict(experts=8, step=step)
         ).at_most(0.0, predicted="< 0"),
-        source="ours, on EC Fig. 1b, Results",
-        presets=["paper"],
+        dict(source="ours, on EC Fig. 1b, Results", presets=["paper"]),
     )
 
 # these came after the first run at preset paper, whose figure has M = 64 fall back from where it was at step 600
@@ -149,8 +143,7 @@ for n in [2000, 4000, 8000, 16_000]:
         difference("best_accuracy", f"n{n}", at=dict(experts=64), versus_at=dict(experts=8)).equivalent(
             0.01, predicted=0
         ),
-        source="ours, on EC Fig. 1a, Results",
-        group="no decline of MLP experts at the best step",
+        dict(source="ours, on EC Fig. 1a, Results", group="no decline of MLP experts at the best step"),
         presets=["paper"],
     )
 

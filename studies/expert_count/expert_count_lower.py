@@ -71,9 +71,8 @@ for arm, k, enough, size, presets in [
         difference("last_accuracy", arm, at=dict(experts=k), versus_at=dict(experts=enough)).at_most(
             0.0, predicted="< 0"
         ),
+        dict(group="lower end of M: as many experts as clusters are too few", presets=presets),
         source="ours, on EC Theorem 1: fewer experts than the lower end of M are too few",
-        group="lower end of M: as many experts as clusters are too few",
-        presets=presets,
     )
 
 # The rule was two-sided against the text above, which speaks of gains: a loss is no sign that fewer were not enough.
@@ -90,10 +89,8 @@ for arm, k, enough, double, size, presets in [
         difference("last_accuracy", arm, at=dict(experts=double), versus_at=dict(experts=enough)).at_most(
             0.02, predicted="<= 0"
         ),
-        source="ours, on EC Theorem 1: M = K log(K / delta) is enough",
-        bearing="for",
-        group="lower end of M: more than K log(K / delta) experts gain nothing",
-        presets=presets,
+        dict(source="ours, on EC Theorem 1: M = K log(K / delta) is enough", bearing="for"),
+        dict(group="lower end of M: more than K log(K / delta) experts gain nothing", presets=presets),
     )
 
 # Added after the run, which showed a peak between M = K and the rule of 95 %.
@@ -109,9 +106,8 @@ for arm, k, near, size, presets in [
         difference("last_accuracy", arm, at=dict(experts=k), versus_at=dict(experts=near)).at_most(
             0.0, predicted="< 0"
         ),
+        dict(group="lower end of M: K log K experts do better than K", presets=presets),
         source="ours, on EC Theorem 1: the lower end of M with the constant 1, added after the run",
-        group="lower end of M: K log K experts do better than K",
-        presets=presets,
     )
 
 # --- what the verdicts say: each text is shown only where they are so ---

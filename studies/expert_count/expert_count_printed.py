@@ -106,8 +106,7 @@ for (key, experts), (m, presets) in itertools.product(
         f"{experts} at P = 4, M = {m}: over the last quarter of the steps the test accuracy changes by at most "
         "one point.",
         mean("late_change", f"{key}-4", at=dict(experts=m)).within(-0.01, 0.01),
-        source="ours: when the training has ended",
-        group=f"the training of {experts} has settled",
+        dict(source="ours: when the training has ended", group=f"the training of {experts} has settled"),
         presets=presets,
     )
 
@@ -118,8 +117,7 @@ for (key, experts), m in itertools.product([("mlp", "MLP experts"), ("cnn", "CNN
         f"{experts} at P = 8, M = {m}: over the last quarter of 40 / eta steps the test accuracy changes by at "
         "most one point.",
         mean("late_change", f"{key}-8", at=dict(experts=m)).within(-0.01, 0.01),
-        source="ours: when the training has ended",
-        group=f"the training of {experts} at P = 8 has settled",
+        dict(source="ours: when the training has ended", group=f"the training of {experts} at P = 8 has settled"),
         presets=["eight"],
     )
 
@@ -128,32 +126,26 @@ study.claim(
     "few-mlp-4",
     "Too few experts are worse: MLP experts at P = 4 reach a higher accuracy with M = 16 than with M = 4.",
     difference("last_accuracy", "mlp-4", at=dict(experts=16), versus_at=dict(experts=4)).at_least(0.0, predicted="> 0"),
-    source="EC Fig. 1, Results",
-    because=ACCURACY_HIGHEST_MLP,
-    group="too few experts are worse, P = 4",
+    dict(source="EC Fig. 1, Results", because=ACCURACY_HIGHEST_MLP, group="too few experts are worse, P = 4"),
 )
 study.ours(
     "few-mlp-8",
     "Too few experts are worse: MLP experts at P = 8 reach a higher accuracy with M = 16 than with M = 4.",
     difference("last_accuracy", "mlp-8", at=dict(experts=16), versus_at=dict(experts=4)).at_least(0.0, predicted="> 0"),
-    source="ours, on EC Results, which name a peak at P = 4 only",
-    group="too few experts are worse, P = 8",
+    dict(source="ours, on EC Results, which name a peak at P = 4 only", group="too few experts are worse, P = 8"),
     presets=["short"],
 )
 study.claim(
     "few-cnn-4",
     "Too few experts are worse: CNN experts at P = 4 reach a higher accuracy with M = 8 than with M = 4.",
     difference("last_accuracy", "cnn-4", at=dict(experts=8), versus_at=dict(experts=4)).at_least(0.0, predicted="> 0"),
-    source="EC Fig. 1, Results",
-    because=ACCURACY_HIGHEST_MLP,
-    group="too few experts are worse, P = 4",
+    dict(source="EC Fig. 1, Results", because=ACCURACY_HIGHEST_MLP, group="too few experts are worse, P = 4"),
 )
 study.ours(
     "few-cnn-8",
     "Too few experts are worse: CNN experts at P = 8 reach a higher accuracy with M = 8 than with M = 4.",
     difference("last_accuracy", "cnn-8", at=dict(experts=8), versus_at=dict(experts=4)).at_least(0.0, predicted="> 0"),
-    source="ours, on EC Results, which name a peak at P = 4 only",
-    group="too few experts are worse, P = 8",
+    dict(source="ours, on EC Results, which name a peak at P = 4 only", group="too few experts are worse, P = 8"),
     presets=["short"],
 )
 
@@ -162,8 +154,7 @@ for key, part, experts, m in [("mlp", "a", "MLP experts", 16), ("cnn", "b", "CNN
         f"peak-{key}",
         f"At P = 4, the accuracy of {experts} is highest at M = {m}.",
         function(f"{RULES}:peak", "last_accuracy", f"{key}-4", options=dict(value=m)).at_least(0.0, predicted="> 0"),
-        source=f"EC Fig. 1{part}, Results",
-        group=f"the peak of {experts}",
+        dict(source=f"EC Fig. 1{part}, Results", group=f"the peak of {experts}"),
     )
 
 # "does not yield further gains and even reduce accuracy": the first half by equivalence, the second as a difference
@@ -175,10 +166,8 @@ for key, first, experts, options in [
         f"plateau-{key}",
         f"At P = 4 the accuracy of {experts} is the same from M = {first} on, up to one point between any two M.",
         function(f"{RULES}:widest", "last_accuracy", f"{key}-4", options=options).equivalent(0.01, predicted=0),
-        source="EC Fig. 1, Results",
+        dict(source="EC Fig. 1, Results", group=f"plateau of {experts}", presets=["short", "paper"]),
         because="more experts than at the peak do not yield further gains: the same up to one point between any two M",
-        group=f"plateau of {experts}",
-        presets=["short", "paper"],
     )
 
 for key, experts, m in [("mlp", "MLP experts", 16), ("cnn", "CNN experts", 8)]:
@@ -197,42 +186,38 @@ study.ours(
     "patches-mlp",
     "After 4 / eta steps MLP experts do worse at P = 8 than at P = 4, averaged over M.",
     function(f"{RULES}:gap", "last_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
-    source="ours, on EC Fig. 1a, Results: at P = 8 the training is not over",
-    presets=["short"],
+    dict(source="ours, on EC Fig. 1a, Results: at P = 8 the training is not over", presets=["short"]),
 )
 study.ours(
     "patches-cnn",
     "After 4 / eta steps CNN experts keep their accuracy at P = 8: they lose at most two points, averaged over M.",
     function(f"{RULES}:gap", "last_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
-    source="ours, on EC Fig. 1b, Results: at P = 8 the training is not over",
-    presets=["short"],
+    dict(source="ours, on EC Fig. 1b, Results: at P = 8 the training is not over", presets=["short"]),
 )
-claim = partial(study.claim, source="EC Fig. 1a, Results", presets=["eight"])
-claim(
+study.claim(
     "patches-long-mlp",
     "After 40 / eta steps MLP experts do worse at P = 8 than at P = 4, averaged over M.",
     function(f"{RULES}:gap", "last_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
+    dict(source="EC Fig. 1a, Results", presets=["eight"]),
 )
-claim(
+study.claim(
     "patches-long-cnn",
     "After 40 / eta steps CNN experts keep their accuracy at P = 8: they lose at most two points, averaged over M.",
     function(f"{RULES}:gap", "last_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
-    source="EC Fig. 1b, Results",
+    dict(source="EC Fig. 1b, Results", presets=["eight"]),
 )
-claim(
+study.claim(
     "patches-best-mlp",
     "At their best within 40 / eta steps MLP experts do worse at P = 8 than at P = 4, averaged over M.",
     function(f"{RULES}:gap", "best_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
-    because=PAPER_DOES_SAY,
+    dict(source="EC Fig. 1a, Results", because=PAPER_DOES_SAY, presets=["eight"]),
 )
 study.claim(
     "patches-best-cnn",
     "At their best within 40 / eta steps CNN experts keep their accuracy at P = 8: they lose at most two "
     "points, averaged over M.",
     function(f"{RULES}:gap", "best_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
-    source="EC Fig. 1b, Results",
-    because=PAPER_DOES_SAY,
-    presets=["eight"],
+    dict(source="EC Fig. 1b, Results", because=PAPER_DOES_SAY, presets=["eight"]),
 )
 study.claim(
     "mirror-mlp-4",
@@ -241,8 +226,7 @@ study.claim(
     function(f"{MIRROR}:of_means", "last_accuracy", "mlp-4", options=dict(other="last_entropy")).at_most(
         -0.5, predicted="-1"
     ),
-    source="EC Fig. 2, Results",
-    group="entropy mirrors accuracy",
+    dict(source="EC Fig. 2, Results", group="entropy mirrors accuracy"),
 )
 study.ours(
     "mirror-mlp-8",
@@ -251,9 +235,8 @@ study.ours(
     function(f"{MIRROR}:of_means", "last_accuracy", "mlp-8", options=dict(other="last_entropy")).at_most(
         -0.5, predicted="-1"
     ),
+    dict(group="entropy mirrors accuracy", presets=["short"]),
     source="ours, on EC Fig. 2, Results: at P = 8 the training is not over",
-    group="entropy mirrors accuracy",
-    presets=["short"],
 )
 study.claim(
     "mirror-cnn-4",
@@ -262,8 +245,7 @@ study.claim(
     function(f"{MIRROR}:of_means", "last_accuracy", "cnn-4", options=dict(other="last_entropy")).at_most(
         -0.5, predicted="-1"
     ),
-    source="EC Fig. 2, Results",
-    group="entropy mirrors accuracy",
+    dict(source="EC Fig. 2, Results", group="entropy mirrors accuracy"),
 )
 study.ours(
     "mirror-cnn-8",
@@ -272,9 +254,8 @@ study.ours(
     function(f"{MIRROR}:of_means", "last_accuracy", "cnn-8", options=dict(other="last_entropy")).at_most(
         -0.5, predicted="-1"
     ),
+    dict(group="entropy mirrors accuracy", presets=["short"]),
     source="ours, on EC Fig. 2, Results: at P = 8 the training is not over",
-    group="entropy mirrors accuracy",
-    presets=["short"],
 )
 
 for (key, experts), (p, presets) in itertools.product(
@@ -287,9 +268,8 @@ for (key, experts), (p, presets) in itertools.product(
         function(
             f"{MIRROR}:within_seeds", "last_accuracy", f"{key}-{p}", options=dict(other="last_entropy", visible=0.001)
         ).at_most(-0.5, predicted="-1"),
+        dict(group="runs with worse routing are less accurate", presets=presets),
         source="ours, on EC Fig. 2: between the trainings of a seed",
-        group="runs with worse routing are less accurate",
-        presets=presets,
     )
 
 study.claim(
@@ -298,9 +278,7 @@ study.claim(
     function(f"{VARIATION}:along", "last_accuracy", "mlp-4", versus="cnn-4", options=dict(visible=0.001)).at_least(
         0.0, predicted="> 0"
     ),
-    source="EC Fig. 1, Results",
-    because=HIGHER_VARIANCE_MLP,
-    group="MLP experts have the higher variance",
+    dict(source="EC Fig. 1, Results", because=HIGHER_VARIANCE_MLP, group="MLP experts have the higher variance"),
 )
 study.claim(
     "varies-along-4-best",
@@ -308,27 +286,24 @@ study.claim(
     function(f"{VARIATION}:along", "best_accuracy", "mlp-4", versus="cnn-4", options=dict(visible=0.001)).at_least(
         0.0, predicted="> 0"
     ),
-    source="EC Fig. 1, Results",
-    because=HIGHER_VARIANCE_MLP,
-    group="MLP experts have the higher variance",
+    dict(source="EC Fig. 1, Results", because=HIGHER_VARIANCE_MLP, group="MLP experts have the higher variance"),
 )
-ours = partial(
-    study.ours, source=RESULTS_TRAINING_OVER, group="MLP experts have the higher variance", presets=["short"]
-)
-ours(
+study.ours(
     "varies-along-8",
     "At P = 8 the accuracy after the last step of 4 / eta varies more along M with MLP experts than with CNN experts.",
     function(f"{VARIATION}:along", "last_accuracy", "mlp-8", versus="cnn-8", options=dict(visible=0.001)).at_least(
         0.0, predicted="> 0"
     ),
+    dict(source=RESULTS_TRAINING_OVER, group="MLP experts have the higher variance", presets=["short"]),
 )
-ours(
+study.ours(
     "varies-along-8-best",
     "At P = 8 the accuracy at its best on the way of 4 / eta varies more along M with MLP experts than with CNN "
     "experts.",
     function(f"{VARIATION}:along", "best_accuracy", "mlp-8", versus="cnn-8", options=dict(visible=0.001)).at_least(
         0.0, predicted="> 0"
     ),
+    dict(source=RESULTS_TRAINING_OVER, group="MLP experts have the higher variance", presets=["short"]),
 )
 claim = partial(
     study.claim,
@@ -476,8 +451,7 @@ ours(
         options=dict(visible=0.001),
     ).at_least(0.0, predicted="> 0"),
 )
-claim = partial(study.claim, source="EC Fig. 1b, Results", presets=["short", "paper"])
-claim(
+study.claim(
     "variance-cnn-64",
     "CNN experts at P = 4 have a substantially greater variance with M = 64 than with M = 32.",
     function(
@@ -488,13 +462,15 @@ claim(
         versus_at=dict(experts=32),
         options=dict(visible=0.001),
     ).at_least(0.0, predicted="> 0"),
+    dict(source="EC Fig. 1b, Results", presets=["short", "paper"]),
 )
-claim(
+study.claim(
     "mean-cnn-64",
     "CNN experts at P = 4 have a higher mean accuracy with M = 64 than with M = 32.",
     difference("last_accuracy", "cnn-4", at=dict(experts=64), versus_at=dict(experts=32)).at_least(
         0.0, predicted="> 0"
     ),
+    dict(source="EC Fig. 1b, Results", presets=["short", "paper"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

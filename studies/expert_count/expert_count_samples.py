@@ -81,8 +81,7 @@ for n, (key, experts), m in itertools.product(
         f"{experts} at P = 4, M = {m}, n = {n}: over the last quarter of the steps, 5 / eta, the test accuracy "
         "changes by at most one point.",
         mean("late_change", key, at=dict(n=n, experts=m)).within(-0.01, 0.01),
-        source="ours: when the training has ended",
-        group=f"the training of {experts} has settled, n = {n}",
+        dict(source="ours: when the training has ended", group=f"the training of {experts} has settled, n = {n}"),
         presets=["paper"],
     )
 
@@ -96,11 +95,9 @@ for (n, presets), (key, experts, m) in itertools.product(
         difference("last_accuracy", key, at=dict(n=n, experts=m), versus_at=dict(n=n, experts=4)).at_least(
             0.0, predicted="> 0"
         ),
-        source="EC Fig. 1, Results",
+        dict(source="EC Fig. 1, Results", group="too few experts are worse, P = 4", presets=presets),
         because="the accuracy is highest at M = 16 with MLP experts and at M = 8 with CNN experts, so it is "
         "lower at M = 4",
-        group="too few experts are worse, P = 4",
-        presets=presets,
     )
 
 # added after the run, whose figure has M = 8 ahead
@@ -111,10 +108,8 @@ for n in [500, 1000]:
         difference("last_accuracy", "mlp", at=dict(n=n, experts=8), versus_at=dict(n=n, experts=4)).at_least(
             0.0, predicted="> 0"
         ),
-        source="ours, on EC Fig. 1a, Results: too few experts, against M = 8",
-        bearing="for",
-        group="too few experts are worse, P = 4, against M = 8",
-        presets=["paper"],
+        dict(source="ours, on EC Fig. 1a, Results: too few experts, against M = 8", bearing="for"),
+        dict(group="too few experts are worse, P = 4, against M = 8", presets=["paper"]),
     )
 
 for (n, presets), (key, part, experts, m) in itertools.product(
@@ -126,9 +121,7 @@ for (n, presets), (key, part, experts, m) in itertools.product(
         function("moestat.claims.rules:peak", "last_accuracy", key, at=dict(n=n), options=dict(value=m)).at_least(
             0.0, predicted="> 0"
         ),
-        source=f"EC Fig. 1{part}, Results",
-        group=f"the peak of {experts}",
-        presets=presets,
+        dict(source=f"EC Fig. 1{part}, Results", group=f"the peak of {experts}", presets=presets),
     )
 
 for n, (key, first, experts, options) in itertools.product(
@@ -145,10 +138,8 @@ for n, (key, first, experts, options) in itertools.product(
         function("moestat.claims.rules:widest", "last_accuracy", key, at=dict(n=n), options=options).equivalent(
             0.01, predicted=0
         ),
-        source="EC Fig. 1, Results",
+        dict(source="EC Fig. 1, Results", group=f"plateau of {experts}", presets=["paper"]),
         because="more experts than at the peak do not yield further gains: the same up to one point between any two M",
-        group=f"plateau of {experts}",
-        presets=["paper"],
     )
 
 # the paper's, while the mean and the variance of 64 CNN experts were ours for the rates of the router: these hang on
@@ -162,9 +153,8 @@ for (n, presets), (key, experts, m) in itertools.product(
         difference("last_accuracy", key, at=dict(n=n, experts=64), versus_at=dict(n=n, experts=m)).at_most(
             0.0, predicted="< 0"
         ),
+        dict(group="more experts than at the peak reduce accuracy", presets=presets),
         source="ours, on EC Fig. 1, Results: the router's rates are tuned at the paper's n",
-        group="more experts than at the peak reduce accuracy",
-        presets=presets,
     )
 
 for (n, presets), (key, experts) in itertools.product(
@@ -177,9 +167,7 @@ for (n, presets), (key, experts) in itertools.product(
         function(f"{MIRROR}:of_means", "last_accuracy", key, at=dict(n=n), options=dict(other="last_entropy")).at_most(
             0.0, predicted="< 0"
         ),
-        source="EC Fig. 2, Results",
-        group="entropy mirrors accuracy",
-        presets=presets,
+        dict(source="EC Fig. 2, Results", group="entropy mirrors accuracy", presets=presets),
     )
 
 for (n, presets), (key, experts) in itertools.product(
@@ -192,9 +180,7 @@ for (n, presets), (key, experts) in itertools.product(
         function(f"{MIRROR}:of_means", "last_accuracy", key, at=dict(n=n), options=dict(other="last_entropy")).at_most(
             -0.5, predicted="-1"
         ),
-        source="ours, on EC Fig. 2: a level",
-        group="entropy mirrors accuracy: a level",
-        presets=presets,
+        dict(source="ours, on EC Fig. 2: a level", group="entropy mirrors accuracy: a level", presets=presets),
     )
 
 for (n, presets), (key, experts) in itertools.product(
@@ -211,9 +197,8 @@ for (n, presets), (key, experts) in itertools.product(
             at=dict(n=n),
             options=dict(other="last_entropy", visible=0.001),
         ).at_most(-0.5, predicted="-1"),
+        dict(group="runs with worse routing are less accurate", presets=presets),
         source="ours, on EC Fig. 2: between the trainings of a seed",
-        group="runs with worse routing are less accurate",
-        presets=presets,
     )
 
 for n, (tag, when, where) in itertools.product(
@@ -225,10 +210,8 @@ for n, (tag, when, where) in itertools.product(
         function(
             f"{VARIATION}:along", f"{when}_accuracy", "mlp", at=dict(n=n), versus="cnn", options=dict(visible=0.001)
         ).at_least(0.0, predicted="> 0"),
-        source="EC Fig. 1, Results",
+        dict(source="EC Fig. 1, Results", group="MLP experts have the higher variance", presets=["paper"]),
         because="'the higher variance of the MLP-MoE across values of M' can also be read as variation along M",
-        group="MLP experts have the higher variance",
-        presets=["paper"],
     )
 
 for n, m in itertools.product([500, 1000], [4, 8, 16, 32, 64]):
@@ -245,9 +228,7 @@ for n, m in itertools.product([500, 1000], [4, 8, 16, 32, 64]):
             versus_at=dict(n=n, experts=m),
             options=dict(visible=0.001),
         ).at_least(0.0, predicted="> 0"),
-        source="EC Fig. 1, Results",
-        group="MLP experts have the higher variance",
-        presets=["paper"],
+        dict(source="EC Fig. 1, Results", group="MLP experts have the higher variance", presets=["paper"]),
     )
 
 # added after the runs, whose numbers had been seen: variation along M is judged at both steps, too
@@ -265,15 +246,12 @@ for n, m in itertools.product([500, 1000], [4, 8, 16, 32, 64]):
             versus_at=dict(n=n, experts=m),
             options=dict(visible=0.001),
         ).at_least(0.0, predicted="> 0"),
-        source="EC Fig. 1, Results",
-        because="the paper does not say whether its accuracies are those of the last step or the best on the way",
-        group="MLP experts have the higher variance, at the best step",
+        dict(source="EC Fig. 1, Results", group="MLP experts have the higher variance, at the best step"),
         presets=["paper"],
+        because="the paper does not say whether its accuracies are those of the last step or the best on the way",
     )
 
-ours = partial(
-    study.ours, source="ours, on EC Fig. 1b, Results: the router's rates are tuned at the paper's n", presets=["paper"]
-)
+ours = partial(study.ours, source="ours, on EC Fig. 1b, Results: the router's rates are tuned at the paper's n")
 # the paper's until it was said that eta_r, finetuned for each M, is 0.25 and 0.4 there: tuned at the paper's n, not
 # at these
 ours(
@@ -287,7 +265,7 @@ ours(
         versus_at=dict(n=500, experts=32),
         options=dict(visible=0.001),
     ).at_least(0.0, predicted="> 0"),
-    group="64 CNN experts have the greater variance",
+    dict(group="64 CNN experts have the greater variance", presets=["paper"]),
 )
 ours(
     "mean-cnn-64-500",
@@ -295,7 +273,7 @@ ours(
     difference("last_accuracy", "cnn", at=dict(n=500, experts=64), versus_at=dict(n=500, experts=32)).at_least(
         0.0, predicted="> 0"
     ),
-    group="64 CNN experts have a higher mean than 32",
+    dict(group="64 CNN experts have a higher mean than 32", presets=["paper"]),
 )
 ours(
     "variance-cnn-64-1000",
@@ -308,7 +286,7 @@ ours(
         versus_at=dict(n=1000, experts=32),
         options=dict(visible=0.001),
     ).at_least(0.0, predicted="> 0"),
-    group="64 CNN experts have the greater variance",
+    dict(group="64 CNN experts have the greater variance", presets=["paper"]),
 )
 ours(
     "mean-cnn-64-1000",
@@ -316,9 +294,8 @@ ours(
     difference("last_accuracy", "cnn", at=dict(n=1000, experts=64), versus_at=dict(n=1000, experts=32)).at_least(
         0.0, predicted="> 0"
     ),
-    group="64 CNN experts have a higher mean than 32",
+    dict(group="64 CNN experts have a higher mean than 32", presets=["paper"]),
 )
-ours = partial(study.ours, source="ours, on EC Fig. 2, Results: the router's rates are tuned at the paper's n")
 ours(
     "informative-mlp-500",
     "Beyond the range routing becomes less informative: MLP experts at P = 4 with n = 500 have a higher "
@@ -326,8 +303,10 @@ ours(
     difference("last_entropy", "mlp", at=dict(n=500, experts=64), versus_at=dict(n=500, experts=16)).at_least(
         0.0, predicted="> 0"
     ),
+    source="ours, on EC Fig. 2, Results: the router's rates are tuned at the paper's n",
     group="beyond the range routing is less informative",
 )
+ours = partial(study.ours, source="ours, on EC Fig. 2, Results: the router's rates are tuned at the paper's n")
 ours(
     "degrades-mlp-500",
     "Beyond the range the specialisation of experts degrades: MLP experts at P = 4 with n = 500 err more on the "
@@ -362,8 +341,7 @@ ours(
     difference("last_entropy", "mlp", at=dict(n=1000, experts=64), versus_at=dict(n=1000, experts=16)).at_least(
         0.0, predicted="> 0"
     ),
-    group="beyond the range routing is less informative",
-    presets=["paper"],
+    dict(group="beyond the range routing is less informative", presets=["paper"]),
 )
 ours(
     "degrades-mlp-1000",
@@ -372,8 +350,7 @@ ours(
     difference(
         "last_best_cluster_error", "mlp", at=dict(n=1000, experts=64), versus_at=dict(n=1000, experts=16)
     ).at_least(0.0, predicted="> 0"),
-    group="beyond the range specialisation degrades",
-    presets=["paper"],
+    dict(group="beyond the range specialisation degrades", presets=["paper"]),
 )
 ours(
     "informative-cnn-1000",
@@ -382,8 +359,7 @@ ours(
     difference("last_entropy", "cnn", at=dict(n=1000, experts=64), versus_at=dict(n=1000, experts=8)).at_least(
         0.0, predicted="> 0"
     ),
-    group="beyond the range routing is less informative",
-    presets=["paper"],
+    dict(group="beyond the range routing is less informative", presets=["paper"]),
 )
 ours(
     "degrades-cnn-1000",
@@ -392,86 +368,80 @@ ours(
     difference(
         "last_best_cluster_error", "cnn", at=dict(n=1000, experts=64), versus_at=dict(n=1000, experts=8)
     ).at_least(0.0, predicted="> 0"),
-    group="beyond the range specialisation degrades",
-    presets=["paper"],
+    dict(group="beyond the range specialisation degrades", presets=["paper"]),
 )
 # the first added after the runs, whose numbers had been seen
-ours(
+study.ours(
     "degrades-before-mlp-500",
     "Up to the range, too: MLP experts at P = 4 with n = 500 err less on the cluster that each knows best with "
     "M = 4 than with M = 16.",
     difference("last_best_cluster_error", "mlp", at=dict(n=500, experts=4), versus_at=dict(n=500, experts=16)).at_most(
         0.0, predicted="< 0"
     ),
-    source="ours, on EC Fig. 2, Results: up to the peak",
-    group=UP_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: up to the peak", group=UP_RANGE_SPECIALISATION),
 )
-ours(
+study.ours(
     "distance-mlp-500",
     "By load, the error of MLP experts at P = 4 with n = 500 off the best cluster is nearer to that on it with "
     "M = 64 than with M = 16.",
     difference("last_specialisation", "mlp", at=dict(n=500, experts=64), versus_at=dict(n=500, experts=16)).at_most(
         0.0, predicted="< 0"
     ),
-    source="ours, on EC Fig. 2, Results: by load",
-    group=BEYOND_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: by load", group=BEYOND_RANGE_SPECIALISATION),
 )
-ours = partial(study.ours, source="ours, on EC Fig. 2, Results: up to the peak", group=UP_RANGE_SPECIALISATION)
-ours(
+study.ours(
     "degrades-before-cnn-500",
     "Up to the range, too: CNN experts at P = 4 with n = 500 err less on the cluster that each knows best with "
     "M = 4 than with M = 8.",
     difference("last_best_cluster_error", "cnn", at=dict(n=500, experts=4), versus_at=dict(n=500, experts=8)).at_most(
         0.0, predicted="< 0"
     ),
+    dict(source="ours, on EC Fig. 2, Results: up to the peak", group=UP_RANGE_SPECIALISATION),
 )
-ours(
+study.ours(
     "distance-cnn-500",
     "By load, the error of CNN experts at P = 4 with n = 500 off the best cluster is nearer to that on it with "
     "M = 64 than with M = 8.",
     difference("last_specialisation", "cnn", at=dict(n=500, experts=64), versus_at=dict(n=500, experts=8)).at_most(
         0.0, predicted="< 0"
     ),
-    source="ours, on EC Fig. 2, Results: by load",
-    group=BEYOND_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: by load", group=BEYOND_RANGE_SPECIALISATION),
 )
-ours(
+study.ours(
     "degrades-before-mlp-1000",
     "Up to the range, too: MLP experts at P = 4 with n = 1000 err less on the cluster that each knows best with "
     "M = 4 than with M = 16.",
     difference(
         "last_best_cluster_error", "mlp", at=dict(n=1000, experts=4), versus_at=dict(n=1000, experts=16)
     ).at_most(0.0, predicted="< 0"),
-    presets=["paper"],
+    dict(source="ours, on EC Fig. 2, Results: up to the peak", group=UP_RANGE_SPECIALISATION, presets=["paper"]),
 )
-ours = partial(
-    study.ours, source="ours, on EC Fig. 2, Results: by load", group=BEYOND_RANGE_SPECIALISATION, presets=["paper"]
-)
-ours(
+study.ours(
     "distance-mlp-1000",
     "By load, the error of MLP experts at P = 4 with n = 1000 off the best cluster is nearer to that on it with "
     "M = 64 than with M = 16.",
     difference("last_specialisation", "mlp", at=dict(n=1000, experts=64), versus_at=dict(n=1000, experts=16)).at_most(
         0.0, predicted="< 0"
     ),
+    dict(source="ours, on EC Fig. 2, Results: by load", group=BEYOND_RANGE_SPECIALISATION, presets=["paper"]),
 )
-ours(
+study.ours(
     "degrades-before-cnn-1000",
     "Up to the range, too: CNN experts at P = 4 with n = 1000 err less on the cluster that each knows best with "
     "M = 4 than with M = 8.",
     difference("last_best_cluster_error", "cnn", at=dict(n=1000, experts=4), versus_at=dict(n=1000, experts=8)).at_most(
         0.0, predicted="< 0"
     ),
-    source="ours, on EC Fig. 2, Results: up to the peak",
-    group=UP_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: up to the peak", group=UP_RANGE_SPECIALISATION, presets=["paper"]),
 )
-ours(
+study.ours(
     "distance-cnn-1000",
     "By load, the error of CNN experts at P = 4 with n = 1000 off the best cluster is nearer to that on it with "
     "M = 64 than with M = 8.",
     difference("last_specialisation", "cnn", at=dict(n=1000, experts=64), versus_at=dict(n=1000, experts=8)).at_most(
         0.0, predicted="< 0"
     ),
+    dict(source="ours, on EC Fig. 2, Results: by load", group=BEYOND_RANGE_SPECIALISATION, presets=["paper"]),
 )
 
 # added after the runs, whose numbers had been seen: an error that grows from M = 4 on would pass as a degradation
@@ -491,9 +461,8 @@ for (n, presets), (key, experts, m) in itertools.product(
             versus_at=dict(n=n, experts=m),
             options=dict(before=dict(experts=4)),
         ).at_least(0.0, predicted="> 0"),
+        dict(group="beyond the range specialisation degrades faster than up to it", presets=presets),
         source="ours, on EC Fig. 2, Results: beyond the range against up to it",
-        group="beyond the range specialisation degrades faster than up to it",
-        presets=presets,
     )
 
 # load balance is read as effective experts, the exponential of the entropy of the loads, over M
@@ -516,8 +485,7 @@ for n, (key, experts, m, other, side, least) in itertools.product(
             at=dict(n=n, experts=m, step=20_000),
             versus_at=dict(n=n, experts=other, step=20_000),
         ).at_least(least, predicted=least),
-        source="ours, on EC abstract: load balance",
-        group="the load is most balanced in the range of M",
+        dict(source="ours, on EC abstract: load balance", group="the load is most balanced in the range of M"),
         presets=["paper"],
     )
 

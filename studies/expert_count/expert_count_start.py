@@ -6,6 +6,11 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import difference, function, log_ratio, mean
 
+ACCURACY_HIGHEST_MLP = (
+    "the accuracy is highest at M = 16 with MLP experts and at M = 8 with CNN experts, so it is lower at M = 4"
+)
+RESULTS_ROUTER_RATES = "ours, on EC Fig. 1, Results: the router's rates are tuned at the paper's n"
+MORE_EXPERTS_PEAK = "more experts than at the peak reduce accuracy"
 UP_RANGE_SPECIALISATION = "up to the range specialisation degrades as well"
 BEYOND_RANGE_SPECIALISATION = "beyond the range specialisation degrades, by load"
 CONTRASTS = "moestat.papers.expert_count.contrasts"
@@ -110,17 +115,11 @@ for (s, tag, presets), (key, experts), m in itertools.product(
         f"{experts} at P = 4, M = {m}, sigma_0 = {s}: over the last quarter of the steps, 5 / eta, the test "
         "accuracy changes by at most one point.",
         mean("late_change", key, at=dict(start_scale=s, experts=m)).within(-0.01, 0.01),
+        dict(group=f"the training of {experts} has settled, sigma_0 = {s}", presets=presets),
         source="ours: when the training has ended",
-        group=f"the training of {experts} has settled, sigma_0 = {s}",
-        presets=presets,
     )
 
-claim = partial(
-    study.claim,
-    source="EC Fig. 1, Results",
-    because="the accuracy is highest at M = 16 with MLP experts and at M = 8 with CNN experts, so it is lower at M = 4",
-    group="too few experts are worse, P = 4",
-)
+claim = partial(study.claim, source="EC Fig. 1, Results", group="too few experts are worse, P = 4")
 claim(
     "few-mlp-01",
     "Too few experts are worse: from sigma_0 = 0.1, MLP experts at P = 4 with n = 500 reach a higher accuracy "
@@ -133,7 +132,7 @@ claim(
         versus_at=dict(start_scale=0.1, experts=4),
         options=dict(after=10),
     ).at_least(0.0, predicted="> 0"),
-    presets=["smaller", "peak"],
+    dict(because=ACCURACY_HIGHEST_MLP, presets=["smaller", "peak"]),
 )
 claim(
     "few-cnn-01",
@@ -147,7 +146,7 @@ claim(
         versus_at=dict(start_scale=0.1, experts=4),
         options=dict(after=10),
     ).at_least(0.0, predicted="> 0"),
-    presets=["smaller", "peak"],
+    dict(because=ACCURACY_HIGHEST_MLP, presets=["smaller", "peak"]),
 )
 claim(
     "few-mlp-03",
@@ -156,7 +155,7 @@ claim(
     difference(
         "last_accuracy", "mlp", at=dict(start_scale=0.3, experts=16), versus_at=dict(start_scale=0.3, experts=4)
     ).at_least(0.0, predicted="> 0"),
-    presets=["quick", "paper"],
+    dict(because=ACCURACY_HIGHEST_MLP, presets=["quick", "paper"]),
 )
 claim(
     "few-cnn-03",
@@ -165,51 +164,43 @@ claim(
     difference(
         "last_accuracy", "cnn", at=dict(start_scale=0.3, experts=8), versus_at=dict(start_scale=0.3, experts=4)
     ).at_least(0.0, predicted="> 0"),
-    presets=["quick", "paper"],
+    dict(because=ACCURACY_HIGHEST_MLP, presets=["quick", "paper"]),
 )
-study.claim(
+claim(
     "peak-mlp-01",
     "At P = 4 with n = 500 from sigma_0 = 0.1, the accuracy of MLP experts is highest at M = 16.",
     function(
         f"{CONTRASTS}:peak", "last_accuracy", "mlp", at=dict(start_scale=0.1), options=dict(value=16, after=10)
     ).at_least(0.0, predicted="> 0"),
-    source="EC Fig. 1a, Results",
-    group="the peak of MLP experts",
-    presets=["smaller", "peak"],
+    dict(source="EC Fig. 1a, Results", group="the peak of MLP experts", presets=["smaller", "peak"]),
 )
-claim = partial(study.claim, source="EC Fig. 1b, Results", group="the peak of CNN experts", presets=["quick", "paper"])
-claim(
+study.claim(
     "peak-cnn-01",
     "At P = 4 with n = 500 from sigma_0 = 0.1, the accuracy of CNN experts is highest at M = 8.",
     function(
         f"{CONTRASTS}:peak", "last_accuracy", "cnn", at=dict(start_scale=0.1), options=dict(value=8, after=10)
     ).at_least(0.0, predicted="> 0"),
-    presets=["smaller", "peak"],
+    dict(source="EC Fig. 1b, Results", group="the peak of CNN experts", presets=["smaller", "peak"]),
 )
-claim(
+study.claim(
     "peak-mlp-03",
     "At P = 4 with n = 500 from sigma_0 = 0.3, the accuracy of MLP experts is highest at M = 16.",
     function(
         "moestat.claims.rules:peak", "last_accuracy", "mlp", at=dict(start_scale=0.3), options=dict(value=16)
     ).at_least(0.0, predicted="> 0"),
-    source="EC Fig. 1a, Results",
-    group="the peak of MLP experts",
+    dict(source="EC Fig. 1a, Results", group="the peak of MLP experts", presets=["quick", "paper"]),
 )
-claim(
+study.claim(
     "peak-cnn-03",
     "At P = 4 with n = 500 from sigma_0 = 0.3, the accuracy of CNN experts is highest at M = 8.",
     function(
         "moestat.claims.rules:peak", "last_accuracy", "cnn", at=dict(start_scale=0.3), options=dict(value=8)
     ).at_least(0.0, predicted="> 0"),
-)
-ours = partial(
-    study.ours,
-    source="ours, on EC Fig. 1, Results: the router's rates are tuned at the paper's n",
-    group="more experts than at the peak reduce accuracy",
+    dict(source="EC Fig. 1b, Results", group="the peak of CNN experts", presets=["quick", "paper"]),
 )
 # the paper's, while the mean and the variance of 64 CNN experts were ours for the rates of the router: these hang on
 # them, too
-ours(
+study.ours(
     "decline-mlp-01",
     "At P = 4 with n = 500 from sigma_0 = 0.1 MLP experts do worse with M = 64 than with M = 16.",
     function(
@@ -220,9 +211,9 @@ ours(
         versus_at=dict(start_scale=0.1, experts=16),
         options=dict(after=10),
     ).at_most(0.0, predicted="< 0"),
-    presets=["smaller", "peak"],
+    dict(source=RESULTS_ROUTER_RATES, group=MORE_EXPERTS_PEAK, presets=["smaller", "peak"]),
 )
-ours(
+study.ours(
     "decline-cnn-01",
     "At P = 4 with n = 500 from sigma_0 = 0.1 CNN experts do worse with M = 64 than with M = 8.",
     function(
@@ -233,23 +224,23 @@ ours(
         versus_at=dict(start_scale=0.1, experts=8),
         options=dict(after=10),
     ).at_most(0.0, predicted="< 0"),
-    presets=["smaller", "peak"],
+    dict(source=RESULTS_ROUTER_RATES, group=MORE_EXPERTS_PEAK, presets=["smaller", "peak"]),
 )
-ours(
+study.ours(
     "decline-mlp-03",
     "At P = 4 with n = 500 from sigma_0 = 0.3 MLP experts do worse with M = 64 than with M = 16.",
     difference(
         "last_accuracy", "mlp", at=dict(start_scale=0.3, experts=64), versus_at=dict(start_scale=0.3, experts=16)
     ).at_most(0.0, predicted="< 0"),
-    presets=["quick", "paper"],
+    dict(source=RESULTS_ROUTER_RATES, group=MORE_EXPERTS_PEAK, presets=["quick", "paper"]),
 )
-ours(
+study.ours(
     "decline-cnn-03",
     "At P = 4 with n = 500 from sigma_0 = 0.3 CNN experts do worse with M = 64 than with M = 8.",
     difference(
         "last_accuracy", "cnn", at=dict(start_scale=0.3, experts=64), versus_at=dict(start_scale=0.3, experts=8)
     ).at_most(0.0, predicted="< 0"),
-    presets=["quick", "paper"],
+    dict(source=RESULTS_ROUTER_RATES, group=MORE_EXPERTS_PEAK, presets=["quick", "paper"]),
 )
 
 for (s, tag, presets, options), (key, experts) in itertools.product(
@@ -266,9 +257,7 @@ for (s, tag, presets, options), (key, experts) in itertools.product(
         function(f"{MIRROR}:of_means", "last_accuracy", key, at=dict(start_scale=s), options=options).at_most(
             0.0, predicted="< 0"
         ),
-        source="EC Fig. 2, Results",
-        group="entropy mirrors accuracy",
-        presets=presets,
+        dict(source="EC Fig. 2, Results", group="entropy mirrors accuracy", presets=presets),
     )
 
 for (s, tag, presets, options), (key, experts) in itertools.product(
@@ -285,9 +274,7 @@ for (s, tag, presets, options), (key, experts) in itertools.product(
         function(f"{MIRROR}:of_means", "last_accuracy", key, at=dict(start_scale=s), options=options).at_most(
             -0.5, predicted="-1"
         ),
-        source="ours, on EC Fig. 2: a level",
-        group="entropy mirrors accuracy: a level",
-        presets=presets,
+        dict(source="ours, on EC Fig. 2: a level", group="entropy mirrors accuracy: a level", presets=presets),
     )
 
 for (s, tag, presets), (key, experts) in itertools.product(
@@ -305,9 +292,8 @@ for (s, tag, presets), (key, experts) in itertools.product(
             at=dict(start_scale=s),
             options=dict(other="last_entropy", visible=0.001),
         ).at_most(-0.5, predicted="-1"),
+        dict(group="runs with worse routing are less accurate", presets=presets),
         source="ours, on EC Fig. 2: between the trainings of a seed",
-        group="runs with worse routing are less accurate",
-        presets=presets,
     )
 
 for (s, tag, presets), m in itertools.product(
@@ -326,9 +312,7 @@ for (s, tag, presets), m in itertools.product(
             versus_at=dict(start_scale=s, experts=m),
             options=dict(visible=0.001),
         ).at_least(0.0, predicted="> 0"),
-        source="EC Fig. 1, Results",
-        group="MLP experts have the higher variance",
-        presets=presets,
+        dict(source="EC Fig. 1, Results", group="MLP experts have the higher variance", presets=presets),
     )
 
 # added after the runs, whose numbers had been seen: variation along M is judged at both steps, too
@@ -348,10 +332,9 @@ for (s, tag, presets), m in itertools.product(
             versus_at=dict(start_scale=s, experts=m),
             options=dict(visible=0.001),
         ).at_least(0.0, predicted="> 0"),
-        source="EC Fig. 1, Results",
-        because="the paper does not say whether its accuracies are those of the last step or the best on the way",
-        group="MLP experts have the higher variance, at the best step",
+        dict(source="EC Fig. 1, Results", group="MLP experts have the higher variance, at the best step"),
         presets=presets,
+        because="the paper does not say whether its accuracies are those of the last step or the best on the way",
     )
 
 ours = partial(study.ours, source="ours, on EC Fig. 1b, Results: the router's rates are tuned at the paper's n")
@@ -369,8 +352,7 @@ ours(
         versus_at=dict(start_scale=0.1, experts=32),
         options=dict(visible=0.001),
     ).at_least(0.0, predicted="> 0"),
-    group="64 CNN experts have the greater variance",
-    presets=["smaller", "peak"],
+    dict(group="64 CNN experts have the greater variance", presets=["smaller", "peak"]),
 )
 ours(
     "mean-cnn-64-01",
@@ -378,8 +360,7 @@ ours(
     difference(
         "last_accuracy", "cnn", at=dict(start_scale=0.1, experts=64), versus_at=dict(start_scale=0.1, experts=32)
     ).at_least(0.0, predicted="> 0"),
-    group="64 CNN experts have a higher mean than 32",
-    presets=["smaller", "peak"],
+    dict(group="64 CNN experts have a higher mean than 32", presets=["smaller", "peak"]),
 )
 ours(
     "variance-cnn-64-03",
@@ -393,8 +374,7 @@ ours(
         versus_at=dict(start_scale=0.3, experts=32),
         options=dict(visible=0.001),
     ).at_least(0.0, predicted="> 0"),
-    group="64 CNN experts have the greater variance",
-    presets=["paper"],
+    dict(group="64 CNN experts have the greater variance", presets=["paper"]),
 )
 ours(
     "mean-cnn-64-03",
@@ -402,14 +382,9 @@ ours(
     difference(
         "last_accuracy", "cnn", at=dict(start_scale=0.3, experts=64), versus_at=dict(start_scale=0.3, experts=32)
     ).at_least(0.0, predicted="> 0"),
-    group="64 CNN experts have a higher mean than 32",
-    presets=["paper"],
+    dict(group="64 CNN experts have a higher mean than 32", presets=["paper"]),
 )
-ours = partial(
-    study.ours,
-    source="ours, on EC Fig. 2, Results: the router's rates are tuned at the paper's n",
-    presets=["smaller", "peak"],
-)
+ours = partial(study.ours, source="ours, on EC Fig. 2, Results: the router's rates are tuned at the paper's n")
 # "once M moves beyond this range, routing becomes less informative and expert specialization degrades". Since the
 # runs specialisation is what Theorem 1 has of each expert; it had been the distance by load, which is ours below.
 ours(
@@ -424,7 +399,7 @@ ours(
         versus_at=dict(start_scale=0.1, experts=16),
         options=dict(after=10),
     ).at_least(0.0, predicted="> 0"),
-    group="beyond the range routing is less informative",
+    dict(group="beyond the range routing is less informative", presets=["smaller", "peak"]),
 )
 ours(
     "degrades-mlp-01",
@@ -438,7 +413,7 @@ ours(
         versus_at=dict(start_scale=0.1, experts=16),
         options=dict(after=10),
     ).at_least(0.0, predicted="> 0"),
-    group="beyond the range specialisation degrades",
+    dict(group="beyond the range specialisation degrades", presets=["smaller", "peak"]),
 )
 ours(
     "informative-cnn-01",
@@ -452,7 +427,7 @@ ours(
         versus_at=dict(start_scale=0.1, experts=8),
         options=dict(after=10),
     ).at_least(0.0, predicted="> 0"),
-    group="beyond the range routing is less informative",
+    dict(group="beyond the range routing is less informative", presets=["smaller", "peak"]),
 )
 ours(
     "degrades-cnn-01",
@@ -466,7 +441,7 @@ ours(
         versus_at=dict(start_scale=0.1, experts=8),
         options=dict(after=10),
     ).at_least(0.0, predicted="> 0"),
-    group="beyond the range specialisation degrades",
+    dict(group="beyond the range specialisation degrades", presets=["smaller", "peak"]),
 )
 ours(
     "informative-mlp-03",
@@ -475,8 +450,7 @@ ours(
     difference(
         "last_entropy", "mlp", at=dict(start_scale=0.3, experts=64), versus_at=dict(start_scale=0.3, experts=16)
     ).at_least(0.0, predicted="> 0"),
-    group="beyond the range routing is less informative",
-    presets=["quick", "paper"],
+    dict(group="beyond the range routing is less informative", presets=["quick", "paper"]),
 )
 ours(
     "degrades-mlp-03",
@@ -488,8 +462,7 @@ ours(
         at=dict(start_scale=0.3, experts=64),
         versus_at=dict(start_scale=0.3, experts=16),
     ).at_least(0.0, predicted="> 0"),
-    group="beyond the range specialisation degrades",
-    presets=["quick", "paper"],
+    dict(group="beyond the range specialisation degrades", presets=["quick", "paper"]),
 )
 ours(
     "informative-cnn-03",
@@ -498,8 +471,7 @@ ours(
     difference(
         "last_entropy", "cnn", at=dict(start_scale=0.3, experts=64), versus_at=dict(start_scale=0.3, experts=8)
     ).at_least(0.0, predicted="> 0"),
-    group="beyond the range routing is less informative",
-    presets=["quick", "paper"],
+    dict(group="beyond the range routing is less informative", presets=["quick", "paper"]),
 )
 ours(
     "degrades-cnn-03",
@@ -511,9 +483,9 @@ ours(
         at=dict(start_scale=0.3, experts=64),
         versus_at=dict(start_scale=0.3, experts=8),
     ).at_least(0.0, predicted="> 0"),
-    group="beyond the range specialisation degrades",
-    presets=["quick", "paper"],
+    dict(group="beyond the range specialisation degrades", presets=["quick", "paper"]),
 )
+ours = partial(study.ours, presets=["smaller", "peak"])
 # added after the runs, whose numbers had been seen, but for the distance by load
 ours(
     "degrades-before-mlp-01",
@@ -527,8 +499,7 @@ ours(
         versus_at=dict(start_scale=0.1, experts=16),
         options=dict(after=10),
     ).at_most(0.0, predicted="< 0"),
-    source="ours, on EC Fig. 2, Results: up to the peak",
-    group=UP_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: up to the peak", group=UP_RANGE_SPECIALISATION),
 )
 ours(
     "distance-mlp-01",
@@ -542,8 +513,7 @@ ours(
         versus_at=dict(start_scale=0.1, experts=16),
         options=dict(after=10),
     ).at_most(0.0, predicted="< 0"),
-    source="ours, on EC Fig. 2, Results: by load",
-    group=BEYOND_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: by load", group=BEYOND_RANGE_SPECIALISATION),
 )
 ours(
     "degrades-before-cnn-01",
@@ -557,8 +527,7 @@ ours(
         versus_at=dict(start_scale=0.1, experts=8),
         options=dict(after=10),
     ).at_most(0.0, predicted="< 0"),
-    source="ours, on EC Fig. 2, Results: up to the peak",
-    group=UP_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: up to the peak", group=UP_RANGE_SPECIALISATION),
 )
 ours(
     "distance-cnn-01",
@@ -572,8 +541,7 @@ ours(
         versus_at=dict(start_scale=0.1, experts=8),
         options=dict(after=10),
     ).at_most(0.0, predicted="< 0"),
-    source="ours, on EC Fig. 2, Results: by load",
-    group=BEYOND_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: by load", group=BEYOND_RANGE_SPECIALISATION),
 )
 ours = partial(study.ours, presets=["quick", "paper"])
 ours(
@@ -586,8 +554,7 @@ ours(
         at=dict(start_scale=0.3, experts=4),
         versus_at=dict(start_scale=0.3, experts=16),
     ).at_most(0.0, predicted="< 0"),
-    source="ours, on EC Fig. 2, Results: up to the peak",
-    group=UP_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: up to the peak", group=UP_RANGE_SPECIALISATION),
 )
 ours(
     "distance-mlp-03",
@@ -596,8 +563,7 @@ ours(
     difference(
         "last_specialisation", "mlp", at=dict(start_scale=0.3, experts=64), versus_at=dict(start_scale=0.3, experts=16)
     ).at_most(0.0, predicted="< 0"),
-    source="ours, on EC Fig. 2, Results: by load",
-    group=BEYOND_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: by load", group=BEYOND_RANGE_SPECIALISATION),
 )
 ours(
     "degrades-before-cnn-03",
@@ -609,8 +575,7 @@ ours(
         at=dict(start_scale=0.3, experts=4),
         versus_at=dict(start_scale=0.3, experts=8),
     ).at_most(0.0, predicted="< 0"),
-    source="ours, on EC Fig. 2, Results: up to the peak",
-    group=UP_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: up to the peak", group=UP_RANGE_SPECIALISATION),
 )
 ours(
     "distance-cnn-03",
@@ -619,8 +584,7 @@ ours(
     difference(
         "last_specialisation", "cnn", at=dict(start_scale=0.3, experts=64), versus_at=dict(start_scale=0.3, experts=8)
     ).at_most(0.0, predicted="< 0"),
-    source="ours, on EC Fig. 2, Results: by load",
-    group=BEYOND_RANGE_SPECIALISATION,
+    dict(source="ours, on EC Fig. 2, Results: by load", group=BEYOND_RANGE_SPECIALISATION),
 )
 
 # added after the runs, whose numbers had been seen: an error that grows from M = 4 on would pass as a degradation
@@ -641,9 +605,8 @@ for (s, tag, presets), (key, experts, m) in itertools.product(
             versus_at=dict(start_scale=s, experts=m),
             options=dict(before=dict(experts=4)),
         ).at_least(0.0, predicted="> 0"),
+        dict(group="beyond the range specialisation degrades faster than up to it", presets=presets),
         source="ours, on EC Fig. 2, Results: beyond the range against up to it",
-        group="beyond the range specialisation degrades faster than up to it",
-        presets=presets,
     )
 
 # load balance is read as effective experts, the exponential of the entropy of the loads, over M
@@ -666,8 +629,7 @@ for (s, tag, presets), (key, experts, m, other, side, least) in itertools.produc
             at=dict(start_scale=s, experts=m, step=20_000),
             versus_at=dict(start_scale=s, experts=other, step=20_000),
         ).at_least(least, predicted=least),
-        source="ours, on EC abstract: load balance",
-        group="the load is most balanced in the range of M",
+        dict(source="ours, on EC abstract: load balance", group="the load is most balanced in the range of M"),
         presets=presets,
     )
 

@@ -162,279 +162,245 @@ ours(
     "With the rates of the experiments on inputs times 10, M = 16, after 4 / eta steps: the training error is "
     "zero (at most 0.001).",
     mean("last_train_accuracy", "practice", at=dict(experts=16)).at_least(0.999, predicted="1"),
-    source="ours, on EC Theorem 1, statement 1",
-    group="theorem 1, statement 1",
+    dict(source="ours, on EC Theorem 1, statement 1", group="theorem 1, statement 1"),
 )
 ours(
     "test-practice",
     "With the rates of the experiments on inputs times 10, M = 16, after 4 / eta steps: the test error vanishes "
     "(at most 0.05).",
     mean("last_accuracy", "practice", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 2",
-    group="theorem 1, statement 2",
+    dict(source="ours, on EC Theorem 1, statement 2", group="theorem 1, statement 2"),
 )
 ours(
     "experts-practice",
     "With the rates of the experiments on inputs times 10, M = 16, after 4 / eta steps: every expert is good on "
     "its own cluster, by the initial division (error at most 0.05).",
     mean("last_own_error", "practice", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source="ours, on EC Theorem 1, statement 3",
-    group="theorem 1, statement 3",
+    dict(source="ours, on EC Theorem 1, statement 3", group="theorem 1, statement 3"),
 )
 ours(
     "router-practice",
     "With the rates of the experiments on inputs times 10, M = 16, after 4 / eta steps: samples are routed to "
     "the experts of their cluster, by the initial division (share at least 0.95).",
     mean("last_routed_to_own", "practice", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 4",
-    group="theorem 1, statement 4",
+    dict(source="ours, on EC Theorem 1, statement 4", group="theorem 1, statement 4"),
 )
 ours(
     "experts-best-practice",
     "With the rates of the experiments on inputs times 10, M = 16, after 4 / eta steps: every expert is good on "
     "a cluster, by the best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "practice", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source="ours, on EC Theorem 1, statement 3",
-    group="theorem 1, statement 3",
+    dict(source="ours, on EC Theorem 1, statement 3", group="theorem 1, statement 3"),
 )
 ours(
     "router-best-practice",
     "With the rates of the experiments on inputs times 10, M = 16, after 4 / eta steps: samples are routed to "
     "the experts of their cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "practice", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 4",
-    group="theorem 1, statement 4",
+    dict(source="ours, on EC Theorem 1, statement 4", group="theorem 1, statement 4"),
 )
-ours = partial(study.ours, presets=["long"])
-ours(
+study.ours(
     "training-theorem",
     "With the settings of the theorem and eta_r = M^2 eta, M = 16: the training error is zero (at most 0.001).",
     mean("last_train_accuracy", "theorem", at=dict(experts=16)).at_least(0.999, predicted="1"),
-    source="ours, on EC Theorem 1, statement 1: another M",
-    group="theorem 1, statement 1",
+    dict(source="ours, on EC Theorem 1, statement 1: another M", group="theorem 1, statement 1", presets=["long"]),
 )
-ours(
+study.ours(
     "test-theorem",
     "With the settings of the theorem and eta_r = M^2 eta, M = 16: the test error vanishes (at most 0.05).",
     mean("last_accuracy", "theorem", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 2: another M",
-    group="theorem 1, statement 2",
+    dict(source="ours, on EC Theorem 1, statement 2: another M", group="theorem 1, statement 2", presets=["long"]),
 )
-ours(
+study.ours(
     "experts-theorem",
     "With the settings of the theorem and eta_r = M^2 eta, M = 16: every expert is good on its own cluster, by "
     "the initial division (error at most 0.05).",
     mean("last_own_error", "theorem", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source="ours, on EC Theorem 1, statement 3: another M",
-    group="theorem 1, statement 3",
+    dict(source="ours, on EC Theorem 1, statement 3: another M", group="theorem 1, statement 3", presets=["long"]),
 )
-ours(
+study.ours(
     "router-theorem",
     "With the settings of the theorem and eta_r = M^2 eta, M = 16: samples are routed to the experts of their "
     "cluster, by the initial division (share at least 0.95).",
     mean("last_routed_to_own", "theorem", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 4: another M",
-    group="theorem 1, statement 4",
+    dict(source="ours, on EC Theorem 1, statement 4: another M", group="theorem 1, statement 4", presets=["long"]),
 )
-ours(
+study.ours(
     "experts-best-theorem",
     "With the settings of the theorem and eta_r = M^2 eta, M = 16: every expert is good on a cluster, by the "
     "best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "theorem", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source="ours, on EC Theorem 1, statement 3: another M",
-    group="theorem 1, statement 3",
+    dict(source="ours, on EC Theorem 1, statement 3: another M", group="theorem 1, statement 3", presets=["long"]),
 )
-ours(
+study.ours(
     "router-best-theorem",
     "With the settings of the theorem and eta_r = M^2 eta, M = 16: samples are routed to the experts of their "
     "cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "theorem", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 4: another M",
-    group="theorem 1, statement 4",
+    dict(source="ours, on EC Theorem 1, statement 4: another M", group="theorem 1, statement 4", presets=["long"]),
 )
-ours(
+study.ours(
     "training-theorem-fast",
     "With the settings of the theorem and eta_r = 10 M^2 eta, M = 16: the training error is zero (at most 0.001).",
     mean("last_train_accuracy", "theorem-fast", at=dict(experts=16)).at_least(0.999, predicted="1"),
-    source=STATEMENT_ANOTHER_CONSTANT,
-    group="theorem 1, statement 1",
+    dict(source=STATEMENT_ANOTHER_CONSTANT, group="theorem 1, statement 1", presets=["long"]),
 )
-ours(
+study.ours(
     "test-theorem-fast",
     "With the settings of the theorem and eta_r = 10 M^2 eta, M = 16: the test error vanishes (at most 0.05).",
     mean("last_accuracy", "theorem-fast", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_2,
-    group="theorem 1, statement 2",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_2, group="theorem 1, statement 2", presets=["long"]),
 )
-ours(
+study.ours(
     "experts-theorem-fast",
     "With the settings of the theorem and eta_r = 10 M^2 eta, M = 16: every expert is good on its own cluster, "
     "by the initial division (error at most 0.05).",
     mean("last_own_error", "theorem-fast", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_3,
-    group="theorem 1, statement 3",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_3, group="theorem 1, statement 3", presets=["long"]),
 )
-ours(
+study.ours(
     "router-theorem-fast",
     "With the settings of the theorem and eta_r = 10 M^2 eta, M = 16: samples are routed to the experts of "
     "their cluster, by the initial division (share at least 0.95).",
     mean("last_routed_to_own", "theorem-fast", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_4,
-    group="theorem 1, statement 4",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_4, group="theorem 1, statement 4", presets=["long"]),
 )
-ours(
+study.ours(
     "experts-best-theorem-fast",
     "With the settings of the theorem and eta_r = 10 M^2 eta, M = 16: every expert is good on a cluster, by the "
     "best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "theorem-fast", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_3,
-    group="theorem 1, statement 3",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_3, group="theorem 1, statement 3", presets=["long"]),
 )
-ours(
+study.ours(
     "router-best-theorem-fast",
     "With the settings of the theorem and eta_r = 10 M^2 eta, M = 16: samples are routed to the experts of "
     "their cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "theorem-fast", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_4,
-    group="theorem 1, statement 4",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_4, group="theorem 1, statement 4", presets=["long"]),
 )
-ours(
+study.ours(
     "training-theorem-slow",
     "With the settings of the theorem and eta_r = 0.1 M^2 eta, M = 16: the training error is zero (at most 0.001).",
     mean("last_train_accuracy", "theorem-slow", at=dict(experts=16)).at_least(0.999, predicted="1"),
-    source=STATEMENT_ANOTHER_CONSTANT,
-    group="theorem 1, statement 1",
+    dict(source=STATEMENT_ANOTHER_CONSTANT, group="theorem 1, statement 1", presets=["long"]),
 )
-ours(
+study.ours(
     "test-theorem-slow",
     "With the settings of the theorem and eta_r = 0.1 M^2 eta, M = 16: the test error vanishes (at most 0.05).",
     mean("last_accuracy", "theorem-slow", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_2,
-    group="theorem 1, statement 2",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_2, group="theorem 1, statement 2", presets=["long"]),
 )
-ours(
+study.ours(
     "experts-theorem-slow",
     "With the settings of the theorem and eta_r = 0.1 M^2 eta, M = 16: every expert is good on its own cluster, "
     "by the initial division (error at most 0.05).",
     mean("last_own_error", "theorem-slow", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_3,
-    group="theorem 1, statement 3",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_3, group="theorem 1, statement 3", presets=["long"]),
 )
-ours(
+study.ours(
     "router-theorem-slow",
     "With the settings of the theorem and eta_r = 0.1 M^2 eta, M = 16: samples are routed to the experts of "
     "their cluster, by the initial division (share at least 0.95).",
     mean("last_routed_to_own", "theorem-slow", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_4,
-    group="theorem 1, statement 4",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_4, group="theorem 1, statement 4", presets=["long"]),
 )
-ours(
+study.ours(
     "experts-best-theorem-slow",
     "With the settings of the theorem and eta_r = 0.1 M^2 eta, M = 16: every expert is good on a cluster, by "
     "the best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "theorem-slow", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_3,
-    group="theorem 1, statement 3",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_3, group="theorem 1, statement 3", presets=["long"]),
 )
-ours(
+study.ours(
     "router-best-theorem-slow",
     "With the settings of the theorem and eta_r = 0.1 M^2 eta, M = 16: samples are routed to the experts of "
     "their cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "theorem-slow", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_4,
-    group="theorem 1, statement 4",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_4, group="theorem 1, statement 4", presets=["long"]),
 )
-ours(
+study.ours(
     "training-theorem-slower",
     "With the settings of the theorem and eta_r = 0.01 M^2 eta, M = 16: the training error is zero (at most 0.001).",
     mean("last_train_accuracy", "theorem-slower", at=dict(experts=16)).at_least(0.999, predicted="1"),
-    source=STATEMENT_ANOTHER_CONSTANT,
-    group="theorem 1, statement 1",
+    dict(source=STATEMENT_ANOTHER_CONSTANT, group="theorem 1, statement 1", presets=["long"]),
 )
-ours(
+study.ours(
     "test-theorem-slower",
     "With the settings of the theorem and eta_r = 0.01 M^2 eta, M = 16: the test error vanishes (at most 0.05).",
     mean("last_accuracy", "theorem-slower", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_2,
-    group="theorem 1, statement 2",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_2, group="theorem 1, statement 2", presets=["long"]),
 )
-ours(
+study.ours(
     "experts-theorem-slower",
     "With the settings of the theorem and eta_r = 0.01 M^2 eta, M = 16: every expert is good on its own "
     "cluster, by the initial division (error at most 0.05).",
     mean("last_own_error", "theorem-slower", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_3,
-    group="theorem 1, statement 3",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_3, group="theorem 1, statement 3", presets=["long"]),
 )
-ours = partial(study.ours, source=STATEMENT_ANOTHER_CONSTANT_4, group="theorem 1, statement 4", presets=["long"])
+ours = partial(study.ours, presets=["quick", "ends", "paper"])
 ours(
     "router-theorem-slower",
     "With the settings of the theorem and eta_r = 0.01 M^2 eta, M = 16: samples are routed to the experts of "
     "their cluster, by the initial division (share at least 0.95).",
     mean("last_routed_to_own", "theorem-slower", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
+    dict(source=STATEMENT_ANOTHER_CONSTANT_4, group="theorem 1, statement 4", presets=["long"]),
 )
 ours(
     "experts-best-theorem-slower",
     "With the settings of the theorem and eta_r = 0.01 M^2 eta, M = 16: every expert is good on a cluster, by "
     "the best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "theorem-slower", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source=STATEMENT_ANOTHER_CONSTANT_3,
-    group="theorem 1, statement 3",
+    dict(source=STATEMENT_ANOTHER_CONSTANT_3, group="theorem 1, statement 3", presets=["long"]),
 )
 ours(
     "router-best-theorem-slower",
     "With the settings of the theorem and eta_r = 0.01 M^2 eta, M = 16: samples are routed to the experts of "
     "their cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "theorem-slower", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
+    dict(source=STATEMENT_ANOTHER_CONSTANT_4, group="theorem 1, statement 4", presets=["long"]),
 )
-ours = partial(study.ours, presets=["quick", "ends", "paper"])
 ours(
     "training-theorem-small-start",
     "With the settings of the theorem and a small start, M = 16, after 4 / eta steps: the training error is "
     "zero (at most 0.001).",
     mean("last_train_accuracy", "theorem-small-start", at=dict(experts=16)).at_least(0.999, predicted="1"),
-    source="ours, on EC Theorem 1, statement 1",
-    group="theorem 1, statement 1",
+    dict(source="ours, on EC Theorem 1, statement 1", group="theorem 1, statement 1"),
 )
 ours(
     "test-theorem-small-start",
     "With the settings of the theorem and a small start, M = 16, after 4 / eta steps: the test error vanishes "
     "(at most 0.05).",
     mean("last_accuracy", "theorem-small-start", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 2",
-    group="theorem 1, statement 2",
+    dict(source="ours, on EC Theorem 1, statement 2", group="theorem 1, statement 2"),
 )
 ours(
     "experts-theorem-small-start",
     "With the settings of the theorem and a small start, M = 16, after 4 / eta steps: every expert is good on "
     "its own cluster, by the initial division (error at most 0.05).",
     mean("last_own_error", "theorem-small-start", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source="ours, on EC Theorem 1, statement 3",
-    group="theorem 1, statement 3",
+    dict(source="ours, on EC Theorem 1, statement 3", group="theorem 1, statement 3"),
 )
 ours(
     "router-theorem-small-start",
     "With the settings of the theorem and a small start, M = 16, after 4 / eta steps: samples are routed to the "
     "experts of their cluster, by the initial division (share at least 0.95).",
     mean("last_routed_to_own", "theorem-small-start", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 4",
-    group="theorem 1, statement 4",
+    dict(source="ours, on EC Theorem 1, statement 4", group="theorem 1, statement 4"),
 )
 ours(
     "experts-best-theorem-small-start",
     "With the settings of the theorem and a small start, M = 16, after 4 / eta steps: every expert is good on a "
     "cluster, by the best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "theorem-small-start", at=dict(experts=16)).at_most(0.05, predicted="o(1)"),
-    source="ours, on EC Theorem 1, statement 3",
-    group="theorem 1, statement 3",
+    dict(source="ours, on EC Theorem 1, statement 3", group="theorem 1, statement 3"),
 )
 ours(
     "router-best-theorem-small-start",
     "With the settings of the theorem and a small start, M = 16, after 4 / eta steps: samples are routed to the "
     "experts of their cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "theorem-small-start", at=dict(experts=16)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 4",
-    group="theorem 1, statement 4",
+    dict(source="ours, on EC Theorem 1, statement 4", group="theorem 1, statement 4"),
 )
 ours = partial(study.ours, presets=["choice", "settled"])
 # `choice` and `choice-wide` were the paper's until it was said that the theorem gives no threshold, and no limit can
@@ -445,16 +411,14 @@ ours(
     "With the settings of the theorem at d = 50, sigma_0 = 0.3, M = 8 and eta_r = 0.1 M^2 eta: the training "
     "error is zero (at most 0.001).",
     mean("last_train_accuracy", "choice", at=dict(experts=8)).at_least(0.999, predicted="1"),
-    source=STATEMENT_JUDGED_SIZE,
-    group="theorem 1, statement 1",
+    dict(source=STATEMENT_JUDGED_SIZE, group="theorem 1, statement 1"),
 )
 ours(
     "test-choice",
     "With the settings of the theorem at d = 50, sigma_0 = 0.3, M = 8 and eta_r = 0.1 M^2 eta: the test error "
     "vanishes (at most 0.05).",
     mean("last_accuracy", "choice", at=dict(experts=8)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 2: judged at one size",
-    group="theorem 1, statement 2",
+    dict(source="ours, on EC Theorem 1, statement 2: judged at one size", group="theorem 1, statement 2"),
 )
 ours(
     "training-all-choice",
@@ -463,24 +427,21 @@ ours(
     function(f"{RULES}:share", "last_train_accuracy", "choice", at=dict(experts=8), options=dict(least=1.0)).at_least(
         0.9, predicted="1 - o(1)"
     ),
-    source=STATEMENT_JUDGED_SIZE,
-    group="theorem 1, statement 1, in how many runs",
+    dict(source=STATEMENT_JUDGED_SIZE, group="theorem 1, statement 1, in how many runs"),
 )
 ours(
     "experts-choice",
     "With the settings of the theorem at d = 50, sigma_0 = 0.3, M = 8 and eta_r = 0.1 M^2 eta: in the mean over "
     "experts, an expert is good on a cluster, by the best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "choice", at=dict(experts=8)).at_most(0.05, predicted="o(1)"),
-    source="ours, on EC Theorem 1, statement 3: judged at one size",
-    group="theorem 1, statement 3",
+    dict(source="ours, on EC Theorem 1, statement 3: judged at one size", group="theorem 1, statement 3"),
 )
 ours(
     "router-choice",
     "With the settings of the theorem at d = 50, sigma_0 = 0.3, M = 8 and eta_r = 0.1 M^2 eta: samples are "
     "routed to the experts of their cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "choice", at=dict(experts=8)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 4: judged at one size",
-    group="theorem 1, statement 4",
+    dict(source="ours, on EC Theorem 1, statement 4: judged at one size", group="theorem 1, statement 4"),
 )
 ours(
     "division-choice",
@@ -489,24 +450,21 @@ ours(
     function(
         f"{RULES}:share", "last_clusters_with_best", "choice", at=dict(experts=8), options=dict(least=4.0)
     ).at_least(0.9, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1: judged at one size",
-    group=DIVISION_HAS_EMPTY,
+    dict(source="ours, on EC Theorem 1: judged at one size", group=DIVISION_HAS_EMPTY),
 )
 ours(
     "training-choice-wide",
     "With the settings of the theorem at d = 200, sigma_0 = 0.17, M = 8 and eta_r = 0.1 M^2 eta: the training "
     "error is zero (at most 0.001).",
     mean("last_train_accuracy", "choice-wide", at=dict(experts=8)).at_least(0.999, predicted="1"),
-    source=STATEMENT_JUDGED_SIZE,
-    group="theorem 1, statement 1",
+    dict(source=STATEMENT_JUDGED_SIZE, group="theorem 1, statement 1"),
 )
 ours(
     "test-choice-wide",
     "With the settings of the theorem at d = 200, sigma_0 = 0.17, M = 8 and eta_r = 0.1 M^2 eta: the test error "
     "vanishes (at most 0.05).",
     mean("last_accuracy", "choice-wide", at=dict(experts=8)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 2: judged at one size",
-    group="theorem 1, statement 2",
+    dict(source="ours, on EC Theorem 1, statement 2: judged at one size", group="theorem 1, statement 2"),
 )
 ours(
     "training-all-choice-wide",
@@ -515,24 +473,21 @@ ours(
     function(
         f"{RULES}:share", "last_train_accuracy", "choice-wide", at=dict(experts=8), options=dict(least=1.0)
     ).at_least(0.9, predicted="1 - o(1)"),
-    source=STATEMENT_JUDGED_SIZE,
-    group="theorem 1, statement 1, in how many runs",
+    dict(source=STATEMENT_JUDGED_SIZE, group="theorem 1, statement 1, in how many runs"),
 )
 ours(
     "experts-choice-wide",
     "With the settings of the theorem at d = 200, sigma_0 = 0.17, M = 8 and eta_r = 0.1 M^2 eta: in the mean "
     "over experts, an expert is good on a cluster, by the best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "choice-wide", at=dict(experts=8)).at_most(0.05, predicted="o(1)"),
-    source="ours, on EC Theorem 1, statement 3: judged at one size",
-    group="theorem 1, statement 3",
+    dict(source="ours, on EC Theorem 1, statement 3: judged at one size", group="theorem 1, statement 3"),
 )
 ours(
     "router-choice-wide",
     "With the settings of the theorem at d = 200, sigma_0 = 0.17, M = 8 and eta_r = 0.1 M^2 eta: samples are "
     "routed to the experts of their cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "choice-wide", at=dict(experts=8)).at_least(0.95, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1, statement 4: judged at one size",
-    group="theorem 1, statement 4",
+    dict(source="ours, on EC Theorem 1, statement 4: judged at one size", group="theorem 1, statement 4"),
 )
 ours(
     "division-choice-wide",
@@ -541,24 +496,21 @@ ours(
     function(
         f"{RULES}:share", "last_clusters_with_best", "choice-wide", at=dict(experts=8), options=dict(least=4.0)
     ).at_least(0.9, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1: judged at one size",
-    group=DIVISION_HAS_EMPTY,
+    dict(source="ours, on EC Theorem 1: judged at one size", group=DIVISION_HAS_EMPTY),
 )
 ours(
     "training-choice-0.1",
     "At d = 50 with sigma_0 = 0.1, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: the training error "
     "is zero (at most 0.001).",
     mean("last_train_accuracy", "choice-0.1", at=dict(experts=8)).at_least(0.999, predicted="1"),
-    source=STATEMENT_SMALLER_START,
-    group="theorem 1, statement 1",
+    dict(source=STATEMENT_SMALLER_START, group="theorem 1, statement 1"),
 )
 ours(
     "test-choice-0.1",
     "At d = 50 with sigma_0 = 0.1, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: the test error "
     "vanishes (at most 0.05).",
     mean("last_accuracy", "choice-0.1", at=dict(experts=8)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_SMALLER_START_2,
-    group="theorem 1, statement 2",
+    dict(source=STATEMENT_SMALLER_START_2, group="theorem 1, statement 2"),
 )
 ours(
     "training-all-choice-0.1",
@@ -567,24 +519,21 @@ ours(
     function(
         f"{RULES}:share", "last_train_accuracy", "choice-0.1", at=dict(experts=8), options=dict(least=1.0)
     ).at_least(0.9, predicted="1 - o(1)"),
-    source=STATEMENT_SMALLER_START,
-    group="theorem 1, statement 1, in how many runs",
+    dict(source=STATEMENT_SMALLER_START, group="theorem 1, statement 1, in how many runs"),
 )
 ours(
     "experts-choice-0.1",
     "At d = 50 with sigma_0 = 0.1, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: in the mean over "
     "experts, an expert is good on a cluster, by the best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "choice-0.1", at=dict(experts=8)).at_most(0.05, predicted="o(1)"),
-    source=STATEMENT_SMALLER_START_3,
-    group="theorem 1, statement 3",
+    dict(source=STATEMENT_SMALLER_START_3, group="theorem 1, statement 3"),
 )
 ours(
     "router-choice-0.1",
     "At d = 50 with sigma_0 = 0.1, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: samples are routed "
     "to the experts of their cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "choice-0.1", at=dict(experts=8)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_SMALLER_START_4,
-    group="theorem 1, statement 4",
+    dict(source=STATEMENT_SMALLER_START_4, group="theorem 1, statement 4"),
 )
 ours(
     "division-choice-0.1",
@@ -593,24 +542,21 @@ ours(
     function(
         f"{RULES}:share", "last_clusters_with_best", "choice-0.1", at=dict(experts=8), options=dict(least=4.0)
     ).at_least(0.9, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1: a smaller start",
-    group=DIVISION_HAS_EMPTY,
+    dict(source="ours, on EC Theorem 1: a smaller start", group=DIVISION_HAS_EMPTY),
 )
 ours(
     "training-choice-0.03",
     "At d = 50 with sigma_0 = 0.03, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: the training "
     "error is zero (at most 0.001).",
     mean("last_train_accuracy", "choice-0.03", at=dict(experts=8)).at_least(0.999, predicted="1"),
-    source=STATEMENT_SMALLER_START,
-    group="theorem 1, statement 1",
+    dict(source=STATEMENT_SMALLER_START, group="theorem 1, statement 1"),
 )
 ours(
     "test-choice-0.03",
     "At d = 50 with sigma_0 = 0.03, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: the test error "
     "vanishes (at most 0.05).",
     mean("last_accuracy", "choice-0.03", at=dict(experts=8)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_SMALLER_START_2,
-    group="theorem 1, statement 2",
+    dict(source=STATEMENT_SMALLER_START_2, group="theorem 1, statement 2"),
 )
 ours(
     "training-all-choice-0.03",
@@ -619,24 +565,21 @@ ours(
     function(
         f"{RULES}:share", "last_train_accuracy", "choice-0.03", at=dict(experts=8), options=dict(least=1.0)
     ).at_least(0.9, predicted="1 - o(1)"),
-    source=STATEMENT_SMALLER_START,
-    group="theorem 1, statement 1, in how many runs",
+    dict(source=STATEMENT_SMALLER_START, group="theorem 1, statement 1, in how many runs"),
 )
 ours(
     "experts-choice-0.03",
     "At d = 50 with sigma_0 = 0.03, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: in the mean over "
     "experts, an expert is good on a cluster, by the best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "choice-0.03", at=dict(experts=8)).at_most(0.05, predicted="o(1)"),
-    source=STATEMENT_SMALLER_START_3,
-    group="theorem 1, statement 3",
+    dict(source=STATEMENT_SMALLER_START_3, group="theorem 1, statement 3"),
 )
 ours(
     "router-choice-0.03",
     "At d = 50 with sigma_0 = 0.03, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: samples are "
     "routed to the experts of their cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "choice-0.03", at=dict(experts=8)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_SMALLER_START_4,
-    group="theorem 1, statement 4",
+    dict(source=STATEMENT_SMALLER_START_4, group="theorem 1, statement 4"),
 )
 ours(
     "division-choice-0.03",
@@ -645,24 +588,21 @@ ours(
     function(
         f"{RULES}:share", "last_clusters_with_best", "choice-0.03", at=dict(experts=8), options=dict(least=4.0)
     ).at_least(0.9, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1: a smaller start",
-    group=DIVISION_HAS_EMPTY,
+    dict(source="ours, on EC Theorem 1: a smaller start", group=DIVISION_HAS_EMPTY),
 )
 ours(
     "training-choice-0.01",
     "At d = 50 with sigma_0 = 0.01, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: the training "
     "error is zero (at most 0.001).",
     mean("last_train_accuracy", "choice-0.01", at=dict(experts=8)).at_least(0.999, predicted="1"),
-    source=STATEMENT_SMALLER_START,
-    group="theorem 1, statement 1",
+    dict(source=STATEMENT_SMALLER_START, group="theorem 1, statement 1"),
 )
 ours(
     "test-choice-0.01",
     "At d = 50 with sigma_0 = 0.01, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: the test error "
     "vanishes (at most 0.05).",
     mean("last_accuracy", "choice-0.01", at=dict(experts=8)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_SMALLER_START_2,
-    group="theorem 1, statement 2",
+    dict(source=STATEMENT_SMALLER_START_2, group="theorem 1, statement 2"),
 )
 ours(
     "training-all-choice-0.01",
@@ -671,24 +611,21 @@ ours(
     function(
         f"{RULES}:share", "last_train_accuracy", "choice-0.01", at=dict(experts=8), options=dict(least=1.0)
     ).at_least(0.9, predicted="1 - o(1)"),
-    source=STATEMENT_SMALLER_START,
-    group="theorem 1, statement 1, in how many runs",
+    dict(source=STATEMENT_SMALLER_START, group="theorem 1, statement 1, in how many runs"),
 )
 ours(
     "experts-choice-0.01",
     "At d = 50 with sigma_0 = 0.01, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: in the mean over "
     "experts, an expert is good on a cluster, by the best division after the training (error at most 0.05).",
     mean("last_best_cluster_error", "choice-0.01", at=dict(experts=8)).at_most(0.05, predicted="o(1)"),
-    source=STATEMENT_SMALLER_START_3,
-    group="theorem 1, statement 3",
+    dict(source=STATEMENT_SMALLER_START_3, group="theorem 1, statement 3"),
 )
 ours(
     "router-choice-0.01",
     "At d = 50 with sigma_0 = 0.01, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: samples are "
     "routed to the experts of their cluster, by the best division after the training (share at least 0.95).",
     mean("last_routed_to_best", "choice-0.01", at=dict(experts=8)).at_least(0.95, predicted="1 - o(1)"),
-    source=STATEMENT_SMALLER_START_4,
-    group="theorem 1, statement 4",
+    dict(source=STATEMENT_SMALLER_START_4, group="theorem 1, statement 4"),
 )
 ours(
     "division-choice-0.01",
@@ -697,8 +634,7 @@ ours(
     function(
         f"{RULES}:share", "last_clusters_with_best", "choice-0.01", at=dict(experts=8), options=dict(least=4.0)
     ).at_least(0.9, predicted="1 - o(1)"),
-    source="ours, on EC Theorem 1: a smaller start",
-    group=DIVISION_HAS_EMPTY,
+    dict(source="ours, on EC Theorem 1: a smaller start", group=DIVISION_HAS_EMPTY),
 )
 
 # Added with the preset `settled`, before its run; its seeds at d = 50 had been seen in a trial to 16 000 steps. 0.001
@@ -718,9 +654,8 @@ for (arm, begins), (tag, time, presets, at, versus_at) in itertools.product(
         f"{begins}, M = 8 and eta_r = 0.1 M^2 eta: over the last quarter of T = {time} / eta the training "
         "accuracy changes by at most 0.001.",
         difference("train_accuracy", arm, at=at, versus_at=versus_at).equivalent(0.001),
+        dict(group=f"the training accuracy has settled, T = {time} / eta", presets=presets),
         source="ours: when the training has ended",
-        group=f"the training accuracy has settled, T = {time} / eta",
-        presets=presets,
     )
 
 claim = partial(
@@ -736,20 +671,16 @@ claim(
     difference("last_train_accuracy", "choice-wide", at=dict(experts=8), versus="choice").at_least(
         0.0, predicted=">= 0"
     ),
-    source="EC Theorem 1, statement 1",
-    group="theorem 1, statement 1, as a trend",
-    presets=["settled"],
+    dict(source="EC Theorem 1, statement 1", group="theorem 1, statement 1, as a trend", presets=["settled"]),
 )
 claim(
     "test-trend",
     "Inside the theorem's range of sigma_0, with M = 8, from d = 50, sigma_0 = 0.3, n = 2000 to d = 200, "
     "sigma_0 = 0.171, n = 4000 the test error falls.",
     difference("last_accuracy", "choice-wide", at=dict(experts=8), versus="choice").at_least(0.0, predicted="> 0"),
-    source="EC Theorem 1, statement 2",
-    bearing="neutral",
+    dict(source="EC Theorem 1, statement 2", bearing="neutral", group="theorem 1, statement 2, as a trend"),
     hindsight="That it is neutral to the theorem was settled after the run: one expert without a router, which "
     "has nothing to choose, passes the same rule.",
-    group="theorem 1, statement 2, as a trend",
 )
 claim(
     "experts-trend",
@@ -758,8 +689,7 @@ claim(
     difference("last_best_cluster_error", "choice-wide", at=dict(experts=8), versus="choice").at_most(
         0.0, predicted="< 0"
     ),
-    source="EC Theorem 1, statement 3",
-    group="theorem 1, statement 3, as a trend",
+    dict(source="EC Theorem 1, statement 3", group="theorem 1, statement 3, as a trend"),
 )
 claim(
     "router-trend",
@@ -769,58 +699,57 @@ claim(
     difference("last_routed_to_best", "choice-wide", at=dict(experts=8), versus="choice").at_least(
         0.0, predicted="> 0"
     ),
-    source="EC Theorem 1, statement 4",
-    group="theorem 1, statement 4, as a trend",
+    dict(source="EC Theorem 1, statement 4", group="theorem 1, statement 4, as a trend"),
 )
-ours = partial(study.ours, presets=["same-n"])
-ours(
+study.ours(
     "test-trend-n",
     "Inside the theorem's range of sigma_0, with M = 8, n = 4000, from d = 50, sigma_0 = 0.3, to d = 200, "
     "sigma_0 = 0.171, the test error falls.",
     difference("last_accuracy", "choice-wide", at=dict(experts=8), versus="choice-n").at_least(0.0, predicted="> 0"),
+    dict(group="theorem 1, statement 2, as a trend at one n", presets=["same-n"]),
     source="ours, on EC Theorem 1, statement 2: at one n",
-    group="theorem 1, statement 2, as a trend at one n",
 )
-ours(
+study.ours(
     "experts-trend-n",
     "Inside the theorem's range of sigma_0, with M = 8, n = 4000, from d = 50, sigma_0 = 0.3, to d = 200, "
     "sigma_0 = 0.171, the error of experts on a cluster falls (best division).",
     difference("last_best_cluster_error", "choice-wide", at=dict(experts=8), versus="choice-n").at_most(
         0.0, predicted="< 0"
     ),
+    dict(group="theorem 1, statement 3, as a trend at one n", presets=["same-n"]),
     source="ours, on EC Theorem 1, statement 3: at one n",
-    group="theorem 1, statement 3, as a trend at one n",
 )
-ours(
+study.ours(
     "router-trend-n",
     "Inside the theorem's range of sigma_0, with M = 8, n = 4000, from d = 50, sigma_0 = 0.3, to d = 200, "
     "sigma_0 = 0.171, the share of samples that are routed to experts of their cluster grows (best division).",
     difference("last_routed_to_best", "choice-wide", at=dict(experts=8), versus="choice-n").at_least(
         0.0, predicted="> 0"
     ),
+    dict(group="theorem 1, statement 4, as a trend at one n", presets=["same-n"]),
     source="ours, on EC Theorem 1, statement 4: at one n",
-    group="theorem 1, statement 4, as a trend at one n",
 )
-ours(
+study.ours(
     "training-trend-d",
     "Inside the theorem's range of sigma_0, with M = 8, n = 4000, sigma_0 = 0.3, from d = 50 to d = 200 the "
     "training error does not grow.",
     difference("last_train_accuracy", "choice-wide-start", at=dict(experts=8), versus="choice-n").at_least(
         0.0, predicted=">= 0"
     ),
+    dict(group="theorem 1, statement 1, as a trend in d alone", presets=["same-n"]),
     source="ours, on EC Theorem 1, statement 1: d alone",
-    group="theorem 1, statement 1, as a trend in d alone",
 )
-ours(
+study.ours(
     "test-trend-d",
     "Inside the theorem's range of sigma_0, with M = 8, n = 4000, sigma_0 = 0.3, from d = 50 to d = 200 the "
     "test error falls.",
     difference("last_accuracy", "choice-wide-start", at=dict(experts=8), versus="choice-n").at_least(
         0.0, predicted="> 0"
     ),
+    dict(group="theorem 1, statement 2, as a trend in d alone", presets=["same-n"]),
     source="ours, on EC Theorem 1, statement 2: d alone",
-    group="theorem 1, statement 2, as a trend in d alone",
 )
+ours = partial(study.ours, group="theorem 1: the initial division", presets=["choice", "settled"])
 ours(
     "experts-trend-d",
     "Inside the theorem's range of sigma_0, with M = 8, n = 4000, sigma_0 = 0.3, from d = 50 to d = 200 the "
@@ -828,8 +757,8 @@ ours(
     difference("last_best_cluster_error", "choice-wide-start", at=dict(experts=8), versus="choice-n").at_most(
         0.0, predicted="< 0"
     ),
+    dict(group="theorem 1, statement 3, as a trend in d alone", presets=["same-n"]),
     source="ours, on EC Theorem 1, statement 3: d alone",
-    group="theorem 1, statement 3, as a trend in d alone",
 )
 ours(
     "router-trend-d",
@@ -838,10 +767,9 @@ ours(
     difference("last_routed_to_best", "choice-wide-start", at=dict(experts=8), versus="choice-n").at_least(
         0.0, predicted="> 0"
     ),
+    dict(group="theorem 1, statement 4, as a trend in d alone", presets=["same-n"]),
     source="ours, on EC Theorem 1, statement 4: d alone",
-    group="theorem 1, statement 4, as a trend in d alone",
 )
-ours = partial(study.ours, group="theorem 1: the initial division", presets=["choice", "settled"])
 # the division of the proof, which Theorem 1 does not name: by the professions of the start
 ours(
     "experts-initial-choice",
@@ -879,8 +807,7 @@ ours(
     function(f"{RULES}:smallest", "last_clusters_with_best", "practice", at=dict(experts=16)).at_least(
         4, predicted="4"
     ),
-    source="ours, on EC Theorem 1",
-    presets=["quick", "ends", "paper"],
+    dict(source="ours, on EC Theorem 1", presets=["quick", "ends", "paper"]),
 )
 ours(
     "division-theorem",
@@ -924,8 +851,7 @@ ours(
     function(f"{RULES}:smallest", "last_clusters_with_best", "theorem-small-start", at=dict(experts=16)).at_least(
         4, predicted="4"
     ),
-    source="ours, on EC Theorem 1",
-    group="theorem 1: the division has no empty set",
+    dict(source="ours, on EC Theorem 1", group="theorem 1: the division has no empty set"),
 )
 ours(
     "test-many-practice",
@@ -941,8 +867,7 @@ ours(
     difference("last_accuracy", "practice", at=dict(experts=128), versus_at=dict(experts=16)).at_most(
         0.0, predicted="< 0"
     ),
-    bearing="for",
-    group="theorem 2: the test error grows with M",
+    dict(bearing="for", group="theorem 2: the test error grows with M"),
 )
 ours(
     "many-practice",
@@ -958,8 +883,7 @@ ours(
     difference("last_own_error", "practice", at=dict(experts=128), versus_at=dict(experts=16)).at_least(
         0.0, predicted="> 0"
     ),
-    bearing="for",
-    group="theorem 2: the error grows with M",
+    dict(bearing="for", group="theorem 2: the error grows with M"),
 )
 ours(
     "test-many-theorem",
@@ -975,8 +899,7 @@ ours(
     difference("last_accuracy", "theorem", at=dict(experts=128), versus_at=dict(experts=16)).at_most(
         0.0, predicted="< 0"
     ),
-    bearing="for",
-    group="theorem 2: the test error grows with M",
+    dict(bearing="for", group="theorem 2: the test error grows with M"),
 )
 ours(
     "many-theorem",
@@ -992,8 +915,7 @@ ours(
     difference("last_own_error", "theorem", at=dict(experts=128), versus_at=dict(experts=16)).at_least(
         0.0, predicted="> 0"
     ),
-    bearing="for",
-    group="theorem 2: the error grows with M",
+    dict(bearing="for", group="theorem 2: the error grows with M"),
 )
 ours(
     "test-many-theorem-small-start",
@@ -1009,8 +931,7 @@ ours(
     difference("last_accuracy", "theorem-small-start", at=dict(experts=128), versus_at=dict(experts=16)).at_most(
         0.0, predicted="< 0"
     ),
-    bearing="for",
-    group="theorem 2: the test error grows with M",
+    dict(bearing="for", group="theorem 2: the test error grows with M"),
 )
 ours(
     "many-theorem-small-start",
@@ -1026,8 +947,7 @@ ours(
     difference("last_own_error", "theorem-small-start", at=dict(experts=128), versus_at=dict(experts=16)).at_least(
         0.0, predicted="> 0"
     ),
-    bearing="for",
-    group="theorem 2: the error grows with M",
+    dict(bearing="for", group="theorem 2: the error grows with M"),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -62,9 +62,8 @@ for tag, sigma, presets in [("003", 0.03, ["*"]), ("01", 0.1, ["paper"]), ("03",
             at=dict(experts=64, start_scale=sigma),
             versus_at=dict(experts=8, start_scale=sigma),
         ).at_least(0.0, predicted="> 0"),
+        dict(group="upper end of M: many experts are not specialised in time", presets=presets),
         source="ours, on EC Lemma 14: at one sample size",
-        group="upper end of M: many experts are not specialised in time",
-        presets=presets,
     )
 
 # the paper's, by an upper end that falls with sigma_0, until it was seen that 8 experts gain more by the same

@@ -57,9 +57,9 @@ for tag, sigma in [("01", 0.1), ("03", 0.3)]:
             at=dict(start_scale=sigma),
             options=dict(over="dimension"),
         ).at_most(-0.8, predicted="-1"),
+        group="lemma 2: the error on the own cluster vanishes with d",
         source="ours, on EC Lemma 2: the proof's bound 1 / d, where sigma_0 is not small; a fifth is left for "
         "the spread",
-        group="lemma 2: the error on the own cluster vanishes with d",
     )
 
 for tag, sigma in [("01", 0.1), ("03", 0.3)]:

@@ -360,8 +360,7 @@ study.claim(
     "With M = 1 the product with the own signal is at least (1 - sigma_0^0.2) eta (t - T^(m)) at T_1, in every "
     "patch (sigma_0 = 0.1: 0.118, where the start alone has 0.2).",
     mean("own_signal", "one", at=dict(stage="exploration", start_scale=0.1)).at_least(0.118, predicted=">= 0.118"),
-    source="EC Lemma 15",
-    because="M = 1 is below sigma_0^(-0.075) = 1.2; T^(m) = 0 makes the level largest",
+    dict(source="EC Lemma 15", because="M = 1 is below sigma_0^(-0.075) = 1.2; T^(m) = 0 makes the level largest"),
 )
 study.ours(
     "threshold-one",

@@ -57,10 +57,9 @@ study.claim(
     difference("explored_own_error", "inside-800", at=dict(experts=1), versus="inside-50").at_most(
         0.0, predicted="< 0"
     ),
+    dict(group="lemma 2: the error on the own cluster falls with d", presets=["paper"]),
     source="EC Lemma 2",
     because="what is o(1) for d to infinity, with sigma_0 = d^(-1/3), is smaller at a much larger d",
-    group="lemma 2: the error on the own cluster falls with d",
-    presets=["paper"],
 )
 study.claim(
     "inside-eight",
@@ -68,10 +67,9 @@ study.claim(
     difference("explored_own_error", "inside-800", at=dict(experts=8), versus="inside-50").at_most(
         0.0, predicted="< 0"
     ),
+    dict(group="lemma 2: the error on the own cluster falls with d", presets=["paper"]),
     source="EC Lemma 2",
     because="what is o(1) for d to infinity, with sigma_0 = d^(-1/3), is smaller at a much larger d",
-    group="lemma 2: the error on the own cluster falls with d",
-    presets=["paper"],
 )
 ours = partial(
     study.ours,

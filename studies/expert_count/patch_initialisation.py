@@ -79,8 +79,7 @@ study.claim(
     difference("explored_best_cluster_error", "equal", at=dict(start_scale=0.01), versus="independent").at_most(
         0.0, predicted="< 0"
     ),
-    source="EC Lemmas 2, 3",
-    because=EQUAL_WEIGHTS_ERROR,
+    dict(source="EC Lemmas 2, 3", because=EQUAL_WEIGHTS_ERROR),
     group="lemmas 2, 3: equal weights specialise better",
 )
 study.claim(
@@ -89,8 +88,7 @@ study.claim(
     difference("explored_best_cluster_error", "equal", at=dict(start_scale=0.03), versus="independent").at_most(
         0.0, predicted="< 0"
     ),
-    source="EC Lemmas 2, 3",
-    because=EQUAL_WEIGHTS_ERROR,
+    dict(source="EC Lemmas 2, 3", because=EQUAL_WEIGHTS_ERROR),
     group="lemmas 2, 3: equal weights specialise better",
 )
 study.ours(
@@ -100,8 +98,7 @@ study.ours(
     difference("last_accuracy", "equal-routed", at=dict(start_scale=0.01), versus="independent-routed").at_least(
         0.0, predicted="> 0"
     ),
-    source="ours, on EC Lemmas 2, 3",
-    bearing="for",
+    dict(source="ours, on EC Lemmas 2, 3", bearing="for"),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -49,17 +49,18 @@ claim(
     "For tied scores the simulated probabilities change by at most M^2 ||h - h'|| in every pair.",
     function(f"{RULES}:largest", "share_of_bound_simulated", "tied").at_most(1.0, predicted="<= 1"),
 )
-ours = partial(study.ours, source="ours, on EC Lemma 1", group="lemma 1, sharp factor")
-ours(
+study.ours(
     "order",
     "The bound's factor M^2 is not needed: for ties, the worst case, the change does not grow with M (exponent "
     "at most 0.1).",
     slope("ratio", "tied", over="experts").at_most(0.1, predicted="0 (bound: 2)"),
+    dict(source="ours, on EC Lemma 1", group="lemma 1, sharp factor"),
 )
-ours(
+study.ours(
     "factor-2",
     "The probabilities change by at most 2 ||h - h'||, whatever M (exact probabilities, ties).",
     function(f"{RULES}:largest", "ratio", "tied").at_most(2.0000001, predicted="<= 2"),
+    dict(source="ours, on EC Lemma 1", group="lemma 1, sharp factor"),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

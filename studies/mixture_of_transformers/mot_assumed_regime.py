@@ -7,6 +7,7 @@ from moestat.study.rules import function, log_ratio, mean
 
 FEW_SAMPLES = "ours, on MT Prop. 1: with the few samples of K = 224"
 APPENDIX_FEW_SAMPLES = "ours, on MT Appendix D: with the few samples of K = 224"
+PROPOSITION_WEIGHTS_TURN = "proposition 1: the weights turn away from the class signal"
 RULES = "moestat.papers.mixture_of_transformers.rules"
 
 study = Study(
@@ -106,29 +107,25 @@ claim(
     "pure",
     "After stage I at least 95 % of the samples are routed to an expert of their class (N = 8, T1 as stated).",
     mean("after_matched", "stated", at=dict(stage="I")).at_least(0.95, predicted=1),
-    source="MT Prop. 1",
-    presets=["quick", "paper"],
+    dict(source="MT Prop. 1", presets=["quick", "paper"]),
 )
 claim(
     "pure-proof",
     "After stage I at least 95 % of the samples are routed to an expert of their class (N = 8, T1 of the proof).",
     mean("after_matched", "proof", at=dict(stage="I")).at_least(0.95, predicted=1),
-    source="MT Prop. 1, Appendix D",
-    presets=["quick", "paper"],
+    dict(source="MT Prop. 1, Appendix D", presets=["quick", "paper"]),
 )
 claim(
     "pure-sixteen",
     "After stage I at least 95 % of the samples are routed to an expert of their class (N = 16, T1 as stated).",
     mean("after_matched", "stated-sixteen", at=dict(stage="I")).at_least(0.95, predicted=1),
-    source="MT Prop. 1",
-    presets=["sixteen"],
+    dict(source="MT Prop. 1", presets=["sixteen"]),
 )
 claim(
     "pure-proof-sixteen",
     "After stage I at least 95 % of the samples are routed to an expert of their class (N = 16, T1 of the proof).",
     mean("after_matched", "proof-sixteen", at=dict(stage="I")).at_least(0.95, predicted=1),
-    source="MT Prop. 1, Appendix D",
-    presets=["sixteen"],
+    dict(source="MT Prop. 1, Appendix D", presets=["sixteen"]),
 )
 
 for id_, source, case, arm, presets in [
@@ -140,9 +137,7 @@ for id_, source, case, arm, presets in [
         "After stage I the routing of a class, noise included, is within 0.1 in total variation of equal shares "
         f"on its own experts and none elsewhere ({case}, 1000 test samples of a class).",
         mean("after_unequal", arm, at=dict(stage="I")).at_most(0.1, predicted=0),
-        source=source,
-        group="proposition 1: equal shares among the experts of a class",
-        presets=presets,
+        dict(source=source, group="proposition 1: equal shares among the experts of a class", presets=presets),
     )
 
 ours = partial(study.ours, group="the gap is half of sqrt(sigma_0), with few samples", presets=["quick", "paper"])
@@ -167,13 +162,11 @@ ours(
     "After stage I the specialisation gap, a mean over the experts, is at least sqrt(sigma_0) / 2 = 0.27 (N = "
     "16, T1 as stated).",
     mean("after_gap", "stated-sixteen", at=dict(stage="I")).at_least(0.27, predicted="Theta(sigma_0^0.5)"),
-    source="ours, on MT Prop. 1: with the few samples of K = 960",
-    presets=["sixteen"],
+    dict(source="ours, on MT Prop. 1: with the few samples of K = 960", presets=["sixteen"]),
 )
-ours = partial(study.ours, group="every gap is half of sqrt(sigma_0), with few samples", presets=["quick"])
 # the proposition speaks of every expert; came after the run, with the 0.27 of the means, and is ours since: half of
 # sqrt(sigma_0) for nine tenths of the experts is a level of ours, and the sample is that of `gap`
-ours(
+study.ours(
     "gap-every",
     "After stage I at least 90 % of the experts have a specialisation gap of sqrt(sigma_0) / 2 = 0.27 or more "
     "(N = 8, T1 as stated).",
@@ -184,9 +177,9 @@ ours(
         at=dict(stage="I"),
         options=dict(of="share", least=0.27),
     ).at_least(0.9, predicted=1),
-    source=FEW_SAMPLES,
+    dict(source=FEW_SAMPLES, group="every gap is half of sqrt(sigma_0), with few samples", presets=["quick"]),
 )
-ours(
+study.ours(
     "gap-every-proof",
     "After stage I at least 90 % of the experts have a specialisation gap of sqrt(sigma_0) / 2 = 0.27 or more "
     "(N = 8, T1 of the proof).",
@@ -197,23 +190,25 @@ ours(
         at=dict(stage="I"),
         options=dict(of="share", least=0.27),
     ).at_least(0.9, predicted=1),
-    source=APPENDIX_FEW_SAMPLES,
+    dict(source=APPENDIX_FEW_SAMPLES, group="every gap is half of sqrt(sigma_0), with few samples"),
+    presets=["quick"],
 )
-ours = partial(study.ours, group="the gap goes like sqrt(sigma_0), with few samples", presets=["quick", "paper"])
 # ours since `mot_open_constants` judges it with ten times the samples, for the reason of `gap`
-ours(
+study.ours(
     "gap-scaling",
     "Between sigma_0 = 0.1 and 0.3 the mean gap goes like sigma_0^0.5: its log ratio is within 20 % of 0.5 log "
     "3 (T1 as stated).",
     log_ratio("after_gap", "stated", at=dict(stage="I"), versus="stated-small").within(0.439, 0.659, predicted=0.549),
-    source=FEW_SAMPLES,
+    dict(source=FEW_SAMPLES, group="the gap goes like sqrt(sigma_0), with few samples"),
+    presets=["quick", "paper"],
 )
-ours(
+study.ours(
     "gap-scaling-proof",
     "Between sigma_0 = 0.1 and 0.3 the mean gap goes like sigma_0^0.5: its log ratio is within 20 % of 0.5 log "
     "3 (T1 of the proof).",
     log_ratio("after_gap", "proof", at=dict(stage="I"), versus="proof-small").within(0.439, 0.659, predicted=0.549),
-    source=APPENDIX_FEW_SAMPLES,
+    dict(source=APPENDIX_FEW_SAMPLES, group="the gap goes like sqrt(sigma_0), with few samples"),
+    presets=["quick", "paper"],
 )
 study.claim(
     "covered",
@@ -221,10 +216,8 @@ study.claim(
     function("moestat.claims.rules:share", "after_all_covered", "stated", at=dict(stage="I")).at_least(
         0.9, predicted="1 - o(1)"
     ),
-    source="MT Prop. 1, Lemma 8",
+    dict(source="MT Prop. 1, Lemma 8", group="proposition 1: every class has an expert", presets=["paper"]),
     because="Lemma 8 gives every class an expert at the start, and the propositions presuppose it after stage I",
-    group="proposition 1: every class has an expert",
-    presets=["paper"],
 )
 
 for id_, case, arm, presets in [
@@ -236,8 +229,7 @@ for id_, case, arm, presets in [
         id_,
         f"With the constant 1 in T2 stage II brings p(v_n, v_n) to at least 0.4, twice the uniform attention ({case}).",
         mean("after_self_attention", arm, at=dict(stage="II")).at_least(0.4, predicted="Theta(1)"),
-        source="ours, on MT Prop. 2: the constant 1 in T2",
-        group="stage II with the constant 1",
+        dict(source="ours, on MT Prop. 2: the constant 1 in T2", group="stage II with the constant 1"),
         presets=presets,
     )
 
@@ -247,8 +239,7 @@ for id_, case, arm in [("others", "T1 as stated", "stated-small"), ("others-proo
         "With the constant 1 in T2 the attention of all other pairs of signals is at most sigma_0 after stage "
         f"II at sigma_0 = 0.1, half the uniform attention ({case}).",
         mean("after_largest_other", arm, at=dict(stage="II")).at_most(0.1, predicted="O(sigma_0)"),
-        source="ours, on MT Prop. 2: the constant 1 in T2",
-        group="stage II with the constant 1",
+        dict(source="ours, on MT Prop. 2: the constant 1 in T2", group="stage II with the constant 1"),
         presets=["quick", "paper"],
     )
 
@@ -267,10 +258,8 @@ for id_, case, arm in [
             at=dict(stage="III"),
             options=dict(own=1.0, other=0.3),
         ).at_most(1.0, predicted="<= 1"),
-        source="MT Theorem 1, eq. (11)",
-        because="Omega(1) and O(sigma_0) are read with the constant 1",
-        group="equation 11: Omega(1) for the own class and O(sigma_0) otherwise",
-        presets=["quick"],
+        dict(source="MT Theorem 1, eq. (11)", because="Omega(1) and O(sigma_0) are read with the constant 1"),
+        dict(group="equation 11: Omega(1) for the own class and O(sigma_0) otherwise", presets=["quick"]),
     )
 
 study.ours(
@@ -280,9 +269,8 @@ study.ours(
     function(f"{RULES}:own_class", "after_on_labels", "stated", at=dict(stage="III"), options=dict(of="own")).at_least(
         1.0, predicted="Omega(1)"
     ),
+    dict(group="equation 11: the own class alone", presets=["quick"]),
     source="ours, as a check of MT Theorem 1, eq. (11): it passes after stage I, with the routing at chance",
-    group="equation 11: the own class alone",
-    presets=["quick"],
 )
 
 # the largest other projection is nine tenths of the own one, so that no constant of O(sigma_0) helps that leaves eq.
@@ -298,14 +286,11 @@ for id_, case, arm, presets in [
         function(f"{RULES}:own_class", "after_on_labels", arm, at=dict(stage="III"), options=dict(of="other")).at_most(
             0.3, predicted="O(sigma_0)"
         ),
+        dict(group="equation 11: the other classes alone", presets=presets),
         source="ours, on MT Theorem 1, eq. (11): the other classes alone",
-        group="equation 11: the other classes alone",
-        presets=presets,
     )
 
-ours = partial(
-    study.ours, group="proposition 1: the weights turn away from the class signal", presets=["quick", "paper"]
-)
+ours = partial(study.ours, group=PROPOSITION_WEIGHTS_TURN, presets=["quick", "paper"])
 ours(
     "centre",
     "After stage I |<W, c_n>| is at most sigma_0 = 0.3 (K = 224, T1 as stated).",
@@ -360,10 +345,8 @@ study.claim(
     function(
         f"{RULES}:own_class", "after_centre_signal", "stated", at=dict(stage="I"), options=dict(of="variable", to="own")
     ).at_most(-1.386, predicted="< 0"),
-    source="MT Section 5.1 (after Prop. 1), Lemma 13",
+    dict(source="MT Section 5.1 (after Prop. 1), Lemma 13", group=PROPOSITION_WEIGHTS_TURN, presets=["quick"]),
     because="the weight aligns significantly more with v_n than with any other signal, e.g. c_n; four times is ours",
-    group="proposition 1: the weights turn away from the class signal",
-    presets=["quick"],
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

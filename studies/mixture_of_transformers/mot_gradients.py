@@ -115,51 +115,50 @@ study.preset(
 
 study.arm("mot", "MoT")
 
-claim = partial(
-    study.claim, source="MT Lemma 5", because="O(sigma_0) is read with the constant 1", presets=["quick", "paper"]
-)
 # --- claims: the verdict says which rules were edited or added after the run ---
-claim(
+study.claim(
     "l5-weights",
     "At the start the largest |<W, X_l>| is at most sigma_0 (N = 8, M = 32).",
     mean("start_weight", "mot", at=dict(classes=8, experts=32, start_scale=0.1)).at_most(
         1.0, predicted="O(1) of sigma_0"
     ),
+    dict(source="MT Lemma 5", because="O(sigma_0) is read with the constant 1", presets=["quick", "paper"]),
 )
-claim(
+study.claim(
     "l5-attention",
     "At the start the largest |nu' W_KQ mu| is at most sigma_0 (N = 8, M = 32).",
     mean("start_query_key", "mot", at=dict(classes=8, experts=32, start_scale=0.1)).at_most(
         1.0, predicted="O(1) of sigma_0"
     ),
+    dict(source="MT Lemma 5", because="O(sigma_0) is read with the constant 1", presets=["quick", "paper"]),
 )
-claim = partial(study.claim, source="MT Lemma 6", presets=["quick", "paper"])
-claim(
+study.claim(
     "l6-constant",
     "At the start attentions to two signals differ by at most sigma_0 = 0.1 (N = 8, M = 32).",
     mean("start_attention", "mot", at=dict(classes=8, experts=32, start_scale=0.1)).at_most(
         0.1, predicted="O(sigma_0)"
     ),
-    because="O(sigma_0) is read with the constant 1",
+    dict(source="MT Lemma 6", because="O(sigma_0) is read with the constant 1", presets=["quick", "paper"]),
 )
 # What a first list of claims left out: the remark after Lemma 6, and Corollary 1. Rules written before the run;
 # calculus has the first at about 1 / L = 0.2 and the second exact, and trial runs had so
-claim(
+study.claim(
     "l6-converse",
     "At the start attentions to two signals differ by at least 0.1 of what their scores differ by, where that "
     "is sigma_0 / 10 or more (all eight cells).",
     function("moestat.claims.rules:smallest", "start_converse", "mot").at_least(0.1, predicted="Omega(1)"),
+    dict(source="MT Lemma 6", presets=["quick", "paper"]),
     because="what is Omega(sigma_0) is a constant times sigma_0 at least: half the uniform attention is taken, "
     "for scores that differ by sigma_0 / 10 or more",
 )
-claim(
+study.claim(
     "corollary1",
     "The weights of the router sum to zero over the experts, early in stage I and at T1: no entry of the sum is "
     "more than 10^-9 of the largest weight (all eight cells).",
     function("moestat.claims.rules:largest", "router_sum", "mot").at_most(1e-09, predicted=0),
-    source="MT Corollary 1",
+    dict(source="MT Corollary 1", presets=["quick", "paper"]),
 )
-claim(
+study.claim(
     "l6-order",
     "At the start the difference between attentions to two signals goes at least like sigma_0^1 (N = 8, M = 32).",
     function(
@@ -170,7 +169,7 @@ claim(
         versus_at=dict(classes=8, experts=32, start_scale=0.1),
         options=dict(target=1.099),
     ).at_least(0.879, predicted=1.099),
-    because=SIGMA_FALLS_LIKE,
+    dict(source="MT Lemma 6", because=SIGMA_FALLS_LIKE, presets=["quick", "paper"]),
 )
 study.ours(
     "l11-output-early",
@@ -183,11 +182,9 @@ study.ours(
         versus_at=dict(state="early", classes=8, experts=32, start_scale=0.1),
         options=dict(target=0.549),
     ).at_least(0.439, predicted=0.549),
-    source=STEPS_ALONE_ANY,
-    group="outputs early in stage I",
-    presets=["quick", "paper"],
+    dict(source=STEPS_ALONE_ANY, group="outputs early in stage I", presets=["quick", "paper"]),
 )
-claim = partial(study.claim, because=SIGMA_FALLS_LIKE, presets=["quick", "paper"])
+claim = partial(study.claim, presets=["quick", "paper"])
 claim(
     "l12-sigma-early",
     "Early in stage I the largest expected router gradient along c_n goes at least like sigma_0^0.5 (N = 8, M = 32).",
@@ -199,8 +196,7 @@ claim(
         versus_at=dict(state="early", classes=8, experts=32, start_scale=0.1),
         options=dict(target=0.549),
     ).at_least(0.439, predicted=0.549),
-    source="MT Lemma 12",
-    group="lemma 12: the router's gradient along c_n",
+    dict(source="MT Lemma 12", because=SIGMA_FALLS_LIKE, group="lemma 12: the router's gradient along c_n"),
 )
 claim(
     "l13-difference-sigma-early",
@@ -214,7 +210,7 @@ claim(
         versus_at=dict(state="early", classes=8, experts=32, start_scale=0.1),
         options=dict(target=0.549),
     ).at_least(0.439, predicted=0.549),
-    source="MT Lemma 13 (15)",
+    dict(source="MT Lemma 13 (15)", because=SIGMA_FALLS_LIKE),
     group="lemma 13 (15): the difference of the gradients along v",
 )
 claim(
@@ -229,8 +225,7 @@ claim(
         versus_at=dict(state="early", classes=8, experts=32, start_scale=0.1),
         options=dict(target=1.099),
     ).at_least(0.879, predicted=1.099),
-    source="MT Lemma 13 (16)",
-    group="lemma 13 (16): the gradient along c_n",
+    dict(source="MT Lemma 13 (16)", because=SIGMA_FALLS_LIKE, group="lemma 13 (16): the gradient along c_n"),
 )
 claim(
     "l14-others",
@@ -244,10 +239,8 @@ claim(
         versus_at=dict(state="promised", classes=8, experts=32, start_scale=0.1),
         options=dict(target=1.099),
     ).at_least(0.879, predicted=1.099),
-    source="MT Lemma 14",
-    group="lemma 14: all other pairs are O(sigma_0)",
+    dict(source="MT Lemma 14", because=SIGMA_FALLS_LIKE, group="lemma 14: all other pairs are O(sigma_0)"),
 )
-claim = partial(study.claim, source="MT Lemma 12", because=FALLS_LIKE_LEAST, presets=["quick", "paper"])
 # came after the run, with the rules of the others
 claim(
     "l12-experts-early",
@@ -260,7 +253,7 @@ claim(
         versus_at=dict(state="early", classes=8, experts=16, start_scale=0.1),
         options=dict(target=-1.386),
     ).at_most(-1.109, predicted=-1.386),
-    group="lemma 12: the router's gradient along c_n",
+    dict(source="MT Lemma 12", because=FALLS_LIKE_LEAST, group="lemma 12: the router's gradient along c_n"),
 )
 claim(
     "l12-classes-early",
@@ -273,7 +266,7 @@ claim(
         versus_at=dict(state="early", classes=4, experts=32, start_scale=0.1),
         options=dict(target=-1.386),
     ).at_most(-1.109, predicted=-1.386),
-    group="lemma 12: the router's gradient along v_n",
+    dict(source="MT Lemma 12", because=FALLS_LIKE_LEAST, group="lemma 12: the router's gradient along v_n"),
 )
 claim(
     "l13-difference-experts-early",
@@ -287,7 +280,7 @@ claim(
         versus_at=dict(state="early", classes=8, experts=16, start_scale=0.1),
         options=dict(target=-0.693),
     ).at_most(-0.555, predicted=-0.693),
-    source="MT Lemma 13 (15)",
+    dict(source="MT Lemma 13 (15)", because=FALLS_LIKE_LEAST),
     group="lemma 13 (15): the difference of the gradients along v",
 )
 # more of the orders that the lemmas state, by the rules of those above; came after the run
@@ -302,10 +295,8 @@ claim(
         versus_at=dict(state="early", classes=8, experts=32, start_scale=0.1),
         options=dict(target=0.549),
     ).at_least(0.439, predicted=0.549),
-    because=SIGMA_FALLS_LIKE_2,
-    group="lemma 12: the router's gradient along v_n",
+    dict(source="MT Lemma 12", because=SIGMA_FALLS_LIKE_2, group="lemma 12: the router's gradient along v_n"),
 )
-claim = partial(study.claim, because=SIGMA_FALLS_LIKE_2, presets=["quick", "paper"])
 claim(
     "l12-label-experts-early",
     "Early in stage I the largest expected router gradient along v_n goes at least like M^-2 (M = 16, 32).",
@@ -317,8 +308,7 @@ claim(
         versus_at=dict(state="early", classes=8, experts=16, start_scale=0.1),
         options=dict(target=-1.386),
     ).at_most(-1.109, predicted=-1.386),
-    source="MT Lemma 12",
-    group="lemma 12: the router's gradient along v_n",
+    dict(source="MT Lemma 12", because=SIGMA_FALLS_LIKE_2, group="lemma 12: the router's gradient along v_n"),
 )
 claim(
     "l13-centre-experts-early",
@@ -331,8 +321,7 @@ claim(
         versus_at=dict(state="early", classes=8, experts=16, start_scale=0.1),
         options=dict(target=-0.693),
     ).at_most(-0.555, predicted=-0.693),
-    source="MT Lemma 13 (16)",
-    group="lemma 13 (16): the gradient along c_n",
+    dict(source="MT Lemma 13 (16)", because=SIGMA_FALLS_LIKE_2, group="lemma 13 (16): the gradient along c_n"),
 )
 ours = partial(study.ours, source="ours, on MT Lemma 12: the bound read as an order at T1", presets=["quick", "paper"])
 ours(
@@ -570,8 +559,7 @@ ours(
         at=dict(state="early"),
         options=dict(bound=dict(classes=1, start_scale=0.5, experts=-1)),
     ).at_most(1.0, predicted="O(1)"),
-    source=ROUTING_CHANCE_CANNOT,
-    group="sizes in stage I: l13-difference",
+    dict(source=ROUTING_CHANCE_CANNOT, group="sizes in stage I: l13-difference"),
 )
 ours(
     "l13-difference-size",
@@ -585,8 +573,7 @@ ours(
         at=dict(state="trained"),
         options=dict(bound=dict(classes=1, start_scale=0.5, experts=-1)),
     ).at_most(1.0, predicted="O(1)"),
-    source=ROUTING_CHANCE_CANNOT,
-    group="sizes in stage I: l13-difference",
+    dict(source=ROUTING_CHANCE_CANNOT, group="sizes in stage I: l13-difference"),
 )
 ours(
     "l13-centre-size-early",
@@ -599,8 +586,7 @@ ours(
         at=dict(state="early"),
         options=dict(bound=dict(classes=1, start_scale=1, experts=-1)),
     ).at_most(1.0, predicted="O(1)"),
-    source=ROUTING_CHANCE_CANNOT_2,
-    group="sizes in stage I: l13-centre",
+    dict(source=ROUTING_CHANCE_CANNOT_2, group="sizes in stage I: l13-centre"),
 )
 ours(
     "l13-centre-size",
@@ -613,8 +599,7 @@ ours(
         at=dict(state="trained"),
         options=dict(bound=dict(classes=1, start_scale=1, experts=-1)),
     ).at_most(1.0, predicted="O(1)"),
-    source=ROUTING_CHANCE_CANNOT_2,
-    group="sizes in stage I: l13-centre",
+    dict(source=ROUTING_CHANCE_CANNOT_2, group="sizes in stage I: l13-centre"),
 )
 ours(
     "s51-router-size-early",
@@ -626,8 +611,7 @@ ours(
         at=dict(state="early"),
         options=dict(bound=dict(start_scale=1)),
     ).at_most(1.0, predicted="O(1)"),
-    source=AFTER_PASSES_T1,
-    group="sizes in stage I: s51-router",
+    dict(source=AFTER_PASSES_T1, group="sizes in stage I: s51-router"),
 )
 ours(
     "s51-router-size",
@@ -639,8 +623,7 @@ ours(
         at=dict(state="trained"),
         options=dict(bound=dict(start_scale=1)),
     ).at_most(1.0, predicted="O(1)"),
-    source=AFTER_PASSES_T1,
-    group="sizes in stage I: s51-router",
+    dict(source=AFTER_PASSES_T1, group="sizes in stage I: s51-router"),
 )
 ours(
     "l14-others-size",
@@ -667,8 +650,7 @@ ours(
         at=dict(state="trained"),
         options=dict(bound=dict(start_scale=1)),
     ).at_most(1.0, predicted="O(1)"),
-    source=AFTER_STAGE_REACHED,
-    group="lemma 14 after the stage I reached here",
+    dict(source=AFTER_STAGE_REACHED, group="lemma 14 after the stage I reached here"),
 )
 ours(
     "s51-distractor-growth-size",
@@ -681,9 +663,9 @@ ours(
         at=dict(state="promised"),
         options=dict(bound=dict(start_scale=1)),
     ).at_most(1.0, predicted="O(1)"),
+    group=SIZE_ATTENTION_GRADIENT,
     source="ours, as a check of MT Prop. 2 (Section 5.1 after it): (v_n, v_n) itself has no more than 0.0145 "
     "of sigma_0 here",
-    group=SIZE_ATTENTION_GRADIENT,
 )
 
 for tag, case, at in [
@@ -697,9 +679,7 @@ for tag, case, at in [
         function(
             f"{RULES_ORDERS}:largest_ratio", "distractor_query", "mot", at=at, options=dict(bound=dict(start_scale=1))
         ).at_most(1.0, predicted="O(1)"),
-        source=AFTER_CHANGE_EITHER,
-        group=SIZE_ATTENTION_GRADIENT,
-        presets=["quick", "paper"],
+        dict(source=AFTER_CHANGE_EITHER, group=SIZE_ATTENTION_GRADIENT, presets=["quick", "paper"]),
     )
 
 for (pairs, pair, variable), (tag, case, at) in itertools.product(
@@ -719,9 +699,8 @@ for (pairs, pair, variable), (tag, case, at) in itertools.product(
         function(
             f"{RULES_ORDERS}:largest_ratio", variable, "mot", at=at, options=dict(bound=dict(start_scale=1))
         ).at_most(1.0, predicted="O(1)"),
+        dict(group=f"lemma 14 in size: {pair}", presets=["quick", "paper"]),
         source="ours, on MT Lemma 14: a change in either direction, where O(y) bounds from above alone",
-        group=f"lemma 14 in size: {pair}",
-        presets=["quick", "paper"],
     )
 
 # a bound without M does not grow with it; added after the runs, whose numbers had been seen
@@ -736,9 +715,7 @@ study.ours(
         versus_at=dict(state="early", classes=8, experts=16, start_scale=0.1),
         options=dict(target=0),
     ).at_most(0.139, predicted=0),
-    source=STEPS_ALONE_SQRT,
-    group="outputs early in stage I",
-    presets=["quick", "paper"],
+    dict(source=STEPS_ALONE_SQRT, group="outputs early in stage I", presets=["quick", "paper"]),
 )
 # preset small: rules of those above, written before the preset ran; two replicates of a trial run had been seen.
 # There is no claim on v_n' W_KQ c_n: what is left of it are the draws of the noise tokens in the expectation
@@ -753,9 +730,7 @@ study.ours(
         versus_at=dict(state="early", classes=8, experts=32, start_scale=1e-08),
         options=dict(target=2.303),
     ).at_least(1.842, predicted=2.303),
-    source=STEPS_ALONE_ANY,
-    group="outputs early in stage I",
-    presets=["small"],
+    dict(source=STEPS_ALONE_ANY, group="outputs early in stage I", presets=["small"]),
 )
 study.claim(
     "l11-output-small",
@@ -768,11 +743,9 @@ study.claim(
         versus_at=dict(state="trained", classes=8, experts=32, start_scale=1e-08),
         options=dict(target=2.303),
     ).at_least(1.842, predicted=2.303),
-    source="MT Lemma 11",
+    dict(source="MT Lemma 11", group="lemma 11: outputs are O(sigma_0^0.5)", presets=["small"]),
     because="what is O(sigma_0^0.5) falls like that at least; short of it by up to a fifth, which is left for "
     "logarithms, nothing is decided",
-    group="lemma 11: outputs are O(sigma_0^0.5)",
-    presets=["small"],
 )
 study.ours(
     "l11-output-experts-small-early",
@@ -785,12 +758,9 @@ study.ours(
         versus_at=dict(state="early", classes=8, experts=16, start_scale=1e-06),
         options=dict(target=0),
     ).at_most(0.139, predicted=0),
-    source=STEPS_ALONE_SQRT,
-    group="outputs early in stage I",
-    presets=["small"],
+    dict(source=STEPS_ALONE_SQRT, group="outputs early in stage I", presets=["small"]),
 )
-claim = partial(study.claim, because=SIGMA_FALLS_LIKE_3, presets=["small"])
-claim(
+study.claim(
     "l11-output-experts-small",
     "At T1 the largest output does not grow with M (M = 16, 32; sigma_0 = 10^-6).",
     function(
@@ -801,12 +771,11 @@ claim(
         versus_at=dict(state="trained", classes=8, experts=16, start_scale=1e-06),
         options=dict(target=0),
     ).at_most(0.139, predicted=0),
-    source="MT Lemma 11",
+    dict(source="MT Lemma 11", group="lemma 11: outputs are O(sigma_0^0.5)", presets=["small"]),
     because="O(sigma_0^0.5) has no M in it, at any epoch of stage I; beyond it by up to a fifth of log 2, "
     "which is left for logarithms, nothing is decided",
-    group="lemma 11: outputs are O(sigma_0^0.5)",
 )
-claim(
+study.claim(
     "l14-others-small",
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the largest expected growth of another pair "
     "of signals than (v_n, v_n) in stage II goes at least like sigma_0 (sigma_0 = 10^-8, 10^-6; N = 8, M = 32).",
@@ -818,10 +787,10 @@ claim(
         versus_at=dict(state="promised", classes=8, experts=32, start_scale=1e-08),
         options=dict(target=4.605),
     ).at_least(3.684, predicted=4.605),
-    source="MT Lemma 14",
-    group="lemma 14: all other pairs are O(sigma_0)",
+    dict(source="MT Lemma 14", because=SIGMA_FALLS_LIKE_3, group="lemma 14: all other pairs are O(sigma_0)"),
+    presets=["small"],
 )
-claim(
+study.claim(
     "s51-distractor-growth-small",
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the largest expected growth of a nu' W_KQ "
     "v_n', v_n' of another class, in stage II goes at least like sigma_0 (sigma_0 = 10^-8, 10^-6; N = 8, M = "
@@ -834,8 +803,8 @@ claim(
         versus_at=dict(state="promised", classes=8, experts=32, start_scale=1e-08),
         options=dict(target=4.605),
     ).at_least(3.684, predicted=4.605),
-    source="MT Prop. 2 (Section 5.1 after it)",
-    group="section 5.1: the attention's gradient along v_n' is O(sigma_0)",
+    dict(source="MT Prop. 2 (Section 5.1 after it)", because=SIGMA_FALLS_LIKE_3),
+    dict(group="section 5.1: the attention's gradient along v_n' is O(sigma_0)", presets=["small"]),
 )
 # from where stage I ended it is the number of `l14-others-small-trained`, and no claim of its own
 study.ours(
@@ -851,9 +820,7 @@ study.ours(
         versus_at=dict(state="promised", classes=8, experts=32, start_scale=1e-08),
         options=dict(target=4.605),
     ).at_least(3.684, predicted=4.605),
-    source=AFTER_CHANGE_EITHER,
-    group=SIZE_ATTENTION_GRADIENT,
-    presets=["small"],
+    dict(source=AFTER_CHANGE_EITHER, group=SIZE_ATTENTION_GRADIENT, presets=["small"]),
 )
 # this was the paper's until after its run: Appendix E has Proposition 1 before the lemma, and the routing is at
 # chance here
@@ -869,9 +836,7 @@ study.ours(
         versus_at=dict(state="trained", classes=8, experts=32, start_scale=1e-08),
         options=dict(target=4.605),
     ).at_least(3.684, predicted=4.605),
-    source=AFTER_STAGE_REACHED,
-    group="lemma 14 after the stage I reached here",
-    presets=["small"],
+    dict(source=AFTER_STAGE_REACHED, group="lemma 14 after the stage I reached here", presets=["small"]),
 )
 
 for (pairs, pair, variable), (tag, case, at, versus_at) in itertools.product(
@@ -901,9 +866,8 @@ for (pairs, pair, variable), (tag, case, at, versus_at) in itertools.product(
         function(
             f"{ORDERS}:exponent", variable, "mot", at=at, versus_at=versus_at, options=dict(target=4.605)
         ).at_least(3.684, predicted=4.605),
+        dict(group=f"lemma 14 in size: {pair}", presets=["small"]),
         source="ours, on MT Lemma 14: a change in either direction, its bound read as an order",
-        group=f"lemma 14 in size: {pair}",
-        presets=["small"],
     )
 
 study.claim(
@@ -918,10 +882,8 @@ study.claim(
         at=dict(state="promised", start_scale=1e-08),
         options=dict(bound=dict(start_scale=1)),
     ).at_most(1.0, predicted="O(1)"),
-    source="MT Lemma 14",
-    because="O(sigma_0) is read with the constant 1, which the paper leaves open",
-    group="lemma 14: all other pairs are O(sigma_0)",
-    presets=["small"],
+    dict(source="MT Lemma 14", because="O(sigma_0) is read with the constant 1, which the paper leaves open"),
+    dict(group="lemma 14: all other pairs are O(sigma_0)", presets=["small"]),
 )
 
 for pairs, pair, variable in [
@@ -939,14 +901,12 @@ for pairs, pair, variable in [
             at=dict(state="promised", start_scale=1e-08),
             options=dict(bound=dict(start_scale=1)),
         ).at_most(1.0, predicted="O(1)"),
+        dict(group=f"lemma 14 in size: {pair}", presets=["small"]),
         source="ours, on MT Lemma 14: a change in either direction, where O(y) bounds from above alone",
-        group=f"lemma 14 in size: {pair}",
-        presets=["small"],
     )
 
-claim = partial(study.claim, source="MT Lemma 14", because=OMEGA_SIGMA_FALLS, presets=["quick", "paper"])
 # Lemma 14 has a lower bound, Omega(N sigma_0^0.5 / M), which leaves room on the other side; came after the run
-claim(
+study.claim(
     "l14-own-experts",
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the growth of v_n' W_KQ v_n falls no faster "
     "than 1/M (M = 16, 32).",
@@ -958,8 +918,9 @@ claim(
         versus_at=dict(state="promised", classes=8, experts=16, start_scale=0.1),
         options=dict(target=-0.693),
     ).at_least(-0.832, predicted=-0.693),
+    dict(source="MT Lemma 14", because=OMEGA_SIGMA_FALLS, presets=["quick", "paper"]),
 )
-claim(
+study.claim(
     "l14-own-sigma",
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the growth of v_n' W_KQ v_n falls no faster "
     "than sigma_0^0.5 (N = 8, M = 32).",
@@ -971,10 +932,11 @@ claim(
         versus_at=dict(state="promised", classes=8, experts=32, start_scale=0.1),
         options=dict(target=0.549),
     ).at_most(0.659, predicted=0.549),
+    dict(source="MT Lemma 14", because=OMEGA_SIGMA_FALLS, presets=["quick", "paper"]),
 )
 # by Lemma 12 the gradient along v_n is N^-2 of that along c_n, log -4.16 at N = 8, but for constants, which do not
 # drop out here: half is asked for; came after the run, its mean known
-claim(
+study.claim(
     "l12-dominated-early",
     "Early in stage I the router's largest expected gradient along v_n is at most half of that along c_n (N = "
     "8, M = 32, sigma_0 = 0.1).",
@@ -984,9 +946,8 @@ claim(
         at=dict(state="early", classes=8, experts=32, start_scale=0.1),
         versus_variable="router_centre",
     ).at_most(-0.693, predicted=-4.159),
-    source="MT Section 5.1 (after Prop. 1), Lemma 12",
-    because=ROUTER_DECISIONS_BECOME,
-    group="section 5.1: the class signal dominates the router",
+    dict(source="MT Section 5.1 (after Prop. 1), Lemma 12", because=ROUTER_DECISIONS_BECOME),
+    dict(group="section 5.1: the class signal dominates the router", presets=["quick", "paper"]),
 )
 study.claim(
     "l12-dominated",
@@ -998,10 +959,8 @@ study.claim(
         at=dict(state="trained", classes=8, experts=32, start_scale=0.1),
         versus_variable="router_centre",
     ).at_most(-0.693, predicted=-4.159),
-    source="MT Section 5.1 (after Prop. 1), Lemma 12",
-    because=ROUTER_DECISIONS_BECOME,
-    group="section 5.1: the class signal dominates the router",
-    presets=["quick", "paper"],
+    dict(source="MT Section 5.1 (after Prop. 1), Lemma 12", because=ROUTER_DECISIONS_BECOME),
+    dict(group="section 5.1: the class signal dominates the router", presets=["quick", "paper"]),
 )
 study.claim(
     "l14-own",
@@ -1010,10 +969,8 @@ study.claim(
     mean("own_pair", "mot", at=dict(state="promised", classes=8, experts=32, start_scale=0.1)).at_least(
         0.0, predicted="> 0"
     ),
-    source="MT Lemma 14",
-    because="Omega(N sigma_0^0.5 / M) is positive",
-    group="lemma 14: the own pair grows",
-    presets=["quick", "paper"],
+    dict(source="MT Lemma 14", because="Omega(N sigma_0^0.5 / M) is positive"),
+    dict(group="lemma 14: the own pair grows", presets=["quick", "paper"]),
 )
 study.ours(
     "l14-own-trained",
@@ -1021,8 +978,7 @@ study.ours(
     mean("own_pair", "mot", at=dict(state="trained", classes=8, experts=32, start_scale=0.1)).at_least(
         0.0, predicted="> 0"
     ),
-    source=AFTER_STAGE_REACHED,
-    group="the own pair after the stage I reached here",
+    dict(source=AFTER_STAGE_REACHED, group="the own pair after the stage I reached here"),
     presets=["quick", "paper"],
 )
 study.claim(
@@ -1032,10 +988,8 @@ study.claim(
     mean("own_pair", "mot", at=dict(state="promised", classes=8, experts=32, start_scale=0.3)).at_least(
         0.0, predicted="> 0"
     ),
-    source="MT Lemma 14",
-    because="Omega(N sigma_0^0.5 / M) is positive",
-    group="lemma 14: the own pair grows",
-    presets=["quick", "paper"],
+    dict(source="MT Lemma 14", because="Omega(N sigma_0^0.5 / M) is positive"),
+    dict(group="lemma 14: the own pair grows", presets=["quick", "paper"]),
 )
 study.ours(
     "l14-own-trained-8-32-03",
@@ -1043,8 +997,7 @@ study.ours(
     mean("own_pair", "mot", at=dict(state="trained", classes=8, experts=32, start_scale=0.3)).at_least(
         0.0, predicted="> 0"
     ),
-    source=AFTER_STAGE_REACHED,
-    group="the own pair after the stage I reached here",
+    dict(source=AFTER_STAGE_REACHED, group="the own pair after the stage I reached here"),
     presets=["quick", "paper"],
 )
 study.claim(
@@ -1054,10 +1007,8 @@ study.claim(
     mean("own_pair", "mot", at=dict(state="promised", classes=8, experts=16, start_scale=0.1)).at_least(
         0.0, predicted="> 0"
     ),
-    source="MT Lemma 14",
-    because="Omega(N sigma_0^0.5 / M) is positive",
-    group="lemma 14: the own pair grows",
-    presets=["quick", "paper"],
+    dict(source="MT Lemma 14", because="Omega(N sigma_0^0.5 / M) is positive"),
+    dict(group="lemma 14: the own pair grows", presets=["quick", "paper"]),
 )
 study.ours(
     "l14-own-trained-8-16-01",
@@ -1065,8 +1016,7 @@ study.ours(
     mean("own_pair", "mot", at=dict(state="trained", classes=8, experts=16, start_scale=0.1)).at_least(
         0.0, predicted="> 0"
     ),
-    source=AFTER_STAGE_REACHED,
-    group="the own pair after the stage I reached here",
+    dict(source=AFTER_STAGE_REACHED, group="the own pair after the stage I reached here"),
     presets=["quick", "paper"],
 )
 study.claim(
@@ -1076,10 +1026,8 @@ study.claim(
     mean("own_pair", "mot", at=dict(state="promised", classes=8, experts=16, start_scale=0.3)).at_least(
         0.0, predicted="> 0"
     ),
-    source="MT Lemma 14",
-    because="Omega(N sigma_0^0.5 / M) is positive",
-    group="lemma 14: the own pair grows",
-    presets=["quick", "paper"],
+    dict(source="MT Lemma 14", because="Omega(N sigma_0^0.5 / M) is positive"),
+    dict(group="lemma 14: the own pair grows", presets=["quick", "paper"]),
 )
 study.ours(
     "l14-own-trained-8-16-03",
@@ -1087,8 +1035,7 @@ study.ours(
     mean("own_pair", "mot", at=dict(state="trained", classes=8, experts=16, start_scale=0.3)).at_least(
         0.0, predicted="> 0"
     ),
-    source=AFTER_STAGE_REACHED,
-    group="the own pair after the stage I reached here",
+    dict(source=AFTER_STAGE_REACHED, group="the own pair after the stage I reached here"),
     presets=["quick", "paper"],
 )
 study.claim(
@@ -1098,10 +1045,8 @@ study.claim(
     mean("own_pair", "mot", at=dict(state="promised", classes=4, experts=32, start_scale=0.1)).at_least(
         0.0, predicted="> 0"
     ),
-    source="MT Lemma 14",
-    because="Omega(N sigma_0^0.5 / M) is positive",
-    group="lemma 14: the own pair grows",
-    presets=["quick", "paper"],
+    dict(source="MT Lemma 14", because="Omega(N sigma_0^0.5 / M) is positive"),
+    dict(group="lemma 14: the own pair grows", presets=["quick", "paper"]),
 )
 study.ours(
     "l14-own-trained-4-32-01",
@@ -1109,8 +1054,7 @@ study.ours(
     mean("own_pair", "mot", at=dict(state="trained", classes=4, experts=32, start_scale=0.1)).at_least(
         0.0, predicted="> 0"
     ),
-    source=AFTER_STAGE_REACHED,
-    group="the own pair after the stage I reached here",
+    dict(source=AFTER_STAGE_REACHED, group="the own pair after the stage I reached here"),
     presets=["quick", "paper"],
 )
 study.claim(
@@ -1120,10 +1064,8 @@ study.claim(
     mean("own_pair", "mot", at=dict(state="promised", classes=4, experts=32, start_scale=0.3)).at_least(
         0.0, predicted="> 0"
     ),
-    source="MT Lemma 14",
-    because="Omega(N sigma_0^0.5 / M) is positive",
-    group="lemma 14: the own pair grows",
-    presets=["quick", "paper"],
+    dict(source="MT Lemma 14", because="Omega(N sigma_0^0.5 / M) is positive"),
+    dict(group="lemma 14: the own pair grows", presets=["quick", "paper"]),
 )
 study.ours(
     "l14-own-trained-4-32-03",
@@ -1131,8 +1073,7 @@ study.ours(
     mean("own_pair", "mot", at=dict(state="trained", classes=4, experts=32, start_scale=0.3)).at_least(
         0.0, predicted="> 0"
     ),
-    source=AFTER_STAGE_REACHED,
-    group="the own pair after the stage I reached here",
+    dict(source=AFTER_STAGE_REACHED, group="the own pair after the stage I reached here"),
     presets=["quick", "paper"],
 )
 study.claim(
@@ -1142,10 +1083,8 @@ study.claim(
     mean("own_pair", "mot", at=dict(state="promised", classes=4, experts=16, start_scale=0.1)).at_least(
         0.0, predicted="> 0"
     ),
-    source="MT Lemma 14",
-    because="Omega(N sigma_0^0.5 / M) is positive",
-    group="lemma 14: the own pair grows",
-    presets=["quick", "paper"],
+    dict(source="MT Lemma 14", because="Omega(N sigma_0^0.5 / M) is positive"),
+    dict(group="lemma 14: the own pair grows", presets=["quick", "paper"]),
 )
 study.ours(
     "l14-own-trained-4-16-01",
@@ -1153,8 +1092,7 @@ study.ours(
     mean("own_pair", "mot", at=dict(state="trained", classes=4, experts=16, start_scale=0.1)).at_least(
         0.0, predicted="> 0"
     ),
-    source=AFTER_STAGE_REACHED,
-    group="the own pair after the stage I reached here",
+    dict(source=AFTER_STAGE_REACHED, group="the own pair after the stage I reached here"),
     presets=["quick", "paper"],
 )
 study.claim(
@@ -1164,10 +1102,8 @@ study.claim(
     mean("own_pair", "mot", at=dict(state="promised", classes=4, experts=16, start_scale=0.3)).at_least(
         0.0, predicted="> 0"
     ),
-    source="MT Lemma 14",
-    because="Omega(N sigma_0^0.5 / M) is positive",
-    group="lemma 14: the own pair grows",
-    presets=["quick", "paper"],
+    dict(source="MT Lemma 14", because="Omega(N sigma_0^0.5 / M) is positive"),
+    dict(group="lemma 14: the own pair grows", presets=["quick", "paper"]),
 )
 study.ours(
     "l14-own-trained-4-16-03",
@@ -1175,8 +1111,7 @@ study.ours(
     mean("own_pair", "mot", at=dict(state="trained", classes=4, experts=16, start_scale=0.3)).at_least(
         0.0, predicted="> 0"
     ),
-    source=AFTER_STAGE_REACHED,
-    group="the own pair after the stage I reached here",
+    dict(source=AFTER_STAGE_REACHED, group="the own pair after the stage I reached here"),
     presets=["quick", "paper"],
 )
 # the first rule, at least 0, was on the value itself, -0.000 [-0.015, 0.015] in the preset paper, and nothing could
@@ -1193,10 +1128,9 @@ study.claim(
         versus_at=dict(state="promised", classes=4, experts=32, start_scale=0.1),
         options=dict(target=0.693),
     ).at_least(0.554, predicted=0.693),
-    source="MT Lemma 14",
+    dict(source="MT Lemma 14", presets=["quick", "paper"]),
     because="Omega(N sigma_0^0.5 / M) grows like N at least, which is read between N = 4 and 8; short of it by "
     "up to a fifth, which is left for logarithms, nothing is decided",
-    presets=["quick", "paper"],
 )
 
 # which pairs are not O(sigma_0); rules as above, and the values at the promised state known from trial draws: 0.43
@@ -1218,9 +1152,8 @@ for id_, pair, variable in [
             versus_at=dict(state="promised", classes=8, experts=32, start_scale=0.1),
             options=dict(target=1.099),
         ).at_least(0.879, predicted=1.099),
+        dict(group=f"lemma 14 in size: {pair}", presets=["quick", "paper"]),
         source="ours, on MT Lemma 14: a change in either direction, its bound read as an order",
-        group=f"lemma 14 in size: {pair}",
-        presets=["quick", "paper"],
     )
 
 # growth is the paper's and size ours, as above; of the growth nothing had been seen at these sigma_0 when its rule
@@ -1237,12 +1170,11 @@ study.claim(
         versus_at=dict(state="promised", classes=8, experts=32, start_scale=0.1),
         options=dict(target=1.099),
     ).at_least(0.879, predicted=1.099),
+    dict(group="section 5.1: the attention's gradient along v_n' is O(sigma_0)", presets=["quick", "paper"]),
     source="MT Prop. 2 (Section 5.1 after it)",
     because="E[grad L^e . v_n'] of W_KQ is driven down to O(sigma_0) by samples with both signs of v_n'; what "
     "is O(sigma_0) falls like sigma_0 at least; short of it by up to a fifth, which is left for logarithms, "
     "nothing is decided",
-    group="section 5.1: the attention's gradient along v_n' is O(sigma_0)",
-    presets=["quick", "paper"],
 )
 study.ours(
     "s51-distractor",
@@ -1256,9 +1188,7 @@ study.ours(
         versus_at=dict(state="promised", classes=8, experts=32, start_scale=0.1),
         options=dict(target=1.099),
     ).at_least(0.879, predicted=1.099),
-    source=AFTER_CHANGE_EITHER,
-    group=SIZE_ATTENTION_GRADIENT,
-    presets=["quick", "paper"],
+    dict(source=AFTER_CHANGE_EITHER, group=SIZE_ATTENTION_GRADIENT, presets=["quick", "paper"]),
 )
 claim = partial(
     study.claim,
@@ -1280,9 +1210,9 @@ claim(
         options=dict(target=1.099),
     ).at_least(0.879, predicted=1.099),
     source="MT Section 5.1 (after Prop. 1)",
+    group="section 5.1: the router's gradient along v_n is O(sigma_0)",
     because="E[grad L^r . v_n] shrinks to O(sigma_0) during the exploration; what is O(sigma_0) falls like "
     "sigma_0 at least; short of it by up to a fifth, which is left for logarithms, nothing is decided",
-    group="section 5.1: the router's gradient along v_n is O(sigma_0)",
 )
 claim(
     "gap-step-start",
@@ -1332,9 +1262,8 @@ study.ours(
     mean("gap_growth", "mot", at=dict(state="promised", classes=8, experts=32, start_scale=0.1)).at_least(
         0.0, predicted="> 0"
     ),
+    dict(group="the expected step with class-pure routing", presets=["quick", "paper"]),
     source="ours, on MT Appendix D: class-pure routing widens the gap from any W",
-    group="the expected step with class-pure routing",
-    presets=["quick", "paper"],
 )
 study.ours(
     "gap-step-promised-large",
@@ -1344,9 +1273,8 @@ study.ours(
     mean("gap_growth", "mot", at=dict(state="promised", classes=8, experts=32, start_scale=0.3)).at_least(
         0.0, predicted="> 0"
     ),
+    dict(group="the expected step with class-pure routing", presets=["quick", "paper"]),
     source="ours, on MT Appendix D: class-pure routing widens the gap from any W",
-    group="the expected step with class-pure routing",
-    presets=["quick", "paper"],
 )
 study.claim(
     "gap-step-large",
@@ -1355,9 +1283,7 @@ study.claim(
     mean("gap_growth", "mot", at=dict(state="trained", classes=8, experts=32, start_scale=0.3)).at_least(
         0.0, predicted="> 0"
     ),
-    source="MT Appendix D",
-    because=GAP_THETA_SQRT,
-    group="appendix D: the expected step widens the gap",
+    dict(source="MT Appendix D", because=GAP_THETA_SQRT, group="appendix D: the expected step widens the gap"),
     presets=["quick", "paper"],
 )
 

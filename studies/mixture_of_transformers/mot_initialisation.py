@@ -1,7 +1,5 @@
 """Does every class have an expert by chance alone? (mixture-of-transformers, Lemmas 7 and 8)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import function, mean
 
@@ -31,21 +29,22 @@ study.arm("delta", "M = N log(N / δ)", rule="N log(N/delta)")
 study.arm("log", "M = N log N", rule="N log N")
 study.arm("equal", "M = N", rule="N")
 
-claim = partial(study.claim, source="MT Lemma 8", group="lemma 8")
 # --- claims: rules written before the run ---
-claim(
+study.claim(
     "lemma8",
     "With M = N log(N / delta) experts, every class has one with probability at least 1 - delta = 0.9, for "
     "every N (exact).",
     function(f"{RULES}:smallest", "exact_all_covered", "delta", options=dict(over=["classes"])).at_least(
         0.9, predicted=">= 0.9"
     ),
+    dict(source="MT Lemma 8", group="lemma 8"),
 )
-claim(
+study.claim(
     "lemma8-simulated",
     "With M = N log(N / delta) experts, every class has one with probability at least 1 - delta = 0.9 at N = 16 "
     "(simulated).",
     mean("all_covered", "delta", at=dict(classes=16)).at_least(0.9, predicted=">= 0.9"),
+    dict(source="MT Lemma 8", group="lemma 8"),
 )
 # the paper writes M = Omega(N log N) and names no constant: a larger one than 1 is enough, so this is a reading of
 # ours

@@ -132,8 +132,7 @@ study.claim(
     difference(
         "attention_conflict", "specialised", at=dict(state="I"), versus="single", versus_at=dict(state="I")
     ).at_most(0.0, predicted="< 0"),
-    source="MT Section 5.2, abstract",
-    group=SPECIALISATION_REDUCES_GRADIENT,
+    dict(source="MT Section 5.2, abstract", group=SPECIALISATION_REDUCES_GRADIENT),
 )
 study.ours(
     "promised-fewer-than-heads",
@@ -152,9 +151,7 @@ study.claim(
     difference(
         "attention_conflict", "specialised", at=dict(state="I"), versus="random", versus_at=dict(state="I")
     ).at_most(0.0, predicted="< 0"),
-    source="MT Section 5.2, abstract",
-    because=RANDOM_ROUTING_THERE,
-    group=SPECIALISATION_REDUCES_GRADIENT,
+    dict(source="MT Section 5.2, abstract", because=RANDOM_ROUTING_THERE, group=SPECIALISATION_REDUCES_GRADIENT),
 )
 claim = partial(study.claim, source="MT Section 5.2, abstract", group="specialisation reduces gradient conflicts")
 claim(
@@ -190,8 +187,7 @@ claim(
     difference("attention_conflict", "ideal", at=dict(state="II"), versus="random", versus_at=dict(state="II")).at_most(
         0.0, predicted="< 0"
     ),
-    because=RANDOM_ROUTING_THERE,
-    group=SPECIALISATION_REDUCES_GRADIENT,
+    dict(because=RANDOM_ROUTING_THERE, group=SPECIALISATION_REDUCES_GRADIENT),
 )
 claim(
     "ideal-w-fewer-than-single",
@@ -332,10 +328,9 @@ study.claim(
     slope("polyak", "ideal", over="tuning", versus="heads", window=[800, 8000]).at_least(
         0.5, predicted="0 against less"
     ),
-    source="MT Section 5.2",
+    dict(source="MT Section 5.2", group="the modulus sets the mixture apart"),
     because="strong convexity of the experts' losses, and its absence in the multi-head transformer, is the "
     "paper's reason for linear against sublinear convergence",
-    group="the modulus sets the mixture apart",
 )
 study.claim(
     "nonconvex",
@@ -349,8 +344,7 @@ study.ours(
     "From the ideal end state, |grad|^2 / (2 loss) falls like 1/t along stage III, as the loss does: its "
     "exponent over the last decade is within 0.15 of -1.",
     slope("polyak", "ideal", over="tuning", window=[800, 8000]).within(-1.15, -0.85, predicted="-1"),
-    source="ours, on MT Section 5.2",
-    bearing="against",
+    dict(source="ours, on MT Section 5.2", bearing="against"),
 )
 
 study.finding(

@@ -1,7 +1,6 @@
 """Does a mixture without attention stop at a floor? (mixture-of-transformers, Lemma 1)."""
 
 import itertools
-from functools import partial
 
 from moestat import Study
 from moestat.study.rules import difference, function, log_ratio, mean
@@ -48,24 +47,25 @@ study.preset(
 for name, label, settings in [("mot", "MoT", {}), ("flat", "no attention", dict(model="no-attention"))]:
     study.arm(name, label, **settings)
 
-claim = partial(study.claim, source="MT Lemma 1", group="lemma 1: floor without attention")
 # --- claims: the verdict says which rules were edited or added after the run ---
-claim(
+study.claim(
     "floor-flat",
     "From the ideal end state of Props. 1 and 2 (W = v_n), the test loss without attention stays above 0.1 at "
     "sigma_xi = 0.5, L = 5, where L sigma_xi = 2.5 > 1.",
     mean("after_test_loss", "flat", at=dict(stage="III", token_noise=0.5, tokens=5)).at_least(
         0.1, predicted=">= Theta(1)"
     ),
+    dict(source="MT Lemma 1", group="lemma 1: floor without attention"),
     because="1 - L sigma_xi = -1.5, so the bound eps^(1 - L sigma_xi) stays above a constant, for which 0.1 is taken",
 )
 # by the training loss until after the runs; the lemma, as Theorem 1 below, has the expected one
-claim(
+study.claim(
     "floor-flat-slope",
     "From the ideal end state of Props. 1 and 2 (W = v_n), the test loss without attention has come to a stop "
     "at sigma_xi = 0.5, L = 5: the last decade is flatter than t^-0.1.",
     mean("test_last_slope", "flat", at=dict(token_noise=0.5, tokens=5)).at_least(-0.1, predicted=0),
-    because="a loss that stays above a constant however long one trains stops falling",
+    dict(source="MT Lemma 1", because="a loss that stays above a constant however long one trains stops falling"),
+    group="lemma 1: floor without attention",
 )
 # the lemma is a lower bound on the loss, so an exponent below 0.5 is no fault: an upper limit, where there was an
 # interval
@@ -136,10 +136,9 @@ study.claim(
         versus="flat",
         options=dict(since="II", of="log_ratio"),
     ).at_most(0.0, predicted="< 0"),
-    source="MT Lemma 1, Section 5.2",
+    dict(source="MT Lemma 1, Section 5.2", group="section 5.2: attention helps a mixture"),
     because="the loss with attention gets below every eps and the one without does not, so that training takes "
     "their ratio to 0",
-    group="section 5.2: attention helps a mixture",
 )
 study.ours(
     "loss-gain-noisy",
@@ -153,8 +152,7 @@ study.ours(
         versus="flat",
         options=dict(since="II", of="log_ratio"),
     ).at_most(0.0, predicted="< 0"),
-    source="ours, on MT Lemma 1, Section 5.2: d = 32",
-    group="what training adds with much noise",
+    dict(source="ours, on MT Lemma 1, Section 5.2: d = 32", group="what training adds with much noise"),
 )
 study.ours(
     "error-gain",
@@ -168,8 +166,7 @@ study.ours(
         versus="flat",
         options=dict(since="II"),
     ).at_most(0.0, predicted="< 0"),
-    source="ours, on MT Lemma 1, Section 5.2: d = 32",
-    group="what training adds with much noise",
+    dict(source="ours, on MT Lemma 1, Section 5.2: d = 32", group="what training adds with much noise"),
 )
 study.ours(
     "factor",
@@ -192,8 +189,7 @@ study.ours(
         at=dict(token_noise=0.5, tokens=5),
         versus="mot",
     ).within(0.9, 1.1, predicted=1),
-    source="ours, on MT Lemma 1",
-    bearing="against",
+    dict(source="ours, on MT Lemma 1", bearing="against"),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -108,16 +108,14 @@ claim(
     "From W = v_n and class-pure routing the test loss without attention stays above 0.1 at sigma_xi = 2, L = "
     "10, d = 320.",
     mean("after_test_loss", "flat", at=dict(stage="III", dimension=320)).at_least(0.1, predicted=">= Theta(1)"),
-    source="MT Lemma 1",
+    dict(source="MT Lemma 1", group="lemma 1: floor without attention"),
     because="1 - L sigma_xi = -19, so the bound eps^(1 - L sigma_xi) stays above a constant, for which 0.1 is taken",
-    group="lemma 1: floor without attention",
 )
 study.ours(
     "steeper",
     "With ideal attention the last decade of the training loss is steeper in d = 128 than in d = 32.",
     difference("last_slope", "mot", at=dict(dimension=128), versus_at=dict(dimension=32)).at_most(0.0),
-    source="ours, on MT Theorem 1",
-    presets=["quick", "paper"],
+    dict(source="ours, on MT Theorem 1", presets=["quick", "paper"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

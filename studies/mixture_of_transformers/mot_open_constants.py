@@ -5,6 +5,8 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import function, log_ratio, mean
 
+ATTENDS_ITSELF_CONSTANT = "v_n attends to itself, with the constant 1000"
+WHERE_UNIFORM_ATTENTION = "ours, on MT Prop. 2: L = 5, where uniform attention is twice sigma_0"
 AFTER_SAMPLES = "ours, on MT Section 5.1 (after Prop. 1), Lemma 13: with the samples of K = 2240"
 PROPOSITION_WEIGHTS_TURN = "proposition 1: the weights turn away from the class signal"
 APPENDIX_SAMPLES = "ours, on MT Lemma 13, Appendix D: with the samples of K = 2240"
@@ -136,23 +138,24 @@ study.arm(
     **common,
 )
 
-ours = partial(study.ours, group="the gap is half of sqrt(sigma_0)", presets=["many"])
 # --- claims: rules of mot_assumed_regime ---
 # ours since the runs: Theta leaves the constant open, and the half is ours; with no constant does the gap go like
 # sqrt(sigma_0) (the next two, which are the paper's)
-ours(
+study.ours(
     "gap-many",
     "After stage I the specialisation gap, a mean over the experts, is at least sqrt(sigma_0) / 2 = 0.27 (K = "
     "2240, T1 as stated).",
     mean("after_gap", "stated-many", at=dict(stage="I")).at_least(0.27, predicted="Theta(sigma_0^0.5)"),
-    source="ours, on MT Prop. 1: a half of sqrt(sigma_0)",
+    dict(source="ours, on MT Prop. 1: a half of sqrt(sigma_0)", group="the gap is half of sqrt(sigma_0)"),
+    presets=["many"],
 )
-ours(
+study.ours(
     "gap-proof-many",
     "After stage I the specialisation gap, a mean over the experts, is at least sqrt(sigma_0) / 2 = 0.27 (K = "
     "2240, T1 of the proof).",
     mean("after_gap", "proof-many", at=dict(stage="I")).at_least(0.27, predicted="Theta(sigma_0^0.5)"),
-    source="ours, on MT Appendix D: a half of sqrt(sigma_0)",
+    dict(source="ours, on MT Appendix D: a half of sqrt(sigma_0)", group="the gap is half of sqrt(sigma_0)"),
+    presets=["many"],
 )
 study.claim(
     "gap-scaling-many",
@@ -161,10 +164,8 @@ study.claim(
     log_ratio("after_gap", "stated-many", at=dict(stage="I"), versus="stated-small-many").within(
         0.439, 0.659, predicted=0.549
     ),
-    source="MT Prop. 1",
-    because="Theta(sigma_0^0.5) is read as a power law between two small sigma_0",
-    group="proposition 1: the gap goes like sqrt(sigma_0)",
-    presets=["many"],
+    dict(source="MT Prop. 1", because="Theta(sigma_0^0.5) is read as a power law between two small sigma_0"),
+    dict(group="proposition 1: the gap goes like sqrt(sigma_0)", presets=["many"]),
 )
 study.claim(
     "gap-scaling-proof-many",
@@ -173,10 +174,8 @@ study.claim(
     log_ratio("after_gap", "proof-many", at=dict(stage="I"), versus="proof-small-many").within(
         0.439, 0.659, predicted=0.549
     ),
-    source="MT Appendix D",
-    because="Theta(sigma_0^0.5) is read as a power law between two small sigma_0",
-    group="proposition 1: the gap goes like sqrt(sigma_0)",
-    presets=["many"],
+    dict(source="MT Appendix D", because="Theta(sigma_0^0.5) is read as a power law between two small sigma_0"),
+    dict(group="proposition 1: the gap goes like sqrt(sigma_0)", presets=["many"]),
 )
 # six replicates cannot show 0.9, whatever they hold, but deny it
 study.claim(
@@ -185,58 +184,52 @@ study.claim(
     function("moestat.claims.rules:share", "after_all_covered", "stated-many", at=dict(stage="I")).at_least(
         0.9, predicted="1 - o(1)"
     ),
-    source="MT Prop. 1, Lemma 8",
+    dict(source="MT Prop. 1, Lemma 8", group="proposition 1: every class has an expert", presets=["many"]),
     because="Lemma 8 gives every class an expert at the start, and the propositions presuppose it after stage I",
-    group="proposition 1: every class has an expert",
-    presets=["many"],
 )
-ours = partial(
-    study.ours,
-    source="ours, on MT Prop. 2: the own pair alone",
-    group="v_n attends to itself, with the constant 1000",
-    presets=["quick"],
-)
-ours(
+study.ours(
     "own-100",
     "After stage II from where stage I ends here p(v_n, v_n) is at least 0.4, twice the uniform attention "
     "(constant 100, T1 as stated).",
     mean("after_self_attention", "stated-100", at=dict(stage="II")).at_least(0.4, predicted="Theta(1)"),
-    source="ours, on MT Prop. 2: the constant 100 in T2",
-    group="stage II with the constant 100",
+    dict(source="ours, on MT Prop. 2: the constant 100 in T2", group="stage II with the constant 100"),
+    presets=["quick"],
 )
-ours(
+study.ours(
     "own-1000",
     "After stage II from where stage I ends here p(v_n, v_n) is at least 0.4, twice the uniform attention "
     "(constant 1000, T1 as stated).",
     mean("after_self_attention", "stated-1000", at=dict(stage="II")).at_least(0.4, predicted="Theta(1)"),
+    dict(source="ours, on MT Prop. 2: the own pair alone", group=ATTENDS_ITSELF_CONSTANT, presets=["quick"]),
 )
-ours(
+study.ours(
     "own-proof-100",
     "After stage II from where stage I ends here p(v_n, v_n) is at least 0.4, twice the uniform attention "
     "(constant 100, T1 of the proof).",
     mean("after_self_attention", "proof-100", at=dict(stage="II")).at_least(0.4, predicted="Theta(1)"),
-    source="ours, on MT Prop. 2: the constant 100 in T2",
-    group="stage II with the constant 100",
+    dict(source="ours, on MT Prop. 2: the constant 100 in T2", group="stage II with the constant 100"),
+    presets=["quick"],
 )
-ours(
+study.ours(
     "own-proof-1000",
     "After stage II from where stage I ends here p(v_n, v_n) is at least 0.4, twice the uniform attention "
     "(constant 1000, T1 of the proof).",
     mean("after_self_attention", "proof-1000", at=dict(stage="II")).at_least(0.4, predicted="Theta(1)"),
+    dict(source="ours, on MT Prop. 2: the own pair alone", group=ATTENDS_ITSELF_CONSTANT, presets=["quick"]),
 )
-ours(
+study.ours(
     "own-many",
     "After stage II from where stage I ends here p(v_n, v_n) is at least 0.4, twice the uniform attention (K = "
     "2240, constant 1000, T1 as stated).",
     mean("after_self_attention", "stated-many", at=dict(stage="II")).at_least(0.4, predicted="Theta(1)"),
-    presets=["many"],
+    dict(source="ours, on MT Prop. 2: the own pair alone", group=ATTENDS_ITSELF_CONSTANT, presets=["many"]),
 )
-ours(
+study.ours(
     "own-proof-many",
     "After stage II from where stage I ends here p(v_n, v_n) is at least 0.4, twice the uniform attention (K = "
     "2240, constant 1000, T1 of the proof).",
     mean("after_self_attention", "proof-many", at=dict(stage="II")).at_least(0.4, predicted="Theta(1)"),
-    presets=["many"],
+    dict(source="ours, on MT Prop. 2: the own pair alone", group=ATTENDS_ITSELF_CONSTANT, presets=["many"]),
 )
 claim = partial(
     study.claim,
@@ -301,17 +294,15 @@ study.ours(
         "largest_other",
         options=dict(own="self_attention", least=0.4, bounds={"promised-1000": 0.3}),
     ).at_most(1.0, predicted="<= 1"),
+    dict(group="proposition 2 from what proposition 1 promises", presets=["quick"]),
     source="ours, on MT Prop. 2: from what Prop. 1 promises",
-    group="proposition 2 from what proposition 1 promises",
-    presets=["quick"],
 )
 study.ours(
     "own-promised",
     "With the constant 1 in T2 stage II brings p(v_n, v_n) to at least 0.4, twice the uniform attention (from "
     "what Proposition 1 promises, W = sqrt(sigma_0) v_n and every sample at an expert of its class).",
     mean("after_self_attention", "promised", at=dict(stage="II")).at_least(0.4, predicted="Theta(1)"),
-    source="ours, on MT Prop. 2: the constant 1 in T2",
-    group="stage II with the constant 1",
+    dict(source="ours, on MT Prop. 2: the constant 1 in T2", group="stage II with the constant 1"),
     presets=["quick"],
 )
 
@@ -324,50 +315,42 @@ for id_, case, arm in [
         "From what Proposition 1 promises, W = sqrt(sigma_0) v_n and every sample at an expert of its class, "
         f"stage II brings p(v_n, v_n) to at least 0.4, twice the uniform attention ({case}).",
         mean("after_self_attention", arm, at=dict(stage="II")).at_least(0.4, predicted="Theta(1)"),
+        dict(group="proposition 2 from what proposition 1 promises", presets=["quick"]),
         source="ours, on MT Prop. 2: from what Prop. 1 promises",
-        group="proposition 2 from what proposition 1 promises",
-        presets=["quick"],
     )
 
-ours = partial(
-    study.ours,
-    source="ours, on MT Prop. 2: L = 5, where uniform attention is twice sigma_0",
-    group="other attention at L = 5",
-)
+ours = partial(study.ours, source=WHERE_UNIFORM_ATTENTION, group="other attention at L = 5", presets=["quick"])
 ours(
     "others-1000",
     "After stage II at sigma_0 = 0.1 the attention of all other pairs of signals is at most sigma_0 (constant "
     "1000, T1 as stated).",
     mean("after_largest_other", "stated-small-1000", at=dict(stage="II")).at_most(0.1, predicted="O(sigma_0)"),
-    presets=["quick"],
 )
 ours(
     "others-proof-1000",
     "After stage II at sigma_0 = 0.1 the attention of all other pairs of signals is at most sigma_0 (constant "
     "1000, T1 of the proof).",
     mean("after_largest_other", "proof-small-1000", at=dict(stage="II")).at_most(0.1, predicted="O(sigma_0)"),
-    presets=["quick"],
 )
 ours(
     "others-promised",
     "After stage II at sigma_0 = 0.1 the attention of all other pairs of signals is at most sigma_0 (constant "
     "1000, from what Proposition 1 promises, W = sqrt(sigma_0) v_n).",
     mean("after_largest_other", "promised-small-1000", at=dict(stage="II")).at_most(0.1, predicted="O(sigma_0)"),
-    presets=["quick"],
 )
-ours(
+study.ours(
     "others-many",
     "After stage II at sigma_0 = 0.1 the attention of all other pairs of signals is at most sigma_0 (K = 2240, "
     "constant 1000, T1 as stated).",
     mean("after_largest_other", "stated-small-many", at=dict(stage="II")).at_most(0.1, predicted="O(sigma_0)"),
-    presets=["many"],
+    dict(source=WHERE_UNIFORM_ATTENTION, group="other attention at L = 5", presets=["many"]),
 )
-ours(
+study.ours(
     "others-proof-many",
     "After stage II at sigma_0 = 0.1 the attention of all other pairs of signals is at most sigma_0 (K = 2240, "
     "constant 1000, T1 of the proof).",
     mean("after_largest_other", "proof-small-many", at=dict(stage="II")).at_most(0.1, predicted="O(sigma_0)"),
-    presets=["many"],
+    dict(source=WHERE_UNIFORM_ATTENTION, group="other attention at L = 5", presets=["many"]),
 )
 
 for id_, case, arm in [
@@ -381,10 +364,8 @@ for id_, case, arm in [
         function(
             f"{RULES_JOINT}:weights", "after_on_labels", arm, at=dict(stage="III"), options=dict(own=1.0, other=0.3)
         ).at_most(1.0, predicted="<= 1"),
-        source="MT Theorem 1, eq. (11)",
-        because="Omega(1) and O(sigma_0) are read with the constant 1",
-        group="equation 11: Omega(1) for the own class and O(sigma_0) otherwise",
-        presets=["many"],
+        dict(source="MT Theorem 1, eq. (11)", because="Omega(1) and O(sigma_0) are read with the constant 1"),
+        dict(group="equation 11: Omega(1) for the own class and O(sigma_0) otherwise", presets=["many"]),
     )
 
 study.ours(
@@ -394,9 +375,8 @@ study.ours(
     function(
         f"{RULES}:own_class", "after_on_labels", "stated-many", at=dict(stage="III"), options=dict(of="own")
     ).at_least(1.0, predicted="Omega(1)"),
+    dict(group="equation 11: the own class alone", presets=["many"]),
     source="ours, as a check of MT Theorem 1, eq. (11): it passes after stage I, with the routing at chance",
-    group="equation 11: the own class alone",
-    presets=["many"],
 )
 
 for id_, case, arm in [
@@ -410,9 +390,8 @@ for id_, case, arm in [
         function(f"{RULES}:own_class", "after_on_labels", arm, at=dict(stage="III"), options=dict(of="other")).at_most(
             0.3, predicted="O(sigma_0)"
         ),
+        dict(group="equation 11: the other classes alone", presets=["many"]),
         source="ours, on MT Theorem 1, eq. (11): the other classes alone",
-        group="equation 11: the other classes alone",
-        presets=["many"],
     )
 
 # both halves, whatever the constant of O(sigma_0); that the own class has 1 or more in both arms is asked for by the
@@ -430,39 +409,40 @@ study.claim(
         versus="proof-small-many",
         options=dict(own=1.0, target=1.099),
     ).at_least(0.879, predicted=1.099),
+    dict(group="equation 11: Omega(1) for the own class and O(sigma_0) otherwise", presets=["many"]),
     source="MT Theorem 1, eq. (11)",
     because="Omega(1) is read with the constant 1, and what is O(sigma_0) falls with sigma_0, whatever the "
     "constant; a fifth is left for logarithms, as in mot_gradients",
-    group="equation 11: Omega(1) for the own class and O(sigma_0) otherwise",
-    presets=["many"],
 )
-ours = partial(study.ours, source=AFTER_SAMPLES, group=PROPOSITION_WEIGHTS_TURN, presets=["many"])
-ours(
+study.ours(
     "centre-many",
     "After stage I |<W, c_n>| is at most sigma_0 = 0.3 (K = 2240, T1 as stated).",
     mean("after_centre_signal", "stated-many", at=dict(stage="I")).at_most(0.3, predicted="O(sigma_0)"),
+    dict(source=AFTER_SAMPLES, group=PROPOSITION_WEIGHTS_TURN, presets=["many"]),
 )
-ours(
+study.ours(
     "centre-many-small",
     "After stage I |<W, c_n>| is at most sigma_0 = 0.1 (K = 2240, T1 as stated).",
     mean("after_centre_signal", "stated-small-many", at=dict(stage="I")).at_most(0.1, predicted="O(sigma_0)"),
+    dict(source=AFTER_SAMPLES, group=PROPOSITION_WEIGHTS_TURN, presets=["many"]),
 )
-ours = partial(study.ours, source=APPENDIX_SAMPLES, group=PROPOSITION_WEIGHTS_TURN, presets=["many"])
-ours(
+study.ours(
     "centre-proof-many",
     "After stage I |<W, c_n>| is at most sigma_0 = 0.3 (K = 2240, T1 of the proof).",
     mean("after_centre_signal", "proof-many", at=dict(stage="I")).at_most(0.3, predicted="O(sigma_0)"),
-)
-ours(
-    "centre-proof-many-small",
-    "After stage I |<W, c_n>| is at most sigma_0 = 0.1 (K = 2240, T1 of the proof).",
-    mean("after_centre_signal", "proof-small-many", at=dict(stage="I")).at_most(0.1, predicted="O(sigma_0)"),
+    dict(source=APPENDIX_SAMPLES, group=PROPOSITION_WEIGHTS_TURN, presets=["many"]),
 )
 ours = partial(
     study.ours,
     source="ours, on MT Appendix E: with the samples of K = 2240",
     group="appendix E: <W, c_n> stays O(sigma_0)",
     presets=["many"],
+)
+ours(
+    "centre-proof-many-small",
+    "After stage I |<W, c_n>| is at most sigma_0 = 0.1 (K = 2240, T1 of the proof).",
+    mean("after_centre_signal", "proof-small-many", at=dict(stage="I")).at_most(0.1, predicted="O(sigma_0)"),
+    dict(source=APPENDIX_SAMPLES, group=PROPOSITION_WEIGHTS_TURN),
 )
 ours(
     "weights-centre-many",
@@ -493,8 +473,7 @@ ours(
     log_ratio("after_centre_signal", "stated-many", at=dict(stage="I"), versus="stated-small-many").at_least(
         0.879, predicted=1.099
     ),
-    source=AFTER_SAMPLES,
-    group=PROPOSITION_WEIGHTS_TURN,
+    dict(source=AFTER_SAMPLES, group=PROPOSITION_WEIGHTS_TURN),
 )
 ours(
     "centre-order-proof-many",
@@ -503,8 +482,7 @@ ours(
     log_ratio("after_centre_signal", "proof-many", at=dict(stage="I"), versus="proof-small-many").at_least(
         0.879, predicted=1.099
     ),
-    source=APPENDIX_SAMPLES,
-    group=PROPOSITION_WEIGHTS_TURN,
+    dict(source=APPENDIX_SAMPLES, group=PROPOSITION_WEIGHTS_TURN),
 )
 ours(
     "weights-centre-order-many",
@@ -533,10 +511,8 @@ study.claim(
         at=dict(stage="I"),
         options=dict(of="variable", to="own"),
     ).at_most(-1.386, predicted="< 0"),
-    source="MT Section 5.1 (after Prop. 1), Lemma 13",
+    dict(source="MT Section 5.1 (after Prop. 1), Lemma 13", group=PROPOSITION_WEIGHTS_TURN, presets=["many"]),
     because="the weight aligns significantly more with v_n than with any other signal, e.g. c_n; four times is ours",
-    group=PROPOSITION_WEIGHTS_TURN,
-    presets=["many"],
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -173,10 +173,9 @@ claim(
         at=dict(stage="I"),
         options=dict(over="router_rate", arms=["most"], lower=True),
     ).at_most(0.1, predicted=0),
+    dict(group="proposition 1: equal shares among the experts of a class", presets=["most", "forty"]),
     because="eta_r = Theta(eta) is some multiple of eta: one with which the shares are equal is enough; 0.1 is "
     "the rule of `equal` in mot_assumed_regime",
-    group="proposition 1: equal shares among the experts of a class",
-    presets=["most", "forty"],
 )
 # rule of `covered` in mot_assumed_regime; 40 replicates can show 0.9, which ten cannot. At the rate of preset most
 # with the largest share
@@ -187,12 +186,10 @@ claim(
     function(
         "moestat.claims.rules:share", "after_all_covered", "most", at=dict(stage="I", router_rate=10000000.0)
     ).at_least(0.9, predicted="1 - o(1)"),
-    source="MT Prop. 1, Lemma 8",
+    dict(source="MT Prop. 1, Lemma 8", group="proposition 1: every class has an expert", presets=["forty"]),
     because="Lemma 8 gives every class an expert at the start, and the propositions presuppose it after stage I",
     hindsight="The rate was chosen on the ten replicates of preset most, which are among the forty and had "
     "every class covered; the thirty new ones alone would leave 0.9 open.",
-    group="proposition 1: every class has an expert",
-    presets=["forty"],
 )
 
 for (tag, times, at), (arm, case, presets) in itertools.product(
@@ -214,8 +211,7 @@ for (tag, times, at), (arm, case, presets) in itertools.product(
         f"With eta_r = {times} eta at least 95 % of the samples are routed to an expert of their class after "
         f"stage I ({case}).",
         mean("after_matched", arm, at=at).at_least(0.95, predicted=1),
-        source="ours, on MT Prop. 1, Appendix D: one constant by itself",
-        group="routing with one constant",
+        dict(source="ours, on MT Prop. 1, Appendix D: one constant by itself", group="routing with one constant"),
         presets=presets,
     )
 
@@ -295,9 +291,8 @@ for (tag, width, at), (arm, case) in itertools.product(
         f"With eta_r = eta and a perturbation from Unif[0, {width}] at least 95 % of the samples are routed to "
         f"an expert of their class after stage I ({case}).",
         mean("after_matched", arm, at=at).at_least(0.95, predicted=1),
+        dict(group="routing with one width of the perturbation", presets=["noise"]),
         source="ours, on MT Prop. 1, Appendix D: one width by itself",
-        group="routing with one width of the perturbation",
-        presets=["noise"],
     )
 
 for (tag, times, at), (arm, case) in itertools.product(
@@ -319,9 +314,8 @@ for (tag, times, at), (arm, case) in itertools.product(
         f"With eta_r = {times} eta every class has an expert after stage I with probability at least 0.9 (N = 8, "
         f"M = 64, {case}).",
         function("moestat.claims.rules:share", "after_all_covered", arm, at=at).at_least(0.9, predicted="1 - o(1)"),
+        dict(group="every class has an expert, with one constant", presets=["paper"]),
         source="ours, on MT Prop. 1, Lemma 8: one constant by itself",
-        group="every class has an expert, with one constant",
-        presets=["paper"],
     )
 
 study.ours(
@@ -331,8 +325,7 @@ study.ours(
     difference(
         "after_matched", "few", at=dict(stage="I", router_rate=2000.0), versus_at=dict(stage="I", router_rate=0.02)
     ).at_least(0.0),
-    source="ours, on MT Prop. 1",
-    presets=["quick", "paper"],
+    dict(source="ours, on MT Prop. 1", presets=["quick", "paper"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

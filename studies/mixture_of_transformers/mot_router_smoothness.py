@@ -33,26 +33,23 @@ study.ours(
     "Under Unif[0, 1] noise (kappa = 1) the probabilities change by at most (kappa M)^2 ||h - h'||, as our scan "
     "prints it, in every pair.",
     function(f"{RULES}:largest", "share_of_bound", "unit").at_most(1.0, predicted="<= 1"),
-    source="ours, as a check of MT Lemma 9: it follows from 2 kappa",
-    group="lemma 9, kappa >= 1",
+    dict(source="ours, as a check of MT Lemma 9: it follows from 2 kappa", group="lemma 9, kappa >= 1"),
 )
 study.ours(
     "lemma9-narrow",
     "Under Unif[0, 0.5] noise (kappa = 2) the probabilities change by at most (kappa M)^2 ||h - h'||, as our "
     "scan prints it, in every pair.",
     function(f"{RULES}:largest", "share_of_bound", "narrow").at_most(1.0, predicted="<= 1"),
-    source="ours, as a check of MT Lemma 9: it follows from 2 kappa",
-    group="lemma 9, kappa >= 1",
+    dict(source="ours, as a check of MT Lemma 9: it follows from 2 kappa", group="lemma 9, kappa >= 1"),
 )
 study.claim(
     "lemma9-wide",
     "Under Unif[0, 8] noise (kappa = 1/8) the probabilities change by at most (kappa M)^2 ||h - h'||, as our "
     "scan prints it, in every pair.",
     function(f"{RULES}:largest", "share_of_bound", "wide").at_most(1.0, predicted="<= 1"),
-    source="MT Lemma 9",
+    dict(source="MT Lemma 9", group="lemma 9, kappa < 1"),
     because="the copy that was read prints (kappa M)^2; kappa M^2, which has the right unit, may be meant, and "
     "holds (ours, below). For kappa = 1 they are the same",
-    group="lemma 9, kappa < 1",
 )
 
 # came after the run, its numbers known: kappa M^2 is smallest at M = 2, and the largest ratio of any M is judged by
@@ -67,8 +64,7 @@ for arm, law, least, predicted, at_most in [
         f"The probabilities change by at most kappa M^2 ||h - h'|| for every M, which has the right unit ({law}: "
         f"{least} ||h - h'|| at M = 2).",
         function(f"{RULES}:largest", "ratio", arm).at_most(at_most, predicted=predicted),
-        source="ours, on MT Lemma 9: with the right unit",
-        group="lemma 9 with kappa M^2",
+        dict(source="ours, on MT Lemma 9: with the right unit", group="lemma 9 with kappa M^2"),
     )
 
 study.ours(

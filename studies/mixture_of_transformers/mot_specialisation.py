@@ -146,9 +146,8 @@ study.ours(
     function("moestat.claims.rules:share", "after_all_covered", "base", at=dict(stage="I", experts=32)).at_least(
         0.9, predicted="1 - o(1)"
     ),
+    dict(group="every class has an expert with a fast router", presets=["paper"]),
     source="ours, on MT Prop. 1, Lemma 8: sigma_0 = 3, eta_r = 10^5 eta",
-    group="every class has an expert with a fast router",
-    presets=["paper"],
 )
 # this is the combinatorics of Lemma 8 (`mot_initialisation`): untrained experts differ by -1.30 [-1.54, -1.06]
 # classes, and training halves that. It was the paper's until that was seen
@@ -171,8 +170,8 @@ study.ours(
         at=dict(stage="I", experts=8),
         options=dict(of="variable", to="own"),
     ).at_most(-1.386, predicted="O(sigma_0)"),
-    source="ours, on MT Section 5.1 (after Prop. 1), Lemma 13: four times, where the paper has significantly more",
     group="the weights turn away from the class signal by a factor of four",
+    source="ours, on MT Section 5.1 (after Prop. 1), Lemma 13: four times, where the paper has significantly more",
 )
 study.ours(
     "centre-fast",
@@ -185,8 +184,7 @@ study.ours(
         at=dict(stage="I", experts=8),
         options=dict(of="variable", to="own"),
     ).at_most(-1.386, predicted="O(sigma_0)"),
-    source="ours, on MT Prop. 1: a fast router",
-    group="the weights and the class signal with a fast router",
+    dict(source="ours, on MT Prop. 1: a fast router", group="the weights and the class signal with a fast router"),
 )
 study.ours(
     "sign",

@@ -169,51 +169,52 @@ study.arm(
     tuning_rate=1.0,
 )
 
-claim = partial(
-    study.claim,
-    source="MT Theorem 1, Section 5.2",
-    group="theorem 1: the loss falls geometrically",
-    presets=["quick", "paper"],
-)
 # --- claims: the verdict says which rules were edited or added after the run ---
-claim(
+study.claim(
     "theorem1-ideal-law",
     "From the ideal end state of Props. 1 and 2, gradient descent lowers the loss geometrically: the geometric "
     "law has the lower AIC.",
     mean("aic_gain", "ideal-gd").at_most(0.0, predicted="< 0"),
+    dict(source="MT Theorem 1, Section 5.2", group="theorem 1: the loss falls geometrically"),
+    presets=["quick", "paper"],
 )
 # of the expected loss, which the theorem has; came after the run, its number known
-claim(
+study.claim(
     "theorem1-ideal-time",
     "From the ideal end state of Props. 1 and 2, gradient descent takes T(eps) = O(log 1/eps) iterations: the "
     "exponent of T in 1/eps is at most 0.3.",
     mean("time_exponent", "ideal-gd").at_most(0.3, predicted=0),
+    dict(source="MT Theorem 1, Section 5.2", group="theorem 1: the loss falls geometrically"),
+    presets=["quick", "paper"],
 )
-claim(
+study.claim(
     "theorem1-ideal-test",
     "From the ideal end state of Props. 1 and 2, the last decade of the expected (test) loss under gradient "
     "descent is steeper than any power law up to t^-2.",
     mean("test_last_slope", "ideal-gd").at_most(-2.0, predicted="-infinity"),
+    dict(source="MT Theorem 1, Section 5.2", group="theorem 1: the loss falls geometrically"),
+    presets=["quick", "paper"],
 )
-ours = partial(study.ours, source=SIGMA_ETA_ETA, group=GEOMETRIC_AFTER_STAGES, presets=["quick", "paper"])
+ours = partial(study.ours, group="the loss falls like 1/t", presets=["quick", "paper"])
 ours(
     "theorem1-trained-law",
     "After stages I and II of Algorithm 1, gradient descent lowers the loss geometrically.",
     mean("aic_gain", "mot-gd").at_most(0.0, predicted="< 0"),
+    dict(source=SIGMA_ETA_ETA, group=GEOMETRIC_AFTER_STAGES),
 )
 ours(
     "theorem1-trained-slope",
     "After stages I and II of Algorithm 1, the last decade of gradient descent is steeper than any power law up "
     "to t^-2.",
     mean("last_slope", "mot-gd").at_most(-2.0, predicted="-infinity"),
+    dict(source=SIGMA_ETA_ETA, group=GEOMETRIC_AFTER_STAGES),
 )
-ours = partial(study.ours, source="ours, on MT Theorem 1", group="the loss falls like 1/t", presets=["quick", "paper"])
 ours(
     "one-over-t-ideal",
     "Under gradient descent the training loss is C / t: the exponent of the last decade is within 0.07 of -1 "
     "(ideal state).",
     mean("last_slope", "ideal-gd").within(-1.07, -0.93, predicted=-1),
-    bearing="against",
+    dict(source="ours, on MT Theorem 1", bearing="against"),
 )
 ours(
     "one-over-t-trained",
@@ -227,13 +228,13 @@ ours(
     "Under gradient descent the expected loss (test sample) is C / t: the exponent of the last decade is within "
     "0.07 of -1 (ideal state).",
     mean("test_last_slope", "ideal-gd").within(-1.07, -0.93, predicted=-1),
-    bearing="against",
+    dict(source="ours, on MT Theorem 1", bearing="against"),
 )
 ours(
     "time-ideal",
     "Under gradient descent T(eps) grows like 1/eps: its exponent is within 0.1 of 1 (ideal state).",
     mean("time_exponent", "ideal-gd").within(0.9, 1.1, predicted=1),
-    bearing="against",
+    dict(source="ours, on MT Theorem 1", bearing="against"),
 )
 ours = partial(study.ours, source="ours, on MT Theorem 1", group=NORMALISED_STEPS_MAKE, presets=["quick", "paper"])
 ours(
@@ -258,69 +259,65 @@ ours(
     "The multi-head transformer without a router has another order under gradient descent than the MoT: its "
     "last decade is flatter by at least 0.5.",
     difference("last_slope", "heads-gd", versus="mot-gd").at_least(0.5, predicted="1/eps against log(1/eps)"),
-    source=SIGMA_ETA_ETA_2,
-    group="another order after the stages I and II reached here",
+    dict(source=SIGMA_ETA_ETA_2, group="another order after the stages I and II reached here"),
 )
 study.claim(
     "heads-law-ideal",
     "The multi-head transformer without a router has another order under gradient descent than the MoT from the "
     "ideal end state of Props. 1 and 2: the last decade of its expected (test) loss is flatter by at least 0.5.",
     difference("test_last_slope", "heads-gd", versus="ideal-gd").at_least(0.5, predicted="1/eps against log(1/eps)"),
-    source="MT Section 5.2",
+    dict(source="MT Section 5.2", presets=["quick", "paper"]),
     because="O(1/eps) iterations make a loss fall like 1/t, and O(log 1/eps) make it fall faster than any power of t",
-    presets=["quick", "paper"],
 )
-ours = partial(study.ours, presets=["quick", "paper"])
-ours(
+study.ours(
     "heads-normalised",
     "Under normalised gradient descent the multi-head transformer's loss falls geometrically.",
     mean("aic_gain", "heads-normalised").at_most(0.0, predicted="< 0"),
+    dict(group="normalised steps make the loss of the rivals fall geometrically", presets=["quick", "paper"]),
     source="ours, on MT Section 5.2",
-    group="normalised steps make the loss of the rivals fall geometrically",
 )
-ours(
+study.ours(
     "flat-normalised",
     "Under normalised gradient descent the loss without attention falls geometrically (after stage I).",
     mean("aic_gain", "flat-normalised").at_most(0.0, predicted="< 0"),
-    source="ours, on MT Lemma 1",
-    group="normalised steps make the loss of the rivals fall geometrically",
+    dict(source="ours, on MT Lemma 1", group="normalised steps make the loss of the rivals fall geometrically"),
+    presets=["quick", "paper"],
 )
-ours(
+study.ours(
     "adam-trained",
     "Adam lowers the loss faster than 1/t after Algorithm 1: its last decade is steeper than t^-1.2.",
     mean("last_slope", "mot-adam").at_most(-1.2, predicted="< -1"),
-    source="ours, on MT Theorem 1",
-    group="Adam is faster than 1/t",
+    dict(source="ours, on MT Theorem 1", group="Adam is faster than 1/t", presets=["quick", "paper"]),
 )
-ours(
+study.ours(
     "adam-heads",
     "Adam lowers the loss of the multi-head transformer faster than 1/t: its last decade is steeper than t^-1.2.",
     mean("last_slope", "heads-adam").at_most(-1.2, predicted="< -1"),
-    source="ours, on MT Section 5.2",
-    group="Adam is faster than 1/t",
+    dict(source="ours, on MT Section 5.2", group="Adam is faster than 1/t", presets=["quick", "paper"]),
 )
 # came after the run, its number known: the 0.9 is that of `factor-constant` in mot_noise_floor
-ours(
+study.ours(
     "flat-power-normalised",
     "Under normalised gradient descent the factor that attention saves grows as the loss falls: the training "
     "loss without attention goes like that of the MoT to a power of at most 0.9 (ideal state, last decade).",
     function(f"{RULES}:joint_slope", "tuning_train_loss", "ideal-flat-normalised", versus="ideal-normalised").at_most(
         0.9, predicted="< 1"
     ),
-    source="ours, on MT Lemma 1: normalised steps",
+    dict(source="ours, on MT Lemma 1: normalised steps", presets=["quick", "paper"]),
 )
-ours = partial(study.ours, source=TIMES_EPS_UNTUNED, group="times to one eps", presets=["quick", "paper"])
-ours(
+study.ours(
     "heads-time",
     "The MoT reaches a training loss of 0.001 in fewer iterations of stage III than the multi-head transformer "
     "(gradient descent, both at rate 1).",
     log_ratio("iterations_to", "mot-slow", at=dict(eps=0.001), versus="heads-gd").at_most(0.0, predicted="< 0"),
+    dict(source=TIMES_EPS_UNTUNED, group="times to one eps", presets=["quick", "paper"]),
 )
-ours(
+study.ours(
     "heads-time-own-rate",
     "The MoT at rate 10 reaches a training loss of 0.001 in fewer iterations of stage III than the multi-head "
     "transformer at rate 1 (gradient descent).",
     log_ratio("iterations_to", "mot-gd", at=dict(eps=0.001), versus="heads-gd").at_most(0.0, predicted="< 0"),
+    dict(source=TIMES_EPS_UNTUNED, group="times to one eps", presets=["quick", "paper"]),
 )
 # by the training loss until after the runs; the lemma has the expected one
 study.claim(
@@ -328,28 +325,25 @@ study.claim(
     "Without attention the expected (test) loss stops at a floor: the last decade of gradient descent is "
     "flatter than t^-0.1 (ideal state).",
     mean("test_last_slope", "ideal-flat-gd").at_least(-0.1, predicted=0),
-    source="MT Lemma 1",
+    dict(source="MT Lemma 1", group="lemma 1: floor without attention", presets=["quick", "paper"]),
     because="1 - L sigma_xi = -1.5, so the bound eps^(1 - L sigma_xi) stays above a constant, and the loss "
     "must stop falling",
-    group="lemma 1: floor without attention",
-    presets=["quick", "paper"],
 )
-ours = partial(study.ours, presets=["quick", "paper"])
-ours(
+study.ours(
     "flat-law-trained",
     "Trained from a random start without attention, the expected (test) loss stops at a floor: the last decade "
     "of gradient descent is flatter than t^-0.1 (K = 400).",
     mean("test_last_slope", "flat-gd").at_least(-0.1, predicted=0),
-    source="ours, on MT Lemma 1, Section 5.2: a floor that the MoT has, too",
+    dict(source="ours, on MT Lemma 1, Section 5.2: a floor that the MoT has, too", presets=["quick", "paper"]),
 )
-ours(
+study.ours(
     "mot-law-trained",
     "After stages I and II of Algorithm 1 the MoT's expected (test) loss stops at a floor, too: the last decade "
     "of gradient descent is flatter than t^-0.1 (K = 400).",
     mean("test_last_slope", "mot-gd").at_least(-0.1, predicted=0),
-    source="ours, on MT Lemma 1: with attention",
+    dict(source="ours, on MT Lemma 1: with attention", presets=["quick", "paper"]),
 )
-ours(
+study.ours(
     "weights-own",
     "After stage III an expert's <W, v_n> for its class is at least 1 (after stage I it is 1.37, and without "
     "attention 4.39).",
@@ -357,16 +351,18 @@ ours(
         1.0, predicted="Omega(1)"
     ),
     source="ours, as a check of MT Theorem 1, eq. (11): it passes after stage I, and without attention",
+    presets=["quick", "paper"],
 )
-ours(
+study.ours(
     "weights-other",
     "After the stages I and II reached here and stage III an expert's largest <W, v> for another class is at "
     "most a quarter of <W, v_n> for its class.",
     function(
         f"{RULES}:own_class", "after_on_labels", "mot-gd", at=dict(stage="III"), options=dict(of="other", to="own")
     ).at_most(-1.386, predicted="O(sigma_0)"),
-    source="ours, on MT Theorem 1, eq. (11): a quarter, at sigma_0 = 3",
+    dict(source="ours, on MT Theorem 1, eq. (11): a quarter, at sigma_0 = 3", presets=["quick", "paper"]),
 )
+ours = partial(study.ours, source="ours, on MT Theorem 1: sigma_0 = 3, eta_r = 10^5 eta")
 ours(
     "weights-centre",
     "After the stages I and II reached here and stage III an expert's |<W, c_n>| is at most a quarter of <W, "
@@ -374,9 +370,9 @@ ours(
     function(
         f"{RULES}:own_class", "after_on_labels", "mot-gd", at=dict(stage="III"), options=dict(of="centre", to="own")
     ).at_most(-1.386, predicted="O(sigma_0)"),
+    dict(group="the weights turn away from the class signal by a factor of four", presets=["quick", "paper"]),
     source="ours, on MT Section 5.1 (after Prop. 1, for any t >= T1): four times, where the paper has "
     "significantly more",
-    group="the weights turn away from the class signal by a factor of four",
 )
 ours(
     "weights-own-ideal",
@@ -385,8 +381,8 @@ ours(
     function(
         f"{RULES}:own_class", "after_on_labels", "ideal-gd", at=dict(stage="III"), options=dict(of="own")
     ).at_least(1.0, predicted="Omega(1)"),
+    dict(group="equation 11 from the ideal end state", presets=["quick", "paper"]),
     source="ours, as a check of MT Theorem 1, eq. (11): W = v_n passes before any step",
-    group="equation 11 from the ideal end state",
 )
 ours(
     "weights-other-ideal",
@@ -395,10 +391,9 @@ ours(
     function(
         f"{RULES}:own_class", "after_on_labels", "ideal-gd", at=dict(stage="III"), options=dict(of="other", to="own")
     ).at_most(-1.386, predicted="O(sigma_0)"),
+    dict(group="equation 11 from the ideal end state", presets=["quick", "paper"]),
     source="ours, as a check of MT Theorem 1, eq. (11): W = v_n passes before any step",
-    group="equation 11 from the ideal end state",
 )
-ours = partial(study.ours, source="ours, on MT Theorem 1: sigma_0 = 3, eta_r = 10^5 eta", presets=["paper"])
 # the expected loss is that of the population: at K = 400 what training does to noise tokens hides it
 ours(
     "test-falls",
@@ -406,8 +401,7 @@ ours(
     log_ratio("after_test_loss", "mot-gd", at=dict(stage="III"), versus_at=dict(stage="II")).at_most(
         0.0, predicted="< 0"
     ),
-    group="stage III lowers the expected loss",
-    presets=["quick", "paper"],
+    dict(group="stage III lowers the expected loss", presets=["quick", "paper"]),
 )
 ours(
     "test-falls-large",
@@ -415,7 +409,7 @@ ours(
     log_ratio("after_test_loss", "large-mot-gd", at=dict(stage="III"), versus_at=dict(stage="II")).at_most(
         0.0, predicted="< 0"
     ),
-    group="stage III lowers the expected loss",
+    dict(group="stage III lowers the expected loss", presets=["paper"]),
 )
 ours(
     "test-eps",
@@ -424,7 +418,7 @@ ours(
     function(f"{RULES_}:share", "after_test_loss", "mot-gd", at=dict(stage="III"), options=dict(least=0.01)).at_most(
         0.1, predicted=0
     ),
-    group=EXPECTED_LOSS_GETS,
+    dict(group=EXPECTED_LOSS_GETS, presets=["paper"]),
 )
 ours(
     "test-eps-slow",
@@ -433,7 +427,7 @@ ours(
     function(f"{RULES_}:share", "after_test_loss", "mot-slow", at=dict(stage="III"), options=dict(least=0.01)).at_most(
         0.1, predicted=0
     ),
-    group=EXPECTED_LOSS_GETS,
+    dict(group=EXPECTED_LOSS_GETS, presets=["paper"]),
 )
 ours(
     "test-eps-large",
@@ -442,62 +436,57 @@ ours(
     function(
         f"{RULES_}:share", "after_test_loss", "large-mot-gd", at=dict(stage="III"), options=dict(least=0.01)
     ).at_most(0.1, predicted=0),
-    group=EXPECTED_LOSS_GETS,
+    dict(group=EXPECTED_LOSS_GETS, presets=["paper"]),
 )
-ours(
+study.ours(
     "heads-test-large",
     "With K = 4000 and the stages I and II reached here the MoT at rate 10 ends with a lower test loss than the "
     "multi-head transformer at rate 1.",
     log_ratio("after_test_loss", "large-mot-gd", at=dict(stage="III"), versus="large-heads-gd").at_most(
         0.0, predicted="< 0"
     ),
+    dict(group="ahead of the multi-head transformer, after the stages I and II reached here", presets=["paper"]),
     source=SIGMA_ETA_ETA_2,
-    group="ahead of the multi-head transformer, after the stages I and II reached here",
 )
-ours = partial(study.ours, presets=["two"])
-ours(
+study.ours(
     "heads-order",
     "The multi-head transformer's training loss falls no faster than 1/t under gradient descent: the exponent "
     "of the last decade is at least -1.1 (N = 4) (the MoT: -0.954).",
     mean("last_slope", "heads-gd").at_least(-1.1, predicted=-1),
+    dict(group="the multi-head transformer takes 1/eps at least", presets=["quick", "paper"]),
     source="ours, on MT Section 5.2: the MoT passes, too",
-    group="the multi-head transformer takes 1/eps at least",
-    presets=["quick", "paper"],
 )
-ours(
+study.ours(
     "heads-order-two",
     "With two heads and N = 2 classes, the case that is cited, the multi-head transformer's training loss falls "
     "no faster than 1/t under gradient descent: the exponent of the last decade is at least -1.1 (the MoT: "
     "-0.967).",
     mean("last_slope", "heads-gd").at_least(-1.1, predicted=-1),
+    dict(group="the multi-head transformer takes 1/eps at least", presets=["two"]),
     source="ours, on MT Section 5.2: the MoT passes, too",
-    group="the multi-head transformer takes 1/eps at least",
 )
-ours(
+study.ours(
     "theorem1-two",
     "With N = 2 classes, after stages I and II of Algorithm 1, the last decade of gradient descent is steeper "
     "than any power law up to t^-2.",
     mean("last_slope", "mot-gd").at_most(-2.0, predicted="-infinity"),
-    source=SIGMA_ETA_ETA,
-    group=GEOMETRIC_AFTER_STAGES,
+    dict(source=SIGMA_ETA_ETA, group=GEOMETRIC_AFTER_STAGES, presets=["two"]),
 )
-ours(
+study.ours(
     "heads-law-two",
     "With two heads and N = 2 classes, the case that is cited, the multi-head transformer has another order "
     "under gradient descent than the MoT: its last decade is flatter by at least 0.5.",
     difference("last_slope", "heads-gd", versus="mot-gd").at_least(0.5, predicted="1/eps against log(1/eps)"),
-    source=SIGMA_ETA_ETA_2,
-    group="another order after the stages I and II reached here",
+    dict(source=SIGMA_ETA_ETA_2, group="another order after the stages I and II reached here", presets=["two"]),
 )
-ours(
+study.ours(
     "heads-time-two",
     "With two heads and N = 2 classes the MoT reaches a training loss of 0.001 in fewer iterations of stage III "
     "than the multi-head transformer (gradient descent, both at rate 1).",
     log_ratio("iterations_to", "mot-slow", at=dict(eps=0.001), versus="heads-gd").at_most(0.0, predicted="< 0"),
-    source=TIMES_EPS_UNTUNED,
-    group="times to one eps",
+    dict(source=TIMES_EPS_UNTUNED, group="times to one eps", presets=["two"]),
 )
-ours(
+study.ours(
     "floor-exponent-normalised",
     "Under normalised steps from the ideal end state (W = v_n), at sigma_xi = 0.1, L = 5, the test loss without "
     "attention is at least of the order of the 1 - L sigma_xi = 0.5th power of the MoT's at equal iterations "
@@ -505,8 +494,7 @@ ours(
     function(f"{RULES}:joint_slope", "tuning_test_loss", "ideal-flat-normalised", versus="ideal-normalised").at_most(
         0.75, predicted="<= 0.5"
     ),
-    source="ours, on MT Lemma 1, Appendix G: a power that does not follow L sigma_xi",
-    presets=["quiet"],
+    dict(source="ours, on MT Lemma 1, Appendix G: a power that does not follow L sigma_xi", presets=["quiet"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -1,7 +1,5 @@
 """Stage III with the rates of all models tuned by one sweep (mixture-of-transformers, Section 5.2)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import function
 
@@ -87,9 +85,8 @@ study.arm(
     presets=["promised"],
 )
 
-ours = partial(study.ours, source=SIGMA_ETA_ETA, group=FASTER_MULTI_HEAD, presets=["quick", "paper"])
 # --- claims: the verdict says which rules were edited or added after the run ---
-ours(
+study.ours(
     "heads-train",
     "After the stages I and II reached here and equally many steps of gradient descent, each at its best rate, "
     "which for both is the largest of the sweep in preset quick, the MoT has a lower training loss than the "
@@ -97,16 +94,18 @@ ours(
     function(
         f"{RULES_TUNED}:log_ratio_at_best", "after_train_loss", "mot", at=dict(stage="III"), versus="heads"
     ).at_most(0.0, predicted="< 0"),
+    dict(source=SIGMA_ETA_ETA, group=FASTER_MULTI_HEAD, presets=["quick", "paper"]),
 )
-ours(
+study.ours(
     "heads-test",
     "After the stages I and II reached here and equally many steps of gradient descent, each at its best rate, "
     "the MoT has a lower test loss than the multi-head transformer.",
     function(
         f"{RULES_TUNED}:log_ratio_at_best", "after_test_loss", "mot", at=dict(stage="III"), versus="heads"
     ).at_most(0.0, predicted="< 0"),
+    dict(source=SIGMA_ETA_ETA, group=FASTER_MULTI_HEAD, presets=["quick", "paper"]),
 )
-ours(
+study.ours(
     "flat-train",
     "After the stages I and II reached here and equally many steps of gradient descent, each at its best rate, "
     "which for both is the largest of the sweep in preset quick, the MoT has a lower training loss than the "
@@ -114,42 +113,36 @@ ours(
     function(
         f"{RULES_TUNED}:log_ratio_at_best", "after_train_loss", "mot", at=dict(stage="III"), versus="flat"
     ).at_most(0.0, predicted="< 0"),
-    source=SIGMA_ETA_ETA_2,
-    group=ATTENTION_HELPS_MIXTURE,
+    dict(source=SIGMA_ETA_ETA_2, group=ATTENTION_HELPS_MIXTURE, presets=["quick", "paper"]),
 )
-ours = partial(study.ours, source=SIGMA_ETA_ETA_2, group=ATTENTION_HELPS_MIXTURE, presets=["normalised"])
-ours(
+study.ours(
     "flat-test",
     "After the stages I and II reached here and equally many steps of gradient descent, each at its best rate, "
     "the MoT has a lower test loss than the mixture without attention.",
     function(f"{RULES_TUNED}:log_ratio_at_best", "after_test_loss", "mot", at=dict(stage="III"), versus="flat").at_most(
         0.0, predicted="< 0"
     ),
-    level=0.975,
-    presets=["quick", "paper"],
+    dict(source=SIGMA_ETA_ETA_2, group=ATTENTION_HELPS_MIXTURE, level=0.975, presets=["quick", "paper"]),
 )
-ours(
+study.ours(
     "heads-train-normalised",
     "After the stages I and II reached here and equally many steps of normalised gradient descent, each at its "
     "best rate, the MoT has a lower training loss than the multi-head transformer.",
     function(
         f"{RULES_TUNED}:log_ratio_at_best", "after_train_loss", "mot", at=dict(stage="III"), versus="heads"
     ).at_most(0.0, predicted="< 0"),
-    source=SIGMA_ETA_ETA,
-    group=FASTER_MULTI_HEAD,
+    dict(source=SIGMA_ETA_ETA, group=FASTER_MULTI_HEAD, presets=["normalised"]),
 )
-ours(
+study.ours(
     "flat-test-normalised",
     "After the stages I and II reached here and equally many steps of normalised gradient descent, each at its "
     "best rate, the MoT has a lower test loss than the mixture without attention.",
     function(f"{RULES_TUNED}:log_ratio_at_best", "after_test_loss", "mot", at=dict(stage="III"), versus="flat").at_most(
         0.0, predicted="< 0"
     ),
+    dict(source=SIGMA_ETA_ETA_2, group=ATTENTION_HELPS_MIXTURE, presets=["normalised"]),
 )
-claim = partial(
-    study.claim, source="MT Section 5.2", because=EXPERT_ONLY_NEEDS, group=FASTER_MULTI_HEAD_2, presets=["promised"]
-)
-claim(
+study.claim(
     "promised-heads-test",
     "From what Proposition 1 promises (W = v_n, every sample at an expert of its class) and a stage II of its "
     "own, and after equally many steps of gradient descent in stage III, each at its best rate, the MoT has a "
@@ -157,16 +150,18 @@ claim(
     function(
         f"{RULES_TUNED}:log_ratio_at_best", "after_test_loss", "specialised", at=dict(stage="III"), versus="heads"
     ).at_most(0.0, predicted="< 0"),
+    dict(source="MT Section 5.2", because=EXPERT_ONLY_NEEDS, group=FASTER_MULTI_HEAD_2, presets=["promised"]),
 )
-claim(
+study.claim(
     "ideal-heads-test",
     "From what Propositions 1 and 2 promise (and attention on v_n), and after equally many steps of gradient "
     "descent in stage III, each at its best rate, the MoT has a lower test loss than the multi-head transformer.",
     function(
         f"{RULES_TUNED}:log_ratio_at_best", "after_test_loss", "ideal", at=dict(stage="III"), versus="heads"
     ).at_most(0.0, predicted="< 0"),
+    dict(source="MT Section 5.2", because=EXPERT_ONLY_NEEDS, group=FASTER_MULTI_HEAD_2, presets=["promised"]),
 )
-claim(
+study.claim(
     "promised-test-eps",
     "From what Proposition 1 promises (W = v_n, every sample at an expert of its class) and a stage II of its "
     "own, and after 8000 steps of stage III, at most 10 % of the runs have a test loss of 0.01 or more (rate "
@@ -178,9 +173,9 @@ claim(
         at=dict(stage="III", tuning_rate=10.0),
         options=dict(least=0.01),
     ).at_most(0.1, predicted=0),
-    source="MT Theorem 1",
-    because=EXPECTED_LOSS_GETS,
+    dict(source="MT Theorem 1", because=EXPECTED_LOSS_GETS),
     group="theorem 1: the expected loss gets to every eps, from what Propositions 1 and 2 promise",
+    presets=["promised"],
 )
 study.claim(
     "ideal-test-eps",
@@ -193,8 +188,7 @@ study.claim(
         at=dict(stage="III", tuning_rate=10.0),
         options=dict(least=0.01),
     ).at_most(0.1, predicted=0),
-    source="MT Theorem 1",
-    because=EXPECTED_LOSS_GETS,
+    dict(source="MT Theorem 1", because=EXPECTED_LOSS_GETS),
     group="theorem 1: the expected loss gets to every eps, from what Propositions 1 and 2 promise",
     presets=["promised"],
 )

@@ -71,8 +71,7 @@ ours(
     function(f"{RULES_CENSORED}:growth", "steps_to_attention", "mot", options=dict(least=8)).at_least(
         0.0, predicted="> 0"
     ),
-    group="T2 grows with M",
-    presets=["quick"],
+    dict(group="T2 grows with M", presets=["quick"]),
 )
 study.ours(
     "t2-loss-grows",
@@ -80,8 +79,7 @@ study.ours(
     function(f"{RULES_CENSORED}:growth", "steps_to_quarter", "mot", options=dict(least=8)).at_least(
         0.0, predicted="> 0"
     ),
-    source="ours, on MT Section 6: sigma_0 = 3, eta_r = 10^5 eta",
-    group="T2 grows with M",
+    dict(source="ours, on MT Section 6: sigma_0 = 3, eta_r = 10^5 eta", group="T2 grows with M"),
     presets=["quick"],
 )
 # the bound read as an order, with margins of ours
@@ -97,52 +95,53 @@ study.ours(
     function(f"{RULES}:median_slope", "steps_to_loss", "mot", options=dict(least=8)).at_least(0.5, predicted=1),
     source="ours, on MT Prop. 1: the bound read as an order",
 )
-ours = partial(study.ours, source="ours, on MT Prop. 2: the bound read as an order", presets=["quick"])
-ours(
+study.ours(
     "t2-attention",
     "The median time of stage II to p(v_n, v_n) = 0.3 goes like M: exponent at least 0.5 (M >= 8).",
     function(f"{RULES}:median_slope", "steps_to_attention", "mot", options=dict(least=8)).at_least(0.5, predicted=1),
+    dict(source="ours, on MT Prop. 2: the bound read as an order", presets=["quick"]),
 )
-ours(
+study.ours(
     "t2-loss",
     "The median time of stage II to a quarter of the training loss goes like M: exponent at least 0.5 (M >= 8).",
     function(f"{RULES}:median_slope", "steps_to_quarter", "mot", options=dict(least=8)).at_least(0.5, predicted=1),
+    dict(source="ours, on MT Prop. 2: the bound read as an order", presets=["quick"]),
 )
-ours = partial(study.ours, source="ours, on MT Prop. 1: sigma_0 = 3, eta_r = 10^5 eta", group="T1 = O(M)")
-ours(
+study.ours(
     "t1-gap-bound",
     "The median time to a specialisation gap of 0.6 grows no faster than M: exponent at most 1.25, censored "
     "medians as late as can be (M >= 8).",
     function(f"{RULES_CENSORED}:median_slope_bounds", "steps_to_gap", "mot", options=dict(least=8)).at_most(
         1.25, predicted="<= 1"
     ),
+    dict(source="ours, on MT Prop. 1: sigma_0 = 3, eta_r = 10^5 eta", group="T1 = O(M)"),
 )
-ours(
+study.ours(
     "t1-loss-bound",
     "The median time to a test loss of 0.1 grows no faster than M: exponent at most 1.25, censored medians as "
     "late as can be (M >= 8).",
     function(f"{RULES_CENSORED}:median_slope_bounds", "steps_to_loss", "mot", options=dict(least=8)).at_most(
         1.25, predicted="<= 1"
     ),
+    dict(source="ours, on MT Prop. 1: sigma_0 = 3, eta_r = 10^5 eta", group="T1 = O(M)"),
 )
-ours = partial(
-    study.ours, source="ours, on MT Prop. 2: sigma_0 = 3, eta_r = 10^5 eta", group="T2 = O(M)", presets=["quick"]
-)
-ours(
+study.ours(
     "t2-attention-bound",
     "The median time of stage II to p(v_n, v_n) = 0.3 grows no faster than M: exponent at most 1.25, censored "
     "medians as late as can be (M >= 8).",
     function(f"{RULES_CENSORED}:median_slope_bounds", "steps_to_attention", "mot", options=dict(least=8)).at_most(
         1.25, predicted="<= 1"
     ),
+    dict(source="ours, on MT Prop. 2: sigma_0 = 3, eta_r = 10^5 eta", group="T2 = O(M)", presets=["quick"]),
 )
-ours(
+study.ours(
     "t2-loss-bound",
     "The median time of stage II to a quarter of the training loss grows no faster than M: exponent at most "
     "1.25, censored medians as late as can be (M >= 8).",
     function(f"{RULES_CENSORED}:median_slope_bounds", "steps_to_quarter", "mot", options=dict(least=8)).at_most(
         1.25, predicted="<= 1"
     ),
+    dict(source="ours, on MT Prop. 2: sigma_0 = 3, eta_r = 10^5 eta", group="T2 = O(M)", presets=["quick"]),
 )
 study.ours(
     "few-experts",

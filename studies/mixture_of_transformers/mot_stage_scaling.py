@@ -74,9 +74,8 @@ study.arm("promised-four", "N = 4, from Prop. 1's state", samples=96, **common)
 study.arm("promised-eight", "N = 8, from Prop. 1's state", classes=8, samples=448, **common)
 study.arm("promised-twelve", "N = 12, from Prop. 1's state", classes=12, samples=1056, **common)
 
-ours = partial(study.ours, source="ours, on MT Prop. 1: eta_r = 10^5 eta", group="stage I: the bound in sigma_0")
 # --- claims: the verdict says which rules were edited or added after the run ---
-ours(
+study.ours(
     "t1-sigma-bound",
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) is of the order sigma_0^-0.5 at most: exponent "
     "at least -0.75.",
@@ -86,8 +85,9 @@ ours(
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
     ).at_least(-0.75, predicted=">= -0.5"),
+    dict(source="ours, on MT Prop. 1: eta_r = 10^5 eta", group="stage I: the bound in sigma_0"),
 )
-ours(
+study.ours(
     "t1-sigma-proof-bound",
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) is of the order sigma_0^0.5 at most: exponent at "
     "least 0.25.",
@@ -100,7 +100,7 @@ ours(
     source="ours, on MT Appendix D: eta_r = 10^5 eta",
     group="stage I: the bound in sigma_0, as in the proof",
 )
-ours(
+study.ours(
     "t1-sigma-loss-bound",
     "The median time of stage I to a test loss of 0.1 is of the order sigma_0^-0.5 at most: exponent at least -0.75.",
     function(
@@ -109,9 +109,9 @@ ours(
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
     ).at_least(-0.75, predicted=">= -0.5"),
+    dict(source="ours, on MT Prop. 1: eta_r = 10^5 eta", group="stage I: the bound in sigma_0"),
 )
-ours = partial(study.ours, source="ours, on MT Prop. 2: eta_r = 10^5 eta", group="stage II: the bound in sigma_0")
-ours(
+study.ours(
     "t2-sigma-bound",
     "The median time of stage II to p(v_n, v_n) = 0.3 is of the order sigma_0^-0.5 at most: exponent at least -0.75.",
     function(
@@ -120,8 +120,9 @@ ours(
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
     ).at_least(-0.75, predicted=">= -0.5"),
+    dict(source="ours, on MT Prop. 2: eta_r = 10^5 eta", group="stage II: the bound in sigma_0"),
 )
-ours(
+study.ours(
     "t2-sigma-loss-bound",
     "The median time of stage II to a quarter of the training loss is of the order sigma_0^-0.5 at most: "
     "exponent at least -0.75.",
@@ -131,6 +132,7 @@ ours(
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
     ).at_least(-0.75, predicted=">= -0.5"),
+    dict(source="ours, on MT Prop. 2: eta_r = 10^5 eta", group="stage II: the bound in sigma_0"),
 )
 study.ours(
     "t2-eta-a-bound",
@@ -141,8 +143,7 @@ study.ours(
         "base",
         options=dict(over="attention_rate", points={"attention-slow": 5.0, "base": 20.0, "attention-fast": 80.0}),
     ).at_least(-1.2, predicted=">= -1"),
-    source="ours, as a check of MT Prop. 2: step sizes alone",
-    group="stage II: the bound in eta_a",
+    dict(source="ours, as a check of MT Prop. 2: step sizes alone", group="stage II: the bound in eta_a"),
 )
 study.ours(
     "t2-eta-a-loss-bound",
@@ -154,8 +155,7 @@ study.ours(
         "base",
         options=dict(over="attention_rate", points={"attention-slow": 5.0, "base": 20.0, "attention-fast": 80.0}),
     ).at_least(-1.2, predicted=">= -1"),
-    source="ours, as a check of MT Prop. 2: step sizes alone",
-    group="stage II: the bound in eta_a",
+    dict(source="ours, as a check of MT Prop. 2: step sizes alone", group="stage II: the bound in eta_a"),
 )
 study.ours(
     "t1-eta-bound",
@@ -167,14 +167,10 @@ study.ours(
         "base",
         options=dict(over="specialise_rate", points={"eta-half": 0.0005, "base": 0.001, "eta-double": 0.002}),
     ).at_least(-1.2, predicted=">= -1"),
-    source="ours, as a check of MT Prop. 1: step sizes alone",
-    group="stage I: the bound in eta",
+    dict(source="ours, as a check of MT Prop. 1: step sizes alone", group="stage I: the bound in eta"),
     presets=["paper"],
 )
-ours = partial(
-    study.ours, source="ours, on MT Prop. 2: eta_r = 10^5 eta", group="stage II: the bound in N", presets=["paper"]
-)
-ours(
+study.ours(
     "t1-classes-bound",
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) is of the order N^0 at most: exponent at most 0.3.",
     function(
@@ -183,10 +179,9 @@ ours(
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
     ).at_most(0.3, predicted="<= 0"),
-    source="ours, on MT Prop. 1: eta_r = 10^5 eta",
-    group="stage I: the bound in N",
+    dict(source="ours, on MT Prop. 1: eta_r = 10^5 eta", group="stage I: the bound in N", presets=["paper"]),
 )
-ours(
+study.ours(
     "t2-classes-bound",
     "The median time of stage II to p(v_n, v_n) = 0.3 is of the order 1 / N at most: exponent at most -0.7.",
     function(
@@ -195,8 +190,9 @@ ours(
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
     ).at_most(-0.7, predicted="<= -1"),
+    dict(source="ours, on MT Prop. 2: eta_r = 10^5 eta", group="stage II: the bound in N", presets=["paper"]),
 )
-ours(
+study.ours(
     "t2-classes-loss-bound",
     "The median time of stage II to a quarter of the training loss is of the order 1 / N at most: exponent at "
     "most -0.7.",
@@ -206,6 +202,7 @@ ours(
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
     ).at_most(-0.7, predicted="<= -1"),
+    dict(source="ours, on MT Prop. 2: eta_r = 10^5 eta", group="stage II: the bound in N", presets=["paper"]),
 )
 # with N an expert's classes may have no expert of their own; here Proposition 1 holds by construction
 study.claim(
@@ -218,10 +215,9 @@ study.claim(
         "base",
         options=dict(over="classes", points={"promised-four": 4.0, "promised-eight": 8.0, "promised-twelve": 12.0}),
     ).at_most(-0.7, predicted="<= -1"),
+    dict(group="stage II: the bound in N", presets=["paper"]),
     source="MT Prop. 2",
     because="an upper bound on the time holds for its median; the margin of the exponent is ours",
-    group="stage II: the bound in N",
-    presets=["paper"],
 )
 study.ours(
     "t2-classes-promised",
@@ -247,8 +243,7 @@ study.ours(
     ).within(-0.75, -0.25, predicted=-0.5),
     source=BOUND_READ_ORDER,
 )
-ours = partial(study.ours, source="ours, on MT Prop. 2: the bound read as an order")
-ours(
+study.ours(
     "t1-sigma-proof",
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) goes like sigma_0^0.5: exponent within 0.25.",
     function(
@@ -259,6 +254,7 @@ ours(
     ).within(0.25, 0.75, predicted=0.5),
     source="ours, on MT Appendix D: the bound read as an order",
 )
+ours = partial(study.ours, source="ours, on MT Prop. 2: the bound read as an order")
 ours(
     "t1-sigma-loss",
     "The median time of stage I to a test loss of 0.1 goes like sigma_0^-0.5: exponent within 0.25.",
@@ -310,7 +306,6 @@ ours(
         options=dict(over="attention_rate", points={"attention-slow": 5.0, "base": 20.0, "attention-fast": 80.0}),
     ).within(-1.2, -0.8, predicted=-1),
 )
-ours = partial(study.ours, source=BOUND_READ_ORDER, presets=["paper"])
 ours(
     "t1-eta",
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) goes like 1 / eta, with eta_r / eta fixed: "
@@ -321,6 +316,7 @@ ours(
         "base",
         options=dict(over="specialise_rate", points={"eta-half": 0.0005, "base": 0.001, "eta-double": 0.002}),
     ).within(-1.2, -0.8, predicted=-1),
+    dict(source=BOUND_READ_ORDER, presets=["paper"]),
 )
 ours(
     "t1-classes",
@@ -331,8 +327,8 @@ ours(
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
     ).within(-0.3, 0.3, predicted=0),
+    dict(source=BOUND_READ_ORDER, presets=["paper"]),
 )
-ours = partial(study.ours, source="ours, on MT Prop. 2: the bound read as an order", presets=["paper"])
 ours(
     "t2-classes",
     "The median time of stage II to p(v_n, v_n) = 0.3 goes like 1 / N: exponent within 0.3.",
@@ -342,6 +338,7 @@ ours(
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
     ).within(-1.3, -0.7, predicted=-1),
+    presets=["paper"],
 )
 ours(
     "t2-classes-loss",
@@ -352,6 +349,7 @@ ours(
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
     ).within(-1.3, -0.7, predicted=-1),
+    presets=["paper"],
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -10,7 +10,7 @@ REVIEWS_GRAMMAR = "ours, on MT B.3, Fig. 12: on reviews of a grammar"
 BETTER_TRANSFORMER_REVIEWS = "figure 12: better than one transformer, on reviews"
 REVIEWS_GRAMMAR_2 = "ours, on MT B.3, Fig. 10: on reviews of a grammar"
 REVIEWS_GRAMMAR_3 = "ours, on MT B.3, Fig. 11: on reviews of a grammar"
-WRITTEN_AFTER_RECORDS = "Written after the records had shown that test errors rise again long before the 90th epoch."
+REVIEWS_GRAMMAR_4 = "ours, on MT B.3, Fig. 5: on reviews of a grammar"
 PRESETS = ["quick", "experts", "experts-90", "paper"]
 ARMS = ["transformer", "mot", "mot-joint", "no-attention"]
 ARMS_2 = ["transformer", "transformer-staged", "mot", "mot-two", "mot-three", "mot-four", "mot-eight"]
@@ -136,32 +136,32 @@ for name, label, settings in [
 ]:
     study.arm(name, label, **settings)
 
-ours = partial(study.ours, source=FIGS_REVIEWS_GRAMMAR, presets=PRESETS)
 # --- claims: the verdict says which rules were edited or added after the run ---
-ours(
+study.ours(
     "fig10-better",
     "Reviews of a grammar, classification: the mixture of five trained in stages ends with a lower test error "
     "than one transformer.",
     difference("error", "mot", at=dict(task="classification"), versus="transformer").at_most(0, predicted="below 0"),
-    group="figures 10 and 11: a mixture of five, on reviews",
+    dict(source=FIGS_REVIEWS_GRAMMAR, group="figures 10 and 11: a mixture of five, on reviews", presets=PRESETS),
 )
-ours(
+study.ours(
     "fig10-ahead-in-stage-two",
     "Reviews of a grammar, classification: the mixture of five trained in stages has a lower test error than "
     "one transformer at the end of stage II already.",
     difference("error_by_stage", "mot", at=dict(task="classification", stage="II"), versus="transformer").at_most(
         0, predicted="below 0"
     ),
-    group="figures 10 and 11: a mixture of five in stage II, on reviews",
+    dict(source=FIGS_REVIEWS_GRAMMAR, group="figures 10 and 11: a mixture of five in stage II, on reviews"),
+    presets=PRESETS,
 )
-ours = partial(study.ours, source=REVIEWS_GRAMMAR, presets=["quick", "figure12", "figure12-90"])
-ours(
+study.ours(
     "fig12-better",
     "Reviews of a grammar, regression: the mixture of five trained in stages ends with a lower test error than "
     "one transformer.",
     difference("error", "mot", at=dict(task="regression"), versus="transformer").at_most(0, predicted="below 0"),
-    group=BETTER_TRANSFORMER_REVIEWS,
+    dict(source=REVIEWS_GRAMMAR, group=BETTER_TRANSFORMER_REVIEWS, presets=["quick", "figure12", "figure12-90"]),
 )
+ours = partial(study.ours, presets=["experts", "experts-90"])
 ours(
     "fig12-ahead-in-stage-two",
     "Reviews of a grammar, regression: the mixture of five trained in stages has a lower test error than one "
@@ -169,16 +169,15 @@ ours(
     difference("error_by_stage", "mot", at=dict(task="regression", stage="II"), versus="transformer").at_most(
         0, predicted="below 0"
     ),
+    dict(source=REVIEWS_GRAMMAR, presets=["quick", "figure12", "figure12-90"]),
 )
 ours(
     "fig12-three",
     "Reviews of a grammar, regression: a mixture of three trained in stages ends with a lower test error than "
     "one transformer.",
     difference("error", "mot-three", at=dict(task="regression"), versus="transformer").at_most(0, predicted="below 0"),
-    group=BETTER_TRANSFORMER_REVIEWS,
-    presets=["figure12", "figure12-90"],
+    dict(source=REVIEWS_GRAMMAR, group=BETTER_TRANSFORMER_REVIEWS, presets=["figure12", "figure12-90"]),
 )
-ours = partial(study.ours, presets=["experts", "experts-90"])
 # the figures' own numbers of experts and stages, on texts that stand in for theirs
 ours(
     "fig10-two",
@@ -187,8 +186,7 @@ ours(
     difference("error", "mot-two", at=dict(task="classification"), versus="transformer").at_most(
         0, predicted="below 0"
     ),
-    source=REVIEWS_GRAMMAR_2,
-    group="figure 10: better than one transformer, on reviews",
+    dict(source=REVIEWS_GRAMMAR_2, group="figure 10: better than one transformer, on reviews"),
 )
 ours(
     "fig10-three",
@@ -197,8 +195,7 @@ ours(
     difference("error", "mot-three", at=dict(task="classification"), versus="transformer").at_most(
         0, predicted="below 0"
     ),
-    source=REVIEWS_GRAMMAR_2,
-    group="figure 10: better than one transformer, on reviews",
+    dict(source=REVIEWS_GRAMMAR_2, group="figure 10: better than one transformer, on reviews"),
 )
 ours(
     "fig11-four",
@@ -207,8 +204,7 @@ ours(
     difference("error", "mot-four", at=dict(task="classification"), versus="transformer").at_most(
         0, predicted="below 0"
     ),
-    source=REVIEWS_GRAMMAR_3,
-    group="figure 11: better than one transformer, on reviews",
+    dict(source=REVIEWS_GRAMMAR_3, group="figure 11: better than one transformer, on reviews"),
 )
 ours(
     "fig11-eight",
@@ -217,54 +213,48 @@ ours(
     difference("error", "mot-eight", at=dict(task="classification"), versus="transformer").at_most(
         0, predicted="below 0"
     ),
-    source=REVIEWS_GRAMMAR_3,
-    group="figure 11: better than one transformer, on reviews",
+    dict(source=REVIEWS_GRAMMAR_3, group="figure 11: better than one transformer, on reviews"),
 )
-ours(
+study.ours(
     "fig12-two",
     "Reviews of a grammar, regression: with the stages of the figure a mixture of two ends with a lower test "
     "error than one transformer.",
     difference("error", "mot-two", at=dict(task="regression"), versus="transformer").at_most(0, predicted="below 0"),
-    source=REVIEWS_GRAMMAR,
-    group=BETTER_TRANSFORMER_REVIEWS,
-    presets=["figure12", "figure12-90"],
-)
-ours = partial(
-    study.ours, source="ours, on MT B.3, Fig. 5: on reviews of a grammar", presets=["quick", "figure5", "paper"]
+    dict(source=REVIEWS_GRAMMAR, group=BETTER_TRANSFORMER_REVIEWS, presets=["figure12", "figure12-90"]),
 )
 # Figs 5 and 6 are of CIFAR-100: texts stand in for its images here; figure5, with their stages, more epochs and more
 # seeds, came after the run of quick, whose stages are not theirs
-ours(
+study.ours(
     "stages-help",
     "Reviews of a grammar, classification: stages lower the error of the mixture.",
     difference("error", "mot", at=dict(task="classification"), versus="mot-joint").at_most(0, predicted="below 0"),
-    group="stages help, on reviews",
+    dict(source=REVIEWS_GRAMMAR_4, group="stages help, on reviews", presets=["quick", "figure5", "paper"]),
 )
-ours(
+study.ours(
     "joint-is-one",
     "Reviews of a grammar, classification: trained jointly, the mixture ends within 2 points of one transformer.",
     difference("error", "mot-joint", at=dict(task="classification"), versus="transformer").equivalent(
         0.02, predicted="0"
     ),
-    group="joint training is one transformer, on reviews",
+    dict(source=REVIEWS_GRAMMAR_4, group="joint training is one transformer, on reviews"),
+    presets=["quick", "figure5", "paper"],
 )
 # Written after the run of figure5, its numbers known: the figure has the staged mixture below one transformer, too.
-ours(
+study.ours(
     "fig5-better",
     "Reviews of a grammar, classification: with the stages of Fig. 5 the mixture trained in stages ends with a "
     "lower test error than one transformer.",
     difference("error", "mot", at=dict(task="classification"), versus="transformer").at_most(0, predicted="below 0"),
-    presets=["figure5"],
+    dict(source=REVIEWS_GRAMMAR_4, presets=["figure5"]),
 )
-ours(
+study.ours(
     "attention-classification",
     "Classification: where all parameters are trained throughout, attention lowers the error of a mixture.",
     difference("error", "no-attention", at=dict(task="classification"), versus="mot-joint").at_least(
         0, predicted="above 0"
     ),
-    source="ours, for MT Lemma 1",
-    bearing="for",
-    group="attention helps a mixture that is trained throughout",
+    dict(source="ours, for MT Lemma 1", bearing="for"),
+    dict(group="attention helps a mixture that is trained throughout", presets=["quick", "figure5", "paper"]),
 )
 study.ours(
     "attention-regression",
@@ -272,18 +262,15 @@ study.ours(
     difference("error", "no-attention", at=dict(task="regression"), versus="mot-joint").at_least(
         0, predicted="above 0"
     ),
-    source="ours, for MT Lemma 1",
-    bearing="for",
-    group="attention helps a mixture that is trained throughout",
-    presets=["quick", "paper"],
+    dict(source="ours, for MT Lemma 1", bearing="for"),
+    dict(group="attention helps a mixture that is trained throughout", presets=["quick", "paper"]),
 )
 study.ours(
     "topics-classification",
     "Reviews of a grammar, classification: experts specialise in topics: the routing tells at least half a bit "
     "of the two bits of the topic.",
     mean("mutual_information", "mot", at=dict(task="classification")).at_least(0.5, predicted="clear specialisation"),
-    source="ours, on MT Section 6, Figs 3 and 6: on reviews of a grammar",
-    presets=PRESETS,
+    dict(source="ours, on MT Section 6, Figs 3 and 6: on reviews of a grammar", presets=PRESETS),
 )
 study.ours(
     "stages-specialise",
@@ -292,8 +279,7 @@ study.ours(
     difference("mutual_information", "mot", at=dict(task="classification"), versus="mot-joint").at_least(
         0.05, predicted="above 0"
     ),
-    source="ours, on MT B.3, Fig. 6: on reviews of a grammar",
-    group="stages specialise, on reviews",
+    dict(source="ours, on MT B.3, Fig. 6: on reviews of a grammar", group="stages specialise, on reviews"),
     presets=["quick", "figure5", "paper"],
 )
 # a mean, until the run, in which all replicates have exactly one
@@ -302,28 +288,24 @@ study.ours(
     "Classification: a router on the counts themselves sends the texts to one expert: in no run are more than "
     "1.1 in use.",
     function("moestat.claims.rules:largest", "experts_used", "mot-counts", at=dict(task="classification")).at_most(1.1),
-    source="ours, on MT equation (1)",
-    presets=["counts", "paper"],
+    dict(source="ours, on MT equation (1)", presets=["counts", "paper"]),
 )
 study.ours(
     "experts-alone",
     "Classification: where all are trained in stages, five transformers are better than one.",
     difference("error", "mot", at=dict(task="classification"), versus="transformer-staged").at_most(0),
-    source="ours, on MT Figs 10, 11",
-    presets=["paper", "experts", "experts-90"],
+    dict(source="ours, on MT Figs 10, 11", presets=["paper", "experts", "experts-90"]),
 )
 study.ours(
     "experts-alone-regression",
     "Regression: with the stages of Fig. 12, where all are trained in stages, five transformers are better than one.",
     difference("error", "mot", at=dict(task="regression"), versus="transformer-staged").at_most(0),
-    source="ours, on MT Fig. 12",
-    presets=["figure12", "figure12-90"],
+    dict(source="ours, on MT Fig. 12", presets=["figure12", "figure12-90"]),
 )
 ours = partial(
     study.ours,
-    hindsight=WRITTEN_AFTER_RECORDS,
+    hindsight="Written after the records had shown that test errors rise again long before the 90th epoch.",
     group="better than one transformer, each at its best epoch, on reviews",
-    presets=["experts-90"],
 )
 # After 90 epochs one transformer is trained too long; these ask what is left of a lead if no side is. For every
 # replicate and each side the epoch is the one at which the other replicates err least
@@ -334,7 +316,7 @@ ours(
     function(
         f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot-two", at=dict(task="classification"), versus="transformer"
     ).at_most(0),
-    source=REVIEWS_GRAMMAR_2,
+    dict(source=REVIEWS_GRAMMAR_2, presets=["experts-90"]),
 )
 ours(
     "chosen-fig10-three",
@@ -347,7 +329,7 @@ ours(
         at=dict(task="classification"),
         versus="transformer",
     ).at_most(0),
-    source=REVIEWS_GRAMMAR_2,
+    dict(source=REVIEWS_GRAMMAR_2, presets=["experts-90"]),
 )
 ours(
     "chosen-fig11-four",
@@ -360,7 +342,7 @@ ours(
         at=dict(task="classification"),
         versus="transformer",
     ).at_most(0),
-    source=REVIEWS_GRAMMAR_3,
+    dict(source=REVIEWS_GRAMMAR_3, presets=["experts-90"]),
 )
 ours(
     "chosen-fig10-better",
@@ -369,7 +351,7 @@ ours(
     function(
         f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", at=dict(task="classification"), versus="transformer"
     ).at_most(0),
-    source=FIGS_REVIEWS_GRAMMAR,
+    dict(source=FIGS_REVIEWS_GRAMMAR, presets=["experts-90"]),
 )
 ours(
     "chosen-fig11-eight",
@@ -382,7 +364,7 @@ ours(
         at=dict(task="classification"),
         versus="transformer",
     ).at_most(0),
-    source=REVIEWS_GRAMMAR_3,
+    dict(source=REVIEWS_GRAMMAR_3, presets=["experts-90"]),
 )
 ours(
     "chosen-fig10-two-staged",
@@ -397,8 +379,8 @@ ours(
     ).at_most(0),
     source=REVIEWS_GRAMMAR_2,
     group="better than one transformer in stages, each at its best epoch, on reviews",
+    presets=["experts-90"],
 )
-ours = partial(study.ours, source=REVIEWS_GRAMMAR, hindsight=WRITTEN_AFTER_RECORDS, presets=["figure12-90"])
 ours(
     "chosen-fig12-two",
     "Reviews of a grammar, regression: each at the epoch that is best for the other replicates, a mixture of "
@@ -406,7 +388,7 @@ ours(
     function(
         f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot-two", at=dict(task="regression"), versus="transformer"
     ).at_most(0),
-    group="better than one transformer, each at its best epoch, on reviews",
+    dict(source=REVIEWS_GRAMMAR, presets=["figure12-90"]),
 )
 ours(
     "chosen-fig12-three",
@@ -415,7 +397,7 @@ ours(
     function(
         f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot-three", at=dict(task="regression"), versus="transformer"
     ).at_most(0),
-    group="better than one transformer, each at its best epoch, on reviews",
+    dict(source=REVIEWS_GRAMMAR, presets=["figure12-90"]),
 )
 ours(
     "chosen-fig12-better",
@@ -424,7 +406,7 @@ ours(
     function(
         f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", at=dict(task="regression"), versus="transformer"
     ).at_most(0),
-    group="better than one transformer, each at its best epoch, on reviews",
+    dict(source=REVIEWS_GRAMMAR, presets=["figure12-90"]),
 )
 ours(
     "chosen-fig12-two-staged",
@@ -437,7 +419,9 @@ ours(
         at=dict(task="regression"),
         versus="transformer-staged",
     ).at_most(0),
+    source=REVIEWS_GRAMMAR,
     group="better than one transformer in stages, each at its best epoch, on reviews",
+    presets=["figure12-90"],
 )
 ours(
     "chosen-stages-help",
@@ -446,9 +430,7 @@ ours(
     function(
         f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", at=dict(task="classification"), versus="mot-joint"
     ).at_most(0),
-    source="ours, on MT B.3, Fig. 5: on reviews of a grammar",
-    group="stages help, each at its best epoch, on reviews",
-    presets=["figure5"],
+    dict(source=REVIEWS_GRAMMAR_4, group="stages help, each at its best epoch, on reviews", presets=["figure5"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---
@@ -500,8 +482,8 @@ study.figure(
         ),
     ],
     options=dict(ends="stage_end", bottom=0, share_y=False),
-    caption="Dotted lines: ends of stages I and II of the arms that are trained in stages. Bands: 95 % t-intervals over "
-    "seeds.",
+    caption="Dotted lines: ends of stages I and II of the arms that are trained in stages. Bands: 95 % t-intervals "
+    "over seeds.",
 )
 
 study.figure(

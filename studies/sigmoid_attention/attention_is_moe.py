@@ -1,7 +1,5 @@
 """Is attention a mixture of experts with quadratic scores? (sigmoid-attention, section 2.3)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import function
 
@@ -33,24 +31,25 @@ for name, label, settings in [
 ]:
     study.arm(name, label, **settings)
 
-claim = partial(study.claim, source="SA §2.3", group="attention-is-moe")
 # --- claims: rules written before the run ---
 # Rounding analysis bounds the deviation by about one unit per term of the longest chain of sums: share <= 1.
-claim(
+study.claim(
     "sigmoid",
     "Each row of sigmoid attention, with a causal mask or without, is a mixture of experts with quadratic "
     "scores, to rounding.",
     function(f"{RULES}:largest", "share", options=dict(arms=["sigmoid", "sigmoid-causal"])).at_most(
         1.0, predicted="equal"
     ),
+    dict(source="SA §2.3", group="attention-is-moe"),
 )
-claim(
+study.claim(
     "softmax",
     "Each row of softmax attention, with a causal mask or without, is a mixture of experts with quadratic "
     "scores, to rounding.",
     function(f"{RULES}:largest", "share", options=dict(arms=["softmax", "softmax-causal"])).at_most(
         1.0, predicted="equal"
     ),
+    dict(source="SA §2.3", group="attention-is-moe"),
 )
 study.ours(
     "biases",

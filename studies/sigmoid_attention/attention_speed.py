@@ -85,8 +85,7 @@ claim(
         at=dict(hardware="cpu", window=2048, kernel="sigmoid"),
         versus_at=dict(hardware="cpu", window=2048, kernel="softmax"),
     ).at_least(0.0, predicted="> 0"),
-    source="SA §1, contribution 2: accelerating both training and inference",
-    group="table-2-training",
+    dict(source="SA §1, contribution 2: accelerating both training and inference", group="table-2-training"),
     presets=["paper"],
 )
 study.ours(
@@ -95,8 +94,7 @@ study.ours(
     log_ratio(
         "inference_throughput", "kept", at=dict(hardware="cpu", window=2048, kernel="softmax"), versus="flushed"
     ).at_most(0.0, predicted="< 0"),
-    source="ours: beside SA Table 2",
-    presets=["paper"],
+    dict(source="ours: beside SA Table 2", presets=["paper"]),
 )
 
 # --- figures ---

@@ -48,19 +48,17 @@ study.claim(
     slope("change", "flat", over="t", versus="flat", versus_variable="L1", window=[0.015, 0.2]).at_most(
         0.1, predicted="0"
     ),
-    source="SA Thm 1 with the example after Def 1, App. E.1",
+    dict(source="SA Thm 1 with the example after Def 1, App. E.1", group="thm-1-bound-gelu"),
     because="Theorem 1 says it of strongly identifiable experts, and the examples after Definition 1 count "
     "GELU networks among them.",
-    group="thm-1-bound-gelu",
 )
 study.claim(
     "theorem-4-cells",
     "Atoms of one cell without b cannot cancel each other's A: the form of second order is positive.",
     function("moestat.claims.rules:smallest", "curvature", options=dict(arms=["*"])).at_least(1e-06, predicted="> 0"),
-    source="SA Thm 4, App. C.2.2, steps 2 and 3",
+    dict(source="SA Thm 4, App. C.2.2, steps 2 and 3", group="thm-4-cells"),
     because="The proof takes the functions of the atoms of a cell for linearly independent, so that each "
     "coefficient tends to 0.",
-    group="thm-4-cells",
 )
 
 # --- ours ---
@@ -75,8 +73,7 @@ for arm, where, order, within, predicted in [
         f"order-{arm}",
         f"{where}: two atoms with b of order t move f by t^{order}.",
         slope("change", arm, over="t", window=[0.015, 0.2]).within(*within, predicted=predicted),
-        source="ours: against SA Thm 1, and against the fourth power of b as its repair",
-        bearing="against",
+        dict(source="ours: against SA Thm 1, and against the fourth power of b as its repair", bearing="against"),
         group="orders-of-b",
     )
 
@@ -84,8 +81,7 @@ study.ours(
     "sharp-curvature",
     "The form of second order without b is at least 1 - w*, per sum of sigma'(c_i) a_i^2.",
     function("moestat.claims.rules:smallest", "curvature", options=dict(arms=["*"])).at_least(0.999999, predicted="1"),
-    source="ours: the lemma that mends the proof of SA Thm 4",
-    bearing="for",
+    dict(source="ours: the lemma that mends the proof of SA Thm 4", bearing="for"),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

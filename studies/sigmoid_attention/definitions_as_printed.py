@@ -49,23 +49,24 @@ for def_, thm, how in [(1, 1, "strongly"), (2, 3, "weakly"), (3, 4, "partial-str
         group=f"def-{def_}-can-be-met",
     )
 
-ours = partial(study.ours, source="ours: identities of the gate", group="gate-identities", bearing="against")
 # --- ours ---
-ours(
+study.ours(
     "one-atom-def-1",
     "At one atom already the functions of Definition 1 are dependent: by an identity for every expert and d, "
     "seen for every expert studied, d = 1, 2.",
     function(f"{RULES}:smallest", "one_1", options=dict(arms=["*"])).at_least(
         1.0, predicted="at least 1 dependent function"
     ),
+    dict(source="ours: identities of the gate", bearing="against", group="gate-identities"),
 )
-ours(
+study.ours(
     "one-atom-def-3",
     "At one atom already the functions of Definition 3 are dependent: by an identity for every expert and d >= "
     "2, seen for every expert studied, d = 2.",
     function(f"{RULES}:smallest", "one_3", at=dict(d=2), options=dict(arms=["*"])).at_least(
         1.0, predicted="at least 1 dependent function"
     ),
+    dict(source="ours: identities of the gate", bearing="against", group="gate-identities"),
 )
 
 for k in [1, 2, 3, 4]:
@@ -76,9 +77,7 @@ for k in [1, 2, 3, 4]:
         function(f"{RULES}:smallest", f"opposite_{k}", options=dict(arms=["*"])).at_least(
             1.0, predicted="at least 1 dependent function"
         ),
-        source="ours: identities of the gate",
-        bearing="against",
-        group="gate-identities",
+        dict(source="ours: identities of the gate", bearing="against", group="gate-identities"),
     )
 
 ours = partial(study.ours, source="ours: what mends SA Defs 2 to 4", group="generic-parameters", bearing="for")

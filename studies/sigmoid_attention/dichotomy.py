@@ -1,7 +1,5 @@
 """The dichotomy of section 3: does a dense gate keep least squares from the true function? (sigmoid-attention)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import function
 
@@ -40,28 +38,27 @@ study.arm("gelu", "GELU", expert="gelu")
 study.arm("linear", "linear", expert="linear")
 study.arm("square", "squared", expert="polynomial", power=2)
 
-claim = partial(study.claim, source="SA §3", group="section-3-together")
 # --- claims of the paper: rules written before the run ---
-claim(
+study.claim(
     "together-dense",
     "Two atoms that tend to one true atom of dense gate do not represent it (gates from a quarter of the drawn "
     "ones on).",
     function("moestat.papers.sigmoid_attention.section_3_rules:least_together").at_least(0.0001, predicted="> 0"),
+    dict(source="SA §3", group="section-3-together"),
 )
-claim(
+study.claim(
     "together-sparse",
     "Two atoms that tend to one true atom of constant gate can represent it.",
     function(f"{RULES}:largest", "together", at=dict(gate=0.0), options=dict(arms=["*"])).at_most(1e-06, predicted="0"),
+    dict(source="SA §3", group="section-3-together"),
 )
 # GELU experts reach f* by a vanished atom alone, which the paper's examples of them exclude: the claim was one of the
 # paper before that was seen.
-claim(
+study.claim(
     "gap-relu",
     "Dense regime, relu experts: no measure with one atom too many has the true function.",
     function(f"{RULES}:smallest", "nearest", "relu", at=dict(gate=1.0)).at_least(1e-06, predicted="> 0"),
-    source="SA §3, App. C.1.1",
-    because=LETS_ESTIMATOR_TEND,
-    group="section-3-gap",
+    dict(source="SA §3, App. C.1.1", because=LETS_ESTIMATOR_TEND, group="section-3-gap"),
 )
 study.ours(
     "gap-gelu",
@@ -73,9 +70,7 @@ study.claim(
     "gap-linear",
     "Dense regime, linear experts: no measure with one atom too many has the true function.",
     function(f"{RULES}:smallest", "nearest", "linear", at=dict(gate=1.0)).at_least(1e-06, predicted="> 0"),
-    source="SA §3, App. C.1.1",
-    because=LETS_ESTIMATOR_TEND,
-    group="section-3-gap",
+    dict(source="SA §3, App. C.1.1", because=LETS_ESTIMATOR_TEND, group="section-3-gap"),
 )
 # --- ours ---
 study.ours(

@@ -41,39 +41,39 @@ for name, label, settings in [
 ]:
     study.arm(name, label, **settings)
 
-claim = partial(study.claim, source="SA after Def 1", group="def-1-networks")
 # --- claims of the paper: rules written before the run ---
 # They ask whether the paper's examples meet its assumption; what follows for an expert that meets it, Theorem 1 says.
-claim(
+study.claim(
     "relu-strong",
     "Two-layer ReLU experts lambda phi(a'x + beta) are strongly identifiable.",
     function(f"{RULES}:largest", "short_of_strong", "relu", at=dict(score="full", outer_scale=True)).at_most(
         0.0, predicted="strong"
     ),
+    dict(source="SA after Def 1", group="def-1-networks"),
 )
-claim(
+study.claim(
     "gelu-strong",
     "Two-layer GELU experts lambda phi(a'x + beta) are strongly identifiable.",
     function(f"{RULES}:largest", "short_of_strong", "gelu", at=dict(score="full", outer_scale=True)).at_most(
         0.0, predicted="strong"
     ),
+    dict(source="SA after Def 1", group="def-1-networks"),
 )
-claim(
+study.claim(
     "relu-strong-plain",
     "ReLU experts as simulated, phi(a'x + beta), are strongly identifiable.",
     function(f"{RULES}:largest", "short_of_strong", "relu", at=dict(score="full", outer_scale=False)).at_most(
         0.0, predicted="strong"
     ),
-    source="SA after Def 1, eq. (84)",
-    because=WITHOUT_LAMBDA_FAMILY,
+    dict(source="SA after Def 1, eq. (84)", because=WITHOUT_LAMBDA_FAMILY, group="def-1-networks"),
 )
-claim(
+study.claim(
     "gelu-strong-plain",
     "GELU experts phi(a'x + beta) are strongly identifiable.",
     function(f"{RULES}:largest", "short_of_strong", "gelu", at=dict(score="full", outer_scale=False)).at_most(
         0.0, predicted="strong"
     ),
-    because=WITHOUT_LAMBDA_FAMILY,
+    dict(source="SA after Def 1", because=WITHOUT_LAMBDA_FAMILY, group="def-1-networks"),
 )
 # This and polynomial-weak were one rule, the largest shortfall within [0.5, 1.5], which one strong power could meet.
 study.claim(
@@ -115,31 +115,30 @@ claim(
     ),
     because="Definition 2 asks for independence at any distinct parameters, generic ones among them.",
 )
-claim = partial(study.claim, source="SA after Def 3", group="def-3-networks")
 # The examples after Definitions 3 and 4 carry the outer scale; without it, see smooth-partial-strong below.
-claim(
+study.claim(
     "relu-partial-strong",
     "Two-layer ReLU experts lambda phi(a'x + beta) are partial-strongly identifiable.",
     function(f"{RULES}:largest", "short_of_strong", "relu", at=dict(score="partial", outer_scale=True)).at_most(
         0.0, predicted="strong"
     ),
+    dict(source="SA after Def 3", group="def-3-networks"),
 )
-claim(
+study.claim(
     "relu-partial-weak",
     "Two-layer ReLU experts lambda phi(a'x + beta) are partial-weakly identifiable.",
     function(f"{RULES}:largest", "short_of_strong", "relu", at=dict(score="partial", outer_scale=True)).at_most(
         1.0, predicted="weak"
     ),
-    source="SA after Def 4",
-    origin="stated",
-    group="def-4-networks",
+    dict(source="SA after Def 4", origin="stated", group="def-4-networks"),
 )
-claim(
+study.claim(
     "gelu-partial-strong",
     "Two-layer GELU experts lambda phi(a'x + beta) are partial-strongly identifiable.",
     function(f"{RULES}:largest", "short_of_strong", "gelu", at=dict(score="partial", outer_scale=True)).at_most(
         0.0, predicted="strong"
     ),
+    dict(source="SA after Def 3", group="def-3-networks"),
 )
 study.claim(
     "gelu-partial-weak",
@@ -209,8 +208,7 @@ study.ours(
     function(
         f"{RULES}:largest", "missing_8_gate", at=dict(score="full", outer_scale=False), options=dict(arms=["*"])
     ).at_most(0.0, predicted="0"),
-    source="ours: against SA eq. (8) as a property of linear experts",
-    bearing="against",
+    dict(source="ours: against SA eq. (8) as a property of linear experts", bearing="against"),
     group="eq-8-holds-for-others",
 )
 study.ours(
@@ -222,8 +220,7 @@ study.ours(
         at=dict(score="full", outer_scale=False),
         options=dict(arms=["relu", "gelu", "tanh", "linear"]),
     ).at_most(0.0, predicted="0"),
-    source="ours: against SA eq. (8) as a property of linear experts",
-    bearing="against",
+    dict(source="ours: against SA eq. (8) as a property of linear experts", bearing="against"),
     group="eq-8-holds-for-others",
 )
 study.claim(
@@ -251,8 +248,7 @@ study.ours(
         at=dict(score="partial", outer_scale=False),
         options=dict(arms=["gelu", "tanh"]),
     ).at_most(0.0, predicted="strong"),
-    source="ours: experts to which SA Thm 4 applies",
-    bearing="for",
+    dict(source="ours: experts to which SA Thm 4 applies", bearing="for"),
 )
 study.ours(
     "gate-alone",

@@ -56,8 +56,7 @@ for p, r in itertools.product([2, 3], [1, 2, 4]):
         f"lemma-printed-p{p}-r{r}",
         f"Polynomial experts, p = {p}, r = {r}: ||f_Gm - f*|| / L2r goes to 0 along the printed sequence.",
         slope("lemma", f"printed-p{p}", over="m", at=dict(r=r)).at_most(-0.1, predicted="< 0"),
-        source="SA App. B.3, printed sequence",
-        group="lemma-2-printed-sequence",
+        dict(source="SA App. B.3, printed sequence", group="lemma-2-printed-sequence"),
     )
 
 # The proof has a term of the weights, of an order that our copy has lost, and does not say that the functions are
@@ -66,8 +65,7 @@ study.ours(
     "exact-printed-p1",
     "Polynomial experts, p = 1: f_Gm = f* along the printed sequence with weights of exactly half each (to 1e-12).",
     function(f"{RULES}:largest", "distance", "printed-p1").at_most(1e-12, predicted="0"),
-    source="ours: beside SA App. B.3, weights of exactly half each",
-    group="lemma-2-equal-functions",
+    dict(source="ours: beside SA App. B.3, weights of exactly half each", group="lemma-2-equal-functions"),
 )
 study.ours(
     "exact-printed-p2-p3",
@@ -76,8 +74,7 @@ study.ours(
     function(f"{RULES}:largest", "distance", options=dict(arms=["printed-p2", "printed-p3"])).at_most(
         1e-12, predicted="0"
     ),
-    source="ours: beside SA App. B.3, weights of exactly half each",
-    group="lemma-2-equal-functions",
+    dict(source="ours: beside SA App. B.3, weights of exactly half each", group="lemma-2-equal-functions"),
 )
 # Theorem 2: the bound falls no faster than n^(-1/2). The margin 0.02 is for the grid of m.
 study.claim(
@@ -93,10 +90,9 @@ study.claim(
     "Where the sum over an empty cell is zero, no measure between G* and G_m breaks the weak triangle "
     "inequality of L2r with the constant 2^(r-1).",
     function(f"{RULES}:smallest", "weak_triangle").at_least(0.999999999, predicted="1"),
-    source="SA App. B.3, main proof",
+    dict(source="SA App. B.3, main proof", origin="stated"),
     because="The proof states that L2r satisfies a weak triangle inequality; 2^(r-1) is the constant of sums "
     "of r-th powers.",
-    origin="stated",
 )
 study.ours(
     "triangle",
@@ -112,8 +108,7 @@ for p in [1, 2, 3]:
         f"Polynomial experts, p = {p}: some measures have L2r -> 0 and ||f_G - f*|| / L2r -> 0, for r = 1, 2 and "
         "4. Those of the corrected sequence have f_G = f* (to 1e-12).",
         function(f"{RULES}:largest", "distance", f"corrected-p{p}").at_most(1e-12, predicted="0"),
-        source="SA Lemma 2",
-        group="lemma-2-as-stated",
+        dict(source="SA Lemma 2", group="lemma-2-as-stated"),
     )
 
 for p in [1, 2, 3]:
@@ -123,10 +118,9 @@ for p in [1, 2, 3]:
         "n^(-1/2). That of the corrected one does not fall at all, and no more does it for ReLU experts, so "
         "that it sets no experts apart.",
         slope("le_cam", f"corrected-p{p}", over="size", at=dict(r=4)).at_least(-0.52, predicted=">= -0.5"),
-        source="SA Thm 2",
+        dict(source="SA Thm 2", group="theorem-2-some-sequence"),
         because="Theorem 2 bounds the minimax risk below by n^(-1/2) for every r; any sequence with such a "
         "bound shows it.",
-        group="theorem-2-some-sequence",
     )
 
 # Table 1, polynomial experts, dense regime: eps^-2 with the sigmoid, exponential with the softmax; added after the
@@ -147,8 +141,7 @@ for gate, p in itertools.product(["sigmoid", "softmax"], [1, 2]):
         f"Dense regime, {gate} gate, p = {p}: L3 between two measures is 0 where their functions are equal "
         "(along splits).",
         function(f"{RULES}:largest", "between", f"split-{gate}-p{p}", at=dict(r=1)).at_most(1e-06, predicted="0"),
-        source=BESIDE_TABLE_POLYNOMIAL,
-        group=f"dense-splits-{gate}",
+        dict(source=BESIDE_TABLE_POLYNOMIAL, group=f"dense-splits-{gate}"),
     )
 
 for gate, p in itertools.product(["sigmoid", "softmax"], [1, 2]):
@@ -157,8 +150,7 @@ for gate, p in itertools.product(["sigmoid", "softmax"], [1, 2]):
         f"Dense regime, {gate} gate, p = {p}: Le Cam's bound on the distance to one of the measures that "
         "represent f* does not fall with n.",
         slope("le_cam", f"split-{gate}-p{p}", over="size", at=dict(r=1)).within(-0.02, 0.02, predicted="0"),
-        source=BESIDE_TABLE_POLYNOMIAL,
-        group=f"dense-bound-{gate}",
+        dict(source=BESIDE_TABLE_POLYNOMIAL, group=f"dense-bound-{gate}"),
     )
 
 # --- ours ---
@@ -179,8 +171,7 @@ study.ours(
     "ReLU experts, r = 2: Le Cam's expression along the corrected sequence does not fall with n, where Theorem "
     "1 would have n^(-1/2).",
     slope("le_cam", "corrected-relu", over="size", at=dict(r=2)).within(-0.02, 0.02, predicted=0.0),
-    source="ours: against ReLU as an example of SA Thm 1",
-    bearing="against",
+    dict(source="ours: against ReLU as an example of SA Thm 1", bearing="against"),
 )
 
 study.finding(

@@ -128,8 +128,7 @@ for id_, family, arm in [
         id_,
         f"ReLU experts, sparse regime: L1 is bounded by the distance of the functions (along {family}).",
         function(f"{RULES}:largest", "L1_over_change", arm).at_most(1000000.0, predicted="bounded"),
-        source="SA Thm 1 with the example after Def 1",
-        because=SAYS_STRONGLY_IDENTIFIABLE,
+        dict(source="SA Thm 1 with the example after Def 1", because=SAYS_STRONGLY_IDENTIFIABLE),
         group="thm-1-bound-relu",
     )
 
@@ -144,10 +143,9 @@ for id_, key, experts, family, arm in [
         f"{experts} experts, sparse regime, partially quadratic score: L4 is bounded by the distance of the "
         "functions (along the trade of c and eta, N = N*).",
         function(f"{RULES}:largest", "L1_over_change", arm).at_most(1000000.0, predicted="bounded"),
-        source="SA Thm 4 with the example after Def 3",
+        dict(source="SA Thm 4 with the example after Def 3", group=f"thm-4-bound-{key}"),
         because="Theorem 4 says it of partial-strongly identifiable experts, and the examples after Definition "
         f"3 count {family} among them.",
-        group=f"thm-4-bound-{key}",
     )
 
 # Theorem 3 has the infimum over all minimisers; that there is but one comes from Proposition 2 and the proof in App.
@@ -156,10 +154,9 @@ study.claim(
     "unique-relu-split",
     "ReLU experts, dense regime: L3 between two measures is 0 where their functions are equal (along splits).",
     function(f"{RULES}:largest", "L3", "split-relu").at_most(1e-06, predicted="0"),
-    source="SA Prop. 2, App. B.4",
+    dict(source="SA Prop. 2, App. B.4", group="prop-2"),
     because="Proposition 2 concludes G = G* from f_G = f* for identifiable experts, and the examples after "
     "Definition 2 count ReLU networks among them.",
-    group="prop-2",
 )
 study.ours(
     "unique-gelu-null",
@@ -173,10 +170,9 @@ claim(
     "prop-2-mirror",
     "ReLU experts, sparse regime: L3 between two measures is 0 where their functions are equal (along mirror pairs).",
     function(f"{RULES}:largest", "L3", "mirror-relu").at_most(1e-06, predicted="0"),
-    source="SA Prop. 2, App. B.2",
+    dict(source="SA Prop. 2, App. B.2", group="prop-2"),
     because="Proposition 2 concludes G = G* from f_G = f* for identifiable experts, and the examples after "
     "Definition 1 count ReLU networks among them.",
-    group="prop-2",
 )
 claim(
     "prop-4-split",
@@ -206,18 +202,16 @@ study.claim(
     "GELU experts, sparse regime, fully quadratic score: ||f_G - f*|| / L1 stays away from 0 as two atoms with "
     "opposite b meet.",
     slope("ratio", "opposite-gelu", over="t").at_most(0.1, predicted=0.0),
-    source="SA Thm 1 with the example after Def 1",
+    dict(source="SA Thm 1 with the example after Def 1", group="thm-1-bound-gelu"),
     because="Theorem 1 says it of strongly identifiable experts, and the examples after Definition 1 count "
     "GELU networks among them.",
-    group="thm-1-bound-gelu",
 )
 study.claim(
     "thm1-relu-b",
     "ReLU experts, sparse regime, fully quadratic score: ||f_G - f*|| / L1 stays away from 0 as two atoms with "
     "opposite b meet.",
     slope("ratio", "opposite-relu", over="t").at_most(0.1, predicted=0.0),
-    source="SA Thm 1 with the example after Def 1",
-    because=SAYS_STRONGLY_IDENTIFIABLE,
+    dict(source="SA Thm 1 with the example after Def 1", because=SAYS_STRONGLY_IDENTIFIABLE),
     group="thm-1-bound-relu",
 )
 claim = partial(
@@ -231,10 +225,9 @@ claim(
     "thm4-gelu",
     "GELU experts, partially quadratic score: ||f_G - f*|| / L4 stays away from 0 as two atoms with opposite A meet.",
     slope("ratio", "control-gelu", over="t").at_most(0.1, predicted=0.0),
-    source="SA Thm 4 with the example after Def 3",
+    dict(source="SA Thm 4 with the example after Def 3", group="thm-4-bound"),
     because="Theorem 4 says it of partial-strongly identifiable experts, and the examples after Definition 3 "
     "count GELU networks among them.",
-    group="thm-4-bound",
 )
 claim(
     "thm3-linear-vanishing",
@@ -258,10 +251,9 @@ claim(
     "Squared experts, dense regime, score without b: ||f_G - f*|| / L5 stays away from 0 as the expert of a "
     "superfluous atom vanishes.",
     slope("ratio_nearest", "vanishing-square-partial", over="t").at_most(0.1, predicted=0.0),
-    source="SA Thm 5 with the example after Def 4",
+    dict(source="SA Thm 5 with the example after Def 4", group="thm-5-bound"),
     because="Theorem 5 says it of partial-weakly identifiable experts, and the examples after Definition 4 "
     "count polynomials of every degree among them.",
-    group="thm-5-bound",
 )
 claim(
     "thm3-relu-shares",
@@ -282,20 +274,21 @@ claim(
     slope("ratio_nearest", "shares-square", over="t").at_most(0.1, predicted=0.0),
     because=SAYS_WEAKLY_IDENTIFIABLE,
 )
-claim = partial(study.claim, source="SA Thm 5 with the example after Def 4", group="thm-5-bound-shares")
-claim(
+study.claim(
     "thm5-relu-shares",
     "ReLU experts, dense regime, score without b: ||f_G - f*|| / L5 stays away from 0 as the gates of two "
     "shares of an expert meet.",
     slope("ratio_nearest", "shares-relu-partial", over="t").at_most(0.1, predicted=0.0),
+    dict(source="SA Thm 5 with the example after Def 4", group="thm-5-bound-shares"),
     because="Theorem 5 says it of partial-weakly identifiable experts, and the examples after Definition 4 "
     "count ReLU networks among them.",
 )
-claim(
+study.claim(
     "thm5-linear-shares",
     "Linear experts, dense regime, score without b: ||f_G - f*|| / L5 stays away from 0 as the gates of two "
     "shares of an expert meet.",
     slope("ratio_nearest", "shares-linear-partial", over="t").at_most(0.1, predicted=0.0),
+    dict(source="SA Thm 5 with the example after Def 4", group="thm-5-bound-shares"),
     because="Theorem 5 says it of partial-weakly identifiable experts, and the examples after Definition 4 "
     "count polynomials among them.",
 )
@@ -315,8 +308,7 @@ for id_, what, variable, within, predicted in [
         id_,
         f"Along opposite b with GELU experts the {what}.",
         slope(variable, "opposite-gelu", over="t").within(*within, predicted=predicted),
-        source="ours: against SA Thm 1 for GELU experts, by eq. (8)",
-        bearing="against",
+        dict(source="ours: against SA Thm 1 for GELU experts, by eq. (8)", bearing="against"),
         group="t4-against-t2",
     )
 

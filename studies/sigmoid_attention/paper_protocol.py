@@ -142,9 +142,7 @@ for (source, arm, case, variable), (batch, batches, presets) in itertools.produc
         function(
             "moestat.papers.sigmoid_attention.rules:largest_slope_gap", variable, arm, at=dict(batch_size=batch)
         ).at_most(0.1, predicted="0"),
-        source=source,
-        group="slope-not-of-the-start-rule",
-        presets=presets,
+        dict(source=source, group="slope-not-of-the-start-rule", presets=presets),
     )
 
 for arm, case, variable in [
@@ -164,33 +162,31 @@ for arm, case, variable in [
         function("moestat.papers.sigmoid_attention.rules:largest_move", variable, arm, at=dict(batch_size=0)).at_most(
             0.1, predicted="0"
         ),
-        source="ours: against SA Figs. 1 and 2 as rates of an estimator",
-        bearing="against",
+        dict(source="ours: against SA Figs. 1 and 2 as rates of an estimator", bearing="against"),
         group="slope-is-that-of-the-start",
     )
 
-ours = partial(study.ours, source="ours: on SA Fig. 1a, one reading of App. E.1", printed=True)
+ours = partial(study.ours, printed=True)
 ours(
     "printed-softmax-softmax-relu",
     "Softmax data, softmax fit, ReLU: with a fixed start radius of 0.1 and batches of 32, one reading of the "
     "protocol, the loss falls like n^(-0.24).",
     slope("L3", "softmax-softmax-relu", at=dict(batch_size=32, start_rule="0.1")).within(-0.34, -0.14, predicted=-0.24),
-    group="fig-1-softmax-relu-of-one-reading",
+    dict(source="ours: on SA Fig. 1a, one reading of App. E.1", group="fig-1-softmax-relu-of-one-reading"),
 )
 ours(
     "printed-softmax-sigmoid-relu",
     "Softmax data, sigmoid fit, ReLU: with a fixed start radius of 0.1 and batches of 32, one reading of the "
     "protocol, the loss falls like n^(-0.51), started at the numbers of the softmax truth.",
     slope("L3", "softmax-sigmoid-relu", at=dict(batch_size=32, start_rule="0.1")).within(-0.61, -0.41, predicted=-0.51),
-    group="fig-1-sigmoid-relu-of-one-reading",
+    dict(source="ours: on SA Fig. 1a, one reading of App. E.1", group="fig-1-sigmoid-relu-of-one-reading"),
 )
-ours = partial(study.ours, source="ours: on SA Fig. 1b, one reading of App. E.1", printed=True)
 ours(
     "printed-softmax-softmax-linear",
     "Softmax data, softmax fit, linear: with a fixed start radius of 0.1 and batches of 32, one reading of the "
     "protocol, the loss falls like n^(-0.07).",
     slope("L3", "softmax-softmax-linear", at=dict(batch_size=32, start_rule="0.1")).within(-0.17, 0.0, predicted=-0.07),
-    group="fig-1-softmax-linear-of-one-reading",
+    dict(source="ours: on SA Fig. 1b, one reading of App. E.1", group="fig-1-softmax-linear-of-one-reading"),
 )
 ours(
     "printed-softmax-sigmoid-linear",
@@ -199,38 +195,35 @@ ours(
     slope("L3", "softmax-sigmoid-linear", at=dict(batch_size=32, start_rule="0.1")).within(
         -0.56, -0.36, predicted=-0.46
     ),
-    group="fig-1-sigmoid-linear-of-one-reading",
+    dict(source="ours: on SA Fig. 1b, one reading of App. E.1", group="fig-1-sigmoid-linear-of-one-reading"),
 )
 ours(
     "printed-sparse-relu",
     "Sigmoid, sparse, ReLU: with a fixed start radius of 0.1 and batches of 32, one reading of the protocol, "
     "the loss falls like n^(-0.54).",
     slope("L1", "sparse-relu", at=dict(batch_size=32, start_rule="0.1")).within(-0.64, -0.44, predicted=-0.54),
-    source="ours: on SA Fig. 2a, one reading of App. E.1",
-    group="fig-2-sparse-relu-of-one-reading",
+    dict(source="ours: on SA Fig. 2a, one reading of App. E.1", group="fig-2-sparse-relu-of-one-reading"),
 )
-ours = partial(study.ours, source="ours: on SA Fig. 2b, one reading of App. E.1", printed=True)
 ours(
     "printed-sparse-linear",
     "Sigmoid, sparse, linear: with a fixed start radius of 0.1 and batches of 32, one reading of the protocol, "
     "the loss falls like n^(-0.07).",
     slope("L2_1", "sparse-linear", at=dict(batch_size=32, start_rule="0.1")).within(-0.17, 0.0, predicted=-0.07),
-    source="ours: on SA Fig. 2a, one reading of App. E.1",
-    group="fig-2-sparse-linear-of-one-reading",
+    dict(source="ours: on SA Fig. 2a, one reading of App. E.1", group="fig-2-sparse-linear-of-one-reading"),
 )
 ours(
     "printed-dense-relu",
     "Sigmoid, dense, ReLU: with a fixed start radius of 0.1 and batches of 32, one reading of the protocol, the "
     "loss falls like n^(-0.53).",
     slope("L3", "dense-relu", at=dict(batch_size=32, start_rule="0.1")).within(-0.63, -0.43, predicted=-0.53),
-    group="fig-2-dense-relu-of-one-reading",
+    dict(source="ours: on SA Fig. 2b, one reading of App. E.1", group="fig-2-dense-relu-of-one-reading"),
 )
 ours(
     "printed-dense-linear",
     "Sigmoid, dense, linear: with a fixed start radius of 0.1 and batches of 32, one reading of the protocol, "
     "the loss falls like about n^(-0.4).",
     slope("L3", "dense-linear", at=dict(batch_size=32, start_rule="0.1")).within(-0.5, -0.3, predicted=-0.4),
-    group="fig-2-dense-linear-of-one-reading",
+    dict(source="ours: on SA Fig. 2b, one reading of App. E.1", group="fig-2-dense-linear-of-one-reading"),
 )
 ours = partial(study.ours, presets=["batches", "paper"])
 # printed slopes are compared at the printed problem alone
@@ -244,8 +237,7 @@ ours(
         "softmax-softmax-relu",
         options=dict(curves=[dict(within=[-0.34, -0.14])]),
     ).at_most(0.0, predicted="at most 0"),
-    source="ours: on SA Fig. 1a, some reading of App. E.1",
-    group="fig-1-softmax-relu-of-some-reading",
+    dict(source="ours: on SA Fig. 1a, some reading of App. E.1", group="fig-1-softmax-relu-of-some-reading"),
 )
 ours(
     "some-reading-softmax-softmax-linear",
@@ -257,8 +249,7 @@ ours(
         "softmax-softmax-linear",
         options=dict(curves=[dict(within=[-0.17, 0.0])]),
     ).at_most(0.0, predicted="at most 0"),
-    source="ours: on SA Fig. 1b, some reading of App. E.1",
-    group="fig-1-softmax-linear-of-some-reading",
+    dict(source="ours: on SA Fig. 1b, some reading of App. E.1", group="fig-1-softmax-linear-of-some-reading"),
 )
 ours(
     "some-reading-sparse-relu",
@@ -267,8 +258,7 @@ ours(
     function(
         f"{READING_RULES}:nearest_reading", "L1", "sparse-relu", options=dict(curves=[dict(within=[-0.64, -0.44])])
     ).at_most(0.0, predicted="at most 0"),
-    source="ours: on SA Fig. 2a, some reading of App. E.1",
-    group="fig-2-sparse-relu-of-some-reading",
+    dict(source="ours: on SA Fig. 2a, some reading of App. E.1", group="fig-2-sparse-relu-of-some-reading"),
 )
 ours(
     "some-reading-sparse-linear",
@@ -277,8 +267,7 @@ ours(
     function(
         f"{READING_RULES}:nearest_reading", "L2_1", "sparse-linear", options=dict(curves=[dict(within=[-0.17, 0.0])])
     ).at_most(0.0, predicted="at most 0"),
-    source="ours: on SA Fig. 2a, some reading of App. E.1",
-    group="fig-2-sparse-linear-of-some-reading",
+    dict(source="ours: on SA Fig. 2a, some reading of App. E.1", group="fig-2-sparse-linear-of-some-reading"),
 )
 ours(
     "some-reading-dense-relu",
@@ -286,8 +275,7 @@ ours(
     function(
         f"{READING_RULES}:nearest_reading", "L3", "dense-relu", options=dict(curves=[dict(within=[-0.63, -0.43])])
     ).at_most(0.0, predicted="at most 0"),
-    source="ours: on SA Fig. 2b, some reading of App. E.1",
-    group="fig-2-dense-relu-of-some-reading",
+    dict(source="ours: on SA Fig. 2b, some reading of App. E.1", group="fig-2-dense-relu-of-some-reading"),
 )
 ours(
     "some-reading-dense-linear",
@@ -296,8 +284,7 @@ ours(
     function(
         f"{READING_RULES}:nearest_reading", "L3", "dense-linear", options=dict(curves=[dict(within=[-0.5, -0.3])])
     ).at_most(0.0, predicted="at most 0"),
-    source="ours: on SA Fig. 2b, some reading of App. E.1",
-    group="fig-2-dense-linear-of-some-reading",
+    dict(source="ours: on SA Fig. 2b, some reading of App. E.1", group="fig-2-dense-linear-of-some-reading"),
 )
 # A figure has one protocol: the slopes of its curves, from one reading. The authors may have had another than those
 # that were run: these were claims of the paper, and are ours since the runs.

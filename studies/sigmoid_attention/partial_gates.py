@@ -90,14 +90,14 @@ study.rate("quotient", bound=-0.5)
 study.rate("nearest_expert")
 study.rate("rmse", bound=-0.5)
 
-ours = partial(study.ours, source=APP_NEAREST_EXPERT, group="without-b-faster-nearest", bearing="for")
+ours = partial(study.ours, bearing="for")
 # --- claims: rules written before the run ---
 ours(
     "faster-relu-nearest",
     "Score without b, dense regime: the distance of the true experts to the nearest fitted ones converges "
     "faster with the sigmoid gate than with the softmax gate for ReLU experts.",
     slope("nearest_expert", "sigmoid-dense-relu", versus="softmax-dense-relu").at_most(0.0, predicted="below 0"),
-    presets=["quick", "many"],
+    dict(source=APP_NEAREST_EXPERT, group="without-b-faster-nearest", presets=["quick", "many"]),
 )
 ours(
     "faster-relu-nearest-d8",
@@ -107,16 +107,14 @@ ours(
     slope("nearest_expert", "sigmoid-dense-relu", versus="softmax-dense-relu", window=[4140, 100_000]).at_most(
         0.0, predicted="below 0"
     ),
-    presets=["gates"],
+    dict(source=APP_NEAREST_EXPERT, group="without-b-faster-nearest", presets=["gates"]),
 )
 ours(
     "faster-relu-quotient",
     "Score without b, dense regime: the loss modulo splitting and null atoms converges faster with the sigmoid "
     "gate than with the softmax gate for ReLU experts.",
     slope("quotient", "sigmoid-dense-relu", versus="softmax-dense-relu").at_most(0.0, predicted="below 0"),
-    source=APP_MODULO_REPRESENTATIONS,
-    group="without-b-faster-quotient",
-    presets=["quick", "many"],
+    dict(source=APP_MODULO_REPRESENTATIONS, group="without-b-faster-quotient", presets=["quick", "many"]),
 )
 ours(
     "faster-relu-quotient-d8",
@@ -125,16 +123,14 @@ ours(
     slope("quotient", "sigmoid-dense-relu", versus="softmax-dense-relu", window=[4140, 100_000]).at_most(
         0.0, predicted="below 0"
     ),
-    source=APP_MODULO_REPRESENTATIONS,
-    group="without-b-faster-quotient",
-    presets=["gates"],
+    dict(source=APP_MODULO_REPRESENTATIONS, group="without-b-faster-quotient", presets=["gates"]),
 )
 ours(
     "faster-gelu-nearest",
     "Score without b, dense regime: the distance of the true experts to the nearest fitted ones converges "
     "faster with the sigmoid gate than with the softmax gate for GELU experts.",
     slope("nearest_expert", "sigmoid-dense-gelu", versus="softmax-dense-gelu").at_most(0.0, predicted="below 0"),
-    presets=["quick", "many"],
+    dict(source=APP_NEAREST_EXPERT, group="without-b-faster-nearest", presets=["quick", "many"]),
 )
 ours(
     "faster-gelu-nearest-d8",
@@ -144,15 +140,14 @@ ours(
     slope("nearest_expert", "sigmoid-dense-gelu", versus="softmax-dense-gelu", window=[4140, 100_000]).at_most(
         0.0, predicted="below 0"
     ),
-    presets=["gates"],
+    dict(source=APP_NEAREST_EXPERT, group="without-b-faster-nearest", presets=["gates"]),
 )
-ours = partial(study.ours, source=APP_MODULO_REPRESENTATIONS, group="without-b-faster-quotient", bearing="for")
 ours(
     "faster-gelu-quotient",
     "Score without b, dense regime: the loss modulo splitting and null atoms converges faster with the sigmoid "
     "gate than with the softmax gate for GELU experts.",
     slope("quotient", "sigmoid-dense-gelu", versus="softmax-dense-gelu").at_most(0.0, predicted="below 0"),
-    presets=["quick", "many"],
+    dict(source=APP_MODULO_REPRESENTATIONS, group="without-b-faster-quotient", presets=["quick", "many"]),
 )
 ours(
     "faster-gelu-quotient-d8",
@@ -161,16 +156,14 @@ ours(
     slope("quotient", "sigmoid-dense-gelu", versus="softmax-dense-gelu", window=[4140, 100_000]).at_most(
         0.0, predicted="below 0"
     ),
-    presets=["gates"],
+    dict(source=APP_MODULO_REPRESENTATIONS, group="without-b-faster-quotient", presets=["gates"]),
 )
 ours(
     "faster-linear-nearest",
     "Score without b, dense regime: the distance of the true experts to the nearest fitted ones converges "
     "faster with the sigmoid gate than with the softmax gate for linear experts.",
     slope("nearest_expert", "sigmoid-dense-linear", versus="softmax-dense-linear").at_most(0.0, predicted="below 0"),
-    source=APP_NEAREST_EXPERT,
-    group="without-b-faster-nearest",
-    presets=["quick", "many"],
+    dict(source=APP_NEAREST_EXPERT, group="without-b-faster-nearest", presets=["quick", "many"]),
 )
 ours(
     "faster-linear-nearest-d8",
@@ -180,17 +173,16 @@ ours(
     slope("nearest_expert", "sigmoid-dense-linear", versus="softmax-dense-linear", window=[4140, 100_000]).at_most(
         0.0, predicted="below 0"
     ),
-    source=APP_NEAREST_EXPERT,
-    group="without-b-faster-nearest",
-    presets=["gates"],
+    dict(source=APP_NEAREST_EXPERT, group="without-b-faster-nearest", presets=["gates"]),
 )
 ours(
     "faster-linear-quotient",
     "Score without b, dense regime: the loss modulo splitting and null atoms converges faster with the sigmoid "
     "gate than with the softmax gate for linear experts.",
     slope("quotient", "sigmoid-dense-linear", versus="softmax-dense-linear").at_most(0.0, predicted="below 0"),
-    presets=["quick", "many"],
+    dict(source=APP_MODULO_REPRESENTATIONS, group="without-b-faster-quotient", presets=["quick", "many"]),
 )
+ours = partial(study.ours, source="ours: beside SA Cor. 2, for sigmoid gates", group="without-b-function-sigmoid")
 ours(
     "faster-linear-quotient-d8",
     "Score without b, dense regime, d = 8, at ten samples per parameter or more: the loss modulo splitting and "
@@ -198,9 +190,8 @@ ours(
     slope("quotient", "sigmoid-dense-linear", versus="softmax-dense-linear", window=[4140, 100_000]).at_most(
         0.0, predicted="below 0"
     ),
-    presets=["gates"],
+    dict(source=APP_MODULO_REPRESENTATIONS, bearing="for", group="without-b-faster-quotient", presets=["gates"]),
 )
-ours = partial(study.ours, source="ours: beside SA Cor. 2, for sigmoid gates", group="without-b-function-sigmoid")
 ours(
     "function-sigmoid-relu",
     "Score without b, dense regime, sigmoid gate, ReLU experts: the function error falls like n^(-1/2), up to "

@@ -150,22 +150,20 @@ claim = partial(
     source="SA App. C.1.2, (i) and (ii) after Thm 4",
     because="The paper says it of partial-strongly identifiable experts, and counts ReLU networks among them "
     "(after Def 3).",
-    presets=PRESETS,
 )
 # --- claims: the verdict says which rules were edited or added after the run ---
 claim(
     "theorem-4-relu",
     "Sparse regime, ReLU experts, score without b: L4 converges at the rate sqrt(log n / n).",
     slope("L4", "sparse-relu-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 4 with the example after Def 3",
-    group="thm-4",
+    dict(source="SA Thm 4 with the example after Def 3", group="thm-4", presets=PRESETS),
 )
 claim(
     "over-atoms-relu",
     "Sparse regime, ReLU experts, score without b: over-specified atoms converge like n^(-1/4), up to "
     "logarithms, or faster.",
     slope("over_atom", "sparse-relu-partial").at_most(-0.15, predicted=-0.25),
-    group="thm-4-over-specified",
+    dict(group="thm-4-over-specified", presets=PRESETS),
 )
 claim(
     "over-experts-relu",
@@ -173,14 +171,14 @@ claim(
     "true atom bounds that of their experts (as in eq. 10), converges like n^(-1/4), up to logarithms, or "
     "faster.",
     slope("eta_over_atom", "sparse-relu-partial").at_most(-0.15, predicted="-0.25"),
-    group="thm-4-over-specified-experts",
+    dict(group="thm-4-over-specified-experts", presets=PRESETS),
 )
 claim(
     "exact-atoms-relu",
     "Sparse regime, ReLU experts, score without b: exactly specified atoms converge like n^(-1/2), up to "
     "logarithms, or faster.",
     slope("exact_atom", "sparse-relu-partial").at_most(-0.4, predicted=-0.5),
-    group="thm-4-exactly-specified",
+    dict(group="thm-4-exactly-specified", presets=PRESETS),
 )
 claim(
     "exact-faster-relu",
@@ -192,8 +190,7 @@ claim(
         versus_variable="over_atom",
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-4-faster",
-    presets=["table", "many"],
+    dict(group="thm-4-faster", presets=["table", "many"]),
 )
 claim(
     "exact-faster-relu-d8",
@@ -207,25 +204,22 @@ claim(
         window=[4140, 100_000],
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-4-faster",
-    presets=["theorems", "paper"],
+    dict(group="thm-4-faster", presets=["theorems", "paper"]),
 )
-study.claim(
+claim(
     "theorem-5-relu",
     "Dense regime, ReLU experts, score without b: L5 converges at the rate sqrt(log n / n).",
     slope("L5", "dense-relu-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 5 with the example after Def 4",
+    dict(source="SA Thm 5 with the example after Def 4", group="thm-5"),
     because="The paper says it of partial-weakly identifiable experts, and counts ReLU networks among them "
     "(after Def 4).",
-    group="thm-5",
 )
 study.ours(
     "quotient-relu",
     "Dense regime, ReLU experts, score without b: the loss modulo splitting and null atoms converges at the "
     "rate sqrt(log n / n).",
     slope("quotient", "dense-relu-partial").at_most(-0.4, predicted=-0.5),
-    source="ours: SA Thm 5 modulo representations of the same function",
-    bearing="for",
+    dict(source="ours: SA Thm 5 modulo representations of the same function", bearing="for"),
     group="thm-5-modulo-splits",
 )
 claim = partial(
@@ -233,21 +227,19 @@ claim = partial(
     source="SA App. C.1.2, (i) and (ii) after Thm 4",
     because="The paper says it of partial-strongly identifiable experts, and counts polynomials among them "
     "(after Def 3).",
-    presets=PRESETS,
 )
 claim(
     "theorem-4-linear",
     "Sparse regime, linear experts, score without b: L4 converges at the rate sqrt(log n / n).",
     slope("L4", "sparse-linear-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 4 with the example after Def 3",
-    group="thm-4",
+    dict(source="SA Thm 4 with the example after Def 3", group="thm-4", presets=PRESETS),
 )
 claim(
     "over-atoms-linear",
     "Sparse regime, linear experts, score without b: over-specified atoms converge like n^(-1/4), up to "
     "logarithms, or faster.",
     slope("over_atom", "sparse-linear-partial").at_most(-0.15, predicted=-0.25),
-    group="thm-4-over-specified",
+    dict(group="thm-4-over-specified", presets=PRESETS),
 )
 claim(
     "over-experts-linear",
@@ -255,14 +247,14 @@ claim(
     "the true atom bounds that of their experts (as in eq. 10), converges like n^(-1/4), up to logarithms, or "
     "faster.",
     slope("eta_over_atom", "sparse-linear-partial").at_most(-0.15, predicted="-0.25"),
-    group="thm-4-over-specified-experts",
+    dict(group="thm-4-over-specified-experts", presets=PRESETS),
 )
 claim(
     "exact-atoms-linear",
     "Sparse regime, linear experts, score without b: exactly specified atoms converge like n^(-1/2), up to "
     "logarithms, or faster.",
     slope("exact_atom", "sparse-linear-partial").at_most(-0.4, predicted=-0.5),
-    group="thm-4-exactly-specified",
+    dict(group="thm-4-exactly-specified", presets=PRESETS),
 )
 claim(
     "exact-faster-linear",
@@ -274,8 +266,7 @@ claim(
         versus_variable="over_atom",
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-4-faster",
-    presets=["table", "many"],
+    dict(group="thm-4-faster", presets=["table", "many"]),
 )
 claim(
     "exact-faster-linear-d8",
@@ -289,36 +280,31 @@ claim(
         window=[4140, 100_000],
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-4-faster",
-    presets=["theorems", "paper"],
+    dict(group="thm-4-faster", presets=["theorems", "paper"]),
 )
-study.claim(
+claim(
     "theorem-5-linear",
     "Dense regime, linear experts, score without b: L5 converges at the rate sqrt(log n / n).",
     slope("L5", "dense-linear-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 5 with the example after Def 4",
+    dict(source="SA Thm 5 with the example after Def 4", group="thm-5"),
     because="The paper says it of partial-weakly identifiable experts, and counts polynomials among them "
     "(after Def 4).",
-    group="thm-5",
 )
 study.ours(
     "quotient-linear",
     "Dense regime, linear experts, score without b: the loss modulo splitting and null atoms converges at the "
     "rate sqrt(log n / n).",
     slope("quotient", "dense-linear-partial").at_most(-0.4, predicted=-0.5),
-    source="ours: SA Thm 5 modulo representations of the same function",
-    bearing="for",
+    dict(source="ours: SA Thm 5 modulo representations of the same function", bearing="for"),
     group="thm-5-modulo-splits",
 )
 study.ours(
     "theorem-4-gelu",
     "Sparse regime, GELU experts, a = 0 allowed, score without b: L4 converges at the rate sqrt(log n / n).",
     slope("L4", "sparse-gelu-partial").at_most(-0.4, predicted=-0.5),
-    source="ours: on SA Thm 4, without the condition a != 0 of the example",
-    group="thm-4-where-assumed",
+    dict(source="ours: on SA Thm 4, without the condition a != 0 of the example", group="thm-4-where-assumed"),
 )
-ours = partial(study.ours, source=APP_II_AFTER)
-ours(
+study.ours(
     "over-atoms-gelu",
     "Sparse regime, GELU experts, a = 0 allowed, score without b: over-specified atoms converge like n^(-1/4), "
     "up to logarithms, or faster.",
@@ -328,25 +314,24 @@ ours(
         "sparse-gelu-partial",
         options=dict(parts=["eta_over_atom"]),
     ).at_most(-0.15),
-    group="thm-4-over-specified-where-assumed",
-    presets=["quick", "table", "many"],
+    dict(source=APP_II_AFTER, group="thm-4-over-specified-where-assumed", presets=["quick", "table", "many"]),
 )
-ours(
+study.ours(
     "over-experts-gelu",
     "Sparse regime, GELU experts, a = 0 allowed, score without b: the eta of over-specified atoms, whose error "
     "to that of the true atom bounds that of their experts (as in eq. 10), converges like n^(-1/4), up to "
     "logarithms, or faster.",
     slope("eta_over_atom", "sparse-gelu-partial").at_most(-0.15, predicted="-0.25"),
-    group="thm-4-over-specified-experts-where-assumed",
+    dict(source=APP_II_AFTER, group="thm-4-over-specified-experts-where-assumed"),
 )
-ours(
+study.ours(
     "exact-atoms-gelu",
     "Sparse regime, GELU experts, a = 0 allowed, score without b: exactly specified atoms converge like "
     "n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse-gelu-partial").at_most(-0.4, predicted=-0.5),
-    group="thm-4-exactly-specified-where-assumed",
+    dict(source=APP_II_AFTER, group="thm-4-exactly-specified-where-assumed"),
 )
-ours(
+study.ours(
     "exact-faster-gelu",
     "Sparse regime, GELU experts, a = 0 allowed, score without b: exactly specified atoms converge faster than "
     "over-specified ones.",
@@ -357,23 +342,20 @@ ours(
         versus_variable="over_atom",
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-4-faster-where-assumed",
-    presets=["quick", "table", "many"],
+    dict(source=APP_II_AFTER, group="thm-4-faster-where-assumed", presets=["quick", "table", "many"]),
 )
-ours(
+study.ours(
     "theorem-5-gelu",
     "Dense regime, GELU experts, a = 0 allowed, score without b: L5 converges at the rate sqrt(log n / n).",
     slope("L5", "dense-gelu-partial").at_most(-0.4, predicted=-0.5),
-    source="ours: on SA Thm 5, without the condition a != 0 of the example",
-    group="thm-5-null-atoms",
+    dict(source="ours: on SA Thm 5, without the condition a != 0 of the example", group="thm-5-null-atoms"),
 )
-ours(
+study.ours(
     "quotient-sparse-gelu",
     "Sparse regime, GELU experts, score without b: the loss modulo splitting and null atoms falls like "
     "n^(-1/4), up to logarithms, or faster.",
     slope("quotient", "sparse-gelu-partial").at_most(-0.15, predicted="-0.25"),
-    source="ours: SA Thm 4 modulo vanished atoms",
-    bearing="for",
+    dict(source="ours: SA Thm 4 modulo vanished atoms", bearing="for"),
 )
 # Proposition 3 and Corollary 2: the slope itself, also where the model without b does not contain the truth. Of such
 # truths appendix C says nothing: those claims were the paper's, and are ours.
@@ -381,53 +363,41 @@ study.claim(
     "prop-3-relu",
     "Sparse regime, ReLU experts: the function error of the fit without b falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "sparse-relu-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 3",
-    group="prop-3",
-    presets=PRESETS,
+    dict(source="SA Prop. 3", group="prop-3", presets=PRESETS),
 )
 study.claim(
     "cor-2-relu",
     "Dense regime, ReLU experts: the function error of the fit without b falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "dense-relu-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 2",
-    because=ATOM_SPLIT_MODEL,
-    group="cor-2",
+    dict(source="SA Cor. 2", because=ATOM_SPLIT_MODEL, group="cor-2"),
 )
 study.ours(
     "cor-2-outside-relu",
     "Truth with b, ReLU experts: the distance of the fit without b to the nearest pseudo-truth's function falls "
     "at the rate sqrt(log n / n) or faster.",
     slope("rmse_pseudo", "outside-relu-partial").at_most(-0.4, predicted=-0.5),
-    source="ours: beside SA Cor. 2, a truth outside of the model",
-    group="cor-2-outside",
-    presets=PRESETS,
+    dict(source="ours: beside SA Cor. 2, a truth outside of the model", group="cor-2-outside", presets=PRESETS),
 )
 study.claim(
     "prop-3-linear",
     "Sparse regime, linear experts: the function error of the fit without b falls at the rate sqrt(log n / n) "
     "or faster.",
     slope("rmse", "sparse-linear-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 3",
-    group="prop-3",
-    presets=PRESETS,
+    dict(source="SA Prop. 3", group="prop-3", presets=PRESETS),
 )
 study.claim(
     "cor-2-linear",
     "Dense regime, linear experts: the function error of the fit without b falls at the rate sqrt(log n / n) or "
     "faster.",
     slope("rmse", "dense-linear-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 2",
-    because=ATOM_SPLIT_MODEL,
-    group="cor-2",
+    dict(source="SA Cor. 2", because=ATOM_SPLIT_MODEL, group="cor-2"),
 )
 study.ours(
     "cor-2-outside-linear",
     "Truth with b, linear experts: the distance of the fit without b to the nearest pseudo-truth's function "
     "falls at the rate sqrt(log n / n) or faster.",
     slope("rmse_pseudo", "outside-linear-partial").at_most(-0.4, predicted=-0.5),
-    source="ours: beside SA Cor. 2, a truth outside of the model",
-    group="cor-2-outside",
-    presets=PRESETS,
+    dict(source="ours: beside SA Cor. 2, a truth outside of the model", group="cor-2-outside", presets=PRESETS),
 )
 ours = partial(study.ours, source="ours: beside SA App. C.1.1, at sizes that cannot tell its limit from f*")
 ours(
@@ -456,8 +426,7 @@ ours(
     "Sparse regime, linear experts: they converge faster with the score without b than with the fully quadratic "
     "one (error of the nearest expert).",
     slope("nearest_expert", "sparse-linear-partial", versus="sparse-linear-full").at_most(0.0, predicted="below 0"),
-    source="ours: beside SA App. C.1.2, at drawn truths",
-    presets=["table", "many", "paper"],
+    dict(source="ours: beside SA App. C.1.2, at drawn truths", presets=["table", "many", "paper"]),
 )
 study.ours(
     "faster-linear-loss",
@@ -466,8 +435,7 @@ study.ours(
     slope("L4", "sparse-linear-partial", versus="sparse-linear-full", versus_variable="L2_1").at_most(
         0.0, predicted="below 0"
     ),
-    source="ours: beside SA Thms 2 and 4, at drawn truths",
-    presets=["table", "many", "paper"],
+    dict(source="ours: beside SA Thms 2 and 4, at drawn truths", presets=["table", "many", "paper"]),
 )
 
 for (regime, begins, presets), (expert, experts) in itertools.product(
@@ -478,9 +446,8 @@ for (regime, begins, presets), (expert, experts) in itertools.product(
         f"same-function-{regime}-{expert}",
         f"{begins} regime, {experts} experts: the function error falls equally fast with both scores.",
         slope("rmse", f"{regime}-{expert}-partial", versus=f"{regime}-{expert}-full").equivalent(0.1, predicted="0"),
+        dict(group="same-function-rate", presets=presets),
         source="ours: SA Props. 1 and 3, Cors. 1 and 2 have one upper bound, no equality",
-        group="same-function-rate",
-        presets=presets,
     )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -1,7 +1,6 @@
 """The published protocol, started where its loss is measured (sigmoid-attention, App. E.1, Fig. 1)."""
 
 import itertools
-from functools import partial
 
 from moestat import Study
 from moestat.study.rules import function, slope
@@ -101,12 +100,11 @@ for part, expert, experts, predicted in [("1a", "relu", "ReLU", "-0.27"), ("1b",
         function(f"{READING_RULES}:fastest_reading", "L3", f"sigmoid-{expert}", versus=f"softmax-{expert}").at_most(
             0.0, predicted=predicted
         ),
+        dict(group=f"fig-1-faster-{expert}", presets=["quick", "paper", "single"]),
         source=f"ours: on SA Fig. {part}, readings of App. E.1 that split the ninth atom",
         hindsight="The plain copy of an atom, which App. E.1 allows as well, was not among these readings: "
         "with it (sigmoid_vs_softmax, preset quick) the slopes are others. A reading that gives the statement "
         "would keep it, so that this was the paper's, and is ours since.",
-        group=f"fig-1-faster-{expert}",
-        presets=["quick", "paper", "single"],
     )
 
 # printed slopes are compared at the printed problem alone
@@ -122,10 +120,8 @@ for part, expert, experts, predicted, at_most in [
         function(f"{READING_RULES}:fastest_reading", "L3", f"sigmoid-{expert}", versus=f"softmax-{expert}").at_most(
             at_most, predicted=predicted
         ),
+        dict(hindsight=PLAIN_COPY_ATOM, group=f"fig-1-faster-{expert}-as-printed", presets=["paper", "single"]),
         source=f"ours: on SA Fig. {part}, readings of App. E.1 that split the ninth atom",
-        hindsight=PLAIN_COPY_ATOM,
-        group=f"fig-1-faster-{expert}-as-printed",
-        presets=["paper", "single"],
     )
 
 # Full batches return the slope of the start, of which the rules have 0 to -1/2, so that hardly any printed slope
@@ -144,14 +140,12 @@ for part, gate, expert, experts, slope_, options in [
         function(f"{READING_RULES}:nearest_reading", "L3", f"{gate}-{expert}", options=options).at_most(
             0.0, predicted="at most 0"
         ),
+        dict(group=f"fig-1-{gate}-{expert}-of-some-reading", presets=["paper", "single"]),
         source=f"ours: on SA Fig. {part}, some reading of App. E.1",
-        group=f"fig-1-{gate}-{expert}-of-some-reading",
-        presets=["paper", "single"],
     )
 
-ours = partial(study.ours, hindsight=PLAIN_COPY_ATOM, presets=["paper", "single"])
 # printed slopes are compared at the printed problem alone
-ours(
+study.ours(
     "one-reading-1a",
     "On data from a softmax truth one of the readings that split the ninth atom (ten, at the preset single "
     "fifteen) has both slopes of Fig. 1a within 0.10, those of the softmax and of the sigmoid gate.",
@@ -163,10 +157,10 @@ ours(
             curves=[dict(arm="softmax-relu", within=[-0.34, -0.14]), dict(arm="sigmoid-relu", within=[-0.61, -0.41])]
         ),
     ).at_most(0.0, predicted="at most 0"),
-    source="ours: on SA Fig. 1a, readings of App. E.1 that split the ninth atom",
-    group="fig-1-one-reading-1a",
+    dict(source="ours: on SA Fig. 1a, readings of App. E.1 that split the ninth atom", hindsight=PLAIN_COPY_ATOM),
+    dict(group="fig-1-one-reading-1a", presets=["paper", "single"]),
 )
-ours(
+study.ours(
     "one-reading-1b",
     "On data from a softmax truth one of the readings that split the ninth atom (ten, at the preset single "
     "fifteen) has both slopes of Fig. 1b within 0.10, those of the softmax and of the sigmoid gate.",
@@ -178,39 +172,37 @@ ours(
             curves=[dict(arm="softmax-linear", within=[-0.17, 0.0]), dict(arm="sigmoid-linear", within=[-0.56, -0.36])]
         ),
     ).at_most(0.0, predicted="at most 0"),
-    source="ours: on SA Fig. 1b, readings of App. E.1 that split the ninth atom",
-    group="fig-1-one-reading-1b",
+    dict(source="ours: on SA Fig. 1b, readings of App. E.1 that split the ninth atom", hindsight=PLAIN_COPY_ATOM),
+    dict(group="fig-1-one-reading-1b", presets=["paper", "single"]),
 )
-ours = partial(study.ours, source=READING_PROTOCOL, printed=True)
 # One reading each, beside those of sigmoid_vs_softmax: what a reading gives is no statement of the paper.
-ours(
+study.ours(
     "slope-softmax-relu-fixed",
     "On data from a softmax truth the softmax-gated fit with ReLU experts converges like n^(-0.24) in the "
     "protocol of batches of 32 from a radius 0.1 beside the target of the loss.",
     slope("L3", "softmax-relu", at=dict(batch_size=32, start_rule="0.1")).within(-0.34, -0.14, predicted=-0.24),
-    group="slope-softmax-relu-of-one-reading",
+    dict(source=READING_PROTOCOL, group="slope-softmax-relu-of-one-reading", printed=True),
 )
-ours(
+study.ours(
     "slope-sigmoid-relu-fixed",
     "On data from a softmax truth the sigmoid-gated fit with ReLU experts converges like n^(-0.51) in the "
     "protocol of batches of 32 from a radius 0.1 beside the target of the loss.",
     slope("L3", "sigmoid-relu", at=dict(batch_size=32, start_rule="0.1")).within(-0.61, -0.41, predicted=-0.51),
-    group="slope-sigmoid-relu-of-one-reading",
+    dict(source=READING_PROTOCOL, group="slope-sigmoid-relu-of-one-reading", printed=True),
 )
-ours = partial(study.ours, source=READING_PROTOCOL_2, printed=True)
-ours(
+study.ours(
     "slope-softmax-linear-fixed",
     "On data from a softmax truth the softmax-gated fit with linear experts converges like n^(-0.07) in the "
     "protocol of batches of 32 from a radius 0.1 beside the target of the loss.",
     slope("L3", "softmax-linear", at=dict(batch_size=32, start_rule="0.1")).within(-0.17, 0.0, predicted=-0.07),
-    group="slope-softmax-linear-of-one-reading",
+    dict(source=READING_PROTOCOL_2, group="slope-softmax-linear-of-one-reading", printed=True),
 )
-ours(
+study.ours(
     "slope-sigmoid-linear-fixed",
     "On data from a softmax truth the sigmoid-gated fit with linear experts converges like n^(-0.46) in the "
     "protocol of batches of 32 from a radius 0.1 beside the target of the loss.",
     slope("L3", "sigmoid-linear", at=dict(batch_size=32, start_rule="0.1")).within(-0.56, -0.36, predicted=-0.46),
-    group="slope-sigmoid-linear-of-one-reading",
+    dict(source=READING_PROTOCOL_2, group="slope-sigmoid-linear-of-one-reading", printed=True),
 )
 study.ours(
     "faster-relu-fixed",
@@ -219,8 +211,7 @@ study.ours(
     slope("L3", "sigmoid-relu", at=dict(batch_size=32, start_rule="0.1"), versus="softmax-relu").at_most(
         0.0, predicted="-0.27"
     ),
-    source=READING_PROTOCOL,
-    group="faster-relu-of-one-reading",
+    dict(source=READING_PROTOCOL, group="faster-relu-of-one-reading"),
 )
 study.ours(
     "faster-linear-fixed",
@@ -229,38 +220,35 @@ study.ours(
     slope("L3", "sigmoid-linear", at=dict(batch_size=32, start_rule="0.1"), versus="softmax-linear").at_most(
         0.0, predicted="-0.39"
     ),
-    source=READING_PROTOCOL_2,
-    group="faster-linear-of-one-reading",
+    dict(source=READING_PROTOCOL_2, group="faster-linear-of-one-reading"),
 )
-ours = partial(study.ours, source=READING_PROTOCOL, printed=True)
-ours(
+study.ours(
     "slope-softmax-relu-root",
     "On data from a softmax truth the softmax-gated fit with ReLU experts converges like n^(-0.24) in the "
     "protocol of batches of 32 from a radius n^(-1/2) beside the target of the loss.",
     slope("L3", "softmax-relu", at=dict(batch_size=32, start_rule="n^-0.5")).within(-0.34, -0.14, predicted=-0.24),
-    group="slope-softmax-relu-of-one-reading",
+    dict(source=READING_PROTOCOL, group="slope-softmax-relu-of-one-reading", printed=True),
 )
-ours(
+study.ours(
     "slope-sigmoid-relu-root",
     "On data from a softmax truth the sigmoid-gated fit with ReLU experts converges like n^(-0.51) in the "
     "protocol of batches of 32 from a radius n^(-1/2) beside the target of the loss.",
     slope("L3", "sigmoid-relu", at=dict(batch_size=32, start_rule="n^-0.5")).within(-0.61, -0.41, predicted=-0.51),
-    group="slope-sigmoid-relu-of-one-reading",
+    dict(source=READING_PROTOCOL, group="slope-sigmoid-relu-of-one-reading", printed=True),
 )
-ours = partial(study.ours, source=READING_PROTOCOL_2, printed=True)
-ours(
+study.ours(
     "slope-softmax-linear-root",
     "On data from a softmax truth the softmax-gated fit with linear experts converges like n^(-0.07) in the "
     "protocol of batches of 32 from a radius n^(-1/2) beside the target of the loss.",
     slope("L3", "softmax-linear", at=dict(batch_size=32, start_rule="n^-0.5")).within(-0.17, 0.0, predicted=-0.07),
-    group="slope-softmax-linear-of-one-reading",
+    dict(source=READING_PROTOCOL_2, group="slope-softmax-linear-of-one-reading", printed=True),
 )
-ours(
+study.ours(
     "slope-sigmoid-linear-root",
     "On data from a softmax truth the sigmoid-gated fit with linear experts converges like n^(-0.46) in the "
     "protocol of batches of 32 from a radius n^(-1/2) beside the target of the loss.",
     slope("L3", "sigmoid-linear", at=dict(batch_size=32, start_rule="n^-0.5")).within(-0.56, -0.36, predicted=-0.46),
-    group="slope-sigmoid-linear-of-one-reading",
+    dict(source=READING_PROTOCOL_2, group="slope-sigmoid-linear-of-one-reading", printed=True),
 )
 study.ours(
     "faster-relu-root",
@@ -269,8 +257,7 @@ study.ours(
     slope("L3", "sigmoid-relu", at=dict(batch_size=32, start_rule="n^-0.5"), versus="softmax-relu").at_most(
         0.0, predicted="-0.27"
     ),
-    source=READING_PROTOCOL,
-    group="faster-relu-of-one-reading",
+    dict(source=READING_PROTOCOL, group="faster-relu-of-one-reading"),
 )
 study.ours(
     "faster-linear-root",
@@ -279,8 +266,7 @@ study.ours(
     slope("L3", "sigmoid-linear", at=dict(batch_size=32, start_rule="n^-0.5"), versus="softmax-linear").at_most(
         0.0, predicted="-0.39"
     ),
-    source=READING_PROTOCOL_2,
-    group="faster-linear-of-one-reading",
+    dict(source=READING_PROTOCOL_2, group="faster-linear-of-one-reading"),
 )
 
 # --- figures ---

@@ -1,7 +1,6 @@
 """How fast least squares finds the regression function (sigmoid-attention, Proposition 1 and Corollary 1)."""
 
 import itertools
-from functools import partial
 
 from moestat import Study
 from moestat.study.rules import log_ratio, slope
@@ -14,6 +13,7 @@ BESIDE_COR_WHOSE = "ours: beside SA Cor. 1, whose closest function cannot be tol
 FITS_SIGMOID_MODEL = (
     "Section 5.1 fits the sigmoid model to softmax data and measures the loss of Theorem 3, which rests on Corollary 1."
 )
+BESIDE_APP_SIZES = "ours: beside SA §3, App. C.1.1, at sizes that cannot tell its limit from f*"
 
 study = Study(
     "Regression rate: distance of the fitted function to the true one",
@@ -86,274 +86,200 @@ study.claim(
     "bound-sparse-relu-d1",
     "Sparse regime: the function error of ReLU experts at d = 1 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "sparse-relu-d1").at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 1",
-    origin="stated",
-    group="prop-1",
-    scale="reduced",
-    presets=["dimensions"],
+    dict(source="SA Prop. 1", origin="stated", group="prop-1", scale="reduced", presets=["dimensions"]),
 )
 study.ours(
     "root-sparse-relu-d1",
     "Sparse regime: the function error of ReLU experts at d = 1 falls like n^(-1/2), no faster.",
     slope("rmse", "sparse-relu-d1").within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Prop. 1",
-    group="prop-1-asymptotic-range",
-    scale="reduced",
+    dict(source="ours: the asymptotic range of SA Prop. 1", group="prop-1-asymptotic-range", scale="reduced"),
     presets=["dimensions"],
 )
 study.claim(
     "bound-sparse-relu-d2",
     "Sparse regime: the function error of ReLU experts at d = 2 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "sparse-relu-d2").at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 1",
-    origin="stated",
-    group="prop-1",
-    scale="reduced",
+    dict(source="SA Prop. 1", origin="stated", group="prop-1", scale="reduced"),
 )
 study.ours(
     "root-sparse-relu-d2",
     "Sparse regime: the function error of ReLU experts at d = 2 falls like n^(-1/2), no faster.",
     slope("rmse", "sparse-relu-d2").within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Prop. 1",
-    group="prop-1-asymptotic-range",
-    scale="reduced",
+    dict(source="ours: the asymptotic range of SA Prop. 1", group="prop-1-asymptotic-range", scale="reduced"),
 )
 study.claim(
     "bound-sparse-relu-d8",
     "Sparse regime: the function error of ReLU experts at d = 8 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "sparse-relu-d8", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 1",
-    origin="stated",
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="prop-1",
-    presets=["paper"],
+    dict(source="SA Prop. 1", origin="stated", hindsight=WINDOW_TEN_SAMPLES, group="prop-1", presets=["paper"]),
 )
 study.ours(
     "root-sparse-relu-d8",
     "Sparse regime: the function error of ReLU experts at d = 8 falls like n^(-1/2), no faster.",
     slope("rmse", "sparse-relu-d8", window=[4860, 100_000]).within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Prop. 1",
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="prop-1-asymptotic-range",
-    presets=["paper"],
+    dict(source="ours: the asymptotic range of SA Prop. 1", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="prop-1-asymptotic-range", presets=["paper"]),
 )
 study.claim(
     "bound-sparse-linear-d1",
     "Sparse regime: the function error of linear experts at d = 1 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "sparse-linear-d1").at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 1",
-    origin="stated",
-    group="prop-1",
-    scale="reduced",
-    presets=["dimensions"],
+    dict(source="SA Prop. 1", origin="stated", group="prop-1", scale="reduced", presets=["dimensions"]),
 )
 study.ours(
     "root-sparse-linear-d1",
     "Sparse regime: the function error of linear experts at d = 1 falls like n^(-1/2), no faster.",
     slope("rmse", "sparse-linear-d1").within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Prop. 1",
-    group="prop-1-asymptotic-range",
-    scale="reduced",
+    dict(source="ours: the asymptotic range of SA Prop. 1", group="prop-1-asymptotic-range", scale="reduced"),
     presets=["dimensions"],
 )
 study.claim(
     "bound-sparse-linear-d2",
     "Sparse regime: the function error of linear experts at d = 2 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "sparse-linear-d2").at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 1",
-    origin="stated",
-    group="prop-1",
-    scale="reduced",
+    dict(source="SA Prop. 1", origin="stated", group="prop-1", scale="reduced"),
 )
 study.ours(
     "root-sparse-linear-d2",
     "Sparse regime: the function error of linear experts at d = 2 falls like n^(-1/2), no faster.",
     slope("rmse", "sparse-linear-d2").within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Prop. 1",
-    group="prop-1-asymptotic-range",
-    scale="reduced",
+    dict(source="ours: the asymptotic range of SA Prop. 1", group="prop-1-asymptotic-range", scale="reduced"),
 )
 study.claim(
     "bound-sparse-linear-d8",
     "Sparse regime: the function error of linear experts at d = 8 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "sparse-linear-d8", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 1",
-    origin="stated",
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="prop-1",
-    presets=["paper"],
+    dict(source="SA Prop. 1", origin="stated", hindsight=WINDOW_TEN_SAMPLES, group="prop-1", presets=["paper"]),
 )
 study.ours(
     "root-sparse-linear-d8",
     "Sparse regime: the function error of linear experts at d = 8 falls like n^(-1/2), no faster.",
     slope("rmse", "sparse-linear-d8", window=[4860, 100_000]).within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Prop. 1",
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="prop-1-asymptotic-range",
-    presets=["paper"],
+    dict(source="ours: the asymptotic range of SA Prop. 1", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="prop-1-asymptotic-range", presets=["paper"]),
 )
 study.claim(
     "bound-dense-relu-d1",
     "Dense regime: the function error of ReLU experts at d = 1 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "dense-relu-d1").at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 1",
-    because=ATOM_SPLIT_MODEL,
-    group="cor-1",
-    scale="reduced",
-    presets=["dimensions"],
+    dict(source="SA Cor. 1", because=ATOM_SPLIT_MODEL, group="cor-1", scale="reduced", presets=["dimensions"]),
 )
 study.ours(
     "root-dense-relu-d1",
     "Dense regime: the function error of ReLU experts at d = 1 falls like n^(-1/2), no faster.",
     slope("rmse", "dense-relu-d1").within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Cor. 1",
-    group="cor-1-asymptotic-range",
-    scale="reduced",
+    dict(source="ours: the asymptotic range of SA Cor. 1", group="cor-1-asymptotic-range", scale="reduced"),
     presets=["dimensions"],
 )
 study.claim(
     "bound-dense-relu-d2",
     "Dense regime: the function error of ReLU experts at d = 2 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "dense-relu-d2").at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 1",
-    because=ATOM_SPLIT_MODEL,
-    group="cor-1",
-    scale="reduced",
+    dict(source="SA Cor. 1", because=ATOM_SPLIT_MODEL, group="cor-1", scale="reduced"),
 )
 study.ours(
     "root-dense-relu-d2",
     "Dense regime: the function error of ReLU experts at d = 2 falls like n^(-1/2), no faster.",
     slope("rmse", "dense-relu-d2").within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Cor. 1",
-    group="cor-1-asymptotic-range",
-    scale="reduced",
+    dict(source="ours: the asymptotic range of SA Cor. 1", group="cor-1-asymptotic-range", scale="reduced"),
 )
 study.claim(
     "bound-dense-relu-d8",
     "Dense regime: the function error of ReLU experts at d = 8 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "dense-relu-d8", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 1",
-    because=ATOM_SPLIT_MODEL,
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="cor-1",
+    dict(source="SA Cor. 1", because=ATOM_SPLIT_MODEL, hindsight=WINDOW_TEN_SAMPLES, group="cor-1"),
     presets=["paper"],
 )
 study.ours(
     "root-dense-relu-d8",
     "Dense regime: the function error of ReLU experts at d = 8 falls like n^(-1/2), no faster.",
     slope("rmse", "dense-relu-d8", window=[4860, 100_000]).within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Cor. 1",
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="cor-1-asymptotic-range",
-    presets=["paper"],
+    dict(source="ours: the asymptotic range of SA Cor. 1", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="cor-1-asymptotic-range", presets=["paper"]),
 )
 study.claim(
     "bound-dense-linear-d1",
     "Dense regime: the function error of linear experts at d = 1 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "dense-linear-d1").at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 1",
-    because=ATOM_SPLIT_MODEL,
-    group="cor-1",
-    scale="reduced",
-    presets=["dimensions"],
+    dict(source="SA Cor. 1", because=ATOM_SPLIT_MODEL, group="cor-1", scale="reduced", presets=["dimensions"]),
 )
 study.ours(
     "root-dense-linear-d1",
     "Dense regime: the function error of linear experts at d = 1 falls like n^(-1/2), no faster.",
     slope("rmse", "dense-linear-d1").within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Cor. 1",
-    group="cor-1-asymptotic-range",
-    scale="reduced",
+    dict(source="ours: the asymptotic range of SA Cor. 1", group="cor-1-asymptotic-range", scale="reduced"),
     presets=["dimensions"],
 )
 study.claim(
     "bound-dense-linear-d2",
     "Dense regime: the function error of linear experts at d = 2 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "dense-linear-d2").at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 1",
-    because=ATOM_SPLIT_MODEL,
-    group="cor-1",
-    scale="reduced",
+    dict(source="SA Cor. 1", because=ATOM_SPLIT_MODEL, group="cor-1", scale="reduced"),
 )
 study.ours(
     "root-dense-linear-d2",
     "Dense regime: the function error of linear experts at d = 2 falls like n^(-1/2), no faster.",
     slope("rmse", "dense-linear-d2").within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Cor. 1",
-    group="cor-1-asymptotic-range",
-    scale="reduced",
+    dict(source="ours: the asymptotic range of SA Cor. 1", group="cor-1-asymptotic-range", scale="reduced"),
 )
 study.claim(
     "bound-dense-linear-d8",
     "Dense regime: the function error of linear experts at d = 8 falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "dense-linear-d8", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 1",
-    because=ATOM_SPLIT_MODEL,
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="cor-1",
+    dict(source="SA Cor. 1", because=ATOM_SPLIT_MODEL, hindsight=WINDOW_TEN_SAMPLES, group="cor-1"),
     presets=["paper"],
 )
-ours = partial(study.ours, source=BESIDE_COR_WHOSE, group="cor-1-outside-vacuous", presets=["dimensions"])
-ours(
+study.ours(
     "root-dense-linear-d8",
     "Dense regime: the function error of linear experts at d = 8 falls like n^(-1/2), no faster.",
     slope("rmse", "dense-linear-d8", window=[4860, 100_000]).within(-0.6, -0.4, predicted=-0.5),
-    source="ours: the asymptotic range of SA Cor. 1",
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="cor-1-asymptotic-range",
-    presets=["paper"],
+    dict(source="ours: the asymptotic range of SA Cor. 1", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="cor-1-asymptotic-range", presets=["paper"]),
 )
 # For d = 1 and 2 the pseudo-truth's function is so near to f* that its distance is no test of Corollary 1.
-ours(
+study.ours(
     "bound-pseudo-relu-d1",
     "Softmax truth: the distance to the pseudo-truth's function of ReLU experts at d = 1 falls at the rate "
     "sqrt(log n / n) or faster.",
     slope("rmse_pseudo", "pseudo-relu-d1").at_most(-0.4, predicted=-0.5),
-    scale="reduced",
+    dict(source=BESIDE_COR_WHOSE, group="cor-1-outside-vacuous", scale="reduced", presets=["dimensions"]),
 )
-ours(
+study.ours(
     "bound-pseudo-relu-d2",
     "Softmax truth: the distance to the pseudo-truth's function of ReLU experts at d = 2 falls at the rate "
     "sqrt(log n / n) or faster.",
     slope("rmse_pseudo", "pseudo-relu-d2").at_most(-0.4, predicted=-0.5),
-    scale="reduced",
+    dict(source=BESIDE_COR_WHOSE, group="cor-1-outside-vacuous", scale="reduced", presets=["dimensions"]),
 )
 study.claim(
     "bound-pseudo-relu-d8",
     "Softmax truth: the distance to the pseudo-truth's function of ReLU experts at d = 8 falls at the rate "
     "sqrt(log n / n) or faster.",
     slope("rmse_pseudo", "pseudo-relu-d8", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 1, §5.1",
-    because=FITS_SIGMOID_MODEL,
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="cor-1-outside",
-    presets=["paper"],
+    dict(source="SA Cor. 1, §5.1", because=FITS_SIGMOID_MODEL, hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="cor-1-outside", presets=["paper"]),
 )
-ours = partial(
-    study.ours, source=BESIDE_COR_WHOSE, group="cor-1-outside-vacuous", scale="reduced", presets=["dimensions"]
-)
-ours(
+study.ours(
     "bound-pseudo-linear-d1",
     "Softmax truth: the distance to the pseudo-truth's function of linear experts at d = 1 falls at the rate "
     "sqrt(log n / n) or faster.",
     slope("rmse_pseudo", "pseudo-linear-d1").at_most(-0.4, predicted=-0.5),
+    dict(source=BESIDE_COR_WHOSE, group="cor-1-outside-vacuous", scale="reduced", presets=["dimensions"]),
 )
-ours(
+study.ours(
     "bound-pseudo-linear-d2",
     "Softmax truth: the distance to the pseudo-truth's function of linear experts at d = 2 falls at the rate "
     "sqrt(log n / n) or faster.",
     slope("rmse_pseudo", "pseudo-linear-d2").at_most(-0.4, predicted=-0.5),
+    dict(source=BESIDE_COR_WHOSE, group="cor-1-outside-vacuous", scale="reduced", presets=["dimensions"]),
 )
 study.claim(
     "bound-pseudo-linear-d8",
     "Softmax truth: the distance to the pseudo-truth's function of linear experts at d = 8 falls at the rate "
     "sqrt(log n / n) or faster.",
     slope("rmse_pseudo", "pseudo-linear-d8", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 1, §5.1",
-    because=FITS_SIGMOID_MODEL,
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="cor-1-outside",
-    presets=["paper"],
+    dict(source="SA Cor. 1, §5.1", because=FITS_SIGMOID_MODEL, hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="cor-1-outside", presets=["paper"]),
 )
 
 # Whether rmse_pseudo is another statement than rmse: the pseudo-truth must be further from f* than a fit is from it.
@@ -367,53 +293,45 @@ for (expert, experts), (d, n, presets) in itertools.product(
         log_ratio("rmse_pseudo", f"pseudo-{expert}-d{d}", at=dict(n=n), versus_variable="pseudo_rmse").at_most(
             0.0, predicted="< 0"
         ),
-        source="check: whether Corollary 1 can be told from Proposition 1",
-        group="pseudo-truth-visible",
+        dict(source="check: whether Corollary 1 can be told from Proposition 1", group="pseudo-truth-visible"),
         presets=presets,
     )
 
-ours = partial(
-    study.ours,
-    source="ours: beside SA §3, App. C.1.1, at sizes that cannot tell its limit from f*",
-    group="section-3-gap-fits",
-)
-ours(
+study.ours(
     "no-convergence-relu-d1",
     "Dense regime, ReLU experts, d = 1: the error of the fitted function has stopped falling at these sizes.",
     slope("rmse", "dense-relu-d1").at_least(-0.1, predicted="does not fall"),
-    scale="reduced",
-    presets=["dimensions"],
+    dict(source=BESIDE_APP_SIZES, group="section-3-gap-fits", scale="reduced", presets=["dimensions"]),
 )
-ours(
+study.ours(
     "no-convergence-relu-d2",
     "Dense regime, ReLU experts, d = 2: the error of the fitted function has stopped falling at these sizes.",
     slope("rmse", "dense-relu-d2").at_least(-0.1, predicted="does not fall"),
-    scale="reduced",
+    dict(source=BESIDE_APP_SIZES, group="section-3-gap-fits", scale="reduced"),
 )
-ours(
+study.ours(
     "no-convergence-relu-d8",
     "Dense regime, ReLU experts, d = 8: the error of the fitted function has stopped falling at these sizes.",
     slope("rmse", "dense-relu-d8").at_least(-0.1, predicted="does not fall"),
-    presets=["paper"],
+    dict(source=BESIDE_APP_SIZES, group="section-3-gap-fits", presets=["paper"]),
 )
-ours(
+study.ours(
     "no-convergence-linear-d1",
     "Dense regime, linear experts, d = 1: the error of the fitted function has stopped falling at these sizes.",
     slope("rmse", "dense-linear-d1").at_least(-0.1, predicted="does not fall"),
-    scale="reduced",
-    presets=["dimensions"],
+    dict(source=BESIDE_APP_SIZES, group="section-3-gap-fits", scale="reduced", presets=["dimensions"]),
 )
-ours(
+study.ours(
     "no-convergence-linear-d2",
     "Dense regime, linear experts, d = 2: the error of the fitted function has stopped falling at these sizes.",
     slope("rmse", "dense-linear-d2").at_least(-0.1, predicted="does not fall"),
-    scale="reduced",
+    dict(source=BESIDE_APP_SIZES, group="section-3-gap-fits", scale="reduced"),
 )
-ours(
+study.ours(
     "no-convergence-linear-d8",
     "Dense regime, linear experts, d = 8: the error of the fitted function has stopped falling at these sizes.",
     slope("rmse", "dense-linear-d8").at_least(-0.1, predicted="does not fall"),
-    presets=["paper"],
+    dict(source=BESIDE_APP_SIZES, group="section-3-gap-fits", presets=["paper"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

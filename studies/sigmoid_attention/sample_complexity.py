@@ -24,6 +24,9 @@ CALLS_SIGMOID_MORE_2 = (
     "Section 4.2 calls the sigmoid more sample-efficient in the dense regime, where the order with the softmax "
     "is exponential."
 )
+BESIDE_ABSTRACT_SINCE = (
+    "ours: beside SA abstract, section 1, at d = 3, since a level is of its problem, as an order is not"
+)
 ABSTRACT_EXPERTS_OUTPUTS = (
     "ours: on SA abstract, section 1, by the experts' outputs alone, the superfluous one's among them"
 )
@@ -389,101 +392,94 @@ for gate, expert, experts, order in [
         order=order,
     )
 
-ours = partial(study.ours, source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks")
 # --- claims: the verdict says which rules were edited or added after the run ---
-ours(
+study.ours(
     "sigmoid-sparse-relu",
     "Sigmoid, sparse, ReLU, to the nearest representation: an error eps takes no more than the order of eps^-4 "
     "samples.",
     function(f"{RULES}:measured_slope", arm="sigmoid-sparse-relu").at_most(-0.15, predicted="eps^-4"),
+    dict(source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks"),
     presets=["table", "many", "paper"],
 )
-ours(
+study.ours(
     "sigmoid-sparse-gelu",
     "Sigmoid, sparse, GELU, to the nearest representation: an error eps takes no more than the order of eps^-4 "
     "samples.",
     function(f"{RULES}:measured_slope", arm="sigmoid-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
+    dict(source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks"),
 )
 study.ours(
     "sigmoid-sparse-linear",
     "Sigmoid, sparse, linear, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
     function(f"{RULES}:measured_slope", arm="sigmoid-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
-    source="ours: beside SA Table 1, a minimax order",
-    group="beside-table-1-sigmoid-sparse-polynomials",
+    dict(source="ours: beside SA Table 1, a minimax order", group="beside-table-1-sigmoid-sparse-polynomials"),
     presets=["table", "many", "paper"],
 )
 study.ours(
     "sigmoid-sparse-square",
     "Sigmoid, sparse, squared, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
     function(f"{RULES}:measured_slope", arm="sigmoid-sparse-square").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
-    source="ours: beside SA Table 1, a minimax order",
-    group="beside-table-1-sigmoid-sparse-polynomials",
+    dict(source="ours: beside SA Table 1, a minimax order", group="beside-table-1-sigmoid-sparse-polynomials"),
     presets=["table", "many", "paper"],
 )
 study.claim(
     "sigmoid-dense-relu",
     "Sigmoid, dense, ReLU: an error eps takes no more than the order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="sigmoid-dense-relu").at_most(-0.4, predicted="eps^-2"),
-    source="SA Table 1",
-    group="table-1-sigmoid-dense-networks",
+    dict(source="SA Table 1", group="table-1-sigmoid-dense-networks"),
 )
 study.ours(
     "sigmoid-dense-gelu",
     "Sigmoid, dense, GELU, a = 0 allowed: an error eps takes no more than the order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="sigmoid-dense-gelu").at_most(-0.4, predicted="eps^-2"),
-    source=TABLE_WITHOUT_CONDITION,
-    group="table-1-sigmoid-dense-null-atoms",
+    dict(source=TABLE_WITHOUT_CONDITION, group="table-1-sigmoid-dense-null-atoms"),
 )
-claim = partial(study.claim, source="SA Table 1", group="table-1-sigmoid-dense-polynomials")
-claim(
+study.claim(
     "sigmoid-dense-linear",
     "Sigmoid, dense, linear: an error eps takes no more than the order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="sigmoid-dense-linear").at_most(-0.4, predicted="eps^-2"),
+    dict(source="SA Table 1", group="table-1-sigmoid-dense-polynomials"),
 )
-claim(
+study.claim(
     "sigmoid-dense-square",
     "Sigmoid, dense, squared: an error eps takes no more than the order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="sigmoid-dense-square").at_most(-0.4, predicted="eps^-2"),
+    dict(source="SA Table 1", group="table-1-sigmoid-dense-polynomials"),
 )
 study.ours(
     "softmax-sparse-relu",
     "Softmax, sparse, ReLU, to the nearest representation: an error eps takes no more than the order of eps^-4 "
     "samples.",
     function(f"{RULES}:measured_slope", arm="softmax-sparse-relu").at_most(-0.15, predicted="eps^-4"),
-    source=TABLE_REFERENCE_NEAREST,
-    group="beside-table-1-softmax-sparse-networks",
+    dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-sparse-networks"),
     presets=["table", "many", "paper"],
 )
 study.claim(
     "softmax-sparse-gelu",
     "Softmax, sparse, GELU: an error eps takes no more than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="softmax-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
-    source="SA Table 1, citing its reference [1]",
-    group="table-1-softmax-sparse-networks",
+    dict(source="SA Table 1, citing its reference [1]", group="table-1-softmax-sparse-networks"),
     presets=["table", "many", "paper"],
 )
 study.ours(
     "softmax-sparse-linear",
     "Softmax, sparse, linear, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
     function(f"{RULES}:measured_slope", arm="softmax-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
-    source=BESIDE_TABLE_REFERENCE,
-    group="beside-table-1-softmax-sparse-polynomials",
+    dict(source=BESIDE_TABLE_REFERENCE, group="beside-table-1-softmax-sparse-polynomials"),
     presets=["table", "many", "paper"],
 )
 study.ours(
     "softmax-dense-relu",
     "Softmax, dense, ReLU, to the nearest representation: an error eps takes no more than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
-    source=TABLE_REFERENCE_NEAREST,
-    group="beside-table-1-softmax-dense-networks",
+    dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-dense-networks"),
     presets=["table", "many", "paper"],
 )
 study.claim(
     "softmax-dense-gelu",
     "Softmax, dense, GELU: an error eps takes no more than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
-    source="SA Table 1, citing its reference [1]",
-    group="table-1-softmax-dense-networks",
+    dict(source="SA Table 1, citing its reference [1]", group="table-1-softmax-dense-networks"),
     presets=["table", "many", "paper"],
 )
 ours = partial(study.ours, source=APP_NEAREST_REPRESENTATION, group="beside-expert-order-without-b-sparse")
@@ -491,8 +487,7 @@ ours(
     "softmax-dense-linear",
     "Softmax, dense, linear, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
     function(f"{RULES}:measured_slope", arm="softmax-dense-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
-    source=BESIDE_TABLE_REFERENCE,
-    group="beside-table-1-softmax-dense-polynomials",
+    dict(source=BESIDE_TABLE_REFERENCE, group="beside-table-1-softmax-dense-polynomials"),
     presets=["table", "many", "paper"],
 )
 ours(
@@ -519,8 +514,7 @@ study.claim(
     "partial-dense-relu",
     "Score without b, dense, ReLU: an error eps takes no more than the order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="partial-dense-relu").at_most(-0.4, predicted="eps^-2"),
-    source="SA App. C.1.3",
-    group="expert-order-without-b-dense",
+    dict(source="SA App. C.1.3", group="expert-order-without-b-dense"),
 )
 study.ours(
     "partial-dense-gelu",
@@ -533,8 +527,7 @@ study.claim(
     "partial-dense-linear",
     "Score without b, dense, linear: an error eps takes no more than the order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="partial-dense-linear").at_most(-0.4, predicted="eps^-2"),
-    source="SA App. C.1.3",
-    group="expert-order-without-b-dense",
+    dict(source="SA App. C.1.3", group="expert-order-without-b-dense"),
 )
 # The same at the paper's size, with the rules of the rows above; added after the fits of sigmoid_regimes and
 # partial_quadratic at this size, whose slopes had been seen.
@@ -543,8 +536,7 @@ study.ours(
     "Sigmoid, sparse, ReLU, to the nearest representation, d = 8, at ten samples per parameter or more: an "
     "error eps takes no more than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="d8-sigmoid-sparse-relu").at_most(-0.15, predicted="eps^-4"),
-    source=TABLE_NEAREST_REPRESENTATION,
-    group="beside-table-1-sigmoid-sparse-networks",
+    dict(source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks"),
     presets=["theorems"],
 )
 study.ours(
@@ -552,8 +544,7 @@ study.ours(
     "Sigmoid, sparse, GELU, to the nearest representation, d = 8, at ten samples per parameter or more: an "
     "error eps takes no more than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="d8-sigmoid-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
-    source=TABLE_NEAREST_REPRESENTATION,
-    group="beside-table-1-sigmoid-sparse-networks",
+    dict(source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks"),
     presets=["theorems"],
 )
 study.ours(
@@ -561,8 +552,7 @@ study.ours(
     "Sigmoid, sparse, linear, d = 8, at drawn truths and at ten samples per parameter or more: the error of the "
     "experts falls no faster than n^(-1/4).",
     function(f"{RULES}:measured_slope", arm="d8-sigmoid-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
-    source="ours: beside SA Table 1, a minimax order",
-    group="beside-table-1-sigmoid-sparse-polynomials",
+    dict(source="ours: beside SA Table 1, a minimax order", group="beside-table-1-sigmoid-sparse-polynomials"),
     presets=["theorems"],
 )
 study.claim(
@@ -570,62 +560,56 @@ study.claim(
     "Sigmoid, dense, ReLU, d = 8, at ten samples per parameter or more: an error eps takes no more than the "
     "order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="d8-sigmoid-dense-relu").at_most(-0.4, predicted="eps^-2"),
-    source="SA Table 1",
-    group="table-1-sigmoid-dense-networks",
-    presets=["theorems"],
+    dict(source="SA Table 1", group="table-1-sigmoid-dense-networks", presets=["theorems"]),
 )
 study.ours(
     "d8-sigmoid-dense-gelu",
     "Sigmoid, dense, GELU, a = 0 allowed, d = 8, at ten samples per parameter or more: an error eps takes no "
     "more than the order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="d8-sigmoid-dense-gelu").at_most(-0.4, predicted="eps^-2"),
-    source=TABLE_WITHOUT_CONDITION,
-    group="table-1-sigmoid-dense-null-atoms",
-    presets=["theorems"],
+    dict(source=TABLE_WITHOUT_CONDITION, group="table-1-sigmoid-dense-null-atoms", presets=["theorems"]),
 )
-claim = partial(study.claim, source="SA Table 1", group="table-1-sigmoid-dense-polynomials", presets=["theorems"])
-claim(
+study.claim(
     "d8-sigmoid-dense-linear",
     "Sigmoid, dense, linear, d = 8, at ten samples per parameter or more: an error eps takes no more than the "
     "order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="d8-sigmoid-dense-linear").at_most(-0.4, predicted="eps^-2"),
+    dict(source="SA Table 1", group="table-1-sigmoid-dense-polynomials", presets=["theorems"]),
 )
-claim(
+study.claim(
     "d8-sigmoid-dense-square",
     "Sigmoid, dense, squared, d = 8, at ten samples per parameter or more: an error eps takes no more than the "
     "order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="d8-sigmoid-dense-square").at_most(-0.4, predicted="eps^-2"),
+    dict(source="SA Table 1", group="table-1-sigmoid-dense-polynomials", presets=["theorems"]),
 )
 study.ours(
     "d8-partial-sparse-relu",
     "Score without b, sparse, ReLU, to the nearest representation, d = 8, at ten samples per parameter or more: "
     "an error eps takes no more than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="d8-partial-sparse-relu").at_most(-0.15, predicted="eps^-4"),
-    source=APP_NEAREST_REPRESENTATION,
-    group="beside-expert-order-without-b-sparse",
-    presets=["theorems"],
+    dict(source=APP_NEAREST_REPRESENTATION, group="beside-expert-order-without-b-sparse", presets=["theorems"]),
 )
 study.ours(
     "d8-partial-sparse-linear",
     "Score without b, sparse, linear, to the nearest representation, d = 8, at ten samples per parameter or "
     "more: an error eps takes no more than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="d8-partial-sparse-linear").at_most(-0.15, predicted="eps^-4"),
-    source=APP_NEAREST_REPRESENTATION,
-    group="beside-expert-order-without-b-sparse",
-    presets=["theorems"],
+    dict(source=APP_NEAREST_REPRESENTATION, group="beside-expert-order-without-b-sparse", presets=["theorems"]),
 )
-claim = partial(study.claim, source="SA App. C.1.3", group="expert-order-without-b-dense", presets=["theorems"])
-claim(
+study.claim(
     "d8-partial-dense-relu",
     "Score without b, dense, ReLU, d = 8, at ten samples per parameter or more: an error eps takes no more than "
     "the order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="d8-partial-dense-relu").at_most(-0.4, predicted="eps^-2"),
+    dict(source="SA App. C.1.3", group="expert-order-without-b-dense", presets=["theorems"]),
 )
-claim(
+study.claim(
     "d8-partial-dense-linear",
     "Score without b, dense, linear, d = 8, at ten samples per parameter or more: an error eps takes no more "
     "than the order of eps^-2 samples.",
     function(f"{RULES}:measured_slope", arm="d8-partial-dense-linear").at_most(-0.4, predicted="eps^-2"),
+    dict(source="SA App. C.1.3", group="expert-order-without-b-dense", presets=["theorems"]),
 )
 ours = partial(study.ours, source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks-sharp")
 # An interval of slopes in this region can hold those of eps^-5 and eps^-6, too: the statement gives the region since
@@ -662,8 +646,7 @@ ours(
     "Softmax, sparse, ReLU, to the nearest representation: the error of the experts falls like a power of n "
     "between n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
     function(f"{RULES}:measured_slope", arm="softmax-sparse-relu").within(-0.35, -0.15, predicted="eps^-4"),
-    source=TABLE_REFERENCE_NEAREST,
-    group="beside-table-1-softmax-sparse-networks-sharp",
+    dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-sparse-networks-sharp"),
     presets=["table", "many", "paper"],
 )
 study.claim(
@@ -671,18 +654,15 @@ study.claim(
     "Softmax, sparse, GELU: the error of the experts falls like a power of n between n^(-0.35) and n^(-0.15), "
     "about n^(-1/4), the order eps^-4.",
     function(f"{RULES}:measured_slope", arm="softmax-sparse-gelu").within(-0.35, -0.15, predicted="eps^-4"),
-    source="SA Table 1, citing its reference [1]",
-    because=PAPER_COMPARES_ORDERS,
-    group="table-1-softmax-sparse-networks-sharp",
-    presets=["table", "many", "paper"],
+    dict(source="SA Table 1, citing its reference [1]", because=PAPER_COMPARES_ORDERS),
+    dict(group="table-1-softmax-sparse-networks-sharp", presets=["table", "many", "paper"]),
 )
 study.ours(
     "softmax-dense-relu-sharp",
     "Softmax, dense, ReLU, to the nearest representation: the error of the experts falls like a power of n "
     "between n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
     function(f"{RULES}:measured_slope", arm="softmax-dense-relu").within(-0.35, -0.15, predicted="eps^-4"),
-    source=TABLE_REFERENCE_NEAREST,
-    group="beside-table-1-softmax-dense-networks-sharp",
+    dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-dense-networks-sharp"),
     presets=["table", "many", "paper"],
 )
 study.claim(
@@ -690,38 +670,33 @@ study.claim(
     "Softmax, dense, GELU: the error of the experts falls like a power of n between n^(-0.35) and n^(-0.15), "
     "about n^(-1/4), the order eps^-4.",
     function(f"{RULES}:measured_slope", arm="softmax-dense-gelu").within(-0.35, -0.15, predicted="eps^-4"),
-    source="SA Table 1, citing its reference [1]",
-    because=PAPER_COMPARES_ORDERS,
-    group="table-1-softmax-dense-networks-sharp",
-    presets=["table", "many", "paper"],
+    dict(source="SA Table 1, citing its reference [1]", because=PAPER_COMPARES_ORDERS),
+    dict(group="table-1-softmax-dense-networks-sharp", presets=["table", "many", "paper"]),
 )
 study.ours(
     "d8-softmax-dense-relu-sharp",
     "Softmax, dense, ReLU, d = 8, to the nearest representation: the error of the experts falls like a power of "
     "n between n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
     function(f"{RULES}:measured_slope", arm="d8-softmax-dense-relu").within(-0.35, -0.15, predicted="eps^-4"),
-    source=TABLE_REFERENCE_NEAREST,
-    group="beside-table-1-softmax-dense-networks-sharp",
-    presets=["gates"],
+    dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-dense-networks-sharp", presets=["gates"]),
 )
-claim = partial(
-    study.claim, source="SA Table 1, citing its reference [1]", because=PAPER_COMPARES_ORDERS, presets=["gates"]
-)
-claim(
+study.claim(
     "d8-softmax-dense-gelu-sharp",
     "Softmax, dense, GELU, d = 8: the error of the experts falls like a power of n between n^(-0.35) and "
     "n^(-0.15), about n^(-1/4), the order eps^-4.",
     function(f"{RULES}:measured_slope", arm="d8-softmax-dense-gelu").within(-0.35, -0.15, predicted="eps^-4"),
-    group="table-1-softmax-dense-networks-sharp",
+    dict(source="SA Table 1, citing its reference [1]", because=PAPER_COMPARES_ORDERS),
+    dict(group="table-1-softmax-dense-networks-sharp", presets=["gates"]),
 )
-claim(
+study.claim(
     "d8-softmax-sparse-gelu-sharp",
     "Softmax, sparse, GELU, d = 8: the error of the experts falls like a power of n between n^(-0.35) and "
     "n^(-0.15), about n^(-1/4), the order eps^-4.",
     function(f"{RULES}:measured_slope", arm="d8-softmax-sparse-gelu").within(-0.35, -0.15, predicted="eps^-4"),
-    group="table-1-softmax-sparse-networks-sharp",
+    dict(source="SA Table 1, citing its reference [1]", because=PAPER_COMPARES_ORDERS),
+    dict(group="table-1-softmax-sparse-networks-sharp", presets=["gates"]),
 )
-claim(
+study.claim(
     "regimes-relu",
     "With the sigmoid gate ReLU experts converge more slowly in the sparse regime than in the dense one.",
     function(
@@ -730,10 +705,9 @@ claim(
         versus="sigmoid-dense-relu",
         options=dict(slower_at_most=-0.15),
     ).at_least(0.0, predicted="0.25"),
+    dict(group="table-1-regimes", presets=["table", "many", "paper"]),
     source="SA Table 1",
     because="Table 1 has eps^(-4) in the sparse and eps^(-2) in the dense regime, read as orders.",
-    group="table-1-regimes",
-    presets=["table", "many", "paper"],
 )
 study.ours(
     "regimes-gelu",
@@ -745,9 +719,7 @@ study.ours(
         versus="sigmoid-dense-gelu",
         options=dict(slower_at_most=-0.15),
     ).at_least(0.0, predicted="0.25"),
-    source=TABLE_WITHOUT_CONDITION,
-    group="table-1-regimes-null-atoms",
-    presets=["table", "many", "paper"],
+    dict(source=TABLE_WITHOUT_CONDITION, group="table-1-regimes-null-atoms", presets=["table", "many", "paper"]),
 )
 study.claim(
     "gates-relu",
@@ -756,9 +728,7 @@ study.claim(
     function(f"{RULES}:slope_lead", arm="sigmoid-dense-relu", versus="softmax-dense-relu").at_most(
         0.0, predicted="-0.25"
     ),
-    source="SA §4.2, Table 1, dense regime",
-    because=CALLS_SIGMOID_MORE,
-    group="gates-dense",
+    dict(source="SA §4.2, Table 1, dense regime", because=CALLS_SIGMOID_MORE, group="gates-dense"),
     presets=["table", "many", "paper"],
 )
 study.ours(
@@ -768,9 +738,8 @@ study.ours(
     function(f"{RULES}:slope_lead", arm="sigmoid-dense-gelu", versus="softmax-dense-gelu").at_most(
         0.0, predicted="-0.25"
     ),
+    dict(group="gates-dense-null-atoms", presets=["table", "many", "paper"]),
     source="ours: on SA §4.2, Table 1, without the condition a != 0 of the example",
-    group="gates-dense-null-atoms",
-    presets=["table", "many", "paper"],
 )
 study.claim(
     "gates-linear",
@@ -779,9 +748,7 @@ study.claim(
     function(f"{RULES}:slope_lead", arm="sigmoid-dense-linear", versus="softmax-dense-linear").at_most(
         0.0, predicted="below 0"
     ),
-    source="SA §4.2, Table 1, dense regime",
-    because=CALLS_SIGMOID_MORE_2,
-    group="gates-dense",
+    dict(source="SA §4.2, Table 1, dense regime", because=CALLS_SIGMOID_MORE_2, group="gates-dense"),
     presets=["table", "many", "paper"],
 )
 study.claim(
@@ -794,10 +761,9 @@ study.claim(
         versus="d8-sigmoid-dense-relu",
         options=dict(slower_at_most=-0.15),
     ).at_least(0.0, predicted="0.25"),
+    dict(group="table-1-regimes", presets=["theorems"]),
     source="SA Table 1",
     because="Table 1 has eps^(-4) in the sparse and eps^(-2) in the dense regime, read as orders.",
-    group="table-1-regimes",
-    presets=["theorems"],
 )
 study.ours(
     "regimes-gelu-d8",
@@ -809,9 +775,7 @@ study.ours(
         versus="d8-sigmoid-dense-gelu",
         options=dict(slower_at_most=-0.15),
     ).at_least(0.0, predicted="0.25"),
-    source=TABLE_WITHOUT_CONDITION,
-    group="table-1-regimes-null-atoms",
-    presets=["theorems"],
+    dict(source=TABLE_WITHOUT_CONDITION, group="table-1-regimes-null-atoms", presets=["theorems"]),
 )
 
 # The end of section 4.1.2 compares the gates in the sparse regime: as sample-efficient. Added after the run. They
@@ -824,17 +788,11 @@ for expert, experts in [("relu", "ReLU"), ("gelu", "GELU"), ("linear", "linear")
         function(f"{RULES}:slope_lead", arm=f"sigmoid-sparse-{expert}", versus=f"softmax-sparse-{expert}").within(
             -0.1, 0.1, predicted="0"
         ),
-        source="ours: on SA §4.1.2, Table 1, to the nearest representation",
-        group="gates-sparse",
+        dict(source="ours: on SA §4.1.2, Table 1, to the nearest representation", group="gates-sparse"),
         presets=["table", "many", "paper"],
     )
 
-ours = partial(
-    study.ours,
-    source="ours: beside SA abstract, section 1, at d = 3, since a level is of its problem, as an order is not",
-    group="less-data-dense-small",
-    presets=["table", "many"],
-)
+ours = partial(study.ours, source=BESIDE_ABSTRACT_SINCE, group="less-data-dense-small", presets=["table", "many"])
 # "Experts in sigmoid self-attention require significantly less data to achieve the same approximation error"
 # (abstract) is about levels. Added after the runs, of whose levels the geometric means error_last had been seen.
 ours(
@@ -871,35 +829,28 @@ ours(
     "Softmax, dense, ReLU, to the nearest representation, d = 8, at ten samples per parameter or more: an error "
     "eps takes no more than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="d8-softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
-    source=TABLE_REFERENCE_NEAREST,
-    group="beside-table-1-softmax-dense-networks",
-    presets=["gates"],
+    dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-dense-networks", presets=["gates"]),
 )
 study.claim(
     "d8-softmax-dense-gelu",
     "Softmax, dense, GELU, d = 8, at ten samples per parameter or more: an error eps takes no more than the "
     "order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="d8-softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
-    source="SA Table 1, citing its reference [1]",
-    group="table-1-softmax-dense-networks",
-    presets=["gates"],
+    dict(source="SA Table 1, citing its reference [1]", group="table-1-softmax-dense-networks", presets=["gates"]),
 )
 study.ours(
     "d8-softmax-dense-linear",
     "Softmax, dense, linear, d = 8, at drawn truths and at ten samples per parameter or more: the error of the "
     "experts falls no faster than n^(-1/4).",
     function(f"{RULES}:measured_slope", arm="d8-softmax-dense-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
-    source=BESIDE_TABLE_REFERENCE,
-    group="beside-table-1-softmax-dense-polynomials",
-    presets=["gates"],
+    dict(source=BESIDE_TABLE_REFERENCE, group="beside-table-1-softmax-dense-polynomials", presets=["gates"]),
 )
 study.claim(
     "d8-softmax-sparse-gelu",
     "Softmax, sparse, GELU, d = 8, at ten samples per parameter or more: an error eps takes no more than the "
     "order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="d8-softmax-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
-    source="SA Table 1, citing its reference [1]",
-    group="table-1-softmax-sparse-networks",
+    dict(source="SA Table 1, citing its reference [1]", group="table-1-softmax-sparse-networks"),
     presets=["gates"],
 )
 study.claim(
@@ -909,9 +860,7 @@ study.claim(
     function(f"{RULES}:slope_lead", arm="d8-sigmoid-dense-relu", versus="d8-softmax-dense-relu").at_most(
         0.0, predicted="-0.25"
     ),
-    source="SA §4.2, Table 1, dense regime",
-    because=CALLS_SIGMOID_MORE,
-    group="gates-dense",
+    dict(source="SA §4.2, Table 1, dense regime", because=CALLS_SIGMOID_MORE, group="gates-dense"),
     presets=["gates"],
 )
 study.ours(
@@ -921,9 +870,8 @@ study.ours(
     function(f"{RULES}:slope_lead", arm="d8-sigmoid-dense-gelu", versus="d8-softmax-dense-gelu").at_most(
         0.0, predicted="-0.25"
     ),
+    dict(group="gates-dense-null-atoms", presets=["gates"]),
     source="ours: on SA §4.2, Table 1, without the condition a != 0 of the example",
-    group="gates-dense-null-atoms",
-    presets=["gates"],
 )
 study.claim(
     "gates-linear-d8",
@@ -932,12 +880,10 @@ study.claim(
     function(f"{RULES}:slope_lead", arm="d8-sigmoid-dense-linear", versus="d8-softmax-dense-linear").at_most(
         0.0, predicted="below 0"
     ),
-    source="SA §4.2, Table 1, dense regime",
-    because=CALLS_SIGMOID_MORE_2,
+    dict(source="SA §4.2, Table 1, dense regime", because=CALLS_SIGMOID_MORE_2, group="gates-dense"),
+    presets=["gates"],
     hindsight="Seen after the run: the lead is that of the superfluous ninth expert; of the eight others no "
     "difference of the slopes is decided, and the function errors are level.",
-    group="gates-dense",
-    presets=["gates"],
 )
 study.ours(
     "gates-sparse-gelu-d8",
@@ -947,12 +893,10 @@ study.ours(
     function(f"{RULES}:slope_lead", arm="d8-sigmoid-sparse-gelu", versus="d8-softmax-sparse-gelu").within(
         -0.1, 0.1, predicted="0"
     ),
-    source="ours: on SA §4.1.2, Table 1, to the nearest representation",
-    group="gates-sparse",
+    dict(source="ours: on SA §4.1.2, Table 1, to the nearest representation", group="gates-sparse"),
     presets=["gates"],
 )
-ours = partial(study.ours, source=ABSTRACT_EXPERTS_OUTPUTS, group="less-data-dense", presets=["gates"])
-ours(
+study.ours(
     "level-relu-d8",
     "From 1e5 data, in the dense regime with d = 8, the error of ReLU experts, the superfluous one counted, is "
     "smaller with the sigmoid gate than with the softmax gate, each fitted to a truth of its own gate with the "
@@ -960,8 +904,9 @@ ours(
     function(f"{RULES}:level_lead", arm="d8-sigmoid-dense-relu", versus="d8-softmax-dense-relu").at_most(
         0.0, predicted="< 0"
     ),
+    dict(source=ABSTRACT_EXPERTS_OUTPUTS, group="less-data-dense", presets=["gates"]),
 )
-ours(
+study.ours(
     "level-gelu-d8",
     "From 1e5 data, in the dense regime with d = 8, the error of GELU experts, a = 0 allowed and the "
     "superfluous one counted, is smaller with the sigmoid gate than with the softmax gate, each fitted to a "
@@ -969,10 +914,10 @@ ours(
     function(f"{RULES}:level_lead", arm="d8-sigmoid-dense-gelu", versus="d8-softmax-dense-gelu").at_most(
         0.0, predicted="< 0"
     ),
+    dict(group="less-data-dense-null-atoms", presets=["gates"]),
     source="ours: on SA abstract, section 1, without the condition a != 0 of the example",
-    group="less-data-dense-null-atoms",
 )
-ours(
+study.ours(
     "level-linear-d8",
     "From 1e5 data, in the dense regime with d = 8, the error of linear experts, the superfluous one counted, "
     "is smaller with the sigmoid gate than with the softmax gate, each fitted to a truth of its own gate with "
@@ -980,48 +925,42 @@ ours(
     function(f"{RULES}:level_lead", arm="d8-sigmoid-dense-linear", versus="d8-softmax-dense-linear").at_most(
         0.0, predicted="< 0"
     ),
+    dict(source=ABSTRACT_EXPERTS_OUTPUTS, group="less-data-dense", presets=["gates"]),
 )
 study.ours(
     "nob-softmax-dense-relu",
     "Softmax without b, dense, ReLU, to the nearest representation: an error eps takes no more than the order "
     "of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="nob-softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
-    source=APP_REFERENCE_NEAREST,
-    group="beside-without-b-softmax-dense-networks",
-    presets=["many"],
+    dict(source=APP_REFERENCE_NEAREST, group="beside-without-b-softmax-dense-networks", presets=["many"]),
 )
 study.claim(
     "nob-softmax-dense-gelu",
     "Softmax without b, dense, GELU: an error eps takes no more than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="nob-softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
-    source="SA App. C.1.3, citing its reference [1]",
-    group="without-b-softmax-dense-networks",
+    dict(source="SA App. C.1.3, citing its reference [1]", group="without-b-softmax-dense-networks"),
     presets=["many"],
 )
 study.ours(
     "nob-softmax-dense-linear",
     "Softmax without b, dense, linear, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
     function(f"{RULES}:measured_slope", arm="nob-softmax-dense-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
+    dict(group="beside-without-b-softmax-dense-polynomials", presets=["many"]),
     source="ours: beside SA App. C.1.3 (its reference [1]), a minimax order",
-    group="beside-without-b-softmax-dense-polynomials",
-    presets=["many"],
 )
 study.ours(
     "d8-nob-softmax-dense-relu",
     "Softmax without b, dense, ReLU, to the nearest representation, d = 8, at ten samples per parameter or "
     "more: an error eps takes no more than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="d8-nob-softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
-    source=APP_REFERENCE_NEAREST,
-    group="beside-without-b-softmax-dense-networks",
-    presets=["gates"],
+    dict(source=APP_REFERENCE_NEAREST, group="beside-without-b-softmax-dense-networks", presets=["gates"]),
 )
 study.claim(
     "d8-nob-softmax-dense-gelu",
     "Softmax without b, dense, GELU, d = 8, at ten samples per parameter or more: an error eps takes no more "
     "than the order of eps^-4 samples.",
     function(f"{RULES}:measured_slope", arm="d8-nob-softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
-    source="SA App. C.1.3, citing its reference [1]",
-    group="without-b-softmax-dense-networks",
+    dict(source="SA App. C.1.3, citing its reference [1]", group="without-b-softmax-dense-networks"),
     presets=["gates"],
 )
 study.ours(
@@ -1031,17 +970,15 @@ study.ours(
     function(f"{RULES}:measured_slope", arm="d8-nob-softmax-dense-linear").at_least(
         -0.25, predicted="exp(eps^(-1/tau))"
     ),
+    dict(group="beside-without-b-softmax-dense-polynomials", presets=["gates"]),
     source="ours: beside SA App. C.1.3 (its reference [1]), a minimax order",
-    group="beside-without-b-softmax-dense-polynomials",
-    presets=["gates"],
 )
 study.ours(
     "nob-softmax-sparse-linear",
     "Softmax without b, sparse, linear, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
     function(f"{RULES}:measured_slope", arm="nob-softmax-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
+    dict(group="beside-without-b-softmax-sparse-polynomials", presets=["many"]),
     source="ours: beside SA App. C.1.2 (its reference [1]), a minimax order",
-    group="beside-without-b-softmax-sparse-polynomials",
-    presets=["many"],
 )
 
 for (prefix, where, presets), (expert, experts, also, source, origin, because, group) in itertools.product(
@@ -1067,11 +1004,7 @@ for (prefix, where, presets), (expert, experts, also, source, origin, because, g
         function(
             f"{RULES}:slope_lead", arm=f"{prefix}-sigmoid-dense-{expert}", versus=f"{prefix}-softmax-dense-{expert}"
         ).at_most(0.0, predicted="below 0"),
-        source=source,
-        origin=origin,
-        because=because,
-        group=group,
-        presets=presets,
+        dict(source=source, origin=origin, because=because, group=group, presets=presets),
     )
 
 study.ours(
@@ -1081,28 +1014,28 @@ study.ours(
     function(f"{RULES}:slope_lead", arm="nob-sigmoid-sparse-linear", versus="nob-softmax-sparse-linear").at_most(
         0.0, predicted="below 0"
     ),
+    dict(group="without-b-gates-sparse", presets=["many"]),
     source="ours: on SA App. C.1.2, to the nearest representation at drawn truths, against a minimax order",
-    group="without-b-gates-sparse",
-    presets=["many"],
 )
-ours = partial(study.ours, source="ours: on SA Table 1, by the error of eta", presets=["table", "many", "paper"])
 # The parameters of squared experts, apart for those that vanish in the nearest representation.
-ours(
+study.ours(
     "sigmoid-dense-square-eta",
     "Sigmoid, dense, squared: the error of the experts' parameters falls like n^(-1/2), up to logarithms, or faster.",
     function(f"{RULES}:measured_slope", arm="sigmoid-dense-square-eta").at_most(-0.4, predicted="-0.5"),
+    dict(source="ours: on SA Table 1, by the error of eta", presets=["table", "many", "paper"]),
 )
-ours(
+study.ours(
     "sigmoid-dense-square-vanished",
     "Sigmoid, dense, squared: the parameters of experts that vanish converge no faster than n^(-1/4).",
     function(f"{RULES}:measured_slope", arm="sigmoid-dense-square-vanished").at_least(-0.35, predicted="-0.25"),
-    source="ours: on SA Table 1, where Definition 2 fails",
+    dict(source="ours: on SA Table 1, where Definition 2 fails", presets=["table", "many", "paper"]),
 )
-ours(
+study.ours(
     "sigmoid-dense-square-others",
     "Sigmoid, dense, squared: the error of the parameters of all other experts falls like n^(-1/2), up to "
     "logarithms, or faster.",
     function(f"{RULES}:measured_slope", arm="sigmoid-dense-square-others").at_most(-0.4, predicted="-0.5"),
+    dict(source="ours: on SA Table 1, by the error of eta", presets=["table", "many", "paper"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

@@ -1,7 +1,5 @@
 """Table 2 by arithmetic: are the printed differences within their errors? (sigmoid-attention, section 5.2)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import function
 
@@ -43,8 +41,7 @@ study.claim(
         "moestat.papers.sigmoid_attention.table_rules:in_favour",
         options=dict(arms=["arc-easy", "arc-challenge", "hellaswag", "piqa", "sciq", "winogrande"]),
     ).at_least(0.51, predicted="most"),
-    source="SA §5.2, Table 2",
-    bearing="neutral",
+    dict(source="SA §5.2, Table 2", bearing="neutral"),
 )
 study.claim(
     "throughput",
@@ -54,28 +51,29 @@ study.claim(
     ),
     source="SA §5.2, Table 2",
 )
-ours = partial(study.ours, source="ours: arithmetic on SA Table 2", group="within-errors")
 # --- ours ---
-ours(
+study.ours(
     "accuracies-within-errors",
     "No printed difference of accuracies is beyond 1.96 times its error.",
     function(
         f"{RULES}:largest", "ratio", options=dict(arms=["arc-*", "hellaswag", "piqa", "sciq", "winogrande"])
     ).at_most(1.96, predicted="at most 1.96"),
+    dict(source="ours: arithmetic on SA Table 2", group="within-errors"),
 )
-ours(
+study.ours(
     "columns-do-not-matter",
     "No printed difference of accuracies is beyond 1.96 times its error if the columns PIQA, SciQ and "
     "WinoGrande have changed places.",
     function(
         f"{RULES}:largest", "ratio_elsewhere", options=dict(arms=["arc-*", "hellaswag", "piqa", "sciq", "winogrande"])
     ).at_most(1.96, predicted="at most 1.96"),
+    dict(source="ours: arithmetic on SA Table 2", group="within-errors"),
 )
-ours(
+study.ours(
     "throughput-within-errors",
     "The printed difference of the throughputs is within 1.96 times its printed error.",
     function(f"{RULES}:largest", "ratio", "throughput").at_most(1.96, predicted="at most 1.96"),
-    bearing="against",
+    dict(source="ours: arithmetic on SA Table 2", bearing="against", group="within-errors"),
 )
 
 study.finding(

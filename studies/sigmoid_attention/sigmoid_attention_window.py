@@ -60,17 +60,13 @@ study.ours(
     "short",
     "With windows of 32 characters the test loss of sigmoid attention is the lower one (bits per character).",
     difference("test_bpc", "sigmoid", at=dict(length=32), versus="softmax").at_most(0.0, predicted="<= 0"),
-    source="ours: for SA Table 2, comparable or superior",
-    bearing="for",
-    presets=["quick", "paper"],
+    dict(source="ours: for SA Table 2, comparable or superior", bearing="for", presets=["quick", "paper"]),
 )
 study.ours(
     "long",
     "With windows of 128 characters the test loss of sigmoid attention is the higher one (bits per character).",
     difference("test_bpc", "sigmoid", at=dict(length=128), versus="softmax").at_least(0.0, predicted="> 0"),
-    source="ours: against SA Table 2",
-    bearing="against",
-    presets=["quick", "paper"],
+    dict(source="ours: against SA Table 2", bearing="against", presets=["quick", "paper"]),
 )
 claim = partial(
     study.claim,

@@ -247,26 +247,26 @@ for block, role in [("A", "gate"), ("b", "gate"), ("c", "gate"), ("eta", "expert
         atoms="exactly specified",
     )
 
-ours = partial(study.ours, source="ours: on SA Fig. 2a by least squares", printed=True, presets=PRESETS)
 # --- claims: the verdict says which rules were edited or added after the run ---
-ours(
+study.ours(
     "printed-sparse-relu",
     "In the sparse regime, least squares with ReLU experts converges like n^(-0.54) in L1.",
     slope("L1", "sparse-relu").within(-0.64, -0.44, predicted=-0.54),
-    group="fig-2-sparse-relu-by-least-squares",
+    dict(source="ours: on SA Fig. 2a by least squares", group="fig-2-sparse-relu-by-least-squares", printed=True),
+    presets=PRESETS,
 )
-ours(
+study.ours(
     "printed-sparse-linear",
     "In the sparse regime, least squares with linear experts converges like n^(-0.07) in L2r, r = 1.",
     slope("L2_1", "sparse-linear").within(-0.17, 0.0, predicted=-0.07),
-    group="fig-2-sparse-linear-by-least-squares",
+    dict(source="ours: on SA Fig. 2a by least squares", group="fig-2-sparse-linear-by-least-squares"),
+    dict(printed=True, presets=PRESETS),
 )
-ours(
+study.ours(
     "printed-dense-relu",
     "In the dense regime, least squares with ReLU experts converges like n^(-0.53) in L3.",
     slope("L3", "dense-relu").within(-0.63, -0.43, predicted=-0.53),
-    source="ours: on SA Fig. 2b by least squares",
-    group="fig-2-dense-relu-by-least-squares",
+    dict(source="ours: on SA Fig. 2b by least squares", group="fig-2-dense-relu-by-least-squares", printed=True),
     presets=["quick", "table", "many", "figure2", "theorems", "paper"],
 )
 study.ours(
@@ -274,9 +274,7 @@ study.ours(
     "In the dense regime, least squares with linear experts converges like about n^(-0.4) in L3 (the second "
     "digit of the print cannot be read).",
     slope("L3", "dense-linear").within(-0.5, -0.3, predicted=-0.4),
-    source="ours: on SA Fig. 2b by least squares",
-    group="fig-2-dense-linear-by-least-squares",
-    printed=True,
+    dict(source="ours: on SA Fig. 2b by least squares", group="fig-2-dense-linear-by-least-squares", printed=True),
     presets=["quick", "table", "many", "figure2", "theorems", "paper"],
 )
 claim = partial(study.claim, because=PAPER_SAYS_STRONGLY, presets=["table", "many"])
@@ -284,8 +282,7 @@ claim(
     "theorem-1-relu",
     "Sparse regime, ReLU experts: L1 converges at the rate sqrt(log n / n).",
     slope("L1", "sparse-relu").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 1 with the example after Def 1",
-    group="thm-1-relu",
+    dict(source="SA Thm 1 with the example after Def 1", group="thm-1-relu"),
 )
 claim(
     "over-atoms-relu",
@@ -293,23 +290,20 @@ claim(
     function(f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-relu", options=dict(parts=["eta_over_atom"])).at_most(
         -0.15
     ),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-over-specified-relu",
+    dict(source="SA §4.1.1, (i) and (ii) after Thm 1", group="thm-1-over-specified-relu"),
 )
 claim(
     "exact-atoms-relu",
     "Sparse regime, ReLU experts: exactly specified atoms converge like n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse-relu").at_most(-0.4, predicted=-0.5),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-exactly-specified-relu",
+    dict(source="SA §4.1.1, (i) and (ii) after Thm 1", group="thm-1-exactly-specified-relu"),
 )
 claim(
     "over-experts-relu",
     "Sparse regime, ReLU experts: the eta of over-specified atoms, whose error to that of the true atom bounds "
     "that of their experts (eq. 10), converges like n^(-1/4), up to logarithms, or faster.",
     slope("eta_over_atom", "sparse-relu").at_most(-0.15, predicted="-0.25"),
-    source="SA Table 1, §4.1.1, (i) and (ii) after Thm 1",
-    because=DRAWS_ORDER_EPS,
+    dict(source="SA Table 1, §4.1.1, (i) and (ii) after Thm 1", because=DRAWS_ORDER_EPS),
     group="table-1-sparse-experts-relu",
 )
 claim(
@@ -322,18 +316,14 @@ claim(
         versus_variable="over_atom",
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-faster-relu",
-)
-claim = partial(
-    study.claim, because=PAPER_SAYS_STRONGLY, hindsight=WINDOW_TEN_SAMPLES, presets=["figure2", "theorems", "paper"]
+    dict(source="SA §4.1.1, (i) and (ii) after Thm 1", group="thm-1-faster-relu"),
 )
 claim(
     "theorem-1-relu-d8",
     "Sparse regime, d = 8, ReLU experts: L1 converges at the rate sqrt(log n / n).",
     slope("L1", "sparse-relu", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA Thm 1 with the example after Def 1",
-    group="thm-1-relu",
+    dict(source="SA Thm 1 with the example after Def 1", hindsight=WINDOW_TEN_SAMPLES, group="thm-1-relu"),
+    presets=["figure2", "theorems", "paper"],
 )
 claim(
     "over-atoms-relu-d8",
@@ -345,24 +335,25 @@ claim(
         window=[4860, 100_000],
         options=dict(parts=["eta_over_atom"]),
     ).at_most(-0.15),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-over-specified-relu",
+    dict(source="SA §4.1.1, (i) and (ii) after Thm 1", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="thm-1-over-specified-relu", presets=["figure2", "theorems", "paper"]),
 )
+claim = partial(study.claim, source="SA §4.1.1, (i) and (ii) after Thm 1", because=PAPER_SAYS_STRONGLY_2)
 claim(
     "exact-atoms-relu-d8",
     "Sparse regime, d = 8, ReLU experts: exactly specified atoms converge like n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse-relu", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-exactly-specified-relu",
+    dict(because=PAPER_SAYS_STRONGLY, hindsight=WINDOW_TEN_SAMPLES, group="thm-1-exactly-specified-relu"),
+    presets=["figure2", "theorems", "paper"],
 )
 claim(
     "over-experts-relu-d8",
     "Sparse regime, d = 8, ReLU experts: the eta of over-specified atoms, whose error to that of the true atom "
     "bounds that of their experts (eq. 10), converges like n^(-1/4), up to logarithms, or faster.",
     slope("eta_over_atom", "sparse-relu", window=[4860, 100_000]).at_most(-0.15, predicted="-0.25"),
-    source="SA Table 1, §4.1.1, (i) and (ii) after Thm 1",
-    because=DRAWS_ORDER_EPS,
-    group="table-1-sparse-experts-relu",
+    dict(source="SA Table 1, §4.1.1, (i) and (ii) after Thm 1", because=DRAWS_ORDER_EPS),
+    dict(hindsight=WINDOW_TEN_SAMPLES, group="table-1-sparse-experts-relu"),
+    presets=["figure2", "theorems", "paper"],
 )
 claim(
     "exact-faster-relu-d8",
@@ -375,16 +366,14 @@ claim(
         window=[4860, 100_000],
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-faster-relu",
+    dict(because=PAPER_SAYS_STRONGLY, hindsight=WINDOW_TEN_SAMPLES, group="thm-1-faster-relu"),
+    presets=["figure2", "theorems", "paper"],
 )
-claim = partial(study.claim, because=PAPER_SAYS_STRONGLY_2, presets=["quick", "table", "many"])
 claim(
     "theorem-1-gelu",
     "Sparse regime, GELU experts: L1 converges at the rate sqrt(log n / n).",
     slope("L1", "sparse-gelu").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 1 with the example after Def 1",
-    group="thm-1-gelu",
+    dict(source="SA Thm 1 with the example after Def 1", group="thm-1-gelu", presets=["quick", "table", "many"]),
 )
 claim(
     "over-atoms-gelu",
@@ -392,24 +381,21 @@ claim(
     function(f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-gelu", options=dict(parts=["eta_over_atom"])).at_most(
         -0.15
     ),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-over-specified-gelu",
+    dict(group="thm-1-over-specified-gelu", presets=["quick", "table", "many"]),
 )
 claim(
     "exact-atoms-gelu",
     "Sparse regime, GELU experts: exactly specified atoms converge like n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse-gelu").at_most(-0.4, predicted=-0.5),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-exactly-specified-gelu",
+    dict(group="thm-1-exactly-specified-gelu", presets=["quick", "table", "many"]),
 )
 claim(
     "over-experts-gelu",
     "Sparse regime, GELU experts: the eta of over-specified atoms, whose error to that of the true atom bounds "
     "that of their experts (eq. 10), converges like n^(-1/4), up to logarithms, or faster.",
     slope("eta_over_atom", "sparse-gelu").at_most(-0.15, predicted="-0.25"),
-    source="SA Table 1, §4.1.1, (i) and (ii) after Thm 1",
-    because=DRAWS_ORDER_EPS_2,
-    group="table-1-sparse-experts-gelu",
+    dict(source="SA Table 1, §4.1.1, (i) and (ii) after Thm 1", because=DRAWS_ORDER_EPS_2),
+    dict(group="table-1-sparse-experts-gelu", presets=["quick", "table", "many"]),
 )
 claim(
     "exact-faster-gelu",
@@ -421,16 +407,14 @@ claim(
         versus_variable="over_atom",
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-faster-gelu",
+    dict(group="thm-1-faster-gelu", presets=["quick", "table", "many"]),
 )
-claim = partial(study.claim, because=PAPER_SAYS_STRONGLY_2, hindsight=WINDOW_TEN_SAMPLES, presets=["theorems", "paper"])
 claim(
     "theorem-1-gelu-d8",
     "Sparse regime, d = 8, GELU experts: L1 converges at the rate sqrt(log n / n).",
     slope("L1", "sparse-gelu", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA Thm 1 with the example after Def 1",
-    group="thm-1-gelu",
+    dict(source="SA Thm 1 with the example after Def 1", hindsight=WINDOW_TEN_SAMPLES, group="thm-1-gelu"),
+    presets=["theorems", "paper"],
 )
 claim(
     "over-atoms-gelu-d8",
@@ -442,24 +426,21 @@ claim(
         window=[4860, 100_000],
         options=dict(parts=["eta_over_atom"]),
     ).at_most(-0.15),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-over-specified-gelu",
+    dict(hindsight=WINDOW_TEN_SAMPLES, group="thm-1-over-specified-gelu", presets=["theorems", "paper"]),
 )
 claim(
     "exact-atoms-gelu-d8",
     "Sparse regime, d = 8, GELU experts: exactly specified atoms converge like n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse-gelu", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-exactly-specified-gelu",
+    dict(hindsight=WINDOW_TEN_SAMPLES, group="thm-1-exactly-specified-gelu", presets=["theorems", "paper"]),
 )
 claim(
     "over-experts-gelu-d8",
     "Sparse regime, d = 8, GELU experts: the eta of over-specified atoms, whose error to that of the true atom "
     "bounds that of their experts (eq. 10), converges like n^(-1/4), up to logarithms, or faster.",
     slope("eta_over_atom", "sparse-gelu", window=[4860, 100_000]).at_most(-0.15, predicted="-0.25"),
-    source="SA Table 1, §4.1.1, (i) and (ii) after Thm 1",
-    because=DRAWS_ORDER_EPS_2,
-    group="table-1-sparse-experts-gelu",
+    dict(source="SA Table 1, §4.1.1, (i) and (ii) after Thm 1", because=DRAWS_ORDER_EPS_2),
+    dict(hindsight=WINDOW_TEN_SAMPLES, group="table-1-sparse-experts-gelu", presets=["theorems", "paper"]),
 )
 claim(
     "exact-faster-gelu-d8",
@@ -472,43 +453,40 @@ claim(
         window=[4860, 100_000],
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    group="thm-1-faster-gelu",
+    dict(hindsight=WINDOW_TEN_SAMPLES, group="thm-1-faster-gelu", presets=["theorems", "paper"]),
 )
-ours = partial(study.ours, source="ours: beside SA Thm 2, a minimax bound", presets=PRESETS)
 # Theorem 2 is about the worst truth: slopes at drawn truths bear on it in neither direction.
-ours(
+study.ours(
     "slow-atoms-linear",
     "Sparse regime, linear experts, at drawn truths: over-specified atoms converge more slowly than n^(-1/4).",
     slope("over_atom", "sparse-linear").at_least(-0.25, predicted="slower than any power"),
-    group="beside-thm-2-parameters",
+    dict(source="ours: beside SA Thm 2, a minimax bound", group="beside-thm-2-parameters", presets=PRESETS),
 )
-ours(
+study.ours(
     "slow-loss-linear",
     "Sparse regime, linear experts, at drawn truths: L2r with r = 2 falls no faster than n^(-1/2).",
     slope("L2_2", "sparse-linear").at_least(-0.6, predicted="not below -0.5"),
-    group="beside-thm-2-loss",
+    dict(source="ours: beside SA Thm 2, a minimax bound", group="beside-thm-2-loss", presets=PRESETS),
 )
-ours = partial(study.ours, source="ours: beside SA Thm 2, a minimax bound", presets=["table", "many", "paper"])
-ours(
+study.ours(
     "slow-atoms-square",
     "Sparse regime, squared experts, at drawn truths: over-specified atoms converge more slowly than n^(-1/4).",
     slope("over_atom", "sparse-square").at_least(-0.25, predicted="slower than any power"),
-    group="beside-thm-2-parameters",
+    dict(source="ours: beside SA Thm 2, a minimax bound", group="beside-thm-2-parameters"),
+    presets=["table", "many", "paper"],
 )
-ours(
+study.ours(
     "slow-loss-square",
     "Sparse regime, squared experts, at drawn truths: L2r with r = 2 falls no faster than n^(-1/2).",
     slope("L2_2", "sparse-square").at_least(-0.6, predicted="not below -0.5"),
-    group="beside-thm-2-loss",
+    dict(source="ours: beside SA Thm 2, a minimax bound", group="beside-thm-2-loss"),
+    presets=["table", "many", "paper"],
 )
 study.claim(
     "theorem-3-relu",
     "Dense regime, ReLU experts: L3 converges at the rate sqrt(log n / n).",
     slope("L3", "dense-relu").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 3 with the example after Def 2",
-    because=PAPER_SAYS_WEAKLY,
-    group="thm-3",
+    dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_WEAKLY, group="thm-3"),
     presets=["quick", "table", "many"],
 )
 study.ours(
@@ -516,31 +494,23 @@ study.ours(
     "Dense regime, ReLU experts: the quotient loss, modulo splitting and null atoms, converges at the rate "
     "sqrt(log n / n).",
     slope("quotient", "dense-relu").at_most(-0.4, predicted=-0.5),
-    source=THM_MODULO_REPRESENTATIONS,
-    bearing="for",
-    group="thm-3-modulo-splits",
+    dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", group="thm-3-modulo-splits"),
     presets=["quick", "table", "many"],
 )
 study.claim(
     "theorem-3-relu-d8",
     "Dense regime, d = 8, ReLU experts: L3 converges at the rate sqrt(log n / n).",
     slope("L3", "dense-relu", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA Thm 3 with the example after Def 2",
-    because=PAPER_SAYS_WEAKLY,
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="thm-3",
-    presets=["figure2", "theorems", "paper"],
+    dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_WEAKLY, hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="thm-3", presets=["figure2", "theorems", "paper"]),
 )
 study.ours(
     "dense-quotient-relu-d8",
     "Dense regime, d = 8, ReLU experts: the quotient loss, modulo splitting and null atoms, converges at the "
     "rate sqrt(log n / n).",
     slope("quotient", "dense-relu", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source=THM_MODULO_REPRESENTATIONS,
-    bearing="for",
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="thm-3-modulo-splits",
-    presets=["figure2", "theorems", "paper"],
+    dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="thm-3-modulo-splits", presets=["figure2", "theorems", "paper"]),
 )
 ours = partial(study.ours, source=THM_WITHOUT_CONDITION, group="thm-3-null-atoms", presets=["quick", "table", "many"])
 ours(
@@ -557,9 +527,7 @@ ours(
     function(
         f"{SUM_RULES}:slope_of_sum", "quotient", "dense-gelu", options=dict(parts=["expert_eta_vanished"])
     ).at_most(-0.4),
-    source=THM_MODULO_REPRESENTATIONS,
-    bearing="for",
-    group="thm-3-modulo-splits",
+    dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", group="thm-3-modulo-splits"),
 )
 ours(
     "theorem-3-gelu-d8",
@@ -571,8 +539,7 @@ ours(
         window=[4860, 100_000],
         options=dict(parts=["expert_eta_vanished"]),
     ).at_most(-0.4),
-    hindsight=WINDOW_TEN_SAMPLES,
-    presets=["theorems", "paper"],
+    dict(hindsight=WINDOW_TEN_SAMPLES, presets=["theorems", "paper"]),
 )
 study.ours(
     "dense-quotient-gelu-d8",
@@ -585,19 +552,14 @@ study.ours(
         window=[4860, 100_000],
         options=dict(parts=["expert_eta_vanished"]),
     ).at_most(-0.4),
-    source=THM_MODULO_REPRESENTATIONS,
-    bearing="for",
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="thm-3-modulo-splits",
-    presets=["theorems", "paper"],
+    dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="thm-3-modulo-splits", presets=["theorems", "paper"]),
 )
 study.claim(
     "theorem-3-linear",
     "Dense regime, linear experts: L3 converges at the rate sqrt(log n / n).",
     slope("L3", "dense-linear").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 3 with the example after Def 2",
-    because=PAPER_SAYS_WEAKLY_2,
-    group="thm-3",
+    dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_WEAKLY_2, group="thm-3"),
     presets=["quick", "table", "many"],
 )
 study.ours(
@@ -605,33 +567,26 @@ study.ours(
     "Dense regime, linear experts: the quotient loss, modulo splitting and null atoms, converges at the rate "
     "sqrt(log n / n).",
     slope("quotient", "dense-linear").at_most(-0.4, predicted=-0.5),
-    source=THM_MODULO_REPRESENTATIONS,
-    bearing="for",
-    group="thm-3-modulo-splits",
+    dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", group="thm-3-modulo-splits"),
     presets=["quick", "table", "many"],
 )
 study.claim(
     "theorem-3-linear-d8",
     "Dense regime, d = 8, linear experts: L3 converges at the rate sqrt(log n / n).",
     slope("L3", "dense-linear", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source="SA Thm 3 with the example after Def 2",
-    because=PAPER_SAYS_WEAKLY_2,
+    dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_WEAKLY_2, group="thm-3"),
+    presets=["figure2", "theorems", "paper"],
     hindsight="The window, ten samples per parameter or more, was set after a run that had all sizes. L3 is "
     "steeper than -1/2 before its asymptotics and slower in them: with little noise it falls like n^(-0.28) "
     "(small_noise).",
-    group="thm-3",
-    presets=["figure2", "theorems", "paper"],
 )
 study.ours(
     "dense-quotient-linear-d8",
     "Dense regime, d = 8, linear experts: the quotient loss, modulo splitting and null atoms, converges at the "
     "rate sqrt(log n / n).",
     slope("quotient", "dense-linear", window=[4860, 100_000]).at_most(-0.4, predicted=-0.5),
-    source=THM_MODULO_REPRESENTATIONS,
-    bearing="for",
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="thm-3-modulo-splits",
-    presets=["figure2", "theorems", "paper"],
+    dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="thm-3-modulo-splits", presets=["figure2", "theorems", "paper"]),
 )
 study.claim(
     "theorem-3-square",
@@ -639,9 +594,7 @@ study.claim(
     function(f"{SUM_RULES}:slope_of_sum", "L3", "dense-square", options=dict(parts=["expert_eta_vanished"])).at_most(
         -0.4
     ),
-    source="SA Thm 3 with the example after Def 2",
-    because=PAPER_SAYS_WEAKLY_2,
-    group="thm-3",
+    dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_WEAKLY_2, group="thm-3"),
     presets=["quick", "table", "many"],
 )
 study.ours(
@@ -651,9 +604,7 @@ study.ours(
     function(
         f"{SUM_RULES}:slope_of_sum", "quotient", "dense-square", options=dict(parts=["expert_eta_vanished"])
     ).at_most(-0.4),
-    source=THM_MODULO_REPRESENTATIONS,
-    bearing="for",
-    group="thm-3-modulo-splits",
+    dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", group="thm-3-modulo-splits"),
     presets=["quick", "table", "many"],
 )
 study.claim(
@@ -666,11 +617,8 @@ study.claim(
         window=[4860, 100_000],
         options=dict(parts=["expert_eta_vanished"]),
     ).at_most(-0.4),
-    source="SA Thm 3 with the example after Def 2",
-    because=PAPER_SAYS_WEAKLY_2,
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="thm-3",
-    presets=["theorems", "paper"],
+    dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_WEAKLY_2),
+    dict(hindsight=WINDOW_TEN_SAMPLES, group="thm-3", presets=["theorems", "paper"]),
 )
 study.ours(
     "dense-quotient-square-d8",
@@ -683,65 +631,57 @@ study.ours(
         window=[4860, 100_000],
         options=dict(parts=["expert_eta_vanished"]),
     ).at_most(-0.4),
-    source=THM_MODULO_REPRESENTATIONS,
-    bearing="for",
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="thm-3-modulo-splits",
-    presets=["theorems", "paper"],
+    dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="thm-3-modulo-splits", presets=["theorems", "paper"]),
 )
-claim = partial(study.claim, source="SA Thm 1", because=PAPER_SAYS_STRONGLY_3, presets=["argmin"])
 # The theorems bound every fit whose residual sum of squares is within O(v p) of the least: the worst of the
 # near-minimisers that the search saw must have the rate, too.
-claim(
+study.claim(
     "theorem-1-argmin-sparse-gelu",
     "Sparse regime, GELU experts, lowest minimum of the global search: L1 converges at the rate sqrt(log n / n).",
     slope("L1", "argmin-sparse-gelu").at_most(-0.4, predicted=-0.5),
-    group="thm-1-argmin",
+    dict(source="SA Thm 1", because=PAPER_SAYS_STRONGLY_3, group="thm-1-argmin", presets=["argmin"]),
 )
-claim(
+study.claim(
     "theorem-1-argmin-sparse-gelu-near",
     "Sparse regime, GELU experts, worst near-minimiser (within v p) of the global search: L1 converges at the "
     "rate sqrt(log n / n).",
     slope("L1_wide_high", "argmin-sparse-gelu").at_most(-0.4, predicted=-0.5),
-    group="thm-1-near-minimisers",
+    dict(source="SA Thm 1", because=PAPER_SAYS_STRONGLY_3, group="thm-1-near-minimisers", presets=["argmin"]),
 )
-claim = partial(study.claim, source="SA Thm 3", because=PAPER_SAYS_WEAKLY_3, presets=["argmin"])
-claim(
+study.claim(
     "theorem-3-argmin-dense-relu",
     "Dense regime, ReLU experts, lowest minimum of the global search: L3 converges at the rate sqrt(log n / n).",
     slope("L3", "argmin-dense-relu").at_most(-0.4, predicted=-0.5),
-    group="thm-3-argmin",
+    dict(source="SA Thm 3", because=PAPER_SAYS_WEAKLY_3, group="thm-3-argmin", presets=["argmin"]),
 )
-claim(
+study.claim(
     "theorem-3-argmin-dense-relu-near",
     "Dense regime, ReLU experts, worst near-minimiser (within v p) of the global search: L3 converges at the "
     "rate sqrt(log n / n).",
     slope("L3_wide_high", "argmin-dense-relu").at_most(-0.4, predicted=-0.5),
-    group="thm-3-near-minimisers",
+    dict(source="SA Thm 3", because=PAPER_SAYS_WEAKLY_3, group="thm-3-near-minimisers", presets=["argmin"]),
 )
-ours = partial(study.ours, source=THM_WITHOUT_CONDITION, presets=["argmin"])
-ours(
+study.ours(
     "theorem-3-argmin-dense-gelu",
     "Dense regime, GELU, a = 0 allowed, experts, lowest minimum of the global search: L3 converges at the rate "
     "sqrt(log n / n).",
     slope("L3", "argmin-dense-gelu").at_most(-0.4, predicted=-0.5),
-    group="thm-3-argmin",
+    dict(source=THM_WITHOUT_CONDITION, group="thm-3-argmin", presets=["argmin"]),
 )
-ours(
+study.ours(
     "theorem-3-argmin-dense-gelu-near",
     "Dense regime, GELU, a = 0 allowed, experts, worst near-minimiser (within v p) of the global search: L3 "
     "converges at the rate sqrt(log n / n).",
     slope("L3_wide_high", "argmin-dense-gelu").at_most(-0.4, predicted=-0.5),
-    group="thm-3-near-minimisers",
+    dict(source=THM_WITHOUT_CONDITION, group="thm-3-near-minimisers", presets=["argmin"]),
 )
 study.claim(
     "theorem-3-square-vanished",
     "Dense regime, squared experts: the eta of the superfluous expert, a part of L3, converges at the rate "
     "sqrt(log n / n).",
     slope("expert_eta_vanished", "dense-square").at_most(-0.4),
-    source="SA Thm 3 with the example after Def 2",
-    because=PAPER_SAYS_L3,
-    group="thm-3-superfluous-expert",
+    dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_L3, group="thm-3-superfluous-expert"),
     presets=["table", "many"],
 )
 study.claim(
@@ -749,91 +689,84 @@ study.claim(
     "Dense regime, d = 8, squared experts: the eta of the superfluous expert, a part of L3, converges at the "
     "rate sqrt(log n / n).",
     slope("expert_eta_vanished", "dense-square", window=[4860, 100_000]).at_most(-0.4),
-    source="SA Thm 3 with the example after Def 2",
-    because=PAPER_SAYS_L3,
-    hindsight=WINDOW_TEN_SAMPLES,
-    group="thm-3-superfluous-expert",
-    presets=["theorems", "paper"],
+    dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_L3, hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="thm-3-superfluous-expert", presets=["theorems", "paper"]),
 )
-ours = partial(study.ours, source=THM_WITHOUT_CONDITION, group="thm-3-null-atoms-superfluous-expert")
-ours(
+study.ours(
     "theorem-3-gelu-vanished",
     "Dense regime, GELU experts: the eta of the superfluous expert, a part of L3, converges at the rate "
     "sqrt(log n / n).",
     slope("expert_eta_vanished", "dense-gelu").at_most(-0.4),
-    presets=["table", "many"],
+    dict(source=THM_WITHOUT_CONDITION, group="thm-3-null-atoms-superfluous-expert", presets=["table", "many"]),
 )
-ours(
+study.ours(
     "theorem-3-gelu-vanished-d8",
     "Dense regime, d = 8, GELU experts: the eta of the superfluous expert, a part of L3, converges at the rate "
     "sqrt(log n / n).",
     slope("expert_eta_vanished", "dense-gelu", window=[4860, 100_000]).at_most(-0.4),
-    hindsight=WINDOW_TEN_SAMPLES,
+    dict(source=THM_WITHOUT_CONDITION, hindsight=WINDOW_TEN_SAMPLES, group="thm-3-null-atoms-superfluous-expert"),
     presets=["theorems", "paper"],
 )
-ours = partial(study.ours, source="ours: on SA Fig. 2, App. D by least squares", group="regimes-linear")
-ours(
+study.ours(
     "no-convergence-gelu",
     "Dense regime, GELU experts, a = 0 allowed (the box holds it): the error of the fitted function has stopped "
     "falling at these sizes.",
     slope("rmse", "dense-gelu").at_least(-0.1, predicted="does not fall"),
+    dict(group="section-3-gap-fits", presets=["quick", "table", "many", "theorems", "paper"]),
     source="ours: beside SA §3, App. C.1.1, at sizes that cannot tell its limit from f*",
-    group="section-3-gap-fits",
-    presets=["quick", "table", "many", "theorems", "paper"],
 )
-ours(
+study.ours(
     "regimes-linear",
     "Linear experts converge more slowly in the sparse regime (L2r, r = 1) than in the dense one (L3).",
     slope("L2_1", "sparse-linear", versus="dense-linear", versus_variable="L3").at_least(0.0, predicted="0.33"),
-    presets=["table", "many"],
+    dict(source="ours: on SA Fig. 2, App. D by least squares", group="regimes-linear", presets=["table", "many"]),
 )
-ours(
+study.ours(
     "regimes-linear-d8",
     "Linear experts converge more slowly in the sparse regime (L2r, r = 1) than in the dense one (L3), d = 8, "
     "at ten samples per parameter or more.",
     slope("L2_1", "sparse-linear", versus="dense-linear", versus_variable="L3", window=[4860, 100_000]).at_least(
         0.0, predicted="0.33"
     ),
-    hindsight=WINDOW_TEN_SAMPLES,
-    presets=["figure2", "theorems", "paper"],
+    dict(source="ours: on SA Fig. 2, App. D by least squares", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="regimes-linear", presets=["figure2", "theorems", "paper"]),
 )
-ours = partial(study.ours, source="ours: on SA App. D, Fig. 2a by least squares", group="experts-sparse")
-ours(
+study.ours(
     "experts-sparse",
     "In the sparse regime ReLU experts (L1) converge faster than linear ones (L2r, r = 1).",
     slope("L1", "sparse-relu", versus="sparse-linear", versus_variable="L2_1").at_most(0.0, predicted="-0.47"),
-    presets=["table", "many"],
+    dict(source="ours: on SA App. D, Fig. 2a by least squares", group="experts-sparse", presets=["table", "many"]),
 )
-ours(
+study.ours(
     "experts-sparse-d8",
     "In the sparse regime ReLU experts (L1) converge faster than linear ones (L2r, r = 1), d = 8, at ten "
     "samples per parameter or more.",
     slope("L1", "sparse-relu", versus="sparse-linear", versus_variable="L2_1", window=[4860, 100_000]).at_most(
         0.0, predicted="-0.47"
     ),
-    hindsight=WINDOW_TEN_SAMPLES,
-    presets=["figure2", "theorems", "paper"],
+    dict(source="ours: on SA App. D, Fig. 2a by least squares", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="experts-sparse", presets=["figure2", "theorems", "paper"]),
 )
-ours = partial(study.ours, source="ours: on SA App. D, Fig. 2b by least squares", group="experts-dense")
-ours(
+study.ours(
     "experts-dense",
     "In the dense regime ReLU experts converge faster than linear ones (L3).",
     slope("L3", "dense-relu", versus="dense-linear").at_most(0.0, predicted="-0.13"),
-    presets=["table", "many"],
+    dict(source="ours: on SA App. D, Fig. 2b by least squares", group="experts-dense", presets=["table", "many"]),
 )
+ours = partial(study.ours, source="ours: on SA Table 1 by the nearest expert")
 ours(
     "experts-dense-d8",
     "In the dense regime ReLU experts converge faster than linear ones (L3), d = 8, at ten samples per "
     "parameter or more.",
     slope("L3", "dense-relu", versus="dense-linear", window=[4860, 100_000]).at_most(0.0, predicted="-0.13"),
-    hindsight=WINDOW_TEN_SAMPLES,
-    presets=["figure2", "theorems", "paper"],
+    dict(source="ours: on SA App. D, Fig. 2b by least squares", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="experts-dense", presets=["figure2", "theorems", "paper"]),
 )
-ours = partial(study.ours, source="ours: on SA Fig. 2 by the nearest expert", group="regimes-linear-nearest")
 ours(
     "regimes-linear-nearest",
     "Linear experts converge more slowly in the sparse regime than in the dense one (error of the nearest expert).",
     slope("nearest_expert", "sparse-linear", versus="dense-linear").at_least(0.0, predicted="above 0"),
+    dict(source="ours: on SA Fig. 2 by the nearest expert", group="regimes-linear-nearest"),
     presets=["table", "many"],
 )
 ours(
@@ -843,29 +776,27 @@ ours(
     slope("nearest_expert", "sparse-linear", versus="dense-linear", window=[4860, 100_000]).at_least(
         0.0, predicted="above 0"
     ),
-    hindsight=WINDOW_TEN_SAMPLES,
-    presets=["figure2", "theorems", "paper"],
+    dict(source="ours: on SA Fig. 2 by the nearest expert", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="regimes-linear-nearest", presets=["figure2", "theorems", "paper"]),
 )
-ours = partial(study.ours, source="ours: on SA Table 1 by the nearest expert", group="regimes-relu-nearest")
 ours(
     "regimes-relu-nearest",
     "ReLU experts converge more slowly in the sparse regime than in the dense one (error of the nearest expert).",
     slope("nearest_expert", "sparse-relu", versus="dense-relu").at_least(0.0, predicted="0.25"),
-    presets=["table", "many"],
+    dict(group="regimes-relu-nearest", presets=["table", "many"]),
 )
 ours(
     "regimes-relu-nearest-d8",
     "ReLU experts converge more slowly in the sparse regime than in the dense one (error of the nearest "
     "expert), d = 8, at ten samples per parameter or more.",
     slope("nearest_expert", "sparse-relu", versus="dense-relu", window=[4860, 100_000]).at_least(0.0, predicted="0.25"),
-    hindsight=WINDOW_TEN_SAMPLES,
-    presets=["figure2", "theorems", "paper"],
+    dict(hindsight=WINDOW_TEN_SAMPLES, group="regimes-relu-nearest", presets=["figure2", "theorems", "paper"]),
 )
-ours = partial(study.ours, source="ours: on SA Fig. 2a by the nearest expert", group="experts-sparse-nearest")
 ours(
     "experts-sparse-nearest",
     "In the sparse regime ReLU experts converge faster than linear ones (error of the nearest expert).",
     slope("nearest_expert", "sparse-relu", versus="sparse-linear").at_most(0.0, predicted="below 0"),
+    dict(source="ours: on SA Fig. 2a by the nearest expert", group="experts-sparse-nearest"),
     presets=["table", "many"],
 )
 ours(
@@ -875,16 +806,15 @@ ours(
     slope("nearest_expert", "sparse-relu", versus="sparse-linear", window=[4860, 100_000]).at_most(
         0.0, predicted="below 0"
     ),
-    hindsight=WINDOW_TEN_SAMPLES,
-    presets=["figure2", "theorems", "paper"],
+    dict(source="ours: on SA Fig. 2a by the nearest expert", hindsight=WINDOW_TEN_SAMPLES),
+    dict(group="experts-sparse-nearest", presets=["figure2", "theorems", "paper"]),
 )
-ours = partial(study.ours, source="ours: on SA Table 1 by the nearest expert", group="gates-relu-nearest")
 ours(
     "gates-relu-nearest",
     "In the dense regime ReLU experts converge faster with the sigmoid gate than with the softmax gate (error "
     "of the nearest expert).",
     slope("nearest_expert", "dense-relu", versus="softmax-dense-relu").at_most(0.0, predicted="below 0"),
-    presets=["table", "many"],
+    dict(group="gates-relu-nearest", presets=["table", "many"]),
 )
 ours(
     "gates-relu-nearest-d8",
@@ -893,16 +823,14 @@ ours(
     slope("nearest_expert", "dense-relu", versus="softmax-dense-relu", window=[4860, 100_000]).at_most(
         0.0, predicted="below 0"
     ),
-    hindsight=WINDOW_TEN_SAMPLES,
-    presets=["gates", "paper"],
+    dict(hindsight=WINDOW_TEN_SAMPLES, group="gates-relu-nearest", presets=["gates", "paper"]),
 )
-ours = partial(study.ours, source="ours: on SA Table 1 by the nearest expert", group="gates-gelu-nearest")
 ours(
     "gates-gelu-nearest",
     "In the dense regime GELU experts converge faster with the sigmoid gate than with the softmax gate (error "
     "of the nearest expert).",
     slope("nearest_expert", "dense-gelu", versus="softmax-dense-gelu").at_most(0.0, predicted="below 0"),
-    presets=["table", "many"],
+    dict(group="gates-gelu-nearest", presets=["table", "many"]),
 )
 ours(
     "gates-gelu-nearest-d8",
@@ -911,16 +839,14 @@ ours(
     slope("nearest_expert", "dense-gelu", versus="softmax-dense-gelu", window=[4860, 100_000]).at_most(
         0.0, predicted="below 0"
     ),
-    hindsight=WINDOW_TEN_SAMPLES,
-    presets=["gates", "paper"],
+    dict(hindsight=WINDOW_TEN_SAMPLES, group="gates-gelu-nearest", presets=["gates", "paper"]),
 )
-ours = partial(study.ours, source="ours: on SA Table 1 by the nearest expert", group="gates-linear-nearest")
 ours(
     "gates-linear-nearest",
     "In the dense regime linear experts converge faster with the sigmoid gate than with the softmax gate (error "
     "of the nearest expert).",
     slope("nearest_expert", "dense-linear", versus="softmax-dense-linear").at_most(0.0, predicted="below 0"),
-    presets=["table", "many"],
+    dict(group="gates-linear-nearest", presets=["table", "many"]),
 )
 ours(
     "gates-linear-nearest-d8",
@@ -929,8 +855,7 @@ ours(
     slope("nearest_expert", "dense-linear", versus="softmax-dense-linear", window=[4860, 100_000]).at_most(
         0.0, predicted="below 0"
     ),
-    hindsight=WINDOW_TEN_SAMPLES,
-    presets=["gates", "paper"],
+    dict(hindsight=WINDOW_TEN_SAMPLES, group="gates-linear-nearest", presets=["gates", "paper"]),
 )
 
 for (expert, experts), (loss, variable, without, error) in itertools.product(
@@ -958,141 +883,137 @@ for (expert, experts), (loss, variable, without, error) in itertools.product(
         log_ratio(
             variable, f"dense-{expert}", at=dict(n=100_000), versus=f"softmax-dense-{expert}", versus_at=dict(n=100_000)
         ).at_most(0.0, predicted="< 0"),
-        source=f"ours: SA abstract, section 1, {without}",
-        bearing="for",
-        group=f"less-data-dense-{loss}",
+        dict(source=f"ours: SA abstract, section 1, {without}", bearing="for", group=f"less-data-dense-{loss}"),
         presets=["gates", "paper"],
     )
 
-ours = partial(study.ours, source="check: asymptotic normality of least squares", group="fisher-line-dense")
-ours(
+study.ours(
     "fisher-dense-relu-quick",
     "With N = N* in the dense regime, ReLU experts: L3 at n = 4000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "dense-relu-exact", at=dict(n=4000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["quick"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-dense", presets=["quick"]),
 )
-ours(
+study.ours(
     "fisher-dense-relu-exact",
     "With N = N* in the dense regime, ReLU experts: L3 at n = 100000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "dense-relu-exact", at=dict(n=100_000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["exact"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-dense", presets=["exact"]),
 )
-ours(
+study.ours(
     "fisher-dense-gelu-quick",
     "With N = N* in the dense regime, GELU experts: L3 at n = 4000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "dense-gelu-exact", at=dict(n=4000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["quick"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-dense", presets=["quick"]),
 )
-ours(
+study.ours(
     "fisher-dense-gelu-exact",
     "With N = N* in the dense regime, GELU experts: L3 at n = 100000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "dense-gelu-exact", at=dict(n=100_000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["exact"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-dense", presets=["exact"]),
 )
-ours(
+study.ours(
     "fisher-dense-linear-quick",
     "With N = N* in the dense regime, linear experts: L3 at n = 4000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "dense-linear-exact", at=dict(n=4000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["quick"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-dense", presets=["quick"]),
 )
-ours(
+study.ours(
     "fisher-dense-linear-exact",
     "With N = N* in the dense regime, linear experts: L3 at n = 100000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "dense-linear-exact", at=dict(n=100_000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["exact"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-dense", presets=["exact"]),
 )
-ours(
+study.ours(
     "fisher-dense-square-quick",
     "With N = N* in the dense regime, squared experts: L3 at n = 4000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "dense-square-exact", at=dict(n=4000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["quick"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-dense", presets=["quick"]),
 )
-ours(
+study.ours(
     "fisher-dense-square-exact",
     "With N = N* in the dense regime, squared experts: L3 at n = 100000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "dense-square-exact", at=dict(n=100_000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["exact"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-dense", presets=["exact"]),
 )
-ours = partial(study.ours, source="check: asymptotic normality of least squares", group="fisher-line-sparse")
-ours(
+study.ours(
     "fisher-sparse-gelu-quick",
     "With N = N* in the sparse regime, GELU experts: L3 at n = 4000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "sparse-gelu-exact", at=dict(n=4000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["quick"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-sparse", presets=["quick"]),
 )
-ours(
+study.ours(
     "fisher-sparse-gelu-exact",
     "With N = N* in the sparse regime, GELU experts: L3 at n = 100000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "sparse-gelu-exact", at=dict(n=100_000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["exact"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-sparse", presets=["exact"]),
 )
-ours(
+study.ours(
     "fisher-sparse-relu-table",
     "With N = N* in the sparse regime, ReLU experts: L3 at n = 4000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "sparse-relu-exact", at=dict(n=4000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["table"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-sparse", presets=["table"]),
 )
-ours(
+study.ours(
     "fisher-sparse-relu-exact",
     "With N = N* in the sparse regime, ReLU experts: L3 at n = 100000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "sparse-relu-exact", at=dict(n=100_000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["exact"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-sparse", presets=["exact"]),
 )
-ours(
+study.ours(
     "fisher-sparse-linear-table",
     "With N = N* in the sparse regime, linear experts: L3 at n = 4000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "sparse-linear-exact", at=dict(n=4000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["table"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-sparse", presets=["table"]),
 )
-ours(
+study.ours(
     "fisher-sparse-linear-exact",
     "With N = N* in the sparse regime, linear experts: L3 at n = 100000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "sparse-linear-exact", at=dict(n=100_000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["exact"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-sparse", presets=["exact"]),
 )
-ours(
+study.ours(
     "fisher-sparse-square-table",
     "With N = N* in the sparse regime, squared experts: L3 at n = 4000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "sparse-square-exact", at=dict(n=4000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["table"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-sparse", presets=["table"]),
 )
-ours(
+study.ours(
     "fisher-sparse-square-exact",
     "With N = N* in the sparse regime, squared experts: L3 at n = 100000 lies within 25 % of the Fisher line.",
     log_ratio("L3", "sparse-square-exact", at=dict(n=100_000), versus_variable="fisher_L3").within(
         -0.288, 0.223, predicted="0"
     ),
-    presets=["exact"],
+    dict(source="check: asymptotic normality of least squares", group="fisher-line-sparse", presets=["exact"]),
 )
 
 # --- what the verdicts say: each text is shown only where they are so ---

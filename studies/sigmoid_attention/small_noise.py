@@ -5,6 +5,9 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import function, slope
 
+PAPER_SAYS_STRONGLY = (
+    "The paper says it of strongly identifiable experts, and counts ReLU networks among them (after Def 1)."
+)
 PAPER_SAYS_WEAKLY = "The paper says it of weakly identifiable experts, and counts polynomials among them (after Def 2)."
 PAPER_SAYS_PARTIAL = (
     "The paper says it of partial-weakly identifiable experts, and counts polynomials among them (after Def 4)."
@@ -173,7 +176,6 @@ claim = partial(
     source="SA §4.1.1, (i) and (ii) after Thm 1",
     because="The paper says it of strongly identifiable experts, and counts GELU networks among them (after Def 1).",
     presets=["quick", "many", "ninety"],
-    level=0.983,
 )
 # --- claims: the verdict says which rules were edited or added after the run ---
 claim(
@@ -181,8 +183,7 @@ claim(
     "Sparse regime, GELU experts, a kept from 0, score with b, noise variance 1e-10: L1 converges at the rate "
     "sqrt(log n / n).",
     slope("L1", "sparse-gelu-full").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 1 with the example after Def 1",
-    group="thm-1-gelu",
+    dict(source="SA Thm 1 with the example after Def 1", group="thm-1-gelu", level=0.983),
 )
 claim(
     "over-atoms-1-gelu",
@@ -191,7 +192,7 @@ claim(
     function(
         f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-gelu-full", options=dict(parts=["eta_over_atom"])
     ).at_most(-0.15),
-    group="thm-1-over-specified-gelu",
+    dict(group="thm-1-over-specified-gelu", level=0.983),
 )
 claim(
     "over-experts-1-gelu",
@@ -199,14 +200,14 @@ claim(
     "atoms, whose error to that of the true atom bounds that of their experts (as in eq. 10), converges like "
     "n^(-1/4), up to logarithms, or faster.",
     slope("eta_over_atom", "sparse-gelu-full").at_most(-0.15, predicted="-0.25"),
-    group="thm-1-over-specified-experts-gelu",
+    dict(group="thm-1-over-specified-experts-gelu", level=0.983),
 )
 claim(
     "exact-atoms-1-gelu",
     "Sparse regime, GELU experts, a kept from 0, score with b, noise variance 1e-10: exactly specified atoms "
     "converge like n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse-gelu-full").at_most(-0.4, predicted=-0.5),
-    group="thm-1-exactly-specified-gelu",
+    dict(group="thm-1-exactly-specified-gelu", level=0.983),
 )
 claim(
     "exact-faster-1-gelu",
@@ -219,20 +220,14 @@ claim(
         versus_variable="over_atom",
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-1-faster-gelu",
-)
-claim = partial(
-    study.claim,
-    source="SA §4.1.1, (i) and (ii) after Thm 1",
-    because="The paper says it of strongly identifiable experts, and counts ReLU networks among them (after Def 1).",
-    presets=["many"],
+    dict(group="thm-1-faster-gelu", level=0.983),
 )
 claim(
     "theorem-1-relu",
     "Sparse regime, ReLU experts, score with b, noise variance 1e-10: L1 converges at the rate sqrt(log n / n).",
     slope("L1", "sparse-relu-full").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 1 with the example after Def 1",
-    group="thm-1-relu",
+    dict(source="SA Thm 1 with the example after Def 1", because=PAPER_SAYS_STRONGLY, group="thm-1-relu"),
+    presets=["many"],
 )
 claim(
     "over-atoms-1-relu",
@@ -241,7 +236,7 @@ claim(
     function(
         f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-relu-full", options=dict(parts=["eta_over_atom"])
     ).at_most(-0.15),
-    group="thm-1-over-specified-relu",
+    dict(because=PAPER_SAYS_STRONGLY, group="thm-1-over-specified-relu", presets=["many"]),
 )
 claim(
     "over-experts-1-relu",
@@ -249,14 +244,21 @@ claim(
     "error to that of the true atom bounds that of their experts (as in eq. 10), converges like n^(-1/4), up to "
     "logarithms, or faster.",
     slope("eta_over_atom", "sparse-relu-full").at_most(-0.15, predicted="-0.25"),
-    group="thm-1-over-specified-experts-relu",
+    dict(because=PAPER_SAYS_STRONGLY, group="thm-1-over-specified-experts-relu", presets=["many"]),
+)
+claim = partial(
+    study.claim,
+    because="The paper says it of partial-strongly identifiable experts, and counts GELU networks among them "
+    "(after Def 3).",
+    presets=["quick", "many", "ninety"],
 )
 claim(
     "exact-atoms-1-relu",
     "Sparse regime, ReLU experts, score with b, noise variance 1e-10: exactly specified atoms converge like "
     "n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse-relu-full").at_most(-0.4, predicted=-0.5),
-    group="thm-1-exactly-specified-relu",
+    dict(source="SA §4.1.1, (i) and (ii) after Thm 1", because=PAPER_SAYS_STRONGLY),
+    dict(group="thm-1-exactly-specified-relu", presets=["many"]),
 )
 claim(
     "exact-faster-1-relu",
@@ -269,23 +271,15 @@ claim(
         versus_variable="over_atom",
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-1-faster-relu",
-)
-claim = partial(
-    study.claim,
-    source="SA App. C.1.2, (i) and (ii) after Thm 4",
-    because="The paper says it of partial-strongly identifiable experts, and counts GELU networks among them "
-    "(after Def 3).",
-    presets=["quick", "many", "ninety"],
-    level=0.983,
+    dict(source="SA §4.1.1, (i) and (ii) after Thm 1", because=PAPER_SAYS_STRONGLY, group="thm-1-faster-relu"),
+    presets=["many"],
 )
 claim(
     "theorem-4-gelu",
     "Sparse regime, GELU experts, a kept from 0, score without b, noise variance 1e-10: L4 converges at the "
     "rate sqrt(log n / n).",
     slope("L4", "sparse-gelu-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 4 with the example after Def 3",
-    group="thm-4-gelu",
+    dict(source="SA Thm 4 with the example after Def 3", group="thm-4-gelu", level=0.983),
 )
 claim(
     "over-atoms-4-gelu",
@@ -294,7 +288,7 @@ claim(
     function(
         f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-gelu-partial", options=dict(parts=["eta_over_atom"])
     ).at_most(-0.15),
-    group="thm-4-over-specified-gelu",
+    dict(source="SA App. C.1.2, (i) and (ii) after Thm 4", group="thm-4-over-specified-gelu", level=0.983),
 )
 claim(
     "over-experts-4-gelu",
@@ -302,14 +296,14 @@ claim(
     "over-specified atoms, whose error to that of the true atom bounds that of their experts (as in eq. 10), "
     "converges like n^(-1/4), up to logarithms, or faster.",
     slope("eta_over_atom", "sparse-gelu-partial").at_most(-0.15, predicted="-0.25"),
-    group="thm-4-over-specified-experts-gelu",
+    dict(source="SA App. C.1.2, (i) and (ii) after Thm 4", group="thm-4-over-specified-experts-gelu", level=0.983),
 )
 claim(
     "exact-atoms-4-gelu",
     "Sparse regime, GELU experts, a kept from 0, score without b, noise variance 1e-10: exactly specified atoms "
     "converge like n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse-gelu-partial").at_most(-0.4, predicted=-0.5),
-    group="thm-4-exactly-specified-gelu",
+    dict(source="SA App. C.1.2, (i) and (ii) after Thm 4", group="thm-4-exactly-specified-gelu", level=0.983),
 )
 claim(
     "exact-faster-4-gelu",
@@ -322,7 +316,7 @@ claim(
         versus_variable="over_atom",
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-4-faster-gelu",
+    dict(source="SA App. C.1.2, (i) and (ii) after Thm 4", group="thm-4-faster-gelu", level=0.983),
 )
 claim = partial(
     study.claim,
@@ -335,8 +329,7 @@ claim(
     "theorem-4-relu",
     "Sparse regime, ReLU experts, score without b, noise variance 1e-10: L4 converges at the rate sqrt(log n / n).",
     slope("L4", "sparse-relu-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 4 with the example after Def 3",
-    group="thm-4-relu",
+    dict(source="SA Thm 4 with the example after Def 3", group="thm-4-relu"),
 )
 claim(
     "over-atoms-4-relu",
@@ -377,7 +370,6 @@ claim(
 )
 claim = partial(
     study.claim,
-    source="SA App. C.1.2, (i) and (ii) after Thm 4",
     because="The paper says it of partial-strongly identifiable experts, and counts polynomials among them "
     "(after Def 3).",
     presets=["many"],
@@ -386,8 +378,7 @@ claim(
     "theorem-4-linear",
     "Sparse regime, linear experts, score without b, noise variance 1e-10: L4 converges at the rate sqrt(log n / n).",
     slope("L4", "sparse-linear-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 4 with the example after Def 3",
-    group="thm-4-linear",
+    dict(source="SA Thm 4 with the example after Def 3", group="thm-4-linear"),
 )
 claim(
     "over-atoms-4-linear",
@@ -396,7 +387,7 @@ claim(
     function(
         f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-linear-partial", options=dict(parts=["eta_over_atom"])
     ).at_most(-0.15),
-    group="thm-4-over-specified-linear",
+    dict(source="SA App. C.1.2, (i) and (ii) after Thm 4", group="thm-4-over-specified-linear"),
 )
 claim(
     "over-experts-4-linear",
@@ -404,14 +395,14 @@ claim(
     "whose error to that of the true atom bounds that of their experts (as in eq. 10), converges like n^(-1/4), "
     "up to logarithms, or faster.",
     slope("eta_over_atom", "sparse-linear-partial").at_most(-0.15, predicted="-0.25"),
-    group="thm-4-over-specified-experts-linear",
+    dict(source="SA App. C.1.2, (i) and (ii) after Thm 4", group="thm-4-over-specified-experts-linear"),
 )
 claim(
     "exact-atoms-4-linear",
     "Sparse regime, linear experts, score without b, noise variance 1e-10: exactly specified atoms converge "
     "like n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse-linear-partial").at_most(-0.4, predicted=-0.5),
-    group="thm-4-exactly-specified-linear",
+    dict(source="SA App. C.1.2, (i) and (ii) after Thm 4", group="thm-4-exactly-specified-linear"),
 )
 claim(
     "exact-faster-4-linear",
@@ -424,29 +415,27 @@ claim(
         versus_variable="over_atom",
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-4-faster-linear",
+    dict(source="SA App. C.1.2, (i) and (ii) after Thm 4", group="thm-4-faster-linear"),
 )
-claim = partial(study.claim, source="SA Thm 3 with the example after Def 2", group="thm-3", presets=["many"])
 claim(
     "theorem-3-relu",
     "Dense regime, ReLU experts, score with b, noise variance 1e-10: L3 converges at the rate sqrt(log n / n).",
     slope("L3", "dense-relu-full").at_most(-0.4, predicted=-0.5),
+    dict(source="SA Thm 3 with the example after Def 2", group="thm-3"),
     because="The paper says it of weakly identifiable experts, and counts ReLU networks among them (after Def 2).",
 )
 claim(
     "theorem-3-linear",
     "Dense regime, linear experts, score with b, noise variance 1e-10: L3 converges at the rate sqrt(log n / n).",
     slope("L3", "dense-linear-full").at_most(-0.4, predicted=-0.5),
-    because=PAPER_SAYS_WEAKLY,
+    dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_WEAKLY, group="thm-3"),
 )
 claim = partial(study.claim, source="SA Thm 5 with the example after Def 4", group="thm-5", presets=["many"])
 claim(
     "theorem-3-square",
     "Dense regime, squared experts, score with b, noise variance 1e-10: L3 converges at the rate sqrt(log n / n).",
     slope("L3", "dense-square-full").at_most(-0.4, predicted=-0.5),
-    source="SA Thm 3 with the example after Def 2",
-    because=PAPER_SAYS_WEAKLY,
-    group="thm-3",
+    dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_WEAKLY, group="thm-3"),
 )
 claim(
     "theorem-5-relu",
@@ -459,9 +448,7 @@ claim(
     "theorem-5-linear",
     "Dense regime, linear experts, score without b, noise variance 1e-10: L5 converges at the rate sqrt(log n / n).",
     slope("L5", "dense-linear-partial").at_most(-0.4, predicted=-0.5),
-    because=PAPER_SAYS_PARTIAL,
-    level=0.975,
-    presets=["many", "ninety"],
+    dict(because=PAPER_SAYS_PARTIAL, level=0.975, presets=["many", "ninety"]),
 )
 claim(
     "theorem-5-square",
@@ -469,22 +456,19 @@ claim(
     slope("L5", "dense-square-partial").at_most(-0.4, predicted=-0.5),
     because=PAPER_SAYS_PARTIAL,
 )
-claim = partial(study.claim, presets=["quick", "many", "ninety"], level=0.983)
-claim(
+study.claim(
     "function-sparse-gelu-full",
     "Sparse regime, GELU experts, score with b, noise variance 1e-10: the function error falls at the rate "
     "sqrt(log n / n) or faster.",
     slope("rmse", "sparse-gelu-full").at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 1",
-    group="prop-1-small-noise",
+    dict(source="SA Prop. 1", group="prop-1-small-noise", level=0.983, presets=["quick", "many", "ninety"]),
 )
-claim(
+study.claim(
     "function-sparse-gelu-partial",
     "Sparse regime, GELU experts, score without b, noise variance 1e-10: the function error falls at the rate "
     "sqrt(log n / n) or faster.",
     slope("rmse", "sparse-gelu-partial").at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 3",
-    group="prop-3-small-noise",
+    dict(source="SA Prop. 3", group="prop-3-small-noise", level=0.983, presets=["quick", "many", "ninety"]),
 )
 
 study.finding(

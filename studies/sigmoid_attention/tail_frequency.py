@@ -1,7 +1,5 @@
 """Lemma 1: how often is least squares further from the true function than delta? (sigmoid-attention, App. B.1)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import slope
 
@@ -46,17 +44,18 @@ for name, label, settings in [("sparse", "sparse", dict(regime="sparse")), ("den
 for loss, bound in [("constant", 0.0), ("mean_error", -0.5)]:
     study.rate(loss, bound=bound)
 
-claim = partial(study.claim, source="SA Lemma 1", group="lemma-1")
-claim(
+study.claim(
     "constant-sparse",
     "Sparse regime: one constant bounds the tail for all n.",
     slope("constant", "sparse").at_most(0.05, predicted="0"),
+    dict(source="SA Lemma 1", group="lemma-1"),
 )
-claim(
+study.claim(
     "constant-dense",
     "Dense regime: one constant bounds the tail for all n.",
     slope("constant", "dense").at_most(0.05, predicted="0"),
-    because="The lemma names no regime; its proof bounds the entropy of the whole model.",
+    dict(because="The lemma names no regime; its proof bounds the entropy of the whole model.", group="lemma-1"),
+    source="SA Lemma 1",
 )
 
 study.figure(

@@ -6,7 +6,6 @@ from moestat import Study
 from moestat.study.rules import function, slope
 
 THM_WITHOUT_CONDITION = "ours: on SA Thm 4, without the condition a != 0 of its example"
-APP_II_AFTER = "ours: on SA App. C.1.2, (i) and (ii) after Thm 4, without the condition a != 0 of its example"
 THM_WITHOUT_CONDITION_2 = "ours: on SA Thm 5, without the condition a != 0 of its example"
 ORDER_RULES = "moestat.papers.sigmoid_attention.order_rules"
 
@@ -97,28 +96,29 @@ study.rate("over_atom", bound=-0.25)
 study.rate("exact_atom", bound=-0.5)
 study.rate("rmse", bound=-0.5, reference="fisher_rmse")
 
-ours = partial(study.ours, source=APP_II_AFTER, presets=["quick", "paper"])
+ours = partial(
+    study.ours, source="ours: on SA App. C.1.2, (i) and (ii) after Thm 4, without the condition a != 0 of its example"
+)
 # --- claims: the verdict says which rules were edited or added after the run ---
 ours(
     "theorem-4",
     "Sparse regime, GELU experts, a = 0 allowed, score without b: L4 converges at the rate sqrt(log n / n).",
     slope("L4", "sparse").at_most(-0.4, predicted=-0.5),
-    source=THM_WITHOUT_CONDITION,
-    group="thm-4-null-atoms",
+    dict(source=THM_WITHOUT_CONDITION, group="thm-4-null-atoms", presets=["quick", "paper"]),
 )
 ours(
     "over-atoms",
     "Sparse regime, GELU experts, a = 0 allowed, score without b: over-specified atoms converge like n^(-1/4), "
     "up to logarithms, or faster.",
     slope("over_atom", "sparse").at_most(-0.15, predicted=-0.25),
-    group="thm-4-over-specified-null-atoms",
+    dict(group="thm-4-over-specified-null-atoms", presets=["quick", "paper"]),
 )
 ours(
     "exact-atoms",
     "Sparse regime, GELU experts, a = 0 allowed, score without b: exactly specified atoms converge like "
     "n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse").at_most(-0.4, predicted=-0.5),
-    group="thm-4-exactly-specified-null-atoms",
+    dict(group="thm-4-exactly-specified-null-atoms", presets=["quick", "paper"]),
 )
 ours(
     "exact-faster",
@@ -131,8 +131,7 @@ ours(
         versus_variable="over_atom",
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-4-faster-null-atoms",
-    presets=["quick"],
+    dict(group="thm-4-faster-null-atoms", presets=["quick"]),
 )
 ours(
     "exact-faster-d8",
@@ -146,38 +145,34 @@ ours(
         window=[4140, 100_000],
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-4-faster-null-atoms",
-    presets=["paper"],
+    dict(group="thm-4-faster-null-atoms", presets=["paper"]),
 )
 ours(
     "theorem-5",
     "Dense regime, GELU experts, a = 0 allowed, score without b: L5 converges at the rate sqrt(log n / n).",
     slope("L5", "dense").at_most(-0.4, predicted=-0.5),
-    source=THM_WITHOUT_CONDITION_2,
-    group="thm-5-null-atoms",
+    dict(source=THM_WITHOUT_CONDITION_2, group="thm-5-null-atoms", presets=["quick", "paper"]),
 )
-ours = partial(study.ours, source=APP_II_AFTER, presets=["compact"])
 ours(
     "theorem-4-compact",
     "Sparse regime, GELU experts, a = 0 allowed, score without b, Theta = [-2, 2]^P, the best of eight starts: "
     "L4 converges at the rate sqrt(log n / n).",
     slope("L4", "sparse").at_most(-0.4, predicted=-0.5),
-    source=THM_WITHOUT_CONDITION,
-    group="thm-4-null-atoms",
+    dict(source=THM_WITHOUT_CONDITION, group="thm-4-null-atoms", presets=["compact"]),
 )
 ours(
     "over-atoms-compact",
     "Sparse regime, GELU experts, a = 0 allowed, score without b, Theta = [-2, 2]^P, the best of eight starts: "
     "over-specified atoms converge like n^(-1/4), up to logarithms, or faster.",
     slope("over_atom", "sparse").at_most(-0.15, predicted=-0.25),
-    group="thm-4-over-specified-null-atoms",
+    dict(group="thm-4-over-specified-null-atoms", presets=["compact"]),
 )
 ours(
     "exact-atoms-compact",
     "Sparse regime, GELU experts, a = 0 allowed, score without b, Theta = [-2, 2]^P, the best of eight starts: "
     "exactly specified atoms converge like n^(-1/2), up to logarithms, or faster.",
     slope("exact_atom", "sparse").at_most(-0.4, predicted=-0.5),
-    group="thm-4-exactly-specified-null-atoms",
+    dict(group="thm-4-exactly-specified-null-atoms", presets=["compact"]),
 )
 ours(
     "exact-faster-compact",
@@ -191,65 +186,57 @@ ours(
         window=[4140, 100_000],
         options=dict(slower_at_most=-0.15),
     ).at_most(0.0, predicted="-0.25"),
-    group="thm-4-faster-null-atoms",
+    dict(group="thm-4-faster-null-atoms", presets=["compact"]),
 )
-ours = partial(study.ours, source=THM_WITHOUT_CONDITION, presets=["argmin"])
 # The theorems bound every fit whose residual sum of squares is within O(v p) of the least: the worst of the
 # near-minimisers that the search saw must have the rate, too.
-ours(
+study.ours(
     "theorem-4-argmin",
     "Sparse regime, GELU experts, a = 0 allowed, score without b, lowest minimum of the global search: L4 "
     "converges at the rate sqrt(log n / n).",
     slope("L4", "argmin-sparse").at_most(-0.4, predicted=-0.5),
-    group="thm-4-argmin-null-atoms",
+    dict(source=THM_WITHOUT_CONDITION, group="thm-4-argmin-null-atoms", presets=["argmin"]),
 )
-ours(
+study.ours(
     "theorem-4-near",
     "Sparse regime, GELU experts, a = 0 allowed, score without b, worst near-minimiser (within v p) of the "
     "global search: L4 converges at the rate sqrt(log n / n).",
     slope("L4_wide_high", "argmin-sparse").at_most(-0.4, predicted=-0.5),
-    group="thm-4-near-minimisers-null-atoms",
+    dict(source=THM_WITHOUT_CONDITION, group="thm-4-near-minimisers-null-atoms", presets=["argmin"]),
 )
-ours = partial(study.ours, source=THM_WITHOUT_CONDITION_2, presets=["argmin"])
-ours(
+study.ours(
     "theorem-5-argmin",
     "Dense regime, GELU experts, a = 0 allowed, score without b, lowest minimum of the global search: L5 "
     "converges at the rate sqrt(log n / n).",
     slope("L5", "argmin-dense").at_most(-0.4, predicted=-0.5),
-    group="thm-5-argmin-null-atoms",
+    dict(source=THM_WITHOUT_CONDITION_2, group="thm-5-argmin-null-atoms", presets=["argmin"]),
 )
-ours(
+study.ours(
     "theorem-5-near",
     "Dense regime, GELU experts, a = 0 allowed, score without b, worst near-minimiser (within v p) of the "
     "global search: L5 converges at the rate sqrt(log n / n).",
     slope("L5_wide_high", "argmin-dense").at_most(-0.4, predicted=-0.5),
-    group="thm-5-near-minimisers-null-atoms",
+    dict(source=THM_WITHOUT_CONDITION_2, group="thm-5-near-minimisers-null-atoms", presets=["argmin"]),
 )
-ours(
+study.ours(
     "quotient-sparse",
     "Sparse regime: the loss modulo splitting and null atoms falls like n^(-1/4), up to logarithms, or faster.",
     slope("quotient", "sparse").at_most(-0.15, predicted=-0.25),
-    source="ours: SA Thm 4 modulo vanished atoms",
-    bearing="for",
-    presets=["quick", "paper"],
+    dict(source="ours: SA Thm 4 modulo vanished atoms", bearing="for", presets=["quick", "paper"]),
 )
 study.claim(
     "function-sparse",
     "Sparse regime, GELU experts: the function error of the fit without b falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "sparse").at_most(-0.4, predicted=-0.5),
-    source="SA Prop. 3",
-    group="prop-3-where-assumed",
-    presets=["quick", "paper"],
+    dict(source="SA Prop. 3", group="prop-3-where-assumed", presets=["quick", "paper"]),
 )
 study.claim(
     "function-dense",
     "Dense regime, GELU experts: the function error of the fit without b falls at the rate sqrt(log n / n) or faster.",
     slope("rmse", "dense").at_most(-0.4, predicted=-0.5),
-    source="SA Cor. 2",
+    dict(source="SA Cor. 2", group="cor-2-where-assumed", presets=["quick", "paper"]),
     because="With an atom that vanishes the model has the true function, so the closest functions of Corollary "
     "2 are f* itself.",
-    group="cor-2-where-assumed",
-    presets=["quick", "paper"],
 )
 
 study.finding(
@@ -279,7 +266,7 @@ study.figure(
             ("function", ["*"], "rmse", "function error (RMSE)"),
         ]
     ],
-    caption="Each replicate has a truth of its own. L4 to the truth (sparse), L5 to the nearest representation (dense), "
-    "and the loss modulo splitting and null atoms. Geometric means, 95 % t-intervals. Grey: the Fisher line of "
+    caption="Each replicate has a truth of its own. L4 to the truth (sparse), L5 to the nearest representation "
+    "(dense), and the loss modulo splitting and null atoms. Geometric means, 95 % t-intervals. Grey: the Fisher line of "
     "the true number of experts.",
 )

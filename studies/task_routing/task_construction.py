@@ -1,7 +1,5 @@
 """Theorems 4.1 and 4.2 as explicit weights, checked prefix by prefix (task-routing)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import function
 
@@ -63,17 +61,15 @@ study.claim(
     "In 2 L|T| coordinates, with two heads and at most L|T(k)| + N neurons in an expert, every prefix that one "
     "task generates, whole sentences among them, is routed to that task's expert.",
     function(f"{RULES}:worst", "misrouted", "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
-    source="TR Thm 4.2, second bullet",
+    dict(source="TR Thm 4.2, second bullet", group="theorem 4.2: routing"),
     because="the bullet asks it of every prefix; one that several tasks generate cannot go to the experts of all",
-    group="theorem 4.2: routing",
 )
 study.claim(
     "moe-mass",
     "In 2 L|T| coordinates, with two heads and at most L|T(k)| + N neurons in an expert, the mixture-of-experts "
     "transformer gives the valid next tokens a probability above 1 - epsilon after every prefix.",
     function(f"{RULES}:worst", "low_mass", "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
-    source="TR Thm 4.2, third bullet",
-    group="theorem 4.2: valid next tokens",
+    dict(source="TR Thm 4.2, third bullet", group="theorem 4.2: valid next tokens"),
 )
 study.ours(
     "moe-routing-shared",
@@ -90,12 +86,11 @@ study.claim(
     "Experts of at most c(k) neurons, the complexity of their task alone, are enough: no prefix is misrouted or "
     "has too little probability on its valid next tokens.",
     function(f"{RULES}:worst", "failing", "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
-    source="TR abstract, Fig. 1, Def. 3.2",
+    dict(source="TR abstract, Fig. 1, Def. 3.2", group="figure 1: the size of an expert follows the complexity"),
     because="sizes that depend solely on the complexity of the task are read as: at most c(k). Ours have a "
     "neuron for each beginning of a template and each subject, at most c(k) - |T(k)| by arithmetic, so that "
     "routing and probabilities carry the verdict; the theorem's own bound L|T(k)| + N has the longest template "
     "and the largest table of all tasks in it",
-    group="figure 1: the size of an expert follows the complexity",
 )
 study.ours(
     "moe-dimension",
@@ -165,12 +160,12 @@ study.claim(
     "tables in the embedding).",
     function(f"{RULES}:worst", "failing", "moe-tables").at_least(1, predicted="> 0"),
     source="TR section 4.2, before the theorem; Fig. 1",
+    group="section 4.2: the capacity that an expert needs follows the complexity",
     because="it is read as a lower bound, as 'required' and 'strictly' have it, and fails if experts whose "
     "size does not depend on the table satisfy all bullets: ours have one neuron for each beginning of a "
     "template, with the dictionary in the embedding of the subjects; one may object that it has moved there, "
     "but the bullets count coordinates and neurons, and not what the embedding holds. Of the paper's own "
     "construction it is an upper bound, which the claim complexity judges",
-    group="section 4.2: the capacity that an expert needs follows the complexity",
 )
 study.ours(
     "required-capacity",
@@ -184,23 +179,20 @@ study.claim(
     "In a plane of logits every token has a vector whose only largest coordinate is its own (number of tokens "
     "without).",
     function(f"{RULES}:worst", "plane_wrong", "moe").at_most(0, predicted="0"),
-    source="TR Lemma 5.1 (Lemma A.3)",
-    group="lemma 5.1",
+    dict(source="TR Lemma 5.1 (Lemma A.3)", group="lemma 5.1"),
 )
 study.claim(
     "lemma-memoriser",
     "A hidden ReLU layer of K neurons fits K points with distinct inputs (largest relative error, float64).",
     function(f"{RULES}:worst", "fit_error", "moe").at_most(1e-06, predicted="0"),
-    source="TR Lemma A.4",
-    group="lemma A.4",
+    dict(source="TR Lemma A.4", group="lemma A.4"),
 )
 study.claim(
     "independence",
     "For generic weights of one content head the template vectors are linearly independent (patterns less rank, "
     "the residual stream counted in).",
     function(f"{RULES}:worst", "dependent", "moe").at_most(0, predicted="0"),
-    source="TR App. A.3, a step of the proof",
-    group="proof, step: independent template vectors",
+    dict(source="TR App. A.3, a step of the proof", group="proof, step: independent template vectors"),
 )
 # The subject's head is among the heads that are counted, though the proof's router gives it no weight. The first
 # claim said "two heads" until that was noticed; two that both see the template were added then, with the numbers
@@ -210,10 +202,9 @@ study.claim(
     "One head for the template is enough for a linear map of the template vectors to exact one-hot vectors "
     "(heads needed, the subject's among them).",
     function(f"{RULES}:worst", "heads", "one-hot").at_most(2, predicted="2"),
-    source="TR App. A.4, a step of the proof",
+    dict(source="TR App. A.4, a step of the proof", group="proof, step: one-hot router"),
     because="the proof maps what the first of the theorem's two heads says exactly to one-hot vectors; the "
     "second is the subject's",
-    group="proof, step: one-hot router",
 )
 study.ours(
     "one-hot-both-heads",
@@ -228,58 +219,58 @@ study.claim(
     "In a plane in which every token can be the largest (Lemma 5.1), every prefix has a point at which all its "
     "valid next tokens have larger logits than all others (whether three valid sets rule that out).",
     function(f"{RULES}:worst", "not_arcs", "moe", options=dict(witness="not_arcs_at")).at_most(0, predicted="0"),
-    source="TR App. A.3, A.4, a step of the proof",
-    group="proof, step: valid tokens above the others",
+    dict(source="TR App. A.3, A.4, a step of the proof", group="proof, step: valid tokens above the others"),
 )
 study.ours(
     "rank-bound",
     "What one content head says has a rank of at most |words| + L over all prefixes and whole sentences, "
     "whatever the weights.",
     function(f"{RULES}:worst", "rank_excess", "moe").at_most(0, predicted="<= 0"),
-    source="ours: for TR App. A.3",
-    bearing="against",
-    group="proof, step: bound on the rank of a head",
+    dict(source="ours: for TR App. A.3", bearing="against", group="proof, step: bound on the rank of a head"),
 )
-claim = partial(study.claim, source="TR Thm 4.1, first bullet", group="theorem 4.1: dimension")
-claim(
+study.claim(
     "dense-dimension",
     "The layer of the dense transformer has dimension 2 L|T| (coordinates in use over that).",
     function(f"{RULES}:worst", "dimension_ratio", "dense").at_most(1.0, predicted="<= 1"),
+    dict(source="TR Thm 4.1, first bullet", group="theorem 4.1: dimension"),
 )
-claim(
+study.claim(
     "dense-dimension-templates",
     "The layer of the dense transformer has dimension 2 L|T|, where tasks share templates and subjects "
     "(coordinates in use over that).",
     function(f"{RULES}:worst", "dimension_ratio", "dense-templates").at_most(1.0, predicted="<= 1"),
+    dict(source="TR Thm 4.1, first bullet", group="theorem 4.1: dimension"),
 )
-claim = partial(study.claim, source="TR Thm 4.1, second bullet", group="theorem 4.1: neurons of a circuit")
-claim(
+study.claim(
     "dense-circuit-size",
     "Each task has a circuit of at most L|T(k)| + N neurons that says what the model says after every prefix "
     "and every whole sentence of the task: the neurons that these make active (largest, over that).",
     function(f"{RULES}:worst", "width_ratio", "dense").at_most(1.0, predicted="<= 1"),
+    dict(source="TR Thm 4.1, second bullet", group="theorem 4.1: neurons of a circuit"),
 )
-claim(
+study.claim(
     "dense-circuit-size-templates",
     "Each task has a circuit of at most L|T(k)| + N neurons that says what the model says after every prefix "
     "and every whole sentence of the task, where tasks share templates and subjects: the neurons that these "
     "make active (largest, over that).",
     function(f"{RULES}:worst", "width_ratio", "dense-templates").at_most(1.0, predicted="<= 1"),
+    dict(source="TR Thm 4.1, second bullet", group="theorem 4.1: neurons of a circuit"),
 )
-claim = partial(study.claim, source="TR Thm 4.1, third bullet", group="theorem 4.1: valid next tokens")
-claim(
+study.claim(
     "dense-mass",
     "With two heads and at most L|T| + N|K| neurons the dense transformer gives the valid next tokens a "
     "probability above 1 - epsilon after every prefix.",
     function(f"{RULES}:worst", "low_mass", "dense", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
+    dict(source="TR Thm 4.1, third bullet", group="theorem 4.1: valid next tokens"),
 )
-claim(
+study.claim(
     "dense-mass-templates",
     "With two heads and at most L|T| + N|K| neurons the dense transformer gives the valid next tokens a "
     "probability above 1 - epsilon after every prefix, where tasks share templates and subjects.",
     function(f"{RULES}:worst", "low_mass", "dense-templates", options=dict(witness="failure")).at_most(
         0, predicted="0 prefixes"
     ),
+    dict(source="TR Thm 4.1, third bullet", group="theorem 4.1: valid next tokens"),
 )
 study.ours(
     "dense-circuit-equal",

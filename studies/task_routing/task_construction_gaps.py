@@ -1,7 +1,5 @@
 """What fails in the proofs of Theorems 4.1 and 4.2 as printed, on which prefix, and what mends it (task-routing)."""
 
-from functools import partial
-
 from moestat import Study
 from moestat.study.rules import function
 
@@ -86,10 +84,9 @@ study.claim(
         at=dict(repairs="reserved + amplitude + representative + first_entity"),
         options=dict(without="all", witness="failure"),
     ).at_most(0, predicted="0 prefixes"),
-    source="TR App. A.4, proof as printed",
+    dict(source="TR App. A.4, proof as printed", group="proof of theorem 4.2 as printed"),
     because="the proof ends with the properties of the theorem; what hangs on scales that it leaves free is "
     "mended, and where it is silent it is read in the most favourable way",
-    group="proof of theorem 4.2 as printed",
 )
 study.claim(
     "printed-dense",
@@ -102,13 +99,12 @@ study.claim(
         at=dict(repairs="reserved + amplitude + representative + first_entity", size="example"),
         options=dict(without="all", witness="failure"),
     ).at_most(0, predicted="0 prefixes"),
-    source="TR App. A.3, proof as printed",
+    dict(source="TR App. A.3, proof as printed", group="proof of theorem 4.1 as printed"),
     because="the proof ends with the properties of the theorem, with neurons of other tasks that are silent "
     "for an input 'of the first i words'; what hangs on scales that it leaves free is mended, and where it is "
     "silent it is read in the most favourable way. The order of the tokens on the circle of Lemma 5.1 is ours: "
     "another one comes as near as one likes, and by the argument in the notes none gets there, since after "
     "'Paris' and after 'Paris is' the circuit has to say what the model says",
-    group="proof of theorem 4.1 as printed",
 )
 study.ours(
     "vocabulary-order-dense",
@@ -138,9 +134,9 @@ study.claim(
         options=dict(without="all", witness="failure"),
     ).at_most(0, predicted="0 sentences"),
     source="TR App. A.3, circuit isolation and decoupled processing; Thm 4.1, second bullet",
+    group="proof, step: circuit isolation, whole sentences",
     because="the bullet has sentences of D(k), and is read here of what comes after a whole one; after its "
     "beginnings it is the claim isolation",
-    group="proof, step: circuit isolation, whole sentences",
 )
 study.claim(
     "shared-templates-whole",
@@ -154,9 +150,9 @@ study.claim(
         options=dict(without="all", witness="failure"),
     ).at_most(0, predicted="0 sentences"),
     source="TR App. A.3, disjoint blocks, against the circuits that it is to prove",
+    group="proof, step: disjoint circuits, whole sentences",
     because="the theorem speaks of every sentence of a task, also of one whose template and subject other "
     "tasks have; it is read here of what comes after a whole one",
-    group="proof, step: disjoint circuits, whole sentences",
 )
 study.claim(
     "independence",
@@ -165,18 +161,17 @@ study.claim(
     function(
         f"{RULES}:worst", "dependent", "moe", at=dict(repairs="all but heads"), options=dict(without="all")
     ).at_most(0, predicted="0"),
-    source="TR App. A.3",
-    group="proof, step: independent template vectors",
+    dict(source="TR App. A.3", group="proof, step: independent template vectors"),
 )
-claim = partial(study.claim, source="TR App. A.4", group="proof, step: one-hot router")
-claim(
+study.claim(
     "one-hot-router",
     "A linear map sends every template vector exactly to the one-hot vector of its task (largest error).",
     function(
         f"{RULES}:worst", "router_error", "moe", at=dict(repairs="all but heads"), options=dict(without="all")
     ).at_most(1e-06, predicted="0"),
+    dict(source="TR App. A.4", group="proof, step: one-hot router"),
 )
-claim(
+study.claim(
     "one-hot-routing",
     "The one-hot router of the proof, as near as one content head comes to it, sends every prefix of one task "
     "to its expert.",
@@ -187,10 +182,11 @@ claim(
         at=dict(repairs="all but heads"),
         options=dict(without="all", witness="failure"),
     ).at_most(0, predicted="0 prefixes"),
+    dict(source="TR App. A.4", group="proof, step: one-hot router"),
     because="the proof has all tokens of a task's templates routed by this map; it is the nearest one where "
     "the exact one does not exist",
 )
-claim(
+study.claim(
     "template-router",
     "A router whose weights on the subject are zero, so that the template alone decides, sends every prefix of "
     "one task to its expert.",
@@ -201,7 +197,7 @@ claim(
         at=dict(repairs="all but subject_router"),
         options=dict(without="all", witness="failure"),
     ).at_most(0, predicted="0 prefixes"),
-    group="proof, step: the template alone decides the expert",
+    dict(source="TR App. A.4", group="proof, step: the template alone decides the expert"),
 )
 study.ours(
     "two-blocks",
@@ -214,8 +210,7 @@ study.ours(
         at=dict(repairs="all but amplitude"),
         options=dict(without="all", witness="failure"),
     ).at_most(0, predicted="0 prefixes"),
-    source="ours: TR App. A.3, A.4, read with equal scales",
-    group="proof, step: two blocks in one plane",
+    dict(source="ours: TR App. A.3, A.4, read with equal scales", group="proof, step: two blocks in one plane"),
 )
 study.ours(
     "sum-of-tokens",
@@ -270,13 +265,12 @@ study.claim(
         at=dict(repairs="all but joint_isolation"),
         options=dict(without="all", witness="failure"),
     ).at_most(1e-12, predicted="0"),
-    source="TR App. A.3, circuit isolation and decoupled processing",
+    dict(source="TR App. A.3, circuit isolation and decoupled processing", group="proof, step: circuit isolation"),
+    origin="stated",
     because="App. A.3 has the neurons of other tasks silent for an input of 'the first i words', so that it is "
     "read of every prefix. The order of the tokens on the circle is ours: on the paper's example another one "
     "comes as near as one likes, and by the argument in the notes none gets there while all prefixes have their "
     "mass",
-    group="proof, step: circuit isolation",
-    origin="stated",
 )
 study.claim(
     "one-task",
@@ -302,10 +296,10 @@ study.claim(
         options=dict(tasks={"example": 2, "5x3x20": 5, "10x5x50": 10, "20x5x200": 20}),
     ).at_most(1.0, predicted="<= 1"),
     source="TR App. A.3, disjoint blocks, against the number of neurons that it is to prove",
+    group="proof, step: disjoint circuits",
     because="the proof gives each task two blocks of its own, of L|T(k)| and of at most N neurons, and the "
     "theorem has L|T| + N|K| in all; our blocks have one neuron for each beginning of a template and each "
     "subject, fewer than the printed ones",
-    group="proof, step: disjoint circuits",
 )
 study.claim(
     "shared-templates-circuits",
@@ -315,10 +309,10 @@ study.claim(
         f"{RULES}:worst", "circuit_distance", "shared-dense", at=dict(repairs="all"), options=dict(witness="failure")
     ).at_most(1e-12, predicted="0"),
     source="TR App. A.3, disjoint blocks, against the circuits that it is to prove",
+    group="proof, step: disjoint circuits",
     because="the theorem speaks of every sentence of a task, also of one that other tasks begin alike; with "
     "App. A.3, whose inputs are 'the first i words', it is read of every prefix (of whole sentences alone: "
     "shared-templates-whole)",
-    group="proof, step: disjoint circuits",
 )
 study.ours(
     "shared-templates-routing",

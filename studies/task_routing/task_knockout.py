@@ -64,16 +64,14 @@ claim(
     "What silencing the own expert costs more than silencing another is more with the router loss than with the "
     "cross-entropy alone.",
     difference("own_loss", "router", versus="ce").at_least(0.0, predicted="> 0"),
-    because=WHERE_TASK_LEVEL,
-    group="section 7: task-level routing encourages it",
+    dict(because=WHERE_TASK_LEVEL, group="section 7: task-level routing encourages it"),
 )
 claim(
     "more-than-balance",
     "What silencing the own expert costs more than silencing another is more with the router loss than with "
     "load balancing.",
     difference("own_loss", "router", versus="load-balance").at_least(0.0, predicted="> 0"),
-    because=WHERE_TASK_LEVEL,
-    group="section 7: task-level routing encourages it",
+    dict(because=WHERE_TASK_LEVEL, group="section 7: task-level routing encourages it"),
 )
 # By the mean: written before any run that has it, with the numbers of silencing known.
 claim(
@@ -81,16 +79,14 @@ claim(
     "What putting the own expert at its mean costs more than another is more with the router loss than with the "
     "cross-entropy alone.",
     difference("own_loss_mean", "router", versus="ce").at_least(0.0, predicted="> 0"),
-    because=EXPERT_STORES_FACTS,
-    group="section 7: task-level routing encourages it, by the mean",
+    dict(because=EXPERT_STORES_FACTS, group="section 7: task-level routing encourages it, by the mean"),
 )
 claim(
     "more-than-balance-by-mean",
     "What putting the own expert at its mean costs more than another is more with the router loss than with "
     "load balancing.",
     difference("own_loss_mean", "router", versus="load-balance").at_least(0.0, predicted="> 0"),
-    because=EXPERT_STORES_FACTS,
-    group="section 7: task-level routing encourages it, by the mean",
+    dict(because=EXPERT_STORES_FACTS, group="section 7: task-level routing encourages it, by the mean"),
 )
 ours = partial(study.ours, source="ours, on TR section 7: what an expert stores beside a constant")
 ours(

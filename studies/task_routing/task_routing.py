@@ -5,7 +5,8 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import difference, function, mean
 
-SAYS_LOSSES_SHOWS = (
+SAYS_LOSSES_SHOWS = "section 6.3 says it of the losses and shows 20 tasks and 7 experts"
+SAYS_LOSSES_SHOWS_2 = (
     "section 6.3 says it of the losses and shows 20 tasks and 7 experts; that the router loss asks for experts "
     "dealt out evenly, k mod E, is ours"
 )
@@ -14,6 +15,10 @@ WRITES_LAYER_WITHOUT = "section 3.2 writes the layer of section 6.2 without the 
 LAYER_WRITES = "TR section 6.3, Fig. 2, with the layer as section 3.2 writes it"
 LAYER_WRITES_CROSS = (
     "ours, on TR section 6.3, Fig. 2: with the layer as section 3.2 writes it the cross-entropy does not train "
+    "the router"
+)
+LAYER_WRITES_CROSS_2 = (
+    "ours, on TR section 6.4, Fig. 3: with the layer as section 3.2 writes it the cross-entropy does not train "
     "the router"
 )
 MEAN_PRINTED_ACCURACIES = "the mean of the printed accuracies is higher; the text says 'typically' and 'slightly'"
@@ -136,19 +141,14 @@ for name, label, settings in [
 ]:
     study.arm(name, label, **settings)
 
-claim = partial(
-    study.claim,
-    source="TR section 6.3, Fig. 2",
-    because="section 6.3 says it of the losses and shows 20 tasks and 7 experts",
-    presets=["quick", "five", "ten", "paper"],
-)
+claim = partial(study.claim, source="TR section 6.3, Fig. 2", presets=["quick", "five", "ten", "paper"])
 # --- claims: the verdict says which rules were edited or added after the run ---
 claim(
     "favourite",
     "With the router loss each task is predominantly routed to one expert, at 10 tasks and 5 experts (share of "
     "its favourite).",
     mean("top_share", "router", at=dict(tasks=10, experts=5)).at_least(0.9, predicted="predominantly"),
-    group="section 6.3: a task has one expert",
+    dict(because=SAYS_LOSSES_SHOWS, group="section 6.3: a task has one expert"),
 )
 claim(
     "clearer-than-ce",
@@ -157,7 +157,7 @@ claim(
     difference("mutual_information", "router", at=dict(tasks=10, experts=5), versus="ce").at_least(
         1.0, predicted="> 0"
     ),
-    group="section 6.3: clearer than the other losses",
+    dict(because=SAYS_LOSSES_SHOWS, group="section 6.3: clearer than the other losses"),
 )
 claim(
     "clearer-than-balance",
@@ -166,27 +166,26 @@ claim(
     difference("mutual_information", "router", at=dict(tasks=10, experts=5), versus="load-balance").at_least(
         1.0, predicted="> 0"
     ),
-    group="section 6.3: clearer than the other losses",
+    dict(because=SAYS_LOSSES_SHOWS, group="section 6.3: clearer than the other losses"),
 )
 claim(
     "ce-diffuse",
     "With the cross-entropy alone the routing lacks clear task-expert alignment, at 10 tasks and 5 experts (bits).",
     mean("mutual_information", "ce", at=dict(tasks=10, experts=5)).at_most(0.5, predicted="diffuse"),
-    group="section 6.3: diffuse without the router loss",
+    dict(because=SAYS_LOSSES_SHOWS, group="section 6.3: diffuse without the router loss"),
 )
 claim(
     "balance-diffuse",
     "With load balancing the routing lacks clear task-expert alignment, at 10 tasks and 5 experts (bits).",
     mean("mutual_information", "load-balance", at=dict(tasks=10, experts=5)).at_most(0.5, predicted="diffuse"),
-    group="section 6.3: diffuse without the router loss",
+    dict(because=SAYS_LOSSES_SHOWS, group="section 6.3: diffuse without the router loss"),
 )
-claim = partial(study.claim, source="TR section 6.3, Fig. 2", presets=["figure2", "twenty", "paper"])
 claim(
     "favourite-20x7",
     "With the router loss each task is predominantly routed to one expert, at 20 tasks and 7 experts (share of "
     "its favourite).",
     mean("top_share", "router", at=dict(tasks=20, experts=7)).at_least(0.9, predicted="predominantly"),
-    group="section 6.3: a task has one expert",
+    dict(group="section 6.3: a task has one expert", presets=["figure2", "twenty", "paper"]),
 )
 claim(
     "clearer-than-ce-20x7",
@@ -195,7 +194,7 @@ claim(
     difference("mutual_information", "router", at=dict(tasks=20, experts=7), versus="ce").at_least(
         1.0, predicted="> 0"
     ),
-    group="section 6.3: clearer than the other losses",
+    dict(group="section 6.3: clearer than the other losses", presets=["figure2", "twenty", "paper"]),
 )
 claim(
     "clearer-than-balance-20x7",
@@ -204,21 +203,21 @@ claim(
     difference("mutual_information", "router", at=dict(tasks=20, experts=7), versus="load-balance").at_least(
         1.0, predicted="> 0"
     ),
-    group="section 6.3: clearer than the other losses",
+    dict(group="section 6.3: clearer than the other losses", presets=["figure2", "twenty", "paper"]),
 )
+claim = partial(study.claim, source="TR section 6.3", presets=["figure2", "twenty", "paper"])
 claim(
     "ce-diffuse-20x7",
     "With the cross-entropy alone the routing lacks clear task-expert alignment, at 20 tasks and 7 experts (bits).",
     mean("mutual_information", "ce", at=dict(tasks=20, experts=7)).at_most(0.5, predicted="diffuse"),
-    group="section 6.3: diffuse without the router loss",
+    dict(source="TR section 6.3, Fig. 2", group="section 6.3: diffuse without the router loss"),
 )
 claim(
     "balance-diffuse-20x7",
     "With load balancing the routing lacks clear task-expert alignment, at 20 tasks and 7 experts (bits).",
     mean("mutual_information", "load-balance", at=dict(tasks=20, experts=7)).at_most(0.5, predicted="diffuse"),
-    group="section 6.3: diffuse without the router loss",
+    dict(source="TR section 6.3, Fig. 2", group="section 6.3: diffuse without the router loss"),
 )
-claim = partial(study.claim, source="TR section 6.3")
 claim(
     "router-uniform-ce",
     "The task routing loss yields more uniform expert utilisation than the cross-entropy alone, at 10 tasks and "
@@ -231,8 +230,7 @@ claim(
         versus="ce",
         options=dict(visible=0.05),
     ).at_least(0.0, predicted="> 0"),
-    because=SAYS_LOSSES_SHOWS,
-    group="section 6.3: more uniform use of experts",
+    dict(because=SAYS_LOSSES_SHOWS_2, group="section 6.3: more uniform use of experts"),
     presets=["quick", "five", "ten", "paper"],
 )
 claim(
@@ -247,9 +245,7 @@ claim(
         versus="load-balance",
         options=dict(visible=0.05),
     ).at_least(0.0, predicted="> 0"),
-    because=SAYS_LOSSES_SHOWS,
-    group=MORE_UNIFORM_USE,
-    presets=["quick", "five", "ten", "paper"],
+    dict(because=SAYS_LOSSES_SHOWS_2, group=MORE_UNIFORM_USE, presets=["quick", "five", "ten", "paper"]),
 )
 claim(
     "router-uniform-ce-20x7",
@@ -265,7 +261,6 @@ claim(
     ).at_least(0.0, predicted="> 0"),
     because="that the router loss asks for experts dealt out evenly, k mod E, is ours",
     group="section 6.3: more uniform use of experts",
-    presets=["figure2", "twenty", "paper"],
 )
 claim(
     "router-uniform-balance-20x7",
@@ -281,7 +276,6 @@ claim(
     ).at_least(0.0, predicted="> 0"),
     because="that the router loss asks for experts dealt out evenly, k mod E, is ours",
     group=MORE_UNIFORM_USE,
-    presets=["figure2", "twenty", "paper"],
 )
 
 # Implied for a while, see above: what the section says if its words are taken as a slip.
@@ -301,9 +295,8 @@ for tag, tasks, experts, presets in [
             versus="ce",
             options=dict(visible=0.05),
         ).at_least(0.0),
+        dict(group="section 6.3: more uniform use by load balancing", presets=presets),
         source="ours: TR section 6.3 with its sentence on the task routing loss taken as a slip for load balancing",
-        group="section 6.3: more uniform use by load balancing",
-        presets=presets,
     )
 
 study.claim(
@@ -311,25 +304,22 @@ study.claim(
     "Where the prefix tells the task, the router loss sends the token to the expert it asks for.",
     mean("routed_as_asked", "router", at=dict(tasks=10, experts=5)).at_least(0.95, predicted="1"),
     source="TR section 6.2, router loss",
-    because="the loss enforces that each token goes to the expert of its task; 95 % of the tokens is our reading",
     group="section 6.2: the router loss enforces task-specific routing",
     presets=["quick", "five", "ten", "paper"],
+    because="the loss enforces that each token goes to the expert of its task; 95 % of the tokens is our reading",
 )
 study.ours(
     "router-information",
     "At 10 tasks and 5 experts the router loss reaches 2 of the 2.32 bits.",
     mean("mutual_information", "router", at=dict(tasks=10, experts=5)).at_least(2.0),
-    source="ours, for TR Fig. 2c",
-    presets=["five", "ten", "paper"],
+    dict(source="ours, for TR Fig. 2c", presets=["five", "ten", "paper"]),
 )
 study.claim(
     "favourite-no-gate",
     "Without the gate factor the router loss routes each task predominantly to one expert, at 10 tasks and 5 "
     "experts (share of its favourite).",
     mean("top_share", "router-no-gate", at=dict(tasks=10, experts=5)).at_least(0.9, predicted="predominantly"),
-    source=LAYER_WRITES,
-    because=WRITES_LAYER_WITHOUT,
-    group="section 6.3: a task has one expert",
+    dict(source=LAYER_WRITES, because=WRITES_LAYER_WITHOUT, group="section 6.3: a task has one expert"),
     presets=["five"],
 )
 study.ours(
@@ -337,9 +327,7 @@ study.ours(
     "Without the gate factor the router loss aligns experts with tasks substantially more clearly than the "
     "cross-entropy alone, at 10 tasks and 5 experts (bits).",
     difference("mutual_information", "router-no-gate", at=dict(tasks=10, experts=5), versus="ce-no-gate").at_least(1.0),
-    source=LAYER_WRITES_CROSS,
-    group="section 6.3: clearer than the other losses",
-    presets=["five"],
+    dict(source=LAYER_WRITES_CROSS, group="section 6.3: clearer than the other losses", presets=["five"]),
 )
 study.claim(
     "clearer-than-balance-no-gate",
@@ -348,9 +336,7 @@ study.claim(
     difference(
         "mutual_information", "router-no-gate", at=dict(tasks=10, experts=5), versus="load-balance-no-gate"
     ).at_least(1.0, predicted="> 0"),
-    source=LAYER_WRITES,
-    because=WRITES_LAYER_WITHOUT,
-    group="section 6.3: clearer than the other losses",
+    dict(source=LAYER_WRITES, because=WRITES_LAYER_WITHOUT, group="section 6.3: clearer than the other losses"),
     presets=["five"],
 )
 study.ours(
@@ -358,18 +344,14 @@ study.ours(
     "Without the gate factor the routing under the cross-entropy alone, of a router that nothing trains, lacks "
     "clear task-expert alignment, at 10 tasks and 5 experts (bits).",
     mean("mutual_information", "ce-no-gate", at=dict(tasks=10, experts=5)).at_most(0.5),
-    source=LAYER_WRITES_CROSS,
-    group="section 6.3: diffuse without the router loss",
-    presets=["five"],
+    dict(source=LAYER_WRITES_CROSS, group="section 6.3: diffuse without the router loss", presets=["five"]),
 )
 study.claim(
     "balance-diffuse-no-gate",
     "Without the gate factor the routing under load balancing lacks clear task-expert alignment, at 10 tasks "
     "and 5 experts (bits).",
     mean("mutual_information", "load-balance-no-gate", at=dict(tasks=10, experts=5)).at_most(0.5, predicted="diffuse"),
-    source=LAYER_WRITES,
-    because=WRITES_LAYER_WITHOUT,
-    group="section 6.3: diffuse without the router loss",
+    dict(source=LAYER_WRITES, because=WRITES_LAYER_WITHOUT, group="section 6.3: diffuse without the router loss"),
     presets=["five"],
 )
 study.ours(
@@ -384,9 +366,7 @@ study.ours(
         versus="ce-no-gate",
         options=dict(visible=0.05),
     ).at_least(0.0),
-    source=LAYER_WRITES_CROSS,
-    group="section 6.3: more uniform use of experts",
-    presets=["five"],
+    dict(source=LAYER_WRITES_CROSS, group="section 6.3: more uniform use of experts", presets=["five"]),
 )
 study.claim(
     "router-uniform-balance-no-gate",
@@ -400,33 +380,26 @@ study.claim(
         versus="load-balance-no-gate",
         options=dict(visible=0.05),
     ).at_least(0.0, predicted="> 0"),
-    source=LAYER_WRITES,
+    dict(source=LAYER_WRITES, group=MORE_UNIFORM_USE, presets=["five"]),
     because="section 3.2 writes the layer of section 6.2 without the factor of the gate; that the router loss "
     "asks for experts dealt out evenly, k mod E, is ours",
-    group=MORE_UNIFORM_USE,
-    presets=["five"],
 )
-ours = partial(
-    study.ours,
-    source="ours, on TR section 6.4, Fig. 3: with the layer as section 3.2 writes it the cross-entropy does "
-    "not train the router",
-    group="section 6.4: comparable accuracy",
-    presets=["five"],
-)
-ours(
+study.ours(
     "comparable-router-no-gate",
     "Without the gate factor the router loss does not degrade accuracy: within 3 points of the cross-entropy, "
     "or better.",
     difference("accuracy", "router-no-gate", at=dict(tasks=10, experts=5), versus="ce-no-gate").at_least(-0.03),
+    dict(source=LAYER_WRITES_CROSS_2, group="section 6.4: comparable accuracy", presets=["five"]),
 )
-ours(
+study.ours(
     "comparable-balance-no-gate",
     "Without the gate factor load balancing gives an accuracy within 3 points of the cross-entropy.",
     difference("accuracy", "load-balance-no-gate", at=dict(tasks=10, experts=5), versus="ce-no-gate").within(
         -0.03, 0.03
     ),
+    dict(source=LAYER_WRITES_CROSS_2, group="section 6.4: comparable accuracy", presets=["five"]),
 )
-ours(
+study.ours(
     "comparable-10x5-no-gate",
     "Without the gate factor the three losses are within 3 points of each other at 10 tasks and 5 experts "
     "(largest difference of two, all three at once).",
@@ -436,15 +409,14 @@ ours(
         at=dict(tasks=10, experts=5),
         options=dict(over="arm", values=["ce-no-gate", "load-balance-no-gate", "router-no-gate"]),
     ).at_most(0.03),
+    dict(group="section 6.4: comparable accuracy, every cell and pair", presets=["five"]),
     source="ours: TR section 6.4 and Fig. 3 read as of every pair of losses, with the layer as section 3.2 writes it",
-    group="section 6.4: comparable accuracy, every cell and pair",
 )
 study.claim(
     "comparable-router",
     "The router loss does not degrade accuracy: within 3 points of the cross-entropy, or better.",
     difference("accuracy", "router", at=dict(tasks=10, experts=5), versus="ce").at_least(-0.03, predicted="+0.003"),
-    source="TR section 6.4, Fig. 3",
-    group="section 6.4: comparable accuracy",
+    dict(source="TR section 6.4, Fig. 3", group="section 6.4: comparable accuracy"),
     presets=["quick", "five", "ten", "paper"],
 )
 study.claim(
@@ -453,8 +425,7 @@ study.claim(
     difference("accuracy", "load-balance", at=dict(tasks=10, experts=5), versus="ce").within(
         -0.03, 0.03, predicted="-0.011"
     ),
-    source="TR section 6.4, Fig. 3",
-    group="section 6.4: comparable accuracy",
+    dict(source="TR section 6.4, Fig. 3", group="section 6.4: comparable accuracy"),
     presets=["quick", "five", "ten", "paper"],
 )
 
@@ -474,10 +445,8 @@ for tasks, experts, predicted, presets in [
         difference("accuracy", "router", at=dict(tasks=tasks, experts=experts), versus="ce").at_least(
             -0.03, predicted=predicted
         ),
-        source="TR section 6.4, Fig. 3",
+        dict(source="TR section 6.4, Fig. 3", group="section 6.4: comparable accuracy", presets=presets),
         because="section 6.4 gives no number; not degraded is read as at most three points behind the cross-entropy",
-        group="section 6.4: comparable accuracy",
-        presets=presets,
     )
 
 for tasks, presets in [(10, ["ten", "paper"]), (20, ["twenty", "paper"])]:
@@ -493,11 +462,9 @@ for tasks, presets in [(10, ["ten", "paper"]), (20, ["twenty", "paper"])]:
             versus="ce",
             options=dict(least=-0.03, over="experts"),
         ).at_least(0.501, predicted="> 0.5"),
-        source="TR Fig. 3, caption; section 6.4",
+        dict(source="TR Fig. 3, caption; section 6.4", group="section 6.4: comparable accuracy", presets=presets),
         because="the caption has the router loss comparable 'in most settings', read as in more than half of "
         "them, and section 6.4 concludes that it does not degrade the accuracy, read as three points",
-        group="section 6.4: comparable accuracy",
-        presets=presets,
     )
 
 for tasks, experts, in_table, presets in [
@@ -520,9 +487,8 @@ for tasks, experts, in_table, presets in [
             at=dict(tasks=tasks, experts=experts),
             options=dict(over="arm", values=["ce", "load-balance", "router"]),
         ).at_most(0.03),
+        dict(group="section 6.4: comparable accuracy, every cell and pair", presets=presets),
         source="ours: TR section 6.4 and Fig. 3 read as of every cell and every pair of losses",
-        group="section 6.4: comparable accuracy, every cell and pair",
-        presets=presets,
     )
 
 for id_, case, arm, predicted, percent in [
@@ -533,18 +499,14 @@ for id_, case, arm, predicted, percent in [
         id_,
         f"With 10 tasks and 5 experts at least 85 % of the completions are right ({case}).",
         mean("accuracy", arm, at=dict(tasks=10, experts=5)).at_least(0.85, predicted=predicted),
-        source="TR Table 1",
-        because=f"Table 1 prints {percent} %; 85 % leaves room for other seeds",
-        group="table 1: accuracy at 10 tasks and 5 experts",
-        printed=True,
-        presets=["five", "ten", "paper"],
+        dict(source="TR Table 1", because=f"Table 1 prints {percent} %; 85 % leaves room for other seeds"),
+        dict(group="table 1: accuracy at 10 tasks and 5 experts", printed=True, presets=["five", "ten", "paper"]),
     )
 
 claim = partial(
     study.claim,
     because="section 6.4 says it as tasks and experts vary; this is an average over 3 to 9 experts",
     group="section 6.4: comparable accuracy",
-    presets=["ten", "paper"],
 )
 claim(
     "table-10-router-comparable",
@@ -552,7 +514,7 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=10), versus="ce").within(
         -0.03, 0.03, predicted="+0.0098"
     ),
-    source="TR section 6.4; Table 1, 10 tasks",
+    dict(source="TR section 6.4; Table 1, 10 tasks", presets=["ten", "paper"]),
 )
 claim(
     "table-10-load-balance-comparable",
@@ -560,7 +522,7 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "load-balance", at=dict(tasks=10), versus="ce").within(
         -0.03, 0.03, predicted="-0.0028"
     ),
-    source="TR section 6.4; Table 1, 10 tasks",
+    dict(source="TR section 6.4; Table 1, 10 tasks", presets=["ten", "paper"]),
 )
 claim(
     "table-10-router-balance-comparable",
@@ -568,15 +530,14 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=10), versus="load-balance").within(
         -0.03, 0.03, predicted="+0.0125"
     ),
-    source="TR section 6.4; Table 1, 10 tasks",
+    dict(source="TR section 6.4; Table 1, 10 tasks", presets=["ten", "paper"]),
 )
 claim(
     "table-10-router-higher",
     "At 10 tasks the router loss has a higher accuracy than the cross-entropy, averaged over 3 to 9 experts.",
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=10), versus="ce").at_least(0.0, predicted="+0.0098"),
-    source="TR Table 1, 10 tasks; section 6.4",
-    because=MEAN_PRINTED_ACCURACIES,
-    group="section 6.4: slightly higher accuracy",
+    dict(source="TR Table 1, 10 tasks; section 6.4", because=MEAN_PRINTED_ACCURACIES),
+    dict(group="section 6.4: slightly higher accuracy", presets=["ten", "paper"]),
 )
 claim(
     "table-10-router-above-balance",
@@ -584,9 +545,8 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=10), versus="load-balance").at_least(
         0.0, predicted="+0.0125"
     ),
-    source="TR Table 1, 10 tasks; section 6.4",
-    because=TEXT_SAYS_TYPICALLY,
-    group=SLIGHTLY_HIGHER_ACCURACY,
+    dict(source="TR Table 1, 10 tasks; section 6.4", because=TEXT_SAYS_TYPICALLY, group=SLIGHTLY_HIGHER_ACCURACY),
+    presets=["ten", "paper"],
 )
 claim(
     "table-20-router-comparable",
@@ -594,8 +554,7 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=20), versus="ce").within(
         -0.03, 0.03, predicted="+0.0188"
     ),
-    source="TR section 6.4; Table 1, 20 tasks",
-    presets=["twenty", "paper"],
+    dict(source="TR section 6.4; Table 1, 20 tasks", presets=["twenty", "paper"]),
 )
 claim(
     "table-20-load-balance-comparable",
@@ -603,8 +562,7 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "load-balance", at=dict(tasks=20), versus="ce").within(
         -0.03, 0.03, predicted="+0.0030"
     ),
-    source="TR section 6.4; Table 1, 20 tasks",
-    presets=["twenty", "paper"],
+    dict(source="TR section 6.4; Table 1, 20 tasks", presets=["twenty", "paper"]),
 )
 claim(
     "table-20-router-balance-comparable",
@@ -612,16 +570,14 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=20), versus="load-balance").within(
         -0.03, 0.03, predicted="+0.0158"
     ),
-    source="TR section 6.4; Table 1, 20 tasks",
-    presets=["twenty", "paper"],
+    dict(source="TR section 6.4; Table 1, 20 tasks", presets=["twenty", "paper"]),
 )
-claim = partial(study.claim, source="TR Table 1, 20 tasks; section 6.4", presets=["twenty", "paper"])
 claim(
     "table-20-router-higher",
     "At 20 tasks the router loss has a higher accuracy than the cross-entropy, averaged over 3 to 9 experts.",
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=20), versus="ce").at_least(0.0, predicted="+0.0188"),
-    because=MEAN_PRINTED_ACCURACIES,
-    group="section 6.4: slightly higher accuracy",
+    dict(source="TR Table 1, 20 tasks; section 6.4", because=MEAN_PRINTED_ACCURACIES),
+    dict(group="section 6.4: slightly higher accuracy", presets=["twenty", "paper"]),
 )
 claim(
     "table-20-router-above-balance",
@@ -629,14 +585,8 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=20), versus="load-balance").at_least(
         0.0, predicted="+0.0158"
     ),
-    because=TEXT_SAYS_TYPICALLY,
-    group=SLIGHTLY_HIGHER_ACCURACY,
-)
-claim = partial(
-    study.claim,
-    because="section 6.4 says it as tasks and experts vary; this is an average over 3 to 9 experts",
-    group="section 6.4: comparable accuracy",
-    presets=["thirty", "paper"],
+    dict(source="TR Table 1, 20 tasks; section 6.4", because=TEXT_SAYS_TYPICALLY, group=SLIGHTLY_HIGHER_ACCURACY),
+    presets=["twenty", "paper"],
 )
 claim(
     "table-30-router-comparable",
@@ -644,7 +594,7 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=30), versus="ce").within(
         -0.03, 0.03, predicted="+0.0090"
     ),
-    source="TR section 6.4; Table 1, 30 tasks",
+    dict(source="TR section 6.4; Table 1, 30 tasks", presets=["thirty", "paper"]),
 )
 claim(
     "table-30-load-balance-comparable",
@@ -652,7 +602,7 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "load-balance", at=dict(tasks=30), versus="ce").within(
         -0.03, 0.03, predicted="-0.0020"
     ),
-    source="TR section 6.4; Table 1, 30 tasks",
+    dict(source="TR section 6.4; Table 1, 30 tasks", presets=["thirty", "paper"]),
 )
 claim(
     "table-30-router-balance-comparable",
@@ -660,15 +610,14 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=30), versus="load-balance").within(
         -0.03, 0.03, predicted="+0.0110"
     ),
-    source="TR section 6.4; Table 1, 30 tasks",
+    dict(source="TR section 6.4; Table 1, 30 tasks", presets=["thirty", "paper"]),
 )
 claim(
     "table-30-router-higher",
     "At 30 tasks the router loss has a higher accuracy than the cross-entropy, averaged over 3 to 9 experts.",
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=30), versus="ce").at_least(0.0, predicted="+0.0090"),
-    source="TR Table 1, 30 tasks; section 6.4",
-    because=MEAN_PRINTED_ACCURACIES,
-    group="section 6.4: slightly higher accuracy",
+    dict(source="TR Table 1, 30 tasks; section 6.4", because=MEAN_PRINTED_ACCURACIES),
+    dict(group="section 6.4: slightly higher accuracy", presets=["thirty", "paper"]),
 )
 claim(
     "table-30-router-above-balance",
@@ -676,9 +625,8 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=30), versus="load-balance").at_least(
         0.0, predicted="+0.0110"
     ),
-    source="TR Table 1, 30 tasks; section 6.4",
-    because=TEXT_SAYS_TYPICALLY,
-    group=SLIGHTLY_HIGHER_ACCURACY,
+    dict(source="TR Table 1, 30 tasks; section 6.4", because=TEXT_SAYS_TYPICALLY, group=SLIGHTLY_HIGHER_ACCURACY),
+    presets=["thirty", "paper"],
 )
 claim(
     "table-40-router-comparable",
@@ -686,8 +634,7 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=40), versus="ce").within(
         -0.03, 0.03, predicted="+0.0052"
     ),
-    source="TR section 6.4; Table 1, 40 tasks",
-    presets=["forty", "paper"],
+    dict(source="TR section 6.4; Table 1, 40 tasks", presets=["forty", "paper"]),
 )
 claim(
     "table-40-load-balance-comparable",
@@ -695,8 +642,7 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "load-balance", at=dict(tasks=40), versus="ce").within(
         -0.03, 0.03, predicted="-0.0050"
     ),
-    source="TR section 6.4; Table 1, 40 tasks",
-    presets=["forty", "paper"],
+    dict(source="TR section 6.4; Table 1, 40 tasks", presets=["forty", "paper"]),
 )
 claim(
     "table-40-router-balance-comparable",
@@ -704,25 +650,23 @@ claim(
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=40), versus="load-balance").within(
         -0.03, 0.03, predicted="+0.0102"
     ),
-    source="TR section 6.4; Table 1, 40 tasks",
-    presets=["forty", "paper"],
+    dict(source="TR section 6.4; Table 1, 40 tasks", presets=["forty", "paper"]),
 )
-claim = partial(study.claim, source="TR Table 1, 40 tasks; section 6.4", presets=["forty", "paper"])
-claim(
+study.claim(
     "table-40-router-higher",
     "At 40 tasks the router loss has a higher accuracy than the cross-entropy, averaged over 3 to 9 experts.",
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=40), versus="ce").at_least(0.0, predicted="+0.0052"),
-    because=MEAN_PRINTED_ACCURACIES,
-    group="section 6.4: slightly higher accuracy",
+    dict(source="TR Table 1, 40 tasks; section 6.4", because=MEAN_PRINTED_ACCURACIES),
+    dict(group="section 6.4: slightly higher accuracy", presets=["forty", "paper"]),
 )
-claim(
+study.claim(
     "table-40-router-above-balance",
     "At 40 tasks the router loss has a higher accuracy than load balancing, averaged over 3 to 9 experts.",
     function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=40), versus="load-balance").at_least(
         0.0, predicted="+0.0102"
     ),
-    because=TEXT_SAYS_TYPICALLY,
-    group=SLIGHTLY_HIGHER_ACCURACY,
+    dict(source="TR Table 1, 40 tasks; section 6.4", because=TEXT_SAYS_TYPICALLY, group=SLIGHTLY_HIGHER_ACCURACY),
+    presets=["forty", "paper"],
 )
 
 for tag, where, predicted, presets, at in [
@@ -735,11 +679,9 @@ for tag, where, predicted, presets, at in [
         "The gain of the router loss over the cross-entropy grows with the number of experts (accuracy per "
         f"expert, {where}).",
         function(f"{RULES}:trend", "accuracy", "router", at=at, versus="ce").at_least(0.0, predicted=predicted),
-        source="TR section 6.4, Table 1",
+        dict(source="TR section 6.4, Table 1", group="section 6.4: more experts, more gain", presets=presets),
         because="the accuracy is higher 'when more experts are present': read as a trend, which the printed "
         "accuracies have",
-        group="section 6.4: more experts, more gain",
-        presets=presets,
     )
 
 for tag, where, predicted, presets, at, options in [
@@ -753,10 +695,8 @@ for tag, where, predicted, presets, at, options in [
         function(f"{RULES_}:gap", "accuracy", "router", at=at, versus="ce", options=options).at_least(
             0.0, predicted=predicted
         ),
-        source="TR section 6.4, Table 1",
+        dict(source="TR section 6.4, Table 1", group="section 6.4: more experts, more gain", presets=presets),
         because="the accuracy is higher 'when more experts are present': read as the largest number of Table 1",
-        group="section 6.4: more experts, more gain",
-        presets=presets,
     )
 
 # Added after the runs of ten and twenty, with the numbers known.
@@ -771,11 +711,10 @@ for tag, where, predicted, presets, at, options in [
         function(f"{RULES_}:gap", "accuracy", "router", at=at, versus="load-balance", options=options).at_least(
             0.0, predicted=predicted
         ),
-        source="TR section 6.4, Table 1",
+        dict(source="TR section 6.4, Table 1", group="section 6.4: more experts, more gain over load balancing"),
+        presets=presets,
         because="the accuracy is higher 'when more experts are present': read as the largest number of Table "
         "1, and as said of both other variants",
-        group="section 6.4: more experts, more gain over load balancing",
-        presets=presets,
     )
 
 # --- what the verdicts say: each text is shown only where they are so ---
