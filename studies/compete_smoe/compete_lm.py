@@ -11,7 +11,8 @@ COMPETITION_WAS_DELIVERED = (
     "the paper."
 )
 PRESETS = ["quick", "trained", "long", "paper"]
-RULES = "moestat.claims.rules"
+LEAD = "moestat.claims.rules:lead"
+LEAD_OF_THOSE_RUN = "moestat.papers.compete_smoe.rules:lead_of_those_run"
 
 study = Study(
     "Which router gives the lowest loss?",
@@ -249,7 +250,7 @@ study.claim(
     "fixed-worst-switch",
     "In a Switch transformer the fixed router has the highest loss of all five.",
     function(
-        f"{RULES}:lead",
+        LEAD,
         "bpc",
         "switch-smoe-fixed",
         options=dict(
@@ -263,7 +264,7 @@ study.claim(
     "fixed-worst-glam",
     "In GLaM the fixed router has the highest loss of all five.",
     function(
-        f"{RULES}:lead",
+        LEAD,
         "bpc",
         "glam-smoe-fixed",
         options=dict(
@@ -276,7 +277,7 @@ study.claim(
     "compete-best-switch",
     "In a Switch transformer CompeteSMoE has the lowest loss of all five.",
     function(
-        "moestat.papers.compete_smoe.rules:lead_of_those_run",
+        LEAD_OF_THOSE_RUN,
         "bpc",
         "switch-compete-smoe",
         options=dict(
@@ -291,7 +292,7 @@ study.claim(
     "compete-best-glam",
     "In GLaM CompeteSMoE, with lambda and alpha as tuned on the Switch Transformer, has the lowest loss of all five.",
     function(
-        "moestat.papers.compete_smoe.rules:lead_of_those_run",
+        LEAD_OF_THOSE_RUN,
         "bpc",
         "glam-compete-smoe",
         options=dict(
@@ -312,7 +313,7 @@ for key, model in [("switch", "a Switch transformer"), ("glam", "GLaM")]:
         f"In {model} the fixed router has the highest loss of all five, StableMoE's being frozen after half of "
         "the steps.",
         function(
-            f"{RULES}:lead",
+            LEAD,
             "bpc",
             f"{key}-smoe-fixed",
             options=dict(
@@ -437,7 +438,7 @@ claim(
     "In a Switch transformer CompeteSMoE converges fastest of all five: its validation loss, averaged over the "
     "training, is the lowest.",
     function(
-        f"{RULES}:lead",
+        LEAD,
         "mean_valid_bpc",
         "switch-compete-smoe",
         options=dict(

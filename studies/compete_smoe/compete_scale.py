@@ -3,7 +3,7 @@
 from moestat import Study
 from moestat.study.rules import difference, function
 
-RULES = "moestat.papers.compete_smoe.rules"
+CONTRAST = "moestat.papers.compete_smoe.rules:contrast"
 
 study = Study(
     "Does competition help in a larger model?",
@@ -75,7 +75,7 @@ study.claim(
     "xmoe-gains",
     "XMoE gains on SMoE when the model grows: its loss minus SMoE's falls.",
     function(
-        f"{RULES}:contrast",
+        CONTRAST,
         "bpc",
         "xmoe",
         options=dict(
@@ -93,7 +93,7 @@ study.claim(
     "stable-moe-gains",
     "StableMoE gains on SMoE when the model grows: its loss minus SMoE's falls.",
     function(
-        f"{RULES}:contrast",
+        CONTRAST,
         "bpc",
         "stable-moe",
         options=dict(
@@ -112,7 +112,7 @@ study.ours(
     "stable-half-gains",
     "StableMoE, frozen after half of the steps, gains on SMoE when the model grows: its loss minus SMoE's falls.",
     function(
-        f"{RULES}:contrast",
+        CONTRAST,
         "bpc",
         "stable-half",
         options=dict(

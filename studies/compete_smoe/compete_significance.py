@@ -3,6 +3,8 @@
 from moestat import Study
 from moestat.study.rules import difference, function, log_ratio
 
+AT_LAST_STEP = "moestat.papers.compete_smoe.rules_training:at_last_step"
+
 study = Study(
     "Is the gain of competition more than noise, and what does it cost?",
     paper="compete-smoe",
@@ -234,18 +236,14 @@ study.ours(
     "competition-routes-better",
     "A model whose winners make the output in every step has a lower loss at the end of the training than SMoE, "
     "each routing as it trains.",
-    function("moestat.papers.compete_smoe.rules_training:at_last_step", "train_bpc", "always", versus="smoe").at_most(
-        0.0
-    ),
+    function(AT_LAST_STEP, "train_bpc", "always", versus="smoe").at_most(0.0),
     dict(source="ours, for CS section 3.1", presets=["control"]),
 )
 study.ours(
     "competition-routes-better-single",
     "A model with a single SMoE layer whose winners make the output in every step has a lower loss at the end "
     "of the training than SMoE, each routing as it trains.",
-    function("moestat.papers.compete_smoe.rules_training:at_last_step", "train_bpc", "always", versus="smoe").at_most(
-        0.0
-    ),
+    function(AT_LAST_STEP, "train_bpc", "always", versus="smoe").at_most(0.0),
     dict(source="ours, for CS section 3.3", presets=["single"]),
 )
 study.ours(

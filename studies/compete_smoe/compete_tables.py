@@ -6,7 +6,13 @@ from moestat import Study
 from moestat.study.rules import function
 
 TEXT_SAYS_OVER = "The text says over 3 %; of the second best accuracy is our reading, for points see the next claims."
-PRINTED = "moestat.claims.printed"
+LEAD = "moestat.claims.printed:lead"
+SHARE = "moestat.claims.printed:share"
+RATIO = "moestat.claims.printed:ratio"
+SPREAD = "moestat.claims.printed:spread"
+AVERAGE = "moestat.claims.printed:average"
+DEVIATION = "moestat.claims.printed:deviation"
+T_TEST = "moestat.claims.printed:t_test"
 
 study = Study(
     "Do the printed tables say what the text says of them?",
@@ -125,7 +131,7 @@ study.claim(
     "In the printed Table 2 CompeteSMoE consistently outperforms the other competitors on all benchmarks and "
     "architectures.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm=["switch", "glam"], row="CompeteSMoE"),
@@ -138,7 +144,7 @@ study.claim(
     "glam-everywhere",
     "In the printed Table 2, across all methods, the GLaM architecture offers better performances than the "
     "standard Switch Transformer on all datasets.",
-    function(f"{PRINTED}:lead", "printed", options=dict(lower=dict(arm="glam"), higher=dict(arm="switch"))).at_least(
+    function(LEAD, "printed", options=dict(lower=dict(arm="glam"), higher=dict(arm="switch"))).at_least(
         1e-06, predicted="> 0"
     ),
     dict(source="CS section 6.2, Table 2", bearing="neutral"),
@@ -147,7 +153,7 @@ study.ours(
     "fixed-worst",
     "In the printed Table 2 SMoE-Fixed performs worst among all methods considered, in every column.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm=["switch", "glam"], row=["CompeteSMoE", "SMoE", "XMoE", "StableMoE"]),
@@ -160,7 +166,7 @@ study.claim(
     "best-fine-tuning",
     "In the printed Table 3 CompeteSMoE achieves the highest accuracy on all four fine-tuning data sets.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="fine-tuning", row=["SMoE", "SMoE-Fixed", "XMoE", "StableMoE"]),
@@ -173,9 +179,7 @@ study.claim(
     "better-in-all-runs",
     "In the printed Table 9 CompeteSMoE achieves better results than SMoE in all runs.",
     function(
-        f"{PRINTED}:lead",
-        "printed",
-        options=dict(lower=dict(arm="runs", row="CompeteSMoE"), higher=dict(arm="runs", row="SMoE")),
+        LEAD, "printed", options=dict(lower=dict(arm="runs", row="CompeteSMoE"), higher=dict(arm="runs", row="SMoE"))
     ).at_least(1e-06, predicted="> 0"),
     dict(source="CS appendix C.4, Table 9", bearing="neutral"),
 )
@@ -183,7 +187,7 @@ study.claim(
     "smaller-deviation",
     "In the printed Table 9 CompeteSMoE has a better average and a smaller standard deviation than SMoE.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="runs-summary", row="CompeteSMoE", column=["average", "standard deviation"]),
@@ -196,7 +200,7 @@ study.claim(
     "lowest-average-entropy",
     "In the printed Table 10 CompeteSMoE has a lower average entropy of its routers than every other method.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="entropy-average", row="CompeteSMoE"),
@@ -210,7 +214,7 @@ study.claim(
     "In the printed Tables 4 and 9 CompeteSMoE with lambda = 0.01 is worse than SMoE (Switch Transformer, "
     "against the average of five runs).",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="runs-summary", row="SMoE", column="average"),
@@ -224,7 +228,7 @@ study.claim(
     "In the printed Tables 4 and 9, once the competition frequency is increased, CompeteSMoE consistently "
     "outperforms SMoE (Switch Transformer, lambda from 0.03 to 0.09, against the average of five runs).",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(
@@ -242,7 +246,7 @@ study.claim(
     "In the printed Tables 5 and 9 any alpha reported offers a better performance than SMoE (Switch "
     "Transformer, against the average of five runs).",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="balance", row="Switch Transformer"),
@@ -256,7 +260,7 @@ study.ours(
     "In the printed Tables 4 and 9 CompeteSMoE is better than the largest of five runs of SMoE at lambda from "
     "0.03 to 0.09 (Switch Transformer).",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(
@@ -274,7 +278,7 @@ study.ours(
     "In the printed Tables 5 and 9 CompeteSMoE is better than the largest of five runs of SMoE at every alpha "
     "reported (Switch Transformer).",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="balance", row="Switch Transformer"), higher=dict(arm="runs", row="SMoE", column="run 1")
@@ -286,7 +290,7 @@ study.claim(
     "schedule-best-switch",
     "In the printed Table 4 lambda = 0.05 achieves the best performance, Switch Transformer.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="schedule", row="Switch Transformer", column="lambda = 0.05"),
@@ -303,7 +307,7 @@ study.claim(
     "schedule-best-glam",
     "In the printed Table 4 lambda = 0.05 achieves the best performance, GLaM.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="schedule", row="GLaM", column="lambda = 0.05"),
@@ -318,7 +322,7 @@ study.ours(
     "balance-best-switch",
     "In the printed Table 5 alpha = 5 has the lowest loss, Switch Transformer.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="balance", row="Switch Transformer", column="alpha = 5"),
@@ -335,7 +339,7 @@ study.ours(
     "balance-best-glam",
     "In the printed Table 5 alpha = 5 has the lowest loss, GLaM.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="balance", row="GLaM", column="alpha = 5"),
@@ -364,7 +368,7 @@ study.claim(
     "In the printed Table 2 XMoE and StableMoE, each counted by itself, outperform SMoE in more than half of "
     "the columns of medium size.",
     function(
-        f"{PRINTED}:share",
+        SHARE,
         "printed",
         options=dict(
             lower=dict(
@@ -383,7 +387,7 @@ study.claim(
     "In the printed Table 2 XMoE and StableMoE, each counted by itself, outperform SMoE in more than half of "
     "the columns of WikiText-103, the larger set of data.",
     function(
-        f"{PRINTED}:share",
+        SHARE,
         "printed",
         options=dict(
             lower=dict(arm=["switch", "glam"], row=["XMoE", "StableMoE"], column=["Wiki small", "Wiki medium"]),
@@ -398,7 +402,7 @@ study.ours(
     "In the printed Table 2 the better of XMoE and StableMoE outperforms SMoE in more than half of the columns "
     "of medium size.",
     function(
-        f"{PRINTED}:share",
+        SHARE,
         "printed",
         options=dict(
             either="row",
@@ -417,7 +421,7 @@ study.ours(
     "In the printed Table 2 the better of XMoE and StableMoE outperforms SMoE in more than half of the columns "
     "of WikiText-103.",
     function(
-        f"{PRINTED}:share",
+        SHARE,
         "printed",
         options=dict(
             either="row",
@@ -433,7 +437,7 @@ study.ours(
     "inconsistent-xmoe",
     "In the printed Table 2 XMoE does not improve on SMoE in every column, with either architecture.",
     function(
-        f"{PRINTED}:share",
+        SHARE,
         "printed",
         options=dict(lower=dict(arm=["switch", "glam"], row="XMoE"), higher=dict(arm=["switch", "glam"], row="SMoE")),
     ).at_most(0.999),
@@ -444,7 +448,7 @@ study.ours(
     "inconsistent-stable",
     "In the printed Table 2 StableMoE does not improve on SMoE in every column, with either architecture.",
     function(
-        f"{PRINTED}:share",
+        SHARE,
         "printed",
         options=dict(
             lower=dict(arm=["switch", "glam"], row="StableMoE"), higher=dict(arm=["switch", "glam"], row="SMoE")
@@ -458,7 +462,7 @@ study.ours(
     "In the printed Table 2, on WikiText-103, all five methods have a lower perplexity with GLaM than with the "
     "Switch Transformer, small models.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(lower=dict(arm="glam", column="Wiki small"), higher=dict(arm="switch", column="Wiki small")),
     ).at_least(1e-06, predicted="> 0"),
@@ -469,7 +473,7 @@ study.ours(
     "In the printed Table 2, on WikiText-103, all five methods have a lower perplexity with GLaM than with the "
     "Switch Transformer, medium models.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(lower=dict(arm="glam", column="Wiki medium"), higher=dict(arm="switch", column="Wiki medium")),
     ).at_least(1e-06, predicted="> 0"),
@@ -481,7 +485,7 @@ study.claim(
     "gain-sst5",
     "In the printed Table 3, on SST-5, CompeteSMoE improves on the second best method by over 3 % (of its accuracy).",
     function(
-        f"{PRINTED}:ratio",
+        RATIO,
         "printed",
         options=dict(
             of=dict(arm="fine-tuning", row="CompeteSMoE", column="SST-5"),
@@ -496,7 +500,7 @@ study.claim(
     "In the printed Table 3, on BANKING77, CompeteSMoE improves on the second best method by over 3 % (of its "
     "accuracy).",
     function(
-        f"{PRINTED}:ratio",
+        RATIO,
         "printed",
         options=dict(
             of=dict(arm="fine-tuning", row="CompeteSMoE", column="BANKING77"),
@@ -510,7 +514,7 @@ study.ours(
     "gain-points-sst5",
     "In the printed Table 3 CompeteSMoE is over 3 points above the second best method on SST-5.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="fine-tuning", row="XMoE", column="SST-5"),
@@ -523,7 +527,7 @@ study.ours(
     "gain-points-banking77",
     "In the printed Table 3 CompeteSMoE is over 3 points above the second best method on BANKING77.",
     function(
-        f"{PRINTED}:lead",
+        LEAD,
         "printed",
         options=dict(
             lower=dict(arm="fine-tuning", row="SMoE", column="BANKING77"),
@@ -550,7 +554,7 @@ study.ours(
     "In the printed Table 4 the performance of CompeteSMoE is saturated for lambda >= 0.05, Switch Transformer "
     "(spread, against the 0.009 by which runs of SMoE scatter in Table 9).",
     function(
-        f"{PRINTED}:spread",
+        SPREAD,
         "printed",
         options=dict(
             of=dict(
@@ -565,7 +569,7 @@ study.ours(
     "In the printed Table 4 CompeteSMoE is robust for 0.03 <= lambda <= 0.09, Switch Transformer (spread, "
     "against the 0.014 that it gains over SMoE in Table 9).",
     function(
-        f"{PRINTED}:spread",
+        SPREAD,
         "printed",
         options=dict(
             of=dict(
@@ -582,7 +586,7 @@ study.ours(
     "In the printed Table 5 CompeteSMoE is robust to small values of alpha, at most 5, Switch Transformer "
     "(spread, against the 0.014 that it gains over SMoE in Table 9).",
     function(
-        f"{PRINTED}:spread",
+        SPREAD,
         "printed",
         options=dict(
             of=dict(arm="balance", row="Switch Transformer", column=["alpha = 0.1", "alpha = 1", "alpha = 5"])
@@ -595,7 +599,7 @@ study.ours(
     "In the printed Table 4 the performance of CompeteSMoE is saturated for lambda >= 0.05, GLaM (spread, "
     "against the 0.009 by which runs of the Switch Transformer scatter in Table 9).",
     function(
-        f"{PRINTED}:spread",
+        SPREAD,
         "printed",
         options=dict(of=dict(arm="schedule", row="GLaM", column=["lambda = 0.05", "lambda = 0.07", "lambda = 0.09"])),
     ).at_most(0.009),
@@ -606,7 +610,7 @@ study.ours(
     "In the printed Table 4 CompeteSMoE is robust for 0.03 <= lambda <= 0.09, GLaM (spread, against the 0.014 "
     "that the Switch Transformer gains in Table 9).",
     function(
-        f"{PRINTED}:spread",
+        SPREAD,
         "printed",
         options=dict(
             of=dict(
@@ -621,7 +625,7 @@ study.ours(
     "In the printed Table 5 CompeteSMoE is robust to small values of alpha, at most 5, GLaM (spread, against "
     "the 0.014 that the Switch Transformer gains in Table 9).",
     function(
-        f"{PRINTED}:spread",
+        SPREAD,
         "printed",
         options=dict(of=dict(arm="balance", row="GLaM", column=["alpha = 0.1", "alpha = 1", "alpha = 5"])),
     ).at_most(0.014),
@@ -632,28 +636,28 @@ claim = partial(study.claim, source="CS appendix C.4, Table 9", bearing="neutral
 claim(
     "average-compete",
     "In the printed Table 9 the five runs of CompeteSMoE have the average 1.306.",
-    function(f"{PRINTED}:average", "printed", options=dict(of=dict(arm="runs", row="CompeteSMoE"))).within(
+    function(AVERAGE, "printed", options=dict(of=dict(arm="runs", row="CompeteSMoE"))).within(
         1.3055, 1.3065, predicted="1.306"
     ),
 )
 claim(
     "average-smoe",
     "In the printed Table 9 the five runs of SMoE have the average 1.320.",
-    function(f"{PRINTED}:average", "printed", options=dict(of=dict(arm="runs", row="SMoE"))).within(
+    function(AVERAGE, "printed", options=dict(of=dict(arm="runs", row="SMoE"))).within(
         1.3195, 1.3205, predicted="1.320"
     ),
 )
 claim(
     "deviation-compete",
     "In the printed Table 9 the five runs of CompeteSMoE have the standard deviation 0.005.",
-    function(f"{PRINTED}:deviation", "printed", options=dict(of=dict(arm="runs", row="CompeteSMoE"))).within(
+    function(DEVIATION, "printed", options=dict(of=dict(arm="runs", row="CompeteSMoE"))).within(
         0.0045, 0.0055, predicted="0.005"
     ),
 )
 claim(
     "deviation-smoe",
     "In the printed Table 9 the five runs of SMoE have the standard deviation 0.009.",
-    function(f"{PRINTED}:deviation", "printed", options=dict(of=dict(arm="runs", row="SMoE"))).within(
+    function(DEVIATION, "printed", options=dict(of=dict(arm="runs", row="SMoE"))).within(
         0.0085, 0.0095, predicted="0.009"
     ),
 )
@@ -661,16 +665,14 @@ claim(
     "p-value",
     "In the printed Table 9 the two-sided t-test of the five runs returns the p-value 0.016.",
     function(
-        f"{PRINTED}:t_test",
-        "printed",
-        options=dict(first=dict(arm="runs", row="CompeteSMoE"), second=dict(arm="runs", row="SMoE")),
+        T_TEST, "printed", options=dict(first=dict(arm="runs", row="CompeteSMoE"), second=dict(arm="runs", row="SMoE"))
     ).within(0.0155, 0.0165, predicted="0.016"),
 )
 study.ours(
     "p-value-paired",
     "In the printed Table 9 the paired test of the five runs is significant at 5 %, too.",
     function(
-        f"{PRINTED}:t_test",
+        T_TEST,
         "printed",
         options=dict(first=dict(arm="runs", row="CompeteSMoE"), second=dict(arm="runs", row="SMoE"), paired=True),
     ).at_most(0.05, predicted="< 0.05"),
@@ -680,7 +682,7 @@ study.claim(
     "training-overhead",
     "In the printed Table 9 training takes around 10 % longer with CompeteSMoE (5 to 15 %).",
     function(
-        f"{PRINTED}:ratio",
+        RATIO,
         "printed",
         options=dict(
             of=dict(arm="runs-summary", row="CompeteSMoE", column="hours per epoch"),
@@ -696,7 +698,7 @@ study.claim(
     "four-of-six",
     "In the printed Table 10 CompeteSMoE achieves a lower entropy than SMoE in four out of six routers.",
     function(
-        f"{PRINTED}:share",
+        SHARE,
         "printed",
         options=dict(lower=dict(arm="entropy", row="CompeteSMoE"), higher=dict(arm="entropy", row="SMoE")),
     ).within(0.66, 0.67, predicted="4 of 6"),
@@ -713,7 +715,7 @@ for tag, row, predicted, within in [
     study.claim(
         f"average-entropy-{tag}",
         f"In the printed Table 10 the average entropy of {row} is the mean of its six routers.",
-        function(f"{PRINTED}:average", "printed", options=dict(of=dict(arm="entropy", row=row))).within(
+        function(AVERAGE, "printed", options=dict(of=dict(arm="entropy", row=row))).within(
             *within, predicted=predicted
         ),
         dict(source="CS appendix C.5, Table 10", bearing="neutral", because="The last column is headed Average."),

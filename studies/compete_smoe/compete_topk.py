@@ -8,7 +8,7 @@ from moestat.study.rules import difference, function
 SAYS_VALUES_TRIES = "Section 6.3.1 says it of all values of K that it tries; then it holds of their average."
 SAYS_VALUES_NAMES = "Section 6.3.1 says it of all values of K; it names 16, and section 6.1 names 2."
 PRESETS = ["each", "trained", "long", "paper"]
-RULES = "moestat.papers.compete_smoe.rules"
+AVERAGE_GAP = "moestat.papers.compete_smoe.rules:average_gap"
 
 study = Study(
     "Does competition help whatever the number of active experts is?",
@@ -82,7 +82,7 @@ study.arm("compete-smoe", "CompeteSMoE", router="compete_smoe")
 study.claim(
     "fixed-worst",
     "Averaged over the K from 2 on that were run, the fixed router has a higher loss than SMoE.",
-    function(f"{RULES}:average_gap", "bpc", "smoe-fixed", versus="smoe", options=dict(over="top_k", least=2)).at_least(
+    function(AVERAGE_GAP, "bpc", "smoe-fixed", versus="smoe", options=dict(over="top_k", least=2)).at_least(
         0.0, predicted="> 0"
     ),
     dict(source="CS section 6.3.1, Fig. 3", because=SAYS_VALUES_TRIES),
@@ -90,7 +90,7 @@ study.claim(
 study.claim(
     "compete-better",
     "Averaged over the K from 2 on that were run, CompeteSMoE has a lower loss than SMoE.",
-    function(f"{RULES}:average_gap", "bpc", "compete-smoe", versus="smoe", options=dict(over="top_k", least=2)).at_most(
+    function(AVERAGE_GAP, "bpc", "compete-smoe", versus="smoe", options=dict(over="top_k", least=2)).at_most(
         0.0, predicted="< 0"
     ),
     dict(source="CS section 6.3.1, Fig. 3", because=SAYS_VALUES_TRIES, group="topk-compete-better"),
@@ -98,9 +98,9 @@ study.claim(
 study.claim(
     "compete-fixed",
     "Averaged over the K from 2 on that were run, CompeteSMoE has a lower loss than SMoE-Fixed.",
-    function(
-        f"{RULES}:average_gap", "bpc", "compete-smoe", versus="smoe-fixed", options=dict(over="top_k", least=2)
-    ).at_most(0.0, predicted="< 0"),
+    function(AVERAGE_GAP, "bpc", "compete-smoe", versus="smoe-fixed", options=dict(over="top_k", least=2)).at_most(
+        0.0, predicted="< 0"
+    ),
     dict(source="CS section 6.3.1, Fig. 3", bearing="neutral", because=SAYS_VALUES_TRIES),
 )
 claim = partial(study.claim, source="CS section 6.3.1, Fig. 3", level=0.9875)

@@ -3,6 +3,8 @@
 from moestat import Study
 from moestat.study.rules import function, mean
 
+SHARE = "moestat.papers.compete_smoe.rules:share"
+
 study = Study(
     "Competition routing: can maximum likelihood be near a truth of which one expert wins nowhere?",
     paper="compete-smoe",
@@ -65,7 +67,7 @@ study.ours(
     "lead",
     "In at least 80 % of the data sets some point has more likelihood than all at which the fourth expert wins "
     "nowhere, by 0.1 or more.",
-    function("moestat.papers.compete_smoe.rules:share", "ruled_out").at_least(0.8, predicted="0 (theorem)"),
+    function(SHARE, "ruled_out").at_least(0.8, predicted="0 (theorem)"),
     dict(bearing="against", group="theorem 4.2: parameters, an expert wins nowhere"),
     source="ours, against CS Theorem 4.2, (11), at a truth with an expert that wins nowhere",
 )
@@ -73,7 +75,7 @@ study.ours(
 study.ours(
     "three-settle",
     "In at least 95 % of the data sets another start comes to the maximum with three experts.",
-    function("moestat.papers.compete_smoe.rules:share", "three_settled").at_least(0.95, predicted="1"),
+    function(SHARE, "three_settled").at_least(0.95, predicted="1"),
     dict(source="ours: check of the fits", group="the maximum with three experts", presets=["paper"]),
 )
 

@@ -4,9 +4,9 @@ from moestat import Study
 from moestat.study.rules import function, mean
 
 ARMS = ["continuous", "variance", "sign", "mean", "asleep", "tied"]
-RULES_BOUND = "moestat.papers.compete_smoe.rules_bound"
-RULES = "moestat.claims.rules"
-RULES_ = "moestat.papers.compete_smoe.rules"
+STEEPEST = "moestat.papers.compete_smoe.rules_bound:steepest"
+SMALLEST = "moestat.claims.rules:smallest"
+COUNTEREXAMPLE = "moestat.papers.compete_smoe.rules:counterexample"
 
 study = Study(
     "Competition routing: does the density control the parameters?",
@@ -65,7 +65,7 @@ for case, arm in [
         f"{case}, E_X h is at least a positive multiple of D for every measure with k* atoms near the true one, "
         "as near as 0.1 (the local part of (10)): along no direction does the least E_X h / D fall with the "
         "length of the move, from 0.1 to 0.003.",
-        function(f"{RULES_BOUND}:steepest", "ratio", arm, over="length").at_most(0.1, predicted="<= 0"),
+        function(STEEPEST, "ratio", arm, over="length").at_most(0.1, predicted="<= 0"),
         dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every expert wins"),
     )
 
@@ -73,7 +73,7 @@ study.claim(
     "bound-asleep",
     "Where an expert wins nowhere, E_X h is at least a positive multiple of D for every measure with k* atoms "
     "near the true one, as near as 0.1 (the local part of (10)).",
-    function(f"{RULES}:smallest", "least_ratio", "asleep", options=dict(over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "least_ratio", "asleep", options=dict(over=[])).at_least(0.001, predicted="> 0"),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every truth"),
     because="Theorem 4.2 is said of every true measure with pairwise different atoms; section 4 does not ask "
     "that every expert wins somewhere.",
@@ -82,7 +82,7 @@ study.ours(
     "bound-tied",
     "Where two experts tie at every input, K = 1 and the lowest index wins, E_X h is at least a positive "
     "multiple of D for every measure with k* atoms near the true one, as near as 0.1 (the local part of (10)).",
-    function(f"{RULES}:smallest", "least_ratio", "tied", options=dict(over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "least_ratio", "tied", options=dict(over=[])).at_least(0.001, predicted="> 0"),
     source="ours, on CS (10), Theorem 4.2: its local part, (13); the lowest index wins a tie",
     group="inequality 10, the lowest index wins a tie",
 )
@@ -90,7 +90,7 @@ study.claim(
     "bound-linear-1",
     "True measures with linear experts and K = 1: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
-    function(f"{RULES_}:counterexample", "counterexample", "linear-1").at_most(0.0, predicted=0),
+    function(COUNTEREXAMPLE, "counterexample", "linear-1").at_most(0.0, predicted=0),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
@@ -104,7 +104,7 @@ study.claim(
     "bound-linear-2",
     "True measures with linear experts and K = 2: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
-    function(f"{RULES_}:counterexample", "counterexample", "linear-2").at_most(0.0, predicted=0),
+    function(COUNTEREXAMPLE, "counterexample", "linear-2").at_most(0.0, predicted=0),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
@@ -118,7 +118,7 @@ study.claim(
     "bound-affine-1",
     "True measures with affine experts and K = 1: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
-    function(f"{RULES_}:counterexample", "counterexample", "affine-1").at_most(0.0, predicted=0),
+    function(COUNTEREXAMPLE, "counterexample", "affine-1").at_most(0.0, predicted=0),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
@@ -132,7 +132,7 @@ study.claim(
     "bound-affine-2",
     "True measures with affine experts and K = 2: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
-    function(f"{RULES_}:counterexample", "counterexample", "affine-2").at_most(0.0, predicted=0),
+    function(COUNTEREXAMPLE, "counterexample", "affine-2").at_most(0.0, predicted=0),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
@@ -146,7 +146,7 @@ study.claim(
     "bound-tanh-1",
     "True measures with tanh experts and K = 1: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
-    function(f"{RULES_}:counterexample", "counterexample", "tanh-1").at_most(0.0, predicted=0),
+    function(COUNTEREXAMPLE, "counterexample", "tanh-1").at_most(0.0, predicted=0),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
@@ -160,7 +160,7 @@ study.claim(
     "bound-tanh-2",
     "True measures with tanh experts and K = 2: E_X h is at least a positive multiple of D near every one of "
     "them whose atoms are pairwise different; there is no counterexample.",
-    function(f"{RULES_}:counterexample", "counterexample", "tanh-2").at_most(0.0, predicted=0),
+    function(COUNTEREXAMPLE, "counterexample", "tanh-2").at_most(0.0, predicted=0),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", origin="stated", group="inequality 10, every truth"),
 )
 study.ours(
@@ -175,7 +175,7 @@ study.claim(
     "True measures with linear experts, two of them tied (the lowest index wins), and K = 1: E_X h is at least "
     "a positive multiple of D near every one of them whose atoms are pairwise different; there is no "
     "counterexample.",
-    function(f"{RULES_}:counterexample", "counterexample", "tied-1").at_most(0.0, predicted=0),
+    function(COUNTEREXAMPLE, "counterexample", "tied-1").at_most(0.0, predicted=0),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every truth"),
     because="Theorem 4.2 is said of every true measure with pairwise different atoms, and W and -W are "
     "different. Equation (1) leaves open who wins a tie, but with K = 1 most of these truths have another "
@@ -194,9 +194,7 @@ study.claim(
     "bound-linear-4",
     "True measures with linear experts and K = k*: E_X h is at least a positive multiple of D near every one of "
     "them; the least E_X h / D falls in none with the length of the move, from 0.01 to 0.003.",
-    function(f"{RULES_BOUND}:steepest", "ratio", "linear-4", over="length", options=dict(shortest=2)).at_most(
-        0.1, predicted="<= 0"
-    ),
+    function(STEEPEST, "ratio", "linear-4", over="length", options=dict(shortest=2)).at_most(0.1, predicted="<= 0"),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every truth"),
 )
 study.ours(
@@ -210,9 +208,7 @@ study.claim(
     "bound-affine-4",
     "True measures with affine experts and K = k*: E_X h is at least a positive multiple of D near every one of "
     "them; the least E_X h / D falls in none with the length of the move, from 0.01 to 0.003.",
-    function(f"{RULES_BOUND}:steepest", "ratio", "affine-4", over="length", options=dict(shortest=2)).at_most(
-        0.1, predicted="<= 0"
-    ),
+    function(STEEPEST, "ratio", "affine-4", over="length", options=dict(shortest=2)).at_most(0.1, predicted="<= 0"),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every truth"),
 )
 study.ours(
@@ -226,9 +222,7 @@ study.claim(
     "bound-tanh-4",
     "True measures with tanh experts and K = k*: E_X h is at least a positive multiple of D near every one of "
     "them; the least E_X h / D falls in none with the length of the move, from 0.01 to 0.003.",
-    function(f"{RULES_BOUND}:steepest", "ratio", "tanh-4", over="length", options=dict(shortest=2)).at_most(
-        0.1, predicted="<= 0"
-    ),
+    function(STEEPEST, "ratio", "tanh-4", over="length", options=dict(shortest=2)).at_most(0.1, predicted="<= 0"),
     dict(source="CS (10), Theorem 4.2: its local part, (13)", group="inequality 10, every truth"),
 )
 study.ours(
@@ -243,7 +237,7 @@ study.ours(
     "True measures with linear experts, two of them tied (the lowest index wins), and K = 2: E_X h is at least "
     "a positive multiple of D near every one of them whose atoms are pairwise different; there is no "
     "counterexample.",
-    function(f"{RULES_}:counterexample", "counterexample", "tied-2").at_most(0.0, predicted=0),
+    function(COUNTEREXAMPLE, "counterexample", "tied-2").at_most(0.0, predicted=0),
     source="ours, on CS (10), Theorem 4.2: its local part, (13); the lowest index wins a tie",
     group="inequality 10, the lowest index wins a tie",
 )
@@ -260,9 +254,9 @@ study.ours(
     "universal-constant",
     "With K = k*, where (10) holds, no constant of 1e-3 or more serves all true measures: in one that was drawn "
     "at least the least E_X h / D is below.",
-    function(
-        f"{RULES}:smallest", "least_ratio", options=dict(arms=["linear-4", "affine-4", "tanh-4"], over=[])
-    ).at_most(0.001, predicted="< 0.001"),
+    function(SMALLEST, "least_ratio", options=dict(arms=["linear-4", "affine-4", "tanh-4"], over=[])).at_most(
+        0.001, predicted="< 0.001"
+    ),
     source="ours, for CS Theorem 4.2, by which C1 is a universal constant",
     group="inequality 10, one constant",
 )
@@ -274,7 +268,9 @@ for case, arm in [
     study.claim(
         f"mean-change-{arm}",
         f"{case}, moving an expert changes the density, in the mean over x, by at most the order of the move.",
-        function(f"{RULES_}:least_exponent", "largest", arm, over="length").at_least(0.9, predicted=1),
+        function("moestat.papers.compete_smoe.rules:least_exponent", "largest", arm, over="length").at_least(
+            0.9, predicted=1
+        ),
         source="CS App. B.1.2, end of part (a): |p_G - p_G'| is at most of the order of G - G' at every x",
         because="A bound at every input is one in the mean over inputs.",
         group="the density changes with the parameters",

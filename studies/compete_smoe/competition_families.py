@@ -6,7 +6,7 @@ from moestat import Study
 from moestat.study.rules import function, mean, slope
 
 ARMS = ["linear-2", "linear-4", "affine-2", "affine-4", "tanh-2", "tanh-4"]
-RULES = "moestat.papers.compete_smoe.rules"
+OVER_BOUND = "moestat.papers.compete_smoe.rules:over_bound"
 
 study = Study(
     "Competition routing: density and parameters for linear, affine and tanh experts, K = 1, 2 and k*",
@@ -109,7 +109,7 @@ for (family, Family), (active, winners, presets) in itertools.product(
         f"experts-{family}-{active}",
         f"{Family} experts, K = {winners}: every true expert is found at the order sqrt(log n / n) or faster, by "
         "the errors of weights and variances, summed over experts that are matched one to one.",
-        function(f"{RULES}:over_bound", "matched", f"{family}-{active}").at_most(0.0, predicted="<= 0"),
+        function(OVER_BOUND, "matched", f"{family}-{active}").at_most(0.0, predicted="<= 0"),
         dict(group="theorem 4.2: every expert, one by one", presets=presets),
         source="CS section 4, after (11), on Theorem 4.2: the rates for both W*_i and sigma*_i are O(n^-1/2) for any i",
     )
@@ -122,7 +122,7 @@ for (family, Family), (rule, what, variable) in itertools.product(
         f"{rule}-{family}-1-settled",
         f"{Family} experts, K = 1, from n = 4000 on: {what} of the maximum-likelihood estimate is at most of the "
         "order sqrt(log n / n).",
-        function(f"{RULES}:over_bound", variable, f"{family}-1", options=dict(window=[4000, 32_000])).at_most(
+        function(OVER_BOUND, variable, f"{family}-1", options=dict(window=[4000, 32_000])).at_most(
             0.0, predicted="<= 0"
         ),
         dict(source="CS Theorem 4.2", group="theorem 4.2: where the search settles", presets=["paper"]),
@@ -132,7 +132,7 @@ for Family, arm in [("Linear", "linear-4"), ("Affine", "affine-4"), ("Tanh", "ta
     study.ours(
         f"sharp-{arm}",
         f"{Family} experts, K = k*: D falls like n^(-1/2), no faster.",
-        function(f"{RULES}:sharp", "D", arm).within(-0.6, -0.4, predicted=-0.5),
+        function("moestat.papers.compete_smoe.rules:sharp", "D", arm).within(-0.6, -0.4, predicted=-0.5),
         dict(source="ours: the rate of a regular model, for CS Theorem 4.2", group="is theorem 4.2 sharp? D"),
     )
 
@@ -150,7 +150,7 @@ for (Family, arm), (size, preset) in itertools.product(
 study.ours(
     "failed-fits",
     "At most 5 % of the fits have less likelihood than the truth.",
-    function(f"{RULES}:share", "failed_fit").at_most(0.05, predicted="0"),
+    function("moestat.papers.compete_smoe.rules:share", "failed_fit").at_most(0.05, predicted="0"),
     dict(source="ours: check of the fits", group="fits reach the likelihood of the truth"),
     presets=["quick", "paper"],
 )

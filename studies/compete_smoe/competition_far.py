@@ -9,7 +9,7 @@ SAID_ANY_MIXING = (
     "(10) is said of any mixing measure with k* atoms, and of any expert function with linearly independent "
     "derivatives; section 4 does not ask that the function determines the weights."
 )
-RULES = "moestat.claims.rules"
+SMALLEST = "moestat.claims.rules:smallest"
 
 study = Study(
     "Competition routing: does the density control the parameters far from the truth?",
@@ -47,59 +47,59 @@ claim(
     "far-scaled-1",
     "Experts b tanh(a x), K = 1, every expert winning: E_X h is at least a positive multiple of D for the "
     "measures with k* atoms that are tried far from the true one.",
-    function(f"{RULES}:smallest", "least_ratio", "scaled-1", options=dict(over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "least_ratio", "scaled-1", options=dict(over=[])).at_least(0.001, predicted="> 0"),
     because=SAID_ANY_MIXING,
 )
 claim(
     "far-scaled-2",
     "Experts b tanh(a x), K = k*, every expert winning: E_X h is at least a positive multiple of D for the "
     "measures with k* atoms that are tried far from the true one.",
-    function(f"{RULES}:smallest", "least_ratio", "scaled-2", options=dict(over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "least_ratio", "scaled-2", options=dict(over=[])).at_least(0.001, predicted="> 0"),
     because=SAID_ANY_MIXING,
 )
 claim(
     "far-network-1",
     "Experts with two hidden units, K = 1, every expert winning: E_X h is at least a positive multiple of D for "
     "the measures with k* atoms that are tried far from the true one.",
-    function(f"{RULES}:smallest", "least_ratio", "network-1", options=dict(over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "least_ratio", "network-1", options=dict(over=[])).at_least(0.001, predicted="> 0"),
     because=SAID_ANY_MIXING,
 )
 claim(
     "far-network-2",
     "Experts with two hidden units, K = k*, every expert winning: E_X h is at least a positive multiple of D "
     "for the measures with k* atoms that are tried far from the true one.",
-    function(f"{RULES}:smallest", "least_ratio", "network-2", options=dict(over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "least_ratio", "network-2", options=dict(over=[])).at_least(0.001, predicted="> 0"),
     because=SAID_ANY_MIXING,
 )
 claim(
     "far-affine-1",
     "Affine experts, K = 1, every expert winning: E_X h is at least a positive multiple of D for the measures "
     "with k* atoms that are tried far from the true one.",
-    function(f"{RULES}:smallest", "least_ratio", "affine-1", options=dict(over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "least_ratio", "affine-1", options=dict(over=[])).at_least(0.001, predicted="> 0"),
 )
 claim(
     "far-affine-2",
     "Affine experts, K = k*, every expert winning: E_X h is at least a positive multiple of D for the measures "
     "with k* atoms that are tried far from the true one.",
-    function(f"{RULES}:smallest", "least_ratio", "affine-2", options=dict(over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "least_ratio", "affine-2", options=dict(over=[])).at_least(0.001, predicted="> 0"),
 )
 claim(
     "far-tanh-1",
     "Experts tanh(w x + b), K = 1, every expert winning: E_X h is at least a positive multiple of D for the "
     "measures with k* atoms that are tried far from the true one.",
-    function(f"{RULES}:smallest", "least_ratio", "tanh-1", options=dict(over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "least_ratio", "tanh-1", options=dict(over=[])).at_least(0.001, predicted="> 0"),
 )
 claim(
     "far-tanh-2",
     "Experts tanh(w x + b), K = k*, every expert winning: E_X h is at least a positive multiple of D for the "
     "measures with k* atoms that are tried far from the true one.",
-    function(f"{RULES}:smallest", "least_ratio", "tanh-2", options=dict(over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "least_ratio", "tanh-2", options=dict(over=[])).at_least(0.001, predicted="> 0"),
 )
 study.ours(
     "same-density",
     "Where g does not determine the weights, the density of a measure with the other weights is that of the "
     "truth, at every random point up to rounding.",
-    function(f"{RULES}:largest", "gap", options=dict(arms=["scaled-*", "network-*"], over=[])).at_most(
+    function("moestat.claims.rules:largest", "gap", options=dict(arms=["scaled-*", "network-*"], over=[])).at_most(
         1e-12, predicted="> 0 (proof), 0"
     ),
     dict(bearing="against", group="inequality 10, far from the truth"),
@@ -108,7 +108,7 @@ study.ours(
 study.ours(
     "far-apart",
     "Where g does not determine the weights, D of a measure with the other weights is at least 1.",
-    function(f"{RULES}:smallest", "image_D", options=dict(arms=["scaled-*", "network-*"], over=[])).at_least(
+    function(SMALLEST, "image_D", options=dict(arms=["scaled-*", "network-*"], over=[])).at_least(
         1.0, predicted="0 (proof)"
     ),
     dict(source="ours, against CS App. B.2, end of the far part: p_G = p_G* gives D = 0", bearing="against"),
@@ -117,7 +117,7 @@ study.ours(
 study.ours(
     "all-win",
     "Every expert of every truth wins at a tenth of the inputs or more.",
-    function(f"{RULES}:smallest", "least_wins", options=dict(arms=["*"], over=[])).at_least(0.1, predicted="> 0"),
+    function(SMALLEST, "least_wins", options=dict(arms=["*"], over=[])).at_least(0.1, predicted="> 0"),
     source="ours: the conditions of CS Theorem 4.2, and that every expert wins",
     group="inequality 10, far from the truth: conditions",
 )
@@ -125,7 +125,7 @@ study.ours(
     "independent",
     "The derivatives of every expert in its weights are linearly independent: their smallest singular value, "
     "each of norm 1, is at least 0.001.",
-    function(f"{RULES}:smallest", "independence", options=dict(arms=["*"], over=[])).at_least(0.001, predicted="> 0"),
+    function(SMALLEST, "independence", options=dict(arms=["*"], over=[])).at_least(0.001, predicted="> 0"),
     source="ours: the conditions of CS Theorem 4.2, and that every expert wins",
     group="inequality 10, far from the truth: conditions",
 )

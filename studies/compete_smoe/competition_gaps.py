@@ -10,7 +10,8 @@ FITTED_EXPERT_SITS = (
     "one expert can be lost and another one be there twice."
 )
 DOES_SEE = "ours, for CS Theorem 4.2: what D does not see"
-RULES = "moestat.claims.rules"
+LARGEST = "moestat.claims.rules:largest"
+SMALLEST = "moestat.claims.rules:smallest"
 
 study = Study(
     "Competition routing: three places where proof and simulation part",
@@ -143,50 +144,46 @@ for case, arm in [
 study.claim(
     "copy-continuous",
     "Without a jump at the boundaries, D of a mixture with a copied expert is 0 by definition.",
-    function(f"{RULES}:largest", "copied_D", "continuous", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
+    function(LARGEST, "copied_D", "continuous", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
     dict(source="CS (8), (9): an identity", bearing="neutral", because=FITTED_EXPERT_SITS),
     group="D does not see a lost expert",
 )
 study.ours(
     "copy-density-continuous",
     "Without a jump at the boundaries, the density with a copied expert is another one: E h is at least 0.02.",
-    function(f"{RULES}:smallest", "copied_hellinger", "continuous", options=dict(over=[])).at_least(
-        0.02, predicted="> 0"
-    ),
+    function(SMALLEST, "copied_hellinger", "continuous", options=dict(over=[])).at_least(0.02, predicted="> 0"),
     dict(source=DOES_SEE, group="D does not see a lost expert"),
 )
 study.claim(
     "copy-variance",
     "Where the variance jumps, D of a mixture with a copied expert is 0 by definition.",
-    function(f"{RULES}:largest", "copied_D", "variance", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
+    function(LARGEST, "copied_D", "variance", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
     dict(source="CS (8), (9): an identity", bearing="neutral", because=FITTED_EXPERT_SITS),
     group="D does not see a lost expert",
 )
 study.ours(
     "copy-density-variance",
     "Where the variance jumps, the density with a copied expert is another one: E h is at least 0.02.",
-    function(f"{RULES}:smallest", "copied_hellinger", "variance", options=dict(over=[])).at_least(
-        0.02, predicted="> 0"
-    ),
+    function(SMALLEST, "copied_hellinger", "variance", options=dict(over=[])).at_least(0.02, predicted="> 0"),
     dict(source=DOES_SEE, group="D does not see a lost expert"),
 )
 study.claim(
     "copy-sign",
     "Where the mean jumps at few boundaries, D of a mixture with a copied expert is 0 by definition.",
-    function(f"{RULES}:largest", "copied_D", "sign", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
+    function(LARGEST, "copied_D", "sign", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
     dict(source="CS (8), (9): an identity", bearing="neutral", because=FITTED_EXPERT_SITS),
     group="D does not see a lost expert",
 )
 study.ours(
     "copy-density-sign",
     "Where the mean jumps at few boundaries, the density with a copied expert is another one: E h is at least 0.02.",
-    function(f"{RULES}:smallest", "copied_hellinger", "sign", options=dict(over=[])).at_least(0.02, predicted="> 0"),
+    function(SMALLEST, "copied_hellinger", "sign", options=dict(over=[])).at_least(0.02, predicted="> 0"),
     dict(source=DOES_SEE, group="D does not see a lost expert"),
 )
 study.claim(
     "copy-mean",
     "Where the mean jumps at half of the boundaries, D of a mixture with a copied expert is 0 by definition.",
-    function(f"{RULES}:largest", "copied_D", "mean", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
+    function(LARGEST, "copied_D", "mean", options=dict(over=[])).within(-1e-12, 1e-12, predicted=0),
     dict(source="CS (8), (9): an identity", bearing="neutral", because=FITTED_EXPERT_SITS),
     group="D does not see a lost expert",
 )
@@ -194,7 +191,7 @@ study.ours(
     "copy-density-mean",
     "Where the mean jumps at half of the boundaries, the density with a copied expert is another one: E h is at "
     "least 0.02.",
-    function(f"{RULES}:smallest", "copied_hellinger", "mean", options=dict(over=[])).at_least(0.02, predicted="> 0"),
+    function(SMALLEST, "copied_hellinger", "mean", options=dict(over=[])).at_least(0.02, predicted="> 0"),
     dict(source=DOES_SEE, group="D does not see a lost expert"),
 )
 
@@ -210,7 +207,7 @@ for case, arm in [
         f"cells-{arm}",
         f"{case}, an expert on its way to the place of another one, by which D goes to 0 and all k* experts are "
         "different, leaves a cell empty (at t = 0.95, for every pair that was drawn).",
-        function(f"{RULES}:smallest", "copy_empty_cells", arm, at=dict(t=0.95), options=dict(over=[])).within(
+        function(SMALLEST, "copy_empty_cells", arm, at=dict(t=0.95), options=dict(over=[])).within(
             0.5, 4.5, predicted="0 (proof), 1"
         ),
         dict(bearing="against", group="D -> 0 with an empty cell"),

@@ -9,7 +9,8 @@ SAID_TRUE_MEASURE = (
     "The theorem is said of every true measure with pairwise different atoms; section 4 does not ask that every "
     "expert wins somewhere."
 )
-RULES = "moestat.papers.compete_smoe.rules"
+SHARP = "moestat.papers.compete_smoe.rules:sharp"
+OVER_BOUND = "moestat.papers.compete_smoe.rules:over_bound"
 
 study = Study(
     "Competition routing: how fast maximum likelihood finds density and parameters",
@@ -123,7 +124,7 @@ study.claim(
 study.ours(
     "variances-continuous",
     "Without a jump at the boundaries, the variances' part of D falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "D_variances", "continuous", options=dict(window=[1000, 100_000])).within(
+    function(SHARP, "D_variances", "continuous", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
     dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? variances"),
@@ -131,7 +132,7 @@ study.ours(
 study.ours(
     "root-continuous",
     "Without a jump at the boundaries, sqrt(E h^2) falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "root_hellinger_squared", "continuous", options=dict(window=[1000, 100_000])).within(
+    function(SHARP, "root_hellinger_squared", "continuous", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
     dict(source="ours: is the rate of CS Theorem 4.1 sharp?", group="is theorem 4.1 sharp? sqrt(E h^2)"),
@@ -151,15 +152,13 @@ study.claim(
 study.ours(
     "variances-variance",
     "Where the variance jumps, the variances' part of D falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "D_variances", "variance", options=dict(window=[1000, 100_000])).within(
-        -0.6, -0.4, predicted=-0.5
-    ),
+    function(SHARP, "D_variances", "variance", options=dict(window=[1000, 100_000])).within(-0.6, -0.4, predicted=-0.5),
     dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? variances"),
 )
 study.ours(
     "root-variance",
     "Where the variance jumps, sqrt(E h^2) falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "root_hellinger_squared", "variance", options=dict(window=[1000, 100_000])).within(
+    function(SHARP, "root_hellinger_squared", "variance", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
     dict(source="ours: is the rate of CS Theorem 4.1 sharp?", group="is theorem 4.1 sharp? sqrt(E h^2)"),
@@ -181,15 +180,13 @@ study.claim(
 study.ours(
     "variances-sign",
     "Where the mean jumps at few boundaries, the variances' part of D falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "D_variances", "sign", options=dict(window=[1000, 100_000])).within(
-        -0.6, -0.4, predicted=-0.5
-    ),
+    function(SHARP, "D_variances", "sign", options=dict(window=[1000, 100_000])).within(-0.6, -0.4, predicted=-0.5),
     dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? variances"),
 )
 study.ours(
     "root-sign",
     "Where the mean jumps at few boundaries, sqrt(E h^2) falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "root_hellinger_squared", "sign", options=dict(window=[1000, 100_000])).within(
+    function(SHARP, "root_hellinger_squared", "sign", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
     dict(source="ours: is the rate of CS Theorem 4.1 sharp?", group="is theorem 4.1 sharp? sqrt(E h^2)"),
@@ -211,15 +208,13 @@ study.claim(
 study.ours(
     "variances-mean",
     "Where the mean jumps at half of the boundaries, the variances' part of D falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "D_variances", "mean", options=dict(window=[1000, 100_000])).within(
-        -0.6, -0.4, predicted=-0.5
-    ),
+    function(SHARP, "D_variances", "mean", options=dict(window=[1000, 100_000])).within(-0.6, -0.4, predicted=-0.5),
     dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? variances"),
 )
 study.ours(
     "root-mean",
     "Where the mean jumps at half of the boundaries, sqrt(E h^2) falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "root_hellinger_squared", "mean", options=dict(window=[1000, 100_000])).within(
+    function(SHARP, "root_hellinger_squared", "mean", options=dict(window=[1000, 100_000])).within(
         -0.6, -0.4, predicted=-0.5
     ),
     dict(source="ours: is the rate of CS Theorem 4.1 sharp?", group="is theorem 4.1 sharp? sqrt(E h^2)"),
@@ -227,26 +222,20 @@ study.ours(
 study.ours(
     "sharp-d",
     "Without a jump at the boundaries, D falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "D", "continuous", options=dict(window=[1000, 100_000])).within(
-        -0.6, -0.4, predicted=-0.5
-    ),
+    function(SHARP, "D", "continuous", options=dict(window=[1000, 100_000])).within(-0.6, -0.4, predicted=-0.5),
     dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? D"),
 )
 study.ours(
     "sharp-d-weights",
     "Without a jump at the boundaries, the weights' part of D falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "D_weights", "continuous", options=dict(window=[1000, 100_000])).within(
-        -0.6, -0.4, predicted=-0.5
-    ),
+    function(SHARP, "D_weights", "continuous", options=dict(window=[1000, 100_000])).within(-0.6, -0.4, predicted=-0.5),
     dict(source="ours: is the rate of CS Theorem 4.2 sharp?", group="is theorem 4.2 sharp? weights"),
 )
 ours = partial(study.ours, source="ours: change points")
 ours(
     "sharp-hellinger",
     "Without a jump at the boundaries, E h falls like n^(-1/2), no faster.",
-    function(f"{RULES}:sharp", "hellinger", "continuous", options=dict(window=[1000, 100_000])).within(
-        -0.6, -0.4, predicted=-0.5
-    ),
+    function(SHARP, "hellinger", "continuous", options=dict(window=[1000, 100_000])).within(-0.6, -0.4, predicted=-0.5),
     dict(source="ours: is the rate of CS Theorem 4.1 sharp?", group="is theorem 4.1 sharp? E h"),
 )
 ours(
@@ -287,41 +276,31 @@ claim(
     "experts-continuous",
     "Without a jump at the boundaries, every true expert is found at the order sqrt(log n / n) or faster: the "
     "errors of weights and variances, summed over experts that are matched one to one.",
-    function(f"{RULES}:over_bound", "matched", "continuous", options=dict(window=[1000, 100_000])).at_most(
-        0.0, predicted="<= 0"
-    ),
+    function(OVER_BOUND, "matched", "continuous", options=dict(window=[1000, 100_000])).at_most(0.0, predicted="<= 0"),
 )
 claim(
     "experts-variance",
     "Where the variance jumps, every true expert is found at the order sqrt(log n / n) or faster: the errors of "
     "weights and variances, summed over experts that are matched one to one.",
-    function(f"{RULES}:over_bound", "matched", "variance", options=dict(window=[1000, 100_000])).at_most(
-        0.0, predicted="<= 0"
-    ),
+    function(OVER_BOUND, "matched", "variance", options=dict(window=[1000, 100_000])).at_most(0.0, predicted="<= 0"),
 )
 claim(
     "experts-sign",
     "Where the mean jumps at few boundaries, every true expert is found at the order sqrt(log n / n) or faster: "
     "the errors of weights and variances, summed over experts that are matched one to one.",
-    function(f"{RULES}:over_bound", "matched", "sign", options=dict(window=[1000, 100_000])).at_most(
-        0.0, predicted="<= 0"
-    ),
+    function(OVER_BOUND, "matched", "sign", options=dict(window=[1000, 100_000])).at_most(0.0, predicted="<= 0"),
 )
 claim(
     "experts-mean",
     "Where the mean jumps at half of the boundaries, every true expert is found at the order sqrt(log n / n) or "
     "faster: the errors of weights and variances, summed over experts that are matched one to one.",
-    function(f"{RULES}:over_bound", "matched", "mean", options=dict(window=[1000, 100_000])).at_most(
-        0.0, predicted="<= 0"
-    ),
+    function(OVER_BOUND, "matched", "mean", options=dict(window=[1000, 100_000])).at_most(0.0, predicted="<= 0"),
 )
 claim(
     "experts-asleep",
     "Where an expert wins nowhere, every true expert is found at the order sqrt(log n / n) or faster: the "
     "errors of weights and variances, summed over experts that are matched one to one.",
-    function(f"{RULES}:over_bound", "matched", "asleep", options=dict(window=[1000, 100_000])).at_most(
-        0.0, predicted="<= 0"
-    ),
+    function(OVER_BOUND, "matched", "asleep", options=dict(window=[1000, 100_000])).at_most(0.0, predicted="<= 0"),
     because=SAID_TRUE_MEASURE,
 )
 ours = partial(study.ours, source="ours: the Fisher line of a regular model", group="the Fisher line is met")
@@ -391,7 +370,7 @@ study.ours(
 study.ours(
     "failed-fits",
     "At most 5 % of the fits have less likelihood than the truth.",
-    function(f"{RULES}:share", "failed_fit").at_most(0.05, predicted="0"),
+    function("moestat.papers.compete_smoe.rules:share", "failed_fit").at_most(0.05, predicted="0"),
     dict(source="ours: check of the fits", group="fits reach the likelihood of the truth"),
 )
 

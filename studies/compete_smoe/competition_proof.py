@@ -4,7 +4,8 @@ from moestat import Study
 from moestat.study.rules import function
 
 AGAINST_APP_PART = "ours, against CS App. B.1.2, part (b): f is at most B (a step of the proof, which can be repaired)"
-RULES = "moestat.claims.rules"
+LARGEST = "moestat.claims.rules:largest"
+SMALLEST = "moestat.claims.rules:smallest"
 
 study = Study(
     "Competition routing: seven steps of the proofs, printed and repaired",
@@ -27,7 +28,7 @@ study.arm("repaired", "repaired", version="repaired")
 study.ours(
     "independence-printed",
     "The family of step 3, f_i, its two derivatives in g, and p, has rank less than its size.",
-    function(f"{RULES}:largest", "deficit", "printed").at_least(1.0, predicted="0 (proof), 1"),
+    function(LARGEST, "deficit", "printed").at_least(1.0, predicted="0 (proof), 1"),
     dict(bearing="against", group="step 3: independence"),
     source="ours, against CS App. B.2, step 3: the family is linearly independent (a step of the proof, which "
     "can be repaired)",
@@ -35,7 +36,7 @@ study.ours(
 study.ours(
     "variation-printed",
     "Two normals 0.1 standard deviations apart have a total variation above their Hellinger distance.",
-    function(f"{RULES}:largest", "variation_ratio", "printed", at=dict(shift=0.1)).within(
+    function(LARGEST, "variation_ratio", "printed", at=dict(shift=0.1)).within(
         1.000001, 1.414214, predicted="<= 1 (proof), 1.13"
     ),
     dict(bearing="against", group="h >= V"),
@@ -46,7 +47,7 @@ study.ours(
     "integral-printed",
     "With log(1/t) as printed the entropy integral over delta sqrt(log(1/delta)) grows without bound, like a "
     "root of log(1/delta).",
-    function(f"{RULES}:largest", "integral_growth", "printed").within(0.4, 0.6, predicted="<= 0 (proof), 1/2"),
+    function(LARGEST, "integral_growth", "printed").within(0.4, 0.6, predicted="<= 0 (proof), 1/2"),
     dict(bearing="against", group="entropy integral"),
     source="ours, against CS App. B.1.1: the integral of log(1/t) is at most of the order Psi (a step of the "
     "proof, which can be repaired)",
@@ -54,7 +55,7 @@ study.ours(
 study.ours(
     "bracket-printed",
     "The printed brackets, U the larger of p + eta and B, are wider than the smaller of 2 eta and B.",
-    function(f"{RULES}:largest", "excess", "printed").at_least(1.000001, predicted="<= 1 (proof)"),
+    function(LARGEST, "excess", "printed").at_least(1.000001, predicted="<= 1 (proof)"),
     dict(bearing="against", group="brackets"),
     source="ours, against CS App. B.1.2, part (b): U - L is at most the smaller of 2 eta and B (a step of the "
     "proof, which can be repaired)",
@@ -62,7 +63,7 @@ study.ours(
 study.ours(
     "bracket-width",
     "The printed brackets do not become narrow: at eta = 1e-4 the integral of U - L over y is at least 1.",
-    function(f"{RULES}:largest", "width", "printed", at=dict(eta=0.0001)).at_least(1.0, predicted="0 (proof)"),
+    function(LARGEST, "width", "printed", at=dict(eta=0.0001)).at_least(1.0, predicted="0 (proof)"),
     dict(bearing="against", group="brackets"),
     source="ours, against CS App. B.1.2, part (b): the integral of U - L is at most of the order eta (a step "
     "of the proof, which can be repaired)",
@@ -71,7 +72,7 @@ study.ours(
     "envelope-printed",
     "With sigma the variance, as section 4 has it, between 0.1 and 0.5, the density of an expert exceeds B in "
     "its tail.",
-    function(f"{RULES}:largest", "envelope_ratio", "printed", at=dict(largest_variance=0.5)).within(
+    function(LARGEST, "envelope_ratio", "printed", at=dict(largest_variance=0.5)).within(
         1.000001, 100.0, predicted="<= 1 (proof)"
     ),
     dict(source=AGAINST_APP_PART, bearing="against", group="envelope"),
@@ -79,7 +80,7 @@ study.ours(
 study.ours(
     "envelope-peak-printed",
     "With sigma the variance, as section 4 has it, between 2 and 3, the density of an expert exceeds B at its peak.",
-    function(f"{RULES}:largest", "envelope_ratio", "printed", at=dict(largest_variance=3.0)).within(
+    function(LARGEST, "envelope_ratio", "printed", at=dict(largest_variance=3.0)).within(
         1.000001, 100.0, predicted="<= 1 (proof), sqrt(2)"
     ),
     dict(source=AGAINST_APP_PART, bearing="against", group="envelope"),
@@ -88,7 +89,7 @@ study.ours(
     "order-printed",
     "The L1 width of brackets with U the smaller of p + eta and B is not of the order eta: over eta it grows "
     "like a root of log(1/eta).",
-    function(f"{RULES}:smallest", "width_growth", "printed").at_least(0.4, predicted="<= 0 (proof), 1/2"),
+    function(SMALLEST, "width_growth", "printed").at_least(0.4, predicted="<= 0 (proof), 1/2"),
     dict(bearing="against", group="width of the brackets"),
     source="ours, against CS App. B.1.2, part (b): the L1 width is at most c eta, with a universal c (a step "
     "of the proof, which can be repaired)",
@@ -97,7 +98,7 @@ study.ours(
     "distance-printed",
     "The Hellinger distance of the ends of such brackets is not of the order of their L1 width: over it, it "
     "grows like a root of 1/eta.",
-    function(f"{RULES}:smallest", "distance_growth", "printed").at_least(0.4, predicted="<= 0 (proof), 1/2"),
+    function(SMALLEST, "distance_growth", "printed").at_least(0.4, predicted="<= 0 (proof), 1/2"),
     dict(bearing="against", group="from L1 to h"),
     source="ours, against CS App. B.1.2, part (b): brackets in L1 are brackets in h, as the L1 norm is bounded "
     "by h (a step of the proof, which can be repaired)",
@@ -105,7 +106,7 @@ study.ours(
 study.ours(
     "independence-residual",
     "p is a combination of the rest of the family of step 3: least squares leave at most 1e-10 of it.",
-    function(f"{RULES}:largest", "residual", "printed").within(-1e-10, 1e-10, predicted="0"),
+    function(LARGEST, "residual", "printed").within(-1e-10, 1e-10, predicted="0"),
     dict(bearing="against", group="step 3: independence"),
     source="ours, against CS App. B.2, step 3, in a second way: least squares (a step of the proof, which can "
     "be repaired)",
@@ -113,53 +114,53 @@ study.ours(
 study.ours(
     "independence-repaired",
     "Without p the family of step 3 is linearly independent, which is what its conclusion needs.",
-    function(f"{RULES}:largest", "deficit", "repaired").at_most(0.0, predicted="0"),
+    function(LARGEST, "deficit", "repaired").at_most(0.0, predicted="0"),
     dict(source="ours: a repair of CS App. B.2, step 3", bearing="for", group="step 3: repaired"),
 )
 study.ours(
     "variation-repaired",
     "Two normals 0.01 to 3 standard deviations apart have a total variation of at most sqrt(2) times their "
     "Hellinger distance.",
-    function(f"{RULES}:largest", "variation_ratio", "repaired").within(0.0, 1.0, predicted="<= 1"),
+    function(LARGEST, "variation_ratio", "repaired").within(0.0, 1.0, predicted="<= 1"),
     dict(source="ours: a repair of CS App. B.2", bearing="for", group="sqrt(2) h >= V"),
 )
 study.ours(
     "integral-repaired",
     "With the root of log(1/t) the entropy integral is of the order delta sqrt(log(1/delta)): their ratio does "
     "not grow.",
-    function(f"{RULES}:largest", "integral_growth", "repaired").within(-0.1, 0.1, predicted="0"),
+    function(LARGEST, "integral_growth", "repaired").within(-0.1, 0.1, predicted="0"),
     dict(source="ours: a repair of CS App. B.1.1", bearing="for", group="entropy integral: repaired"),
 )
 study.ours(
     "bracket-repaired",
     "Brackets with U the smaller of p + eta and the repaired B are no wider than the smaller of 2 eta and B.",
-    function(f"{RULES}:largest", "excess", "repaired").at_most(1.000000001, predicted="<= 1"),
+    function(LARGEST, "excess", "repaired").at_most(1.000000001, predicted="<= 1"),
     dict(source="ours: a repair of CS App. B.1.2, part (b)", bearing="for", group="brackets: repaired"),
 )
 study.ours(
     "bracket-repaired-hold",
     "Brackets with U the smaller of p + eta and the repaired B hold a density that is eta away, in each of the "
     "three ranges of the variance.",
-    function(f"{RULES}:largest", "outside", "repaired").at_most(1e-09, predicted="0"),
+    function(LARGEST, "outside", "repaired").at_most(1e-09, predicted="0"),
     dict(source="ours: a repair of CS App. B.1.2, part (b)", bearing="for", group="brackets: repaired"),
 )
 study.ours(
     "envelope-repaired",
     "With exp(-Y^2 / (8 m_3)) / sqrt(2 pi m_2) no density exceeds B, in any of the three ranges of the variance.",
-    function(f"{RULES}:largest", "envelope_ratio", "repaired").within(0.0, 1.000000001, predicted="<= 1"),
+    function(LARGEST, "envelope_ratio", "repaired").within(0.0, 1.000000001, predicted="<= 1"),
     dict(source="ours: a repair of CS App. B.1.2, part (b)", bearing="for", group="envelope: repaired"),
 )
 study.ours(
     "order-repaired",
     "The L1 width of these brackets is at most of the order eta sqrt(log(1/eta)).",
-    function(f"{RULES}:largest", "width_growth", "repaired").at_most(0.1, predicted="<= 0"),
+    function(LARGEST, "width_growth", "repaired").at_most(0.1, predicted="<= 0"),
     dict(source="ours: a repair of CS App. B.1.2, part (b)", bearing="for"),
     group="width of the brackets: repaired",
 )
 study.ours(
     "distance-repaired",
     "The Hellinger distance of the ends of these brackets, squared, is at most half of their L1 width.",
-    function(f"{RULES}:largest", "distance_ratio", "repaired").at_most(1.000000001, predicted="<= 1"),
+    function(LARGEST, "distance_ratio", "repaired").at_most(1.000000001, predicted="<= 1"),
     dict(source="ours: a repair of CS App. B.1.2, part (b)", bearing="for", group="from L1 to h: repaired"),
 )
 

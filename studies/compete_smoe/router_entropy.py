@@ -11,8 +11,8 @@ COMPETITION_WAS_DELIVERED = (
     "moves as much: since the runs this is neutral to the paper."
 )
 PRESETS = ["quick", "trained", "long", "paper"]
-RULES = "moestat.claims.rules"
-RULES_ = "moestat.papers.compete_smoe.rules"
+LEAD = "moestat.claims.rules:lead"
+LOWER_IN_MOST = "moestat.papers.compete_smoe.rules:lower_in_most"
 
 study = Study(
     "Are routers that learnt from a competition more certain?",
@@ -90,7 +90,7 @@ study.claim(
     "fixed-highest",
     "The fixed router has the highest entropy of all five.",
     function(
-        f"{RULES}:lead",
+        LEAD,
         "entropy",
         "smoe-fixed",
         options=dict(others=["smoe", "smoe-fixed", "xmoe", "stable-moe", "compete-smoe"], lower=False),
@@ -104,7 +104,7 @@ study.ours(
     "fixed-highest-half",
     "The fixed router has the highest entropy of all five, StableMoE's being frozen after half of the steps.",
     function(
-        f"{RULES}:lead",
+        LEAD,
         "entropy",
         "smoe-fixed",
         options=dict(others=["smoe", "smoe-fixed", "xmoe", "stable-half", "compete-smoe"], lower=False),
@@ -116,7 +116,7 @@ study.claim(
     "CompeteSMoE's routers have the lowest mean entropy of all five, XMoE's starting at the temperature 0.3 of "
     "its authors.",
     function(
-        f"{RULES}:lead",
+        LEAD,
         "entropy",
         "compete-smoe",
         options=dict(others=["smoe", "smoe-fixed", "xmoe", "stable-moe", "compete-smoe"], lower=True),
@@ -132,7 +132,7 @@ study.ours(
     "CompeteSMoE's routers have the lowest mean entropy of all five, XMoE's being without a temperature, as in "
     "the published code.",
     function(
-        f"{RULES}:lead",
+        LEAD,
         "entropy",
         "compete-smoe",
         options=dict(others=["smoe", "smoe-fixed", "xmoe-plain", "stable-moe", "compete-smoe"], lower=True),
@@ -144,7 +144,7 @@ study.ours(
     "compete-lowest-linear",
     "CompeteSMoE's routers have the lowest mean entropy of the four methods with a linear router.",
     function(
-        f"{RULES}:lead",
+        LEAD,
         "entropy",
         "compete-smoe",
         options=dict(others=["smoe", "smoe-fixed", "stable-moe", "compete-smoe"], lower=True),
@@ -203,7 +203,9 @@ study.ours(
     "layers",
     "CompeteSMoE's routers have a lower entropy than SMoE's in two thirds of the layers or more (in four of six "
     "in Table 10).",
-    function(f"{RULES_}:share_of_layers", "entropy_by_layer", "compete-smoe", versus="smoe").at_least(0.666),
+    function(
+        "moestat.papers.compete_smoe.rules:share_of_layers", "entropy_by_layer", "compete-smoe", versus="smoe"
+    ).at_least(0.666),
     dict(source="ours, for CS appendix C.5, Table 10: four of six layers", level=0.975),
 )
 claim = partial(
@@ -220,7 +222,7 @@ claim(
     "sharper",
     "In most cases, a layer and one of the four baselines being a case, CompeteSMoE's router has the lower entropy.",
     function(
-        f"{RULES_}:lower_in_most",
+        LOWER_IN_MOST,
         "entropy_by_layer",
         "compete-smoe",
         options=dict(others=["smoe", "smoe-fixed", "xmoe", "stable-moe"]),
@@ -230,7 +232,7 @@ claim(
 claim(
     "sharper-smoe",
     "In most layers CompeteSMoE's router has a lower entropy than SMoE's.",
-    function(f"{RULES_}:lower_in_most", "entropy_by_layer", "compete-smoe", options=dict(others=["smoe"])).at_most(
+    function(LOWER_IN_MOST, "entropy_by_layer", "compete-smoe", options=dict(others=["smoe"])).at_most(
         0.0, predicted="< 0"
     ),
     hindsight=COMPETITION_WAS_DELIVERED,
@@ -238,24 +240,24 @@ claim(
 claim(
     "sharper-smoe-fixed",
     "In most layers CompeteSMoE's router has a lower entropy than SMoE-Fixed's.",
-    function(
-        f"{RULES_}:lower_in_most", "entropy_by_layer", "compete-smoe", options=dict(others=["smoe-fixed"])
-    ).at_most(0.0, predicted="< 0"),
+    function(LOWER_IN_MOST, "entropy_by_layer", "compete-smoe", options=dict(others=["smoe-fixed"])).at_most(
+        0.0, predicted="< 0"
+    ),
 )
 claim(
     "sharper-xmoe",
     "In most layers CompeteSMoE's router has a lower entropy than XMoE's, which starts at the temperature 0.3 "
     "of its authors.",
-    function(f"{RULES_}:lower_in_most", "entropy_by_layer", "compete-smoe", options=dict(others=["xmoe"])).at_most(
+    function(LOWER_IN_MOST, "entropy_by_layer", "compete-smoe", options=dict(others=["xmoe"])).at_most(
         0.0, predicted="< 0"
     ),
 )
 claim(
     "sharper-stable-moe",
     "In most layers CompeteSMoE's router has a lower entropy than StableMoE's.",
-    function(
-        f"{RULES_}:lower_in_most", "entropy_by_layer", "compete-smoe", options=dict(others=["stable-moe"])
-    ).at_most(0.0, predicted="< 0"),
+    function(LOWER_IN_MOST, "entropy_by_layer", "compete-smoe", options=dict(others=["stable-moe"])).at_most(
+        0.0, predicted="< 0"
+    ),
 )
 # Listed as stated at first; but the outputs drawn are those of all scores, of one sample, and these are ours.
 study.ours(
@@ -263,7 +265,7 @@ study.ours(
     "The gates of CompeteSMoE, the softmax after TopK, are the sharpest of all five: they have the lowest mean "
     "entropy.",
     function(
-        f"{RULES}:lead",
+        LEAD,
         "entropy_top_k",
         "compete-smoe",
         options=dict(others=["smoe", "smoe-fixed", "xmoe", "stable-moe", "compete-smoe"], lower=True),

@@ -5,8 +5,8 @@ import itertools
 from moestat import Study
 from moestat.study.rules import difference, function
 
-RULES = "moestat.claims.rules"
-VARIATION = "moestat.papers.expert_count.variation"
+GAP = "moestat.claims.rules:gap"
+SPREAD = "moestat.papers.expert_count.variation:spread"
 
 study = Study(
     "How many experts? Accuracy and dispatch entropy against M",
@@ -96,14 +96,14 @@ for (key, experts, m), (p, source) in itertools.product(
 study.ours(
     "patches-mlp",
     "Under steps ten times the paper's, MLP experts do worse at P = 8 than at P = 4, averaged over M.",
-    function(f"{RULES}:gap", "last_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
+    function(GAP, "last_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
     source="ours, on EC Fig. 1a, Results",
 )
 study.ours(
     "patches-cnn",
     "Under steps ten times the paper's, CNN experts keep their accuracy at P = 8: they lose at most two points, "
     "averaged over M.",
-    function(f"{RULES}:gap", "last_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
+    function(GAP, "last_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
     source="ours, on EC Fig. 1b, Results",
 )
 
@@ -144,7 +144,9 @@ for (key, part, experts, m), (when, where) in itertools.product(
     study.ours(
         f"peak-{key}-{when}",
         f"Under steps ten times the paper's, at P = 4, the accuracy of {experts} {where} is highest at M = {m}.",
-        function(f"{RULES}:peak", f"{when}_accuracy", f"{key}-4", options=dict(value=m)).at_least(0.0, predicted="> 0"),
+        function("moestat.claims.rules:peak", f"{when}_accuracy", f"{key}-4", options=dict(value=m)).at_least(
+            0.0, predicted="> 0"
+        ),
         dict(source=f"ours, on EC Fig. 1{part}, Results", group=f"the peak of {experts}"),
     )
 
@@ -172,7 +174,9 @@ for (key, first, experts, options), (when, where) in itertools.product(
         f"plateau-{key}-{when}",
         f"Under steps ten times the paper's, at P = 4 the accuracy of {experts} {where} is the same from M = "
         f"{first} on, up to one point between any two M.",
-        function(f"{RULES}:widest", f"{when}_accuracy", f"{key}-4", options=options).equivalent(0.01, predicted=0),
+        function("moestat.claims.rules:widest", f"{when}_accuracy", f"{key}-4", options=options).equivalent(
+            0.01, predicted=0
+        ),
         dict(source="ours, on EC Fig. 1, Results", group=f"plateau of {experts}"),
     )
 
@@ -183,7 +187,7 @@ for p, m in itertools.product([4, 8], [4, 8, 16, 32, 64]):
         f"Under steps ten times the paper's, at P = {p} and M = {m} the accuracy of MLP experts varies more "
         "between runs than that of CNN experts.",
         function(
-            f"{VARIATION}:spread",
+            SPREAD,
             "last_accuracy",
             f"mlp-{p}",
             at=dict(experts=m),
@@ -204,7 +208,11 @@ for p, (tag, when, where) in itertools.product(
         f"Under steps ten times the paper's, at P = {p} the accuracy {where} varies more along M with MLP "
         "experts than with CNN experts.",
         function(
-            f"{VARIATION}:along", f"{when}_accuracy", f"mlp-{p}", versus=f"cnn-{p}", options=dict(visible=0.001)
+            "moestat.papers.expert_count.variation:along",
+            f"{when}_accuracy",
+            f"mlp-{p}",
+            versus=f"cnn-{p}",
+            options=dict(visible=0.001),
         ).at_least(0.0, predicted="> 0"),
         dict(source="ours, on EC Fig. 1, Results", group="MLP experts have the higher variance"),
     )
@@ -215,12 +223,7 @@ study.ours(
     "Under steps ten times the paper's, CNN experts at P = 4 have a substantially greater variance with M = 64 "
     "than with M = 32.",
     function(
-        f"{VARIATION}:spread",
-        "last_accuracy",
-        "cnn-4",
-        at=dict(experts=64),
-        versus_at=dict(experts=32),
-        options=dict(visible=0.001),
+        SPREAD, "last_accuracy", "cnn-4", at=dict(experts=64), versus_at=dict(experts=32), options=dict(visible=0.001)
     ).at_least(0.0, predicted="> 0"),
     source="ours, on EC Fig. 1b, Results",
 )

@@ -12,9 +12,10 @@ ACCURACY_HIGHEST_MLP = (
 PAPER_DOES_SAY = "the paper does not say whether its accuracies are those of the last step or the best on the way"
 HIGHER_VARIANCE_MLP = "'the higher variance of the MLP-MoE across values of M' can also be read as variation along M"
 RESULTS_TRAINING_OVER = "ours, on EC Fig. 1, Results: at P = 8 the training is not over"
-RULES = "moestat.claims.rules"
-MIRROR = "moestat.papers.expert_count.mirror"
-VARIATION = "moestat.papers.expert_count.variation"
+GAP = "moestat.claims.rules:gap"
+OF_MEANS = "moestat.papers.expert_count.mirror:of_means"
+ALONG = "moestat.papers.expert_count.variation:along"
+SPREAD = "moestat.papers.expert_count.variation:spread"
 
 study = Study(
     "How many experts? The printed learning rates, trained to the end",
@@ -153,7 +154,9 @@ for key, part, experts, m in [("mlp", "a", "MLP experts", 16), ("cnn", "b", "CNN
     study.claim(
         f"peak-{key}",
         f"At P = 4, the accuracy of {experts} is highest at M = {m}.",
-        function(f"{RULES}:peak", "last_accuracy", f"{key}-4", options=dict(value=m)).at_least(0.0, predicted="> 0"),
+        function("moestat.claims.rules:peak", "last_accuracy", f"{key}-4", options=dict(value=m)).at_least(
+            0.0, predicted="> 0"
+        ),
         dict(source=f"EC Fig. 1{part}, Results", group=f"the peak of {experts}"),
     )
 
@@ -165,7 +168,9 @@ for key, first, experts, options in [
     study.claim(
         f"plateau-{key}",
         f"At P = 4 the accuracy of {experts} is the same from M = {first} on, up to one point between any two M.",
-        function(f"{RULES}:widest", "last_accuracy", f"{key}-4", options=options).equivalent(0.01, predicted=0),
+        function("moestat.claims.rules:widest", "last_accuracy", f"{key}-4", options=options).equivalent(
+            0.01, predicted=0
+        ),
         dict(source="EC Fig. 1, Results", group=f"plateau of {experts}", presets=["short", "paper"]),
         because="more experts than at the peak do not yield further gains: the same up to one point between any two M",
     )
@@ -185,56 +190,52 @@ for key, experts, m in [("mlp", "MLP experts", 16), ("cnn", "CNN experts", 8)]:
 study.ours(
     "patches-mlp",
     "After 4 / eta steps MLP experts do worse at P = 8 than at P = 4, averaged over M.",
-    function(f"{RULES}:gap", "last_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
+    function(GAP, "last_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
     dict(source="ours, on EC Fig. 1a, Results: at P = 8 the training is not over", presets=["short"]),
 )
 study.ours(
     "patches-cnn",
     "After 4 / eta steps CNN experts keep their accuracy at P = 8: they lose at most two points, averaged over M.",
-    function(f"{RULES}:gap", "last_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
+    function(GAP, "last_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
     dict(source="ours, on EC Fig. 1b, Results: at P = 8 the training is not over", presets=["short"]),
 )
 study.claim(
     "patches-long-mlp",
     "After 40 / eta steps MLP experts do worse at P = 8 than at P = 4, averaged over M.",
-    function(f"{RULES}:gap", "last_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
+    function(GAP, "last_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
     dict(source="EC Fig. 1a, Results", presets=["eight"]),
 )
 study.claim(
     "patches-long-cnn",
     "After 40 / eta steps CNN experts keep their accuracy at P = 8: they lose at most two points, averaged over M.",
-    function(f"{RULES}:gap", "last_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
+    function(GAP, "last_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
     dict(source="EC Fig. 1b, Results", presets=["eight"]),
 )
 study.claim(
     "patches-best-mlp",
     "At their best within 40 / eta steps MLP experts do worse at P = 8 than at P = 4, averaged over M.",
-    function(f"{RULES}:gap", "best_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
+    function(GAP, "best_accuracy", "mlp-8", versus="mlp-4").at_most(0.0, predicted="< 0"),
     dict(source="EC Fig. 1a, Results", because=PAPER_DOES_SAY, presets=["eight"]),
 )
 study.claim(
     "patches-best-cnn",
     "At their best within 40 / eta steps CNN experts keep their accuracy at P = 8: they lose at most two "
     "points, averaged over M.",
-    function(f"{RULES}:gap", "best_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
+    function(GAP, "best_accuracy", "cnn-8", versus="cnn-4").at_least(-0.02, predicted="about 0"),
     dict(source="EC Fig. 1b, Results", because=PAPER_DOES_SAY, presets=["eight"]),
 )
 study.claim(
     "mirror-mlp-4",
     "Entropy mirrors accuracy along M for MLP experts at P = 4: Spearman's correlation of their means over "
     "seeds is at most -0.5, and M is seen to move both.",
-    function(f"{MIRROR}:of_means", "last_accuracy", "mlp-4", options=dict(other="last_entropy")).at_most(
-        -0.5, predicted="-1"
-    ),
+    function(OF_MEANS, "last_accuracy", "mlp-4", options=dict(other="last_entropy")).at_most(-0.5, predicted="-1"),
     dict(source="EC Fig. 2, Results", group="entropy mirrors accuracy"),
 )
 study.ours(
     "mirror-mlp-8",
     "Entropy mirrors accuracy along M for MLP experts at P = 8, after 4 / eta steps: Spearman's correlation of "
     "their means over seeds is at most -0.5, and M is seen to move both.",
-    function(f"{MIRROR}:of_means", "last_accuracy", "mlp-8", options=dict(other="last_entropy")).at_most(
-        -0.5, predicted="-1"
-    ),
+    function(OF_MEANS, "last_accuracy", "mlp-8", options=dict(other="last_entropy")).at_most(-0.5, predicted="-1"),
     dict(group="entropy mirrors accuracy", presets=["short"]),
     source="ours, on EC Fig. 2, Results: at P = 8 the training is not over",
 )
@@ -242,18 +243,14 @@ study.claim(
     "mirror-cnn-4",
     "Entropy mirrors accuracy along M for CNN experts at P = 4: Spearman's correlation of their means over "
     "seeds is at most -0.5, and M is seen to move both.",
-    function(f"{MIRROR}:of_means", "last_accuracy", "cnn-4", options=dict(other="last_entropy")).at_most(
-        -0.5, predicted="-1"
-    ),
+    function(OF_MEANS, "last_accuracy", "cnn-4", options=dict(other="last_entropy")).at_most(-0.5, predicted="-1"),
     dict(source="EC Fig. 2, Results", group="entropy mirrors accuracy"),
 )
 study.ours(
     "mirror-cnn-8",
     "Entropy mirrors accuracy along M for CNN experts at P = 8, after 4 / eta steps: Spearman's correlation of "
     "their means over seeds is at most -0.5, and M is seen to move both.",
-    function(f"{MIRROR}:of_means", "last_accuracy", "cnn-8", options=dict(other="last_entropy")).at_most(
-        -0.5, predicted="-1"
-    ),
+    function(OF_MEANS, "last_accuracy", "cnn-8", options=dict(other="last_entropy")).at_most(-0.5, predicted="-1"),
     dict(group="entropy mirrors accuracy", presets=["short"]),
     source="ours, on EC Fig. 2, Results: at P = 8 the training is not over",
 )
@@ -266,7 +263,10 @@ for (key, experts), (p, presets) in itertools.product(
         f"Of the trainings of a seed, {experts} at P = {p}, those with the higher entropy are the less accurate: "
         "Spearman's correlation is at most -0.5.",
         function(
-            f"{MIRROR}:within_seeds", "last_accuracy", f"{key}-{p}", options=dict(other="last_entropy", visible=0.001)
+            "moestat.papers.expert_count.mirror:within_seeds",
+            "last_accuracy",
+            f"{key}-{p}",
+            options=dict(other="last_entropy", visible=0.001),
         ).at_most(-0.5, predicted="-1"),
         dict(group="runs with worse routing are less accurate", presets=presets),
         source="ours, on EC Fig. 2: between the trainings of a seed",
@@ -275,7 +275,7 @@ for (key, experts), (p, presets) in itertools.product(
 study.claim(
     "varies-along-4",
     "At P = 4 the accuracy after the last step varies more along M with MLP experts than with CNN experts.",
-    function(f"{VARIATION}:along", "last_accuracy", "mlp-4", versus="cnn-4", options=dict(visible=0.001)).at_least(
+    function(ALONG, "last_accuracy", "mlp-4", versus="cnn-4", options=dict(visible=0.001)).at_least(
         0.0, predicted="> 0"
     ),
     dict(source="EC Fig. 1, Results", because=HIGHER_VARIANCE_MLP, group="MLP experts have the higher variance"),
@@ -283,7 +283,7 @@ study.claim(
 study.claim(
     "varies-along-4-best",
     "At P = 4 the accuracy at its best on the way varies more along M with MLP experts than with CNN experts.",
-    function(f"{VARIATION}:along", "best_accuracy", "mlp-4", versus="cnn-4", options=dict(visible=0.001)).at_least(
+    function(ALONG, "best_accuracy", "mlp-4", versus="cnn-4", options=dict(visible=0.001)).at_least(
         0.0, predicted="> 0"
     ),
     dict(source="EC Fig. 1, Results", because=HIGHER_VARIANCE_MLP, group="MLP experts have the higher variance"),
@@ -291,7 +291,7 @@ study.claim(
 study.ours(
     "varies-along-8",
     "At P = 8 the accuracy after the last step of 4 / eta varies more along M with MLP experts than with CNN experts.",
-    function(f"{VARIATION}:along", "last_accuracy", "mlp-8", versus="cnn-8", options=dict(visible=0.001)).at_least(
+    function(ALONG, "last_accuracy", "mlp-8", versus="cnn-8", options=dict(visible=0.001)).at_least(
         0.0, predicted="> 0"
     ),
     dict(source=RESULTS_TRAINING_OVER, group="MLP experts have the higher variance", presets=["short"]),
@@ -300,7 +300,7 @@ study.ours(
     "varies-along-8-best",
     "At P = 8 the accuracy at its best on the way of 4 / eta varies more along M with MLP experts than with CNN "
     "experts.",
-    function(f"{VARIATION}:along", "best_accuracy", "mlp-8", versus="cnn-8", options=dict(visible=0.001)).at_least(
+    function(ALONG, "best_accuracy", "mlp-8", versus="cnn-8", options=dict(visible=0.001)).at_least(
         0.0, predicted="> 0"
     ),
     dict(source=RESULTS_TRAINING_OVER, group="MLP experts have the higher variance", presets=["short"]),
@@ -316,7 +316,7 @@ claim(
     "variance-mlp-4-4",
     "At P = 4 and M = 4 the accuracy of MLP experts varies more between runs than that of CNN experts.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "mlp-4",
         at=dict(experts=4),
@@ -329,7 +329,7 @@ claim(
     "variance-mlp-4-8",
     "At P = 4 and M = 8 the accuracy of MLP experts varies more between runs than that of CNN experts.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "mlp-4",
         at=dict(experts=8),
@@ -342,7 +342,7 @@ claim(
     "variance-mlp-4-16",
     "At P = 4 and M = 16 the accuracy of MLP experts varies more between runs than that of CNN experts.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "mlp-4",
         at=dict(experts=16),
@@ -355,7 +355,7 @@ claim(
     "variance-mlp-4-32",
     "At P = 4 and M = 32 the accuracy of MLP experts varies more between runs than that of CNN experts.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "mlp-4",
         at=dict(experts=32),
@@ -369,7 +369,7 @@ claim(
     "variance-mlp-4-64",
     "At P = 4 and M = 64 the accuracy of MLP experts varies more between runs than that of CNN experts.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "mlp-4",
         at=dict(experts=64),
@@ -386,7 +386,7 @@ ours(
     "At P = 8 and M = 4, after 4 / eta steps, the accuracy of MLP experts varies more between runs than that of "
     "CNN experts.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "mlp-8",
         at=dict(experts=4),
@@ -400,7 +400,7 @@ ours(
     "At P = 8 and M = 8, after 4 / eta steps, the accuracy of MLP experts varies more between runs than that of "
     "CNN experts.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "mlp-8",
         at=dict(experts=8),
@@ -414,7 +414,7 @@ ours(
     "At P = 8 and M = 16, after 4 / eta steps, the accuracy of MLP experts varies more between runs than that "
     "of CNN experts.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "mlp-8",
         at=dict(experts=16),
@@ -428,7 +428,7 @@ ours(
     "At P = 8 and M = 32, after 4 / eta steps, the accuracy of MLP experts varies more between runs than that "
     "of CNN experts.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "mlp-8",
         at=dict(experts=32),
@@ -442,7 +442,7 @@ ours(
     "At P = 8 and M = 64, after 4 / eta steps, the accuracy of MLP experts varies more between runs than that "
     "of CNN experts.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "mlp-8",
         at=dict(experts=64),
@@ -455,12 +455,7 @@ study.claim(
     "variance-cnn-64",
     "CNN experts at P = 4 have a substantially greater variance with M = 64 than with M = 32.",
     function(
-        f"{VARIATION}:spread",
-        "last_accuracy",
-        "cnn-4",
-        at=dict(experts=64),
-        versus_at=dict(experts=32),
-        options=dict(visible=0.001),
+        SPREAD, "last_accuracy", "cnn-4", at=dict(experts=64), versus_at=dict(experts=32), options=dict(visible=0.001)
     ).at_least(0.0, predicted="> 0"),
     dict(source="EC Fig. 1b, Results", presets=["short", "paper"]),
 )

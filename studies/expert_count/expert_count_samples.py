@@ -8,8 +8,8 @@ from moestat.study.rules import difference, function, log_ratio, mean
 
 UP_RANGE_SPECIALISATION = "up to the range specialisation degrades as well"
 BEYOND_RANGE_SPECIALISATION = "beyond the range specialisation degrades, by load"
-MIRROR = "moestat.papers.expert_count.mirror"
-VARIATION = "moestat.papers.expert_count.variation"
+OF_MEANS = "moestat.papers.expert_count.mirror:of_means"
+SPREAD = "moestat.papers.expert_count.variation:spread"
 
 study = Study(
     "How many experts? The printed learning rates with fewer samples",
@@ -164,7 +164,7 @@ for (n, presets), (key, experts) in itertools.product(
         f"mirror-{key}-{n}",
         f"Entropy mirrors accuracy along M for {experts} at P = 4 with n = {n}: Spearman's correlation of their "
         "means over seeds is negative, and M is seen to move both.",
-        function(f"{MIRROR}:of_means", "last_accuracy", key, at=dict(n=n), options=dict(other="last_entropy")).at_most(
+        function(OF_MEANS, "last_accuracy", key, at=dict(n=n), options=dict(other="last_entropy")).at_most(
             0.0, predicted="< 0"
         ),
         dict(source="EC Fig. 2, Results", group="entropy mirrors accuracy", presets=presets),
@@ -177,7 +177,7 @@ for (n, presets), (key, experts) in itertools.product(
         f"mirror-level-{key}-{n}",
         f"Entropy mirrors accuracy along M for {experts} at P = 4 with n = {n}: Spearman's correlation of their "
         "means over seeds is at most -0.5, and M is seen to move both.",
-        function(f"{MIRROR}:of_means", "last_accuracy", key, at=dict(n=n), options=dict(other="last_entropy")).at_most(
+        function(OF_MEANS, "last_accuracy", key, at=dict(n=n), options=dict(other="last_entropy")).at_most(
             -0.5, predicted="-1"
         ),
         dict(source="ours, on EC Fig. 2: a level", group="entropy mirrors accuracy: a level", presets=presets),
@@ -191,7 +191,7 @@ for (n, presets), (key, experts) in itertools.product(
         f"Of the trainings of a seed, {experts} at P = 4 with n = {n}, those with the higher entropy are the "
         "less accurate: Spearman's correlation is at most -0.5.",
         function(
-            f"{MIRROR}:within_seeds",
+            "moestat.papers.expert_count.mirror:within_seeds",
             "last_accuracy",
             key,
             at=dict(n=n),
@@ -208,7 +208,12 @@ for n, (tag, when, where) in itertools.product(
         f"varies-along-{n}{tag}",
         f"At P = 4 with n = {n} the accuracy {where} varies more along M with MLP experts than with CNN experts.",
         function(
-            f"{VARIATION}:along", f"{when}_accuracy", "mlp", at=dict(n=n), versus="cnn", options=dict(visible=0.001)
+            "moestat.papers.expert_count.variation:along",
+            f"{when}_accuracy",
+            "mlp",
+            at=dict(n=n),
+            versus="cnn",
+            options=dict(visible=0.001),
         ).at_least(0.0, predicted="> 0"),
         dict(source="EC Fig. 1, Results", group="MLP experts have the higher variance", presets=["paper"]),
         because="'the higher variance of the MLP-MoE across values of M' can also be read as variation along M",
@@ -220,7 +225,7 @@ for n, m in itertools.product([500, 1000], [4, 8, 16, 32, 64]):
         f"At P = 4 and M = {m} with n = {n} the accuracy of MLP experts varies more between runs than that of "
         "CNN experts.",
         function(
-            f"{VARIATION}:spread",
+            SPREAD,
             "last_accuracy",
             "mlp",
             at=dict(n=n, experts=m),
@@ -238,7 +243,7 @@ for n, m in itertools.product([500, 1000], [4, 8, 16, 32, 64]):
         f"At P = 4 and M = {m} with n = {n} the accuracy of MLP experts at its best on the way varies more "
         "between runs than that of CNN experts.",
         function(
-            f"{VARIATION}:spread",
+            SPREAD,
             "best_accuracy",
             "mlp",
             at=dict(n=n, experts=m),
@@ -258,7 +263,7 @@ ours(
     "variance-cnn-64-500",
     "CNN experts at P = 4 with n = 500 have a substantially greater variance with M = 64 than with M = 32.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "cnn",
         at=dict(n=500, experts=64),
@@ -279,7 +284,7 @@ ours(
     "variance-cnn-64-1000",
     "CNN experts at P = 4 with n = 1000 have a substantially greater variance with M = 64 than with M = 32.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "cnn",
         at=dict(n=1000, experts=64),

@@ -13,9 +13,11 @@ RESULTS_ROUTER_RATES = "ours, on EC Fig. 1, Results: the router's rates are tune
 MORE_EXPERTS_PEAK = "more experts than at the peak reduce accuracy"
 UP_RANGE_SPECIALISATION = "up to the range specialisation degrades as well"
 BEYOND_RANGE_SPECIALISATION = "beyond the range specialisation degrades, by load"
-CONTRASTS = "moestat.papers.expert_count.contrasts"
-MIRROR = "moestat.papers.expert_count.mirror"
-VARIATION = "moestat.papers.expert_count.variation"
+DIFFERENCE = "moestat.papers.expert_count.contrasts:difference"
+PEAK = "moestat.papers.expert_count.contrasts:peak"
+RULES_PEAK = "moestat.claims.rules:peak"
+OF_MEANS = "moestat.papers.expert_count.mirror:of_means"
+SPREAD = "moestat.papers.expert_count.variation:spread"
 
 study = Study(
     "How many experts? The printed learning rates from larger starts",
@@ -125,7 +127,7 @@ claim(
     "Too few experts are worse: from sigma_0 = 0.1, MLP experts at P = 4 with n = 500 reach a higher accuracy "
     "with M = 16 than with M = 4.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_accuracy",
         "mlp",
         at=dict(start_scale=0.1, experts=16),
@@ -139,7 +141,7 @@ claim(
     "Too few experts are worse: from sigma_0 = 0.1, CNN experts at P = 4 with n = 500 reach a higher accuracy "
     "with M = 8 than with M = 4.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_accuracy",
         "cnn",
         at=dict(start_scale=0.1, experts=8),
@@ -169,33 +171,33 @@ claim(
 claim(
     "peak-mlp-01",
     "At P = 4 with n = 500 from sigma_0 = 0.1, the accuracy of MLP experts is highest at M = 16.",
-    function(
-        f"{CONTRASTS}:peak", "last_accuracy", "mlp", at=dict(start_scale=0.1), options=dict(value=16, after=10)
-    ).at_least(0.0, predicted="> 0"),
+    function(PEAK, "last_accuracy", "mlp", at=dict(start_scale=0.1), options=dict(value=16, after=10)).at_least(
+        0.0, predicted="> 0"
+    ),
     dict(source="EC Fig. 1a, Results", group="the peak of MLP experts", presets=["smaller", "peak"]),
 )
 study.claim(
     "peak-cnn-01",
     "At P = 4 with n = 500 from sigma_0 = 0.1, the accuracy of CNN experts is highest at M = 8.",
-    function(
-        f"{CONTRASTS}:peak", "last_accuracy", "cnn", at=dict(start_scale=0.1), options=dict(value=8, after=10)
-    ).at_least(0.0, predicted="> 0"),
+    function(PEAK, "last_accuracy", "cnn", at=dict(start_scale=0.1), options=dict(value=8, after=10)).at_least(
+        0.0, predicted="> 0"
+    ),
     dict(source="EC Fig. 1b, Results", group="the peak of CNN experts", presets=["smaller", "peak"]),
 )
 study.claim(
     "peak-mlp-03",
     "At P = 4 with n = 500 from sigma_0 = 0.3, the accuracy of MLP experts is highest at M = 16.",
-    function(
-        "moestat.claims.rules:peak", "last_accuracy", "mlp", at=dict(start_scale=0.3), options=dict(value=16)
-    ).at_least(0.0, predicted="> 0"),
+    function(RULES_PEAK, "last_accuracy", "mlp", at=dict(start_scale=0.3), options=dict(value=16)).at_least(
+        0.0, predicted="> 0"
+    ),
     dict(source="EC Fig. 1a, Results", group="the peak of MLP experts", presets=["quick", "paper"]),
 )
 study.claim(
     "peak-cnn-03",
     "At P = 4 with n = 500 from sigma_0 = 0.3, the accuracy of CNN experts is highest at M = 8.",
-    function(
-        "moestat.claims.rules:peak", "last_accuracy", "cnn", at=dict(start_scale=0.3), options=dict(value=8)
-    ).at_least(0.0, predicted="> 0"),
+    function(RULES_PEAK, "last_accuracy", "cnn", at=dict(start_scale=0.3), options=dict(value=8)).at_least(
+        0.0, predicted="> 0"
+    ),
     dict(source="EC Fig. 1b, Results", group="the peak of CNN experts", presets=["quick", "paper"]),
 )
 # the paper's, while the mean and the variance of 64 CNN experts were ours for the rates of the router: these hang on
@@ -204,7 +206,7 @@ study.ours(
     "decline-mlp-01",
     "At P = 4 with n = 500 from sigma_0 = 0.1 MLP experts do worse with M = 64 than with M = 16.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_accuracy",
         "mlp",
         at=dict(start_scale=0.1, experts=64),
@@ -217,7 +219,7 @@ study.ours(
     "decline-cnn-01",
     "At P = 4 with n = 500 from sigma_0 = 0.1 CNN experts do worse with M = 64 than with M = 8.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_accuracy",
         "cnn",
         at=dict(start_scale=0.1, experts=64),
@@ -254,9 +256,7 @@ for (s, tag, presets, options), (key, experts) in itertools.product(
         f"mirror-{key}-{tag}",
         f"Entropy mirrors accuracy along M for {experts} at P = 4 with n = 500 from sigma_0 = {s}: Spearman's "
         "correlation of their means over seeds is negative, and M is seen to move both.",
-        function(f"{MIRROR}:of_means", "last_accuracy", key, at=dict(start_scale=s), options=options).at_most(
-            0.0, predicted="< 0"
-        ),
+        function(OF_MEANS, "last_accuracy", key, at=dict(start_scale=s), options=options).at_most(0.0, predicted="< 0"),
         dict(source="EC Fig. 2, Results", group="entropy mirrors accuracy", presets=presets),
     )
 
@@ -271,9 +271,7 @@ for (s, tag, presets, options), (key, experts) in itertools.product(
         f"mirror-level-{key}-{tag}",
         f"Entropy mirrors accuracy along M for {experts} at P = 4 with n = 500 from sigma_0 = {s}: Spearman's "
         "correlation of their means over seeds is at most -0.5, and M is seen to move both.",
-        function(f"{MIRROR}:of_means", "last_accuracy", key, at=dict(start_scale=s), options=options).at_most(
-            -0.5, predicted="-1"
-        ),
+        function(OF_MEANS, "last_accuracy", key, at=dict(start_scale=s), options=options).at_most(-0.5, predicted="-1"),
         dict(source="ours, on EC Fig. 2: a level", group="entropy mirrors accuracy: a level", presets=presets),
     )
 
@@ -286,7 +284,7 @@ for (s, tag, presets), (key, experts) in itertools.product(
         f"Of the trainings of a seed, {experts} at P = 4 with n = 500 from sigma_0 = {s}, those with the higher "
         "entropy are the less accurate: Spearman's correlation is at most -0.5.",
         function(
-            f"{MIRROR}:within_seeds",
+            "moestat.papers.expert_count.mirror:within_seeds",
             "last_accuracy",
             key,
             at=dict(start_scale=s),
@@ -304,7 +302,7 @@ for (s, tag, presets), m in itertools.product(
         f"At P = 4 and M = {m} with n = 500 from sigma_0 = {s} the accuracy of MLP experts varies more between "
         "runs than that of CNN experts.",
         function(
-            f"{VARIATION}:spread",
+            SPREAD,
             "last_accuracy",
             "mlp",
             at=dict(start_scale=s, experts=m),
@@ -324,7 +322,7 @@ for (s, tag, presets), m in itertools.product(
         f"At P = 4 and M = {m} with n = 500 from sigma_0 = {s} the accuracy of MLP experts at its best on the "
         "way varies more between runs than that of CNN experts.",
         function(
-            f"{VARIATION}:spread",
+            SPREAD,
             "best_accuracy",
             "mlp",
             at=dict(start_scale=s, experts=m),
@@ -345,7 +343,7 @@ ours(
     "CNN experts at P = 4 with n = 500 from sigma_0 = 0.1 have a substantially greater variance with M = 64 "
     "than with M = 32.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "cnn",
         at=dict(start_scale=0.1, experts=64),
@@ -367,7 +365,7 @@ ours(
     "CNN experts at P = 4 with n = 500 from sigma_0 = 0.3 have a substantially greater variance with M = 64 "
     "than with M = 32.",
     function(
-        f"{VARIATION}:spread",
+        SPREAD,
         "last_accuracy",
         "cnn",
         at=dict(start_scale=0.3, experts=64),
@@ -392,7 +390,7 @@ ours(
     "Beyond the range routing becomes less informative: MLP experts at P = 4 with n = 500 from sigma_0 = 0.1 "
     "have a higher dispatch entropy with M = 64 than with M = 16.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_entropy",
         "mlp",
         at=dict(start_scale=0.1, experts=64),
@@ -406,7 +404,7 @@ ours(
     "Beyond the range the specialisation of experts degrades: MLP experts at P = 4 with n = 500 from sigma_0 = "
     "0.1 err more on the cluster that each knows best with M = 64 than with M = 16.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_best_cluster_error",
         "mlp",
         at=dict(start_scale=0.1, experts=64),
@@ -420,7 +418,7 @@ ours(
     "Beyond the range routing becomes less informative: CNN experts at P = 4 with n = 500 from sigma_0 = 0.1 "
     "have a higher dispatch entropy with M = 64 than with M = 8.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_entropy",
         "cnn",
         at=dict(start_scale=0.1, experts=64),
@@ -434,7 +432,7 @@ ours(
     "Beyond the range the specialisation of experts degrades: CNN experts at P = 4 with n = 500 from sigma_0 = "
     "0.1 err more on the cluster that each knows best with M = 64 than with M = 8.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_best_cluster_error",
         "cnn",
         at=dict(start_scale=0.1, experts=64),
@@ -492,7 +490,7 @@ ours(
     "Up to the range, too: MLP experts at P = 4 with n = 500 from sigma_0 = 0.1 err less on the cluster that "
     "each knows best with M = 4 than with M = 16.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_best_cluster_error",
         "mlp",
         at=dict(start_scale=0.1, experts=4),
@@ -506,7 +504,7 @@ ours(
     "By load, the error of MLP experts at P = 4 with n = 500 from sigma_0 = 0.1 off the best cluster is nearer "
     "to that on it with M = 64 than with M = 16.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_specialisation",
         "mlp",
         at=dict(start_scale=0.1, experts=64),
@@ -520,7 +518,7 @@ ours(
     "Up to the range, too: CNN experts at P = 4 with n = 500 from sigma_0 = 0.1 err less on the cluster that "
     "each knows best with M = 4 than with M = 8.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_best_cluster_error",
         "cnn",
         at=dict(start_scale=0.1, experts=4),
@@ -534,7 +532,7 @@ ours(
     "By load, the error of CNN experts at P = 4 with n = 500 from sigma_0 = 0.1 off the best cluster is nearer "
     "to that on it with M = 64 than with M = 8.",
     function(
-        f"{CONTRASTS}:difference",
+        DIFFERENCE,
         "last_specialisation",
         "cnn",
         at=dict(start_scale=0.1, experts=64),
@@ -598,7 +596,7 @@ for (s, tag, presets), (key, experts, m) in itertools.product(
         f"{experts} at P = 4 with n = 500 from sigma_0 = {s}: per doubling of M the error of an expert on the "
         f"cluster that it knows best grows more from M = {m} to 64 than from M = 4 to {m}.",
         function(
-            f"{CONTRASTS}:turn",
+            "moestat.papers.expert_count.contrasts:turn",
             "last_best_cluster_error",
             key,
             at=dict(start_scale=s, experts=64),

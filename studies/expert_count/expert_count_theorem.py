@@ -19,7 +19,8 @@ STATEMENT_SMALLER_START_4 = "ours, on EC Theorem 1, statement 4: a smaller start
 TEST_ERROR_HIGH = "theorem 2: the test error is high at many experts"
 SAMPLES_ROUTED_EXPERTS = "4. samples routed to experts of their cluster"
 ARMS = ["practice", "theorem", "theorem-small-start"]
-RULES = "moestat.claims.rules"
+SHARE = "moestat.claims.rules:share"
+SMALLEST = "moestat.claims.rules:smallest"
 
 study = Study(
     "Is the theorem's mechanism what the mixture does?",
@@ -424,7 +425,7 @@ ours(
     "training-all-choice",
     "With the settings of the theorem at d = 50, sigma_0 = 0.3, M = 8 and eta_r = 0.1 M^2 eta: no training "
     "error at all, with probability at least 0.9.",
-    function(f"{RULES}:share", "last_train_accuracy", "choice", at=dict(experts=8), options=dict(least=1.0)).at_least(
+    function(SHARE, "last_train_accuracy", "choice", at=dict(experts=8), options=dict(least=1.0)).at_least(
         0.9, predicted="1 - o(1)"
     ),
     dict(source=STATEMENT_JUDGED_SIZE, group="theorem 1, statement 1, in how many runs"),
@@ -447,9 +448,9 @@ ours(
     "division-choice",
     "With the settings of the theorem at d = 50, sigma_0 = 0.3, M = 8 and eta_r = 0.1 M^2 eta: in the best "
     "division after the training every cluster has an expert, with probability at least 0.9.",
-    function(
-        f"{RULES}:share", "last_clusters_with_best", "choice", at=dict(experts=8), options=dict(least=4.0)
-    ).at_least(0.9, predicted="1 - o(1)"),
+    function(SHARE, "last_clusters_with_best", "choice", at=dict(experts=8), options=dict(least=4.0)).at_least(
+        0.9, predicted="1 - o(1)"
+    ),
     dict(source="ours, on EC Theorem 1: judged at one size", group=DIVISION_HAS_EMPTY),
 )
 ours(
@@ -470,9 +471,9 @@ ours(
     "training-all-choice-wide",
     "With the settings of the theorem at d = 200, sigma_0 = 0.17, M = 8 and eta_r = 0.1 M^2 eta: no training "
     "error at all, with probability at least 0.9.",
-    function(
-        f"{RULES}:share", "last_train_accuracy", "choice-wide", at=dict(experts=8), options=dict(least=1.0)
-    ).at_least(0.9, predicted="1 - o(1)"),
+    function(SHARE, "last_train_accuracy", "choice-wide", at=dict(experts=8), options=dict(least=1.0)).at_least(
+        0.9, predicted="1 - o(1)"
+    ),
     dict(source=STATEMENT_JUDGED_SIZE, group="theorem 1, statement 1, in how many runs"),
 )
 ours(
@@ -493,9 +494,9 @@ ours(
     "division-choice-wide",
     "With the settings of the theorem at d = 200, sigma_0 = 0.17, M = 8 and eta_r = 0.1 M^2 eta: in the best "
     "division after the training every cluster has an expert, with probability at least 0.9.",
-    function(
-        f"{RULES}:share", "last_clusters_with_best", "choice-wide", at=dict(experts=8), options=dict(least=4.0)
-    ).at_least(0.9, predicted="1 - o(1)"),
+    function(SHARE, "last_clusters_with_best", "choice-wide", at=dict(experts=8), options=dict(least=4.0)).at_least(
+        0.9, predicted="1 - o(1)"
+    ),
     dict(source="ours, on EC Theorem 1: judged at one size", group=DIVISION_HAS_EMPTY),
 )
 ours(
@@ -516,9 +517,9 @@ ours(
     "training-all-choice-0.1",
     "At d = 50 with sigma_0 = 0.1, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: no training error "
     "at all, with probability at least 0.9.",
-    function(
-        f"{RULES}:share", "last_train_accuracy", "choice-0.1", at=dict(experts=8), options=dict(least=1.0)
-    ).at_least(0.9, predicted="1 - o(1)"),
+    function(SHARE, "last_train_accuracy", "choice-0.1", at=dict(experts=8), options=dict(least=1.0)).at_least(
+        0.9, predicted="1 - o(1)"
+    ),
     dict(source=STATEMENT_SMALLER_START, group="theorem 1, statement 1, in how many runs"),
 )
 ours(
@@ -539,9 +540,9 @@ ours(
     "division-choice-0.1",
     "At d = 50 with sigma_0 = 0.1, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: in the best "
     "division after the training every cluster has an expert, with probability at least 0.9.",
-    function(
-        f"{RULES}:share", "last_clusters_with_best", "choice-0.1", at=dict(experts=8), options=dict(least=4.0)
-    ).at_least(0.9, predicted="1 - o(1)"),
+    function(SHARE, "last_clusters_with_best", "choice-0.1", at=dict(experts=8), options=dict(least=4.0)).at_least(
+        0.9, predicted="1 - o(1)"
+    ),
     dict(source="ours, on EC Theorem 1: a smaller start", group=DIVISION_HAS_EMPTY),
 )
 ours(
@@ -562,9 +563,9 @@ ours(
     "training-all-choice-0.03",
     "At d = 50 with sigma_0 = 0.03, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: no training error "
     "at all, with probability at least 0.9.",
-    function(
-        f"{RULES}:share", "last_train_accuracy", "choice-0.03", at=dict(experts=8), options=dict(least=1.0)
-    ).at_least(0.9, predicted="1 - o(1)"),
+    function(SHARE, "last_train_accuracy", "choice-0.03", at=dict(experts=8), options=dict(least=1.0)).at_least(
+        0.9, predicted="1 - o(1)"
+    ),
     dict(source=STATEMENT_SMALLER_START, group="theorem 1, statement 1, in how many runs"),
 )
 ours(
@@ -585,9 +586,9 @@ ours(
     "division-choice-0.03",
     "At d = 50 with sigma_0 = 0.03, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: in the best "
     "division after the training every cluster has an expert, with probability at least 0.9.",
-    function(
-        f"{RULES}:share", "last_clusters_with_best", "choice-0.03", at=dict(experts=8), options=dict(least=4.0)
-    ).at_least(0.9, predicted="1 - o(1)"),
+    function(SHARE, "last_clusters_with_best", "choice-0.03", at=dict(experts=8), options=dict(least=4.0)).at_least(
+        0.9, predicted="1 - o(1)"
+    ),
     dict(source="ours, on EC Theorem 1: a smaller start", group=DIVISION_HAS_EMPTY),
 )
 ours(
@@ -608,9 +609,9 @@ ours(
     "training-all-choice-0.01",
     "At d = 50 with sigma_0 = 0.01, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: no training error "
     "at all, with probability at least 0.9.",
-    function(
-        f"{RULES}:share", "last_train_accuracy", "choice-0.01", at=dict(experts=8), options=dict(least=1.0)
-    ).at_least(0.9, predicted="1 - o(1)"),
+    function(SHARE, "last_train_accuracy", "choice-0.01", at=dict(experts=8), options=dict(least=1.0)).at_least(
+        0.9, predicted="1 - o(1)"
+    ),
     dict(source=STATEMENT_SMALLER_START, group="theorem 1, statement 1, in how many runs"),
 )
 ours(
@@ -631,9 +632,9 @@ ours(
     "division-choice-0.01",
     "At d = 50 with sigma_0 = 0.01, below the theorem's range, M = 8 and eta_r = 0.1 M^2 eta: in the best "
     "division after the training every cluster has an expert, with probability at least 0.9.",
-    function(
-        f"{RULES}:share", "last_clusters_with_best", "choice-0.01", at=dict(experts=8), options=dict(least=4.0)
-    ).at_least(0.9, predicted="1 - o(1)"),
+    function(SHARE, "last_clusters_with_best", "choice-0.01", at=dict(experts=8), options=dict(least=4.0)).at_least(
+        0.9, predicted="1 - o(1)"
+    ),
     dict(source="ours, on EC Theorem 1: a smaller start", group=DIVISION_HAS_EMPTY),
 )
 
@@ -804,43 +805,35 @@ ours(
     "division-practice",
     "With the rates of the experiments on inputs times 10, M = 16, after 4 / eta steps: in the best division "
     "after the training every cluster has an expert (fewest clusters that have one).",
-    function(f"{RULES}:smallest", "last_clusters_with_best", "practice", at=dict(experts=16)).at_least(
-        4, predicted="4"
-    ),
+    function(SMALLEST, "last_clusters_with_best", "practice", at=dict(experts=16)).at_least(4, predicted="4"),
     dict(source="ours, on EC Theorem 1", presets=["quick", "ends", "paper"]),
 )
 ours(
     "division-theorem",
     "With the settings of the theorem and eta_r = M^2 eta, M = 16: in the best division after the training "
     "every cluster has an expert (fewest clusters that have one).",
-    function(f"{RULES}:smallest", "last_clusters_with_best", "theorem", at=dict(experts=16)).at_least(4, predicted="4"),
+    function(SMALLEST, "last_clusters_with_best", "theorem", at=dict(experts=16)).at_least(4, predicted="4"),
     source="ours, on EC Theorem 1: another M",
 )
 ours(
     "division-theorem-fast",
     "With the settings of the theorem and eta_r = 10 M^2 eta, M = 16: in the best division after the training "
     "every cluster has an expert (fewest clusters that have one).",
-    function(f"{RULES}:smallest", "last_clusters_with_best", "theorem-fast", at=dict(experts=16)).at_least(
-        4, predicted="4"
-    ),
+    function(SMALLEST, "last_clusters_with_best", "theorem-fast", at=dict(experts=16)).at_least(4, predicted="4"),
     source="ours, on EC Theorem 1: another constant",
 )
 ours(
     "division-theorem-slow",
     "With the settings of the theorem and eta_r = 0.1 M^2 eta, M = 16: in the best division after the training "
     "every cluster has an expert (fewest clusters that have one).",
-    function(f"{RULES}:smallest", "last_clusters_with_best", "theorem-slow", at=dict(experts=16)).at_least(
-        4, predicted="4"
-    ),
+    function(SMALLEST, "last_clusters_with_best", "theorem-slow", at=dict(experts=16)).at_least(4, predicted="4"),
     source="ours, on EC Theorem 1: another constant",
 )
 ours(
     "division-theorem-slower",
     "With the settings of the theorem and eta_r = 0.01 M^2 eta, M = 16: in the best division after the training "
     "every cluster has an expert (fewest clusters that have one).",
-    function(f"{RULES}:smallest", "last_clusters_with_best", "theorem-slower", at=dict(experts=16)).at_least(
-        4, predicted="4"
-    ),
+    function(SMALLEST, "last_clusters_with_best", "theorem-slower", at=dict(experts=16)).at_least(4, predicted="4"),
     source="ours, on EC Theorem 1: another constant",
 )
 ours = partial(study.ours, source="ours, on EC Theorem 2 (conjectured)", presets=["quick", "ends", "paper"])
@@ -848,7 +841,7 @@ ours(
     "division-theorem-small-start",
     "With the settings of the theorem and a small start, M = 16, after 4 / eta steps: in the best division "
     "after the training every cluster has an expert (fewest clusters that have one).",
-    function(f"{RULES}:smallest", "last_clusters_with_best", "theorem-small-start", at=dict(experts=16)).at_least(
+    function(SMALLEST, "last_clusters_with_best", "theorem-small-start", at=dict(experts=16)).at_least(
         4, predicted="4"
     ),
     dict(source="ours, on EC Theorem 1", group="theorem 1: the division has no empty set"),

@@ -5,7 +5,7 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import difference, function
 
-RULES = "moestat.claims.rules"
+SHARE = "moestat.claims.rules:share"
 
 study = Study(
     "How many experts until every cluster has one?",
@@ -32,7 +32,7 @@ for k in [4, 8, 16, 32]:
     study.claim(
         f"covered-{k}",
         f"With M = K log(K / 0.05) experts every one of K = {k} clusters has an expert with probability 0.95.",
-        function(f"{RULES}:share", "covered", "coverage", at=dict(clusters=k)).at_least(0.95, predicted=">= 0.95"),
+        function(SHARE, "covered", "coverage", at=dict(clusters=k)).at_least(0.95, predicted=">= 0.95"),
         source="EC Lemma 6",
         because="the lemma asks for M >= Theta(K log(K / delta)); here with the constant 1",
         group="lower end of M: K log K experts are enough",
@@ -49,56 +49,56 @@ claim(
     "lead-4",
     "With K = 4 clusters every expert's largest product of a weight with a signal is ahead of its next by a "
     "share of delta / (3 M J^2 K^2) or more, with probability 0.95 (delta = 0.05, M = K log(K / delta), J = 8).",
-    function(f"{RULES}:share", "leads", "coverage", at=dict(clusters=4)).at_least(0.95, predicted=">= 0.95"),
+    function(SHARE, "leads", "coverage", at=dict(clusters=4)).at_least(0.95, predicted=">= 0.95"),
     group="Lemma 6: the own signal is ahead",
 )
 claim(
     "product-4",
     "With K = 4 clusters every expert's largest product of a weight with a signal is at least 0.01 sigma_0, "
     "with probability 0.95 (M = K log(K / 0.05), J = 8).",
-    function(f"{RULES}:share", "reaches", "coverage", at=dict(clusters=4)).at_least(0.95, predicted=">= 0.95"),
+    function(SHARE, "reaches", "coverage", at=dict(clusters=4)).at_least(0.95, predicted=">= 0.95"),
     group="Lemma 6: the own signal is there",
 )
 claim(
     "lead-8",
     "With K = 8 clusters every expert's largest product of a weight with a signal is ahead of its next by a "
     "share of delta / (3 M J^2 K^2) or more, with probability 0.95 (delta = 0.05, M = K log(K / delta), J = 8).",
-    function(f"{RULES}:share", "leads", "coverage", at=dict(clusters=8)).at_least(0.95, predicted=">= 0.95"),
+    function(SHARE, "leads", "coverage", at=dict(clusters=8)).at_least(0.95, predicted=">= 0.95"),
     group="Lemma 6: the own signal is ahead",
 )
 claim(
     "product-8",
     "With K = 8 clusters every expert's largest product of a weight with a signal is at least 0.01 sigma_0, "
     "with probability 0.95 (M = K log(K / 0.05), J = 8).",
-    function(f"{RULES}:share", "reaches", "coverage", at=dict(clusters=8)).at_least(0.95, predicted=">= 0.95"),
+    function(SHARE, "reaches", "coverage", at=dict(clusters=8)).at_least(0.95, predicted=">= 0.95"),
     group="Lemma 6: the own signal is there",
 )
 claim(
     "lead-16",
     "With K = 16 clusters every expert's largest product of a weight with a signal is ahead of its next by a "
     "share of delta / (3 M J^2 K^2) or more, with probability 0.95 (delta = 0.05, M = K log(K / delta), J = 8).",
-    function(f"{RULES}:share", "leads", "coverage", at=dict(clusters=16)).at_least(0.95, predicted=">= 0.95"),
+    function(SHARE, "leads", "coverage", at=dict(clusters=16)).at_least(0.95, predicted=">= 0.95"),
     group="Lemma 6: the own signal is ahead",
 )
 claim(
     "product-16",
     "With K = 16 clusters every expert's largest product of a weight with a signal is at least 0.01 sigma_0, "
     "with probability 0.95 (M = K log(K / 0.05), J = 8).",
-    function(f"{RULES}:share", "reaches", "coverage", at=dict(clusters=16)).at_least(0.95, predicted=">= 0.95"),
+    function(SHARE, "reaches", "coverage", at=dict(clusters=16)).at_least(0.95, predicted=">= 0.95"),
     group="Lemma 6: the own signal is there",
 )
 claim(
     "lead-32",
     "With K = 32 clusters every expert's largest product of a weight with a signal is ahead of its next by a "
     "share of delta / (3 M J^2 K^2) or more, with probability 0.95 (delta = 0.05, M = K log(K / delta), J = 8).",
-    function(f"{RULES}:share", "leads", "coverage", at=dict(clusters=32)).at_least(0.95, predicted=">= 0.95"),
+    function(SHARE, "leads", "coverage", at=dict(clusters=32)).at_least(0.95, predicted=">= 0.95"),
     group="Lemma 6: the own signal is ahead",
 )
 claim(
     "product-32",
     "With K = 32 clusters every expert's largest product of a weight with a signal is at least 0.01 sigma_0, "
     "with probability 0.95 (M = K log(K / 0.05), J = 8).",
-    function(f"{RULES}:share", "reaches", "coverage", at=dict(clusters=32)).at_least(0.95, predicted=">= 0.95"),
+    function(SHARE, "reaches", "coverage", at=dict(clusters=32)).at_least(0.95, predicted=">= 0.95"),
     group="Lemma 6: the own signal is there",
 )
 study.ours(
@@ -124,7 +124,7 @@ for k in [4, 8, 16, 32]:
     study.ours(
         f"order-alone-{k}",
         f"With M = K log K some of K = {k} clusters has no expert in at least one start of twenty.",
-        function(f"{RULES}:share", "covered", "order", at=dict(clusters=k)).at_most(0.95, predicted="exp(-1)"),
+        function(SHARE, "covered", "order", at=dict(clusters=k)).at_most(0.95, predicted="exp(-1)"),
         source="ours, on EC Theorem 1: K log K, read with the constant 1",
         group="lower end of M: K log K with the constant 1 is not enough",
     )

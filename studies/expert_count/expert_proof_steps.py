@@ -6,8 +6,8 @@ from moestat import Study
 from moestat.study.rules import function, mean
 
 WHOSE_PROOF_RESTS = "ours, on EC Lemma 18, whose proof rests on Lemma 15"
-ORDERS = "moestat.claims.orders"
-RULES = "moestat.claims.rules"
+EXPONENT = "moestat.claims.orders:exponent"
+LARGEST = "moestat.claims.rules:largest"
 
 study = Study(
     "Does the training do what the lemmas behind Theorem 1 say?",
@@ -80,7 +80,7 @@ claim(
     "In the exploration stage the largest output of an expert goes at least like sigma_0^1.5: its log ratio "
     "between 0.3 and 0.1 comes to 1.5 log 3 (within the fifth that is left for logarithms it is open).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "output",
         "eight",
         at=dict(stage="exploration", start_scale=0.3),
@@ -94,7 +94,7 @@ claim(
     "In the exploration stage the largest score of the router goes at least like sigma_0^1.5: its log ratio "
     "between 0.3 and 0.1 comes to 1.5 log 3 (within the fifth that is left for logarithms it is open).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "score",
         "eight",
         at=dict(stage="exploration", start_scale=0.3),
@@ -109,7 +109,7 @@ claim(
     "goes at least like sigma_0^1.5: its log ratio between 0.3 and 0.1 comes to 1.5 log 3 (within the fifth "
     "that is left for logarithms it is open).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "uneven",
         "eight",
         at=dict(stage="exploration", start_scale=0.3),
@@ -124,7 +124,7 @@ claim(
     "sigma_0^1: its log ratio between 0.3 and 0.1 comes to 1 log 3 (within the fifth that is left for "
     "logarithms it is open).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "other_signal",
         "eight",
         at=dict(stage="exploration", start_scale=0.3),
@@ -138,7 +138,7 @@ claim(
     "In the router stage what centre and noise add to an output goes at least like sigma_0^3: its log ratio "
     "between 0.3 and 0.1 comes to 3 log 3 (within the fifth that is left for logarithms it is open).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "off_signals",
         "eight",
         at=dict(stage="router", start_scale=0.3),
@@ -152,7 +152,7 @@ claim(
     "In the router stage what patches beside the centre add to a score goes at least like sigma_0^2.5: its log "
     "ratio between 0.3 and 0.1 comes to 2.5 log 3 (within the fifth that is left for logarithms it is open).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "off_centres",
         "eight",
         at=dict(stage="router", start_scale=0.3),
@@ -166,7 +166,7 @@ claim(
     "In the router stage the largest product of the router with a signal goes at least like sigma_0^2.5: its "
     "log ratio between 0.3 and 0.1 comes to 2.5 log 3 (within the fifth that is left for logarithms it is open).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_on_signals",
         "eight",
         at=dict(stage="router", start_scale=0.3),
@@ -181,7 +181,7 @@ claim(
     "sigma_0^1.5: its log ratio between 0.3 and 0.1 comes to 1.5 log 3 (within the fifth that is left for "
     "logarithms it is open).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "uneven_scores",
         "eight",
         at=dict(stage="router", start_scale=0.3),
@@ -198,7 +198,7 @@ study.ours(
     "least like sigma_0^0.5: its log ratio between 0.3 and 0.1 comes to 0.5 log 3 (before the first step it is "
     "log 3).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "projection",
         "eight",
         at=dict(stage="exploration", start_scale=0.3),
@@ -212,7 +212,7 @@ study.ours(
     "In the exploration stage the largest product with a centre goes at least like sigma_0^1: its log ratio "
     "between 0.3 and 0.1 comes to 1 log 3 (before the first step it is log 3).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "centre_signal",
         "eight",
         at=dict(stage="exploration", start_scale=0.3),
@@ -226,7 +226,7 @@ study.ours(
     "In the exploration stage the largest product with a noise patch goes at least like sigma_0^1: its log "
     "ratio between 0.3 and 0.1 comes to 1 log 3 (before the first step it is log 3).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "noise_signal",
         "eight",
         at=dict(stage="exploration", start_scale=0.3),
@@ -247,7 +247,7 @@ for id_, case, variable in [
         f"{case} goes at least like sigma_0^1: its log ratio between 0.3 and 0.1 comes to log 3 (within the "
         "fifth that is left for logarithms it is open).",
         function(
-            f"{ORDERS}:exponent",
+            EXPONENT,
             variable,
             "eight",
             at=dict(stage="router", start_scale=0.3),
@@ -264,7 +264,7 @@ study.ours(
     "In the router stage the largest product with a signal beside the own one goes at least like sigma_0^1: its "
     "log ratio between 0.3 and 0.1 comes to log 3 (within the fifth that is left for logarithms it is open).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "other_signal",
         "eight",
         at=dict(stage="router", start_scale=0.3),
@@ -366,9 +366,9 @@ study.ours(
     "threshold-one",
     "With M = 1 and sigma_0 = 0.1 the expert's gradient is above M^2 sigma_0^1.8 at every look of the "
     "exploration stage, so that T^(m) is before T_1.",
-    function(f"{RULES}:smallest", "under_threshold", "one", at=dict(stage="exploration", start_scale=0.1)).at_least(
-        1.0, predicted="> 1"
-    ),
+    function(
+        "moestat.claims.rules:smallest", "under_threshold", "one", at=dict(stage="exploration", start_scale=0.1)
+    ).at_least(1.0, predicted="> 1"),
     source="ours, on EC Lemma 14",
 )
 
@@ -377,7 +377,7 @@ for arm, experts in [("eight", 8), ("one", 1)]:
         f"l14-most-{arm}",
         "In the patch where it is least, no expert's gradient along its own signal is above P^(-1/2) = 0.5 "
         f"times its norm, at any look, M = {experts}: for sigma_0 below 1/32 the lemma asks for more.",
-        function(f"{RULES}:largest", "aligned_most", arm, options=dict(over=["stage", "start_scale"])).at_most(
+        function(LARGEST, "aligned_most", arm, options=dict(over=["stage", "start_scale"])).at_most(
             0.5, predicted="<= 0.5"
         ),
         source="ours, on EC Lemma 14: by Cauchy and Schwarz no gradient can do better",
@@ -420,7 +420,7 @@ study.claim(
     "l21-gates",
     "Gates of experts of one cluster differ by at most twice the difference of their scores, at every step that "
     "is looked at.",
-    function(f"{RULES}:largest", "gate_ratio", "eight", options=dict(over=["stage", "start_scale"])).at_most(
+    function(LARGEST, "gate_ratio", "eight", options=dict(over=["stage", "start_scale"])).at_most(
         1.0, predicted="<= 1"
     ),
     source="EC Lemma 21",
@@ -429,7 +429,7 @@ study.ours(
     "threshold",
     "No expert's gradient comes to M^2 sigma_0^1.8 in the exploration stage, so that T^(m) is after T_1.",
     function(
-        f"{RULES}:largest", "over_threshold", "eight", at=dict(stage="exploration"), options=dict(over=["start_scale"])
+        LARGEST, "over_threshold", "eight", at=dict(stage="exploration"), options=dict(over=["start_scale"])
     ).at_most(1.0, predicted="< 1"),
     source="ours, on EC Lemma 14",
 )

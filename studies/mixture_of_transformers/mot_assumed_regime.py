@@ -8,7 +8,8 @@ from moestat.study.rules import function, log_ratio, mean
 FEW_SAMPLES = "ours, on MT Prop. 1: with the few samples of K = 224"
 APPENDIX_FEW_SAMPLES = "ours, on MT Appendix D: with the few samples of K = 224"
 PROPOSITION_WEIGHTS_TURN = "proposition 1: the weights turn away from the class signal"
-RULES = "moestat.papers.mixture_of_transformers.rules"
+EXPERT_GAPS = "moestat.papers.mixture_of_transformers.rules_gaps:expert_gaps"
+OWN_CLASS = "moestat.papers.mixture_of_transformers.rules:own_class"
 
 study = Study(
     "Do the propositions hold where they are stated?",
@@ -171,11 +172,7 @@ study.ours(
     "After stage I at least 90 % of the experts have a specialisation gap of sqrt(sigma_0) / 2 = 0.27 or more "
     "(N = 8, T1 as stated).",
     function(
-        "moestat.papers.mixture_of_transformers.rules_gaps:expert_gaps",
-        "after_on_labels",
-        "stated",
-        at=dict(stage="I"),
-        options=dict(of="share", least=0.27),
+        EXPERT_GAPS, "after_on_labels", "stated", at=dict(stage="I"), options=dict(of="share", least=0.27)
     ).at_least(0.9, predicted=1),
     dict(source=FEW_SAMPLES, group="every gap is half of sqrt(sigma_0), with few samples", presets=["quick"]),
 )
@@ -184,11 +181,7 @@ study.ours(
     "After stage I at least 90 % of the experts have a specialisation gap of sqrt(sigma_0) / 2 = 0.27 or more "
     "(N = 8, T1 of the proof).",
     function(
-        "moestat.papers.mixture_of_transformers.rules_gaps:expert_gaps",
-        "after_on_labels",
-        "proof",
-        at=dict(stage="I"),
-        options=dict(of="share", least=0.27),
+        EXPERT_GAPS, "after_on_labels", "proof", at=dict(stage="I"), options=dict(of="share", least=0.27)
     ).at_least(0.9, predicted=1),
     dict(source=APPENDIX_FEW_SAMPLES, group="every gap is half of sqrt(sigma_0), with few samples"),
     presets=["quick"],
@@ -266,7 +259,7 @@ study.ours(
     "own-weights",
     "After stage III an expert's <W, v_n> for its class (Definition 2) is at least 1 (N = 8, K = 224, sigma_0 = "
     "0.3, T1 as stated; after stage I it is 5.09).",
-    function(f"{RULES}:own_class", "after_on_labels", "stated", at=dict(stage="III"), options=dict(of="own")).at_least(
+    function(OWN_CLASS, "after_on_labels", "stated", at=dict(stage="III"), options=dict(of="own")).at_least(
         1.0, predicted="Omega(1)"
     ),
     dict(group="equation 11: the own class alone", presets=["quick"]),
@@ -283,7 +276,7 @@ for id_, case, arm, presets in [
         id_,
         "After the stages I and II reached here and stage III an expert's largest <W, v> of a class that is not "
         f"its own (Definition 2) is at most sigma_0 = 0.3 ({case}).",
-        function(f"{RULES}:own_class", "after_on_labels", arm, at=dict(stage="III"), options=dict(of="other")).at_most(
+        function(OWN_CLASS, "after_on_labels", arm, at=dict(stage="III"), options=dict(of="other")).at_most(
             0.3, predicted="O(sigma_0)"
         ),
         dict(group="equation 11: the other classes alone", presets=presets),
@@ -343,7 +336,7 @@ study.claim(
     "After stage I |<W, c_n>| is at most a quarter of an expert's <W, v_n> for its class (N = 8, sigma_0 = 0.3, "
     "K = 224, T1 as stated).",
     function(
-        f"{RULES}:own_class", "after_centre_signal", "stated", at=dict(stage="I"), options=dict(of="variable", to="own")
+        OWN_CLASS, "after_centre_signal", "stated", at=dict(stage="I"), options=dict(of="variable", to="own")
     ).at_most(-1.386, predicted="< 0"),
     dict(source="MT Section 5.1 (after Prop. 1), Lemma 13", group=PROPOSITION_WEIGHTS_TURN, presets=["quick"]),
     because="the weight aligns significantly more with v_n than with any other signal, e.g. c_n; four times is ours",

@@ -50,8 +50,8 @@ GAP_THETA_SQRT = (
     "the gap of Theta(sqrt(sigma_0)) is the O(sigma_0) of the start and T1 expected steps; they must add to it, "
     "and step (8) is against the gradient"
 )
-ORDERS = "moestat.claims.orders"
-RULES_ORDERS = "moestat.papers.mixture_of_transformers.rules_orders"
+EXPONENT = "moestat.claims.orders:exponent"
+LARGEST_RATIO = "moestat.papers.mixture_of_transformers.rules_orders:largest_ratio"
 
 study = Study(
     "Are the gradients of the orders that the proofs give?",
@@ -162,7 +162,7 @@ study.claim(
     "l6-order",
     "At the start the difference between attentions to two signals goes at least like sigma_0^1 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "start_attention",
         "mot",
         at=dict(classes=8, experts=32, start_scale=0.3),
@@ -175,7 +175,7 @@ study.ours(
     "l11-output-early",
     "Early in stage I the largest output goes at least like sigma_0^0.5 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "output",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.3),
@@ -189,7 +189,7 @@ claim(
     "l12-sigma-early",
     "Early in stage I the largest expected router gradient along c_n goes at least like sigma_0^0.5 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_centre",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.3),
@@ -203,7 +203,7 @@ claim(
     "Early in stage I the size of the difference between the expected gradients along the own class and along "
     "the others goes at least like sigma_0^0.5 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "class_difference",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.3),
@@ -218,7 +218,7 @@ claim(
     "Early in stage I the largest expected gradient of an expert along c_n goes at least like sigma_0^1 (N = 8, "
     "M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "expert_centre",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.3),
@@ -232,7 +232,7 @@ claim(
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the largest expected growth of another pair "
     "of signals in stage II goes at least like sigma_0^1 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "other_growth",
         "mot",
         at=dict(state="promised", classes=8, experts=32, start_scale=0.3),
@@ -246,7 +246,7 @@ claim(
     "l12-experts-early",
     "Early in stage I the largest expected router gradient along c_n goes at least like M^-2 (M = 16, 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_centre",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.1),
@@ -259,7 +259,7 @@ claim(
     "l12-classes-early",
     "Early in stage I the largest expected router gradient along v_n goes at least like N^-2 (N = 4, 8).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_label",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.1),
@@ -273,7 +273,7 @@ claim(
     "Early in stage I the size of the difference between the expected gradients along the own class and along "
     "the others goes at least like 1/M (M = 16, 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "class_difference",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.1),
@@ -288,7 +288,7 @@ claim(
     "l12-label-sigma-early",
     "Early in stage I the largest expected router gradient along v_n goes at least like sigma_0^0.5 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_label",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.3),
@@ -301,7 +301,7 @@ claim(
     "l12-label-experts-early",
     "Early in stage I the largest expected router gradient along v_n goes at least like M^-2 (M = 16, 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_label",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.1),
@@ -314,7 +314,7 @@ claim(
     "l13-centre-experts-early",
     "Early in stage I the largest expected gradient of an expert along c_n goes at least like 1/M (M = 16, 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "expert_centre",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.1),
@@ -328,7 +328,7 @@ ours(
     "l11-output",
     "At T1 the largest output goes at least like sigma_0^0.5 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "output",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.3),
@@ -341,7 +341,7 @@ ours(
     "l12-sigma",
     "At T1 the largest expected router gradient along c_n goes at least like sigma_0^0.5 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_centre",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.3),
@@ -353,7 +353,7 @@ ours(
     "l12-experts",
     "At T1 the largest expected router gradient along c_n goes at least like M^-2 (M = 16, 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_centre",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.1),
@@ -365,7 +365,7 @@ ours(
     "l12-label-sigma",
     "At T1 the largest expected router gradient along v_n goes at least like sigma_0^0.5 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_label",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.3),
@@ -377,7 +377,7 @@ ours(
     "l12-label-experts",
     "At T1 the largest expected router gradient along v_n goes at least like M^-2 (M = 16, 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_label",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.1),
@@ -389,7 +389,7 @@ ours(
     "l12-classes",
     "At T1 the largest expected router gradient along v_n goes at least like N^-2 (N = 4, 8).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_label",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.1),
@@ -403,7 +403,7 @@ ours(
     "At T1 the size of the difference between the expected gradients along the own class and along the others "
     "goes at least like sigma_0^0.5 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "class_difference",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.3),
@@ -417,7 +417,7 @@ ours(
     "At T1 the size of the difference between the expected gradients along the own class and along the others "
     "goes at least like 1/M (M = 16, 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "class_difference",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.1),
@@ -430,7 +430,7 @@ ours(
     "l13-centre",
     "At T1 the largest expected gradient of an expert along c_n goes at least like sigma_0 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "expert_centre",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.3),
@@ -443,7 +443,7 @@ ours(
     "l13-centre-experts",
     "At T1 the largest expected gradient of an expert along c_n goes at least like 1/M (M = 16, 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "expert_centre",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.1),
@@ -457,7 +457,7 @@ ours(
     "From where stage I ended, the largest expected growth of another pair of signals in stage II goes at least "
     "like sigma_0 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "other_growth",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.3),
@@ -471,7 +471,7 @@ ours(
     "From where stage I ended the expected growth or fall of c_n' W_KQ c_n in stage II goes at least like "
     "sigma_0 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "centre_pair",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.3),
@@ -485,7 +485,7 @@ ours(
     "From where stage I ended the expected growth or fall of v_n' W_KQ c_n in stage II goes at least like "
     "sigma_0 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "label_centre_pair",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.3),
@@ -499,7 +499,7 @@ ours(
     "From where stage I ended the largest expected growth or fall of a nu' W_KQ v_n', v_n' of another class, in "
     "stage II goes at least like sigma_0 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "distractor_query",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.3),
@@ -512,7 +512,7 @@ ours(
     "s51-router",
     "At T1 the largest expected router gradient along v_n goes at least like sigma_0 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_label",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=0.3),
@@ -525,7 +525,7 @@ ours(
     "l12-size-early",
     "Early in stage I the largest expected router gradient along c_n is at most sigma_0^0.5 / M^2 in all eight cells.",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
+        LARGEST_RATIO,
         "router_centre",
         "mot",
         at=dict(state="early"),
@@ -538,7 +538,7 @@ ours(
     "l12-size",
     "At T1 the largest expected router gradient along c_n is at most sigma_0^0.5 / M^2 in all eight cells.",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
+        LARGEST_RATIO,
         "router_centre",
         "mot",
         at=dict(state="trained"),
@@ -553,7 +553,7 @@ ours(
     "the others, a mean over the experts, is at most N sigma_0^0.5 / M in all eight cells (with the routing at "
     "chance it is at most 0.40 of it, whatever W).",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
+        LARGEST_RATIO,
         "class_difference",
         "mot",
         at=dict(state="early"),
@@ -567,7 +567,7 @@ ours(
     "a mean over the experts, is at most N sigma_0^0.5 / M in all eight cells (with the routing at chance it is "
     "at most 0.40 of it, whatever W).",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
+        LARGEST_RATIO,
         "class_difference",
         "mot",
         at=dict(state="trained"),
@@ -580,7 +580,7 @@ ours(
     "Early in stage I the largest expected gradient of an expert along c_n is at most N sigma_0 / M in all "
     "eight cells (with the routing at chance it is at most 0.63 of it, whatever W).",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
+        LARGEST_RATIO,
         "expert_centre",
         "mot",
         at=dict(state="early"),
@@ -593,7 +593,7 @@ ours(
     "At T1 the largest expected gradient of an expert along c_n is at most N sigma_0 / M in all eight cells "
     "(with the routing at chance it is at most 0.63 of it, whatever W).",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
+        LARGEST_RATIO,
         "expert_centre",
         "mot",
         at=dict(state="trained"),
@@ -605,11 +605,7 @@ ours(
     "s51-router-size-early",
     "Early in stage I the largest expected router gradient along v_n is at most sigma_0 in all eight cells.",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
-        "router_label",
-        "mot",
-        at=dict(state="early"),
-        options=dict(bound=dict(start_scale=1)),
+        LARGEST_RATIO, "router_label", "mot", at=dict(state="early"), options=dict(bound=dict(start_scale=1))
     ).at_most(1.0, predicted="O(1)"),
     dict(source=AFTER_PASSES_T1, group="sizes in stage I: s51-router"),
 )
@@ -617,11 +613,7 @@ ours(
     "s51-router-size",
     "At T1 the largest expected router gradient along v_n is at most sigma_0 in all eight cells.",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
-        "router_label",
-        "mot",
-        at=dict(state="trained"),
-        options=dict(bound=dict(start_scale=1)),
+        LARGEST_RATIO, "router_label", "mot", at=dict(state="trained"), options=dict(bound=dict(start_scale=1))
     ).at_most(1.0, predicted="O(1)"),
     dict(source=AFTER_PASSES_T1, group="sizes in stage I: s51-router"),
 )
@@ -630,11 +622,7 @@ ours(
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the largest expected growth of another pair "
     "of signals than (v_n, v_n) in stage II, a mean over the experts, is at most sigma_0.",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
-        "other_growth",
-        "mot",
-        at=dict(state="promised"),
-        options=dict(bound=dict(start_scale=1)),
+        LARGEST_RATIO, "other_growth", "mot", at=dict(state="promised"), options=dict(bound=dict(start_scale=1))
     ).at_most(1.0, predicted="O(1)"),
     source="ours, as a check of MT Lemma 14: (v_n, v_n) itself has no more than 0.0145 of sigma_0 here",
     group="lemma 14 in size: all other pairs, sigma_0 = 0.1 and 0.3",
@@ -644,11 +632,7 @@ ours(
     "From where stage I ended the largest expected growth of another pair of signals than (v_n, v_n) in stage "
     "II, a mean over the experts, is at most sigma_0.",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
-        "other_growth",
-        "mot",
-        at=dict(state="trained"),
-        options=dict(bound=dict(start_scale=1)),
+        LARGEST_RATIO, "other_growth", "mot", at=dict(state="trained"), options=dict(bound=dict(start_scale=1))
     ).at_most(1.0, predicted="O(1)"),
     dict(source=AFTER_STAGE_REACHED, group="lemma 14 after the stage I reached here"),
 )
@@ -657,11 +641,7 @@ ours(
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the largest expected growth of a nu' W_KQ "
     "v_n', v_n' of another class, in stage II, a mean over the experts, is at most sigma_0.",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
-        "distractor_growth",
-        "mot",
-        at=dict(state="promised"),
-        options=dict(bound=dict(start_scale=1)),
+        LARGEST_RATIO, "distractor_growth", "mot", at=dict(state="promised"), options=dict(bound=dict(start_scale=1))
     ).at_most(1.0, predicted="O(1)"),
     group=SIZE_ATTENTION_GRADIENT,
     source="ours, as a check of MT Prop. 2 (Section 5.1 after it): (v_n, v_n) itself has no more than 0.0145 "
@@ -676,9 +656,9 @@ for tag, case, at in [
         f"s51-distractor-size{tag}",
         f"From {case} the expected growth or fall of the nu' W_KQ v_n', v_n' of another class, that changes most "
         "in stage II, a mean over the experts, is at most sigma_0.",
-        function(
-            f"{RULES_ORDERS}:largest_ratio", "distractor_query", "mot", at=at, options=dict(bound=dict(start_scale=1))
-        ).at_most(1.0, predicted="O(1)"),
+        function(LARGEST_RATIO, "distractor_query", "mot", at=at, options=dict(bound=dict(start_scale=1))).at_most(
+            1.0, predicted="O(1)"
+        ),
         dict(source=AFTER_CHANGE_EITHER, group=SIZE_ATTENTION_GRADIENT, presets=["quick", "paper"]),
     )
 
@@ -696,9 +676,9 @@ for (pairs, pair, variable), (tag, case, at) in itertools.product(
     study.ours(
         f"{pairs}-size{tag}",
         f"From {case} the expected growth or fall of {pair} in stage II, a mean over the experts, is at most sigma_0.",
-        function(
-            f"{RULES_ORDERS}:largest_ratio", variable, "mot", at=at, options=dict(bound=dict(start_scale=1))
-        ).at_most(1.0, predicted="O(1)"),
+        function(LARGEST_RATIO, variable, "mot", at=at, options=dict(bound=dict(start_scale=1))).at_most(
+            1.0, predicted="O(1)"
+        ),
         dict(group=f"lemma 14 in size: {pair}", presets=["quick", "paper"]),
         source="ours, on MT Lemma 14: a change in either direction, where O(y) bounds from above alone",
     )
@@ -708,7 +688,7 @@ study.ours(
     "l11-output-experts-early",
     "Early in stage I the largest output does not grow with M (M = 16, 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "output",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.1),
@@ -723,7 +703,7 @@ study.ours(
     "l11-output-small-early",
     "Early in stage I the largest output goes at least like sigma_0^0.5 (sigma_0 = 10^-8, 10^-6; N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "output",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=1e-06),
@@ -736,7 +716,7 @@ study.claim(
     "l11-output-small",
     "At T1 the largest output goes at least like sigma_0^0.5 (sigma_0 = 10^-8, 10^-6; N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "output",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=1e-06),
@@ -751,7 +731,7 @@ study.ours(
     "l11-output-experts-small-early",
     "Early in stage I the largest output does not grow with M (M = 16, 32; sigma_0 = 10^-6).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "output",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=1e-06),
@@ -764,7 +744,7 @@ study.claim(
     "l11-output-experts-small",
     "At T1 the largest output does not grow with M (M = 16, 32; sigma_0 = 10^-6).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "output",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=1e-06),
@@ -780,7 +760,7 @@ study.claim(
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the largest expected growth of another pair "
     "of signals than (v_n, v_n) in stage II goes at least like sigma_0 (sigma_0 = 10^-8, 10^-6; N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "other_growth",
         "mot",
         at=dict(state="promised", classes=8, experts=32, start_scale=1e-06),
@@ -796,7 +776,7 @@ study.claim(
     "v_n', v_n' of another class, in stage II goes at least like sigma_0 (sigma_0 = 10^-8, 10^-6; N = 8, M = "
     "32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "distractor_growth",
         "mot",
         at=dict(state="promised", classes=8, experts=32, start_scale=1e-06),
@@ -813,7 +793,7 @@ study.ours(
     "v_n', v_n' of another class, that changes most in stage II goes at least like sigma_0 (sigma_0 = 10^-8, "
     "10^-6; N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "distractor_query",
         "mot",
         at=dict(state="promised", classes=8, experts=32, start_scale=1e-06),
@@ -829,7 +809,7 @@ study.ours(
     "From where stage I ended the largest expected growth of another pair of signals than (v_n, v_n) in stage "
     "II goes at least like sigma_0 (sigma_0 = 10^-8, 10^-6; N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "other_growth",
         "mot",
         at=dict(state="trained", classes=8, experts=32, start_scale=1e-06),
@@ -863,9 +843,9 @@ for (pairs, pair, variable), (tag, case, at, versus_at) in itertools.product(
         f"{pairs}-small{tag}",
         f"From {case} the expected growth or fall of {pair} in stage II goes at least like sigma_0 (sigma_0 = "
         "10^-8, 10^-6; N = 8, M = 32).",
-        function(
-            f"{ORDERS}:exponent", variable, "mot", at=at, versus_at=versus_at, options=dict(target=4.605)
-        ).at_least(3.684, predicted=4.605),
+        function(EXPONENT, variable, "mot", at=at, versus_at=versus_at, options=dict(target=4.605)).at_least(
+            3.684, predicted=4.605
+        ),
         dict(group=f"lemma 14 in size: {pair}", presets=["small"]),
         source="ours, on MT Lemma 14: a change in either direction, its bound read as an order",
     )
@@ -876,7 +856,7 @@ study.claim(
     "of signals than (v_n, v_n) in stage II, a mean over the experts, is at most sigma_0 = 10^-8 (N = 8; M = "
     "16, 32).",
     function(
-        f"{RULES_ORDERS}:largest_ratio",
+        LARGEST_RATIO,
         "other_growth",
         "mot",
         at=dict(state="promised", start_scale=1e-08),
@@ -895,7 +875,7 @@ for pairs, pair, variable in [
         f"From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the expected growth or fall of {pair} "
         "in stage II, a mean over the experts, is at most sigma_0 = 10^-8 (N = 8; M = 16, 32).",
         function(
-            f"{RULES_ORDERS}:largest_ratio",
+            LARGEST_RATIO,
             variable,
             "mot",
             at=dict(state="promised", start_scale=1e-08),
@@ -911,7 +891,7 @@ study.claim(
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the growth of v_n' W_KQ v_n falls no faster "
     "than 1/M (M = 16, 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "own_pair",
         "mot",
         at=dict(state="promised", classes=8, experts=32, start_scale=0.1),
@@ -925,7 +905,7 @@ study.claim(
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the growth of v_n' W_KQ v_n falls no faster "
     "than sigma_0^0.5 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "own_pair",
         "mot",
         at=dict(state="promised", classes=8, experts=32, start_scale=0.3),
@@ -1121,7 +1101,7 @@ study.claim(
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the growth of v_n' W_KQ v_n goes at least "
     "like N (N = 4, 8; M = 32, sigma_0 = 0.1).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "own_pair",
         "mot",
         at=dict(state="promised", classes=8, experts=32, start_scale=0.1),
@@ -1145,7 +1125,7 @@ for id_, pair, variable in [
         f"From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the expected growth or fall of {pair} "
         "in stage II goes at least like sigma_0 (N = 8, M = 32).",
         function(
-            f"{ORDERS}:exponent",
+            EXPONENT,
             variable,
             "mot",
             at=dict(state="promised", classes=8, experts=32, start_scale=0.3),
@@ -1163,7 +1143,7 @@ study.claim(
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the largest expected growth of a nu' W_KQ "
     "v_n', v_n' of another class, in stage II goes at least like sigma_0 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "distractor_growth",
         "mot",
         at=dict(state="promised", classes=8, experts=32, start_scale=0.3),
@@ -1181,7 +1161,7 @@ study.ours(
     "From what Proposition 1 promises, W = W_0 + sqrt(sigma_0) v_n, the largest expected growth or fall of a "
     "nu' W_KQ v_n', v_n' of another class, in stage II goes at least like sigma_0 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "distractor_query",
         "mot",
         at=dict(state="promised", classes=8, experts=32, start_scale=0.3),
@@ -1202,7 +1182,7 @@ claim(
     "s51-router-early",
     "Early in stage I the largest expected router gradient along v_n goes at least like sigma_0 (N = 8, M = 32).",
     function(
-        f"{ORDERS}:exponent",
+        EXPONENT,
         "router_label",
         "mot",
         at=dict(state="early", classes=8, experts=32, start_scale=0.3),

@@ -29,7 +29,8 @@ JOINT_TRAINING_ENDS = (
 )
 PRESETS = ["quick", "figure2", "paper", "figure4", "figure5"]
 ARMS = ["transformer", "transformer-staged", "mot", "mot-joint", "no-attention", "shared-attention"]
-RULES_EPOCHS = "moestat.papers.mixture_of_transformers.rules_epochs"
+STAGE_MEAN = "moestat.papers.mixture_of_transformers.rules_epochs:stage_mean"
+AT_CHOSEN_EPOCH = "moestat.papers.mixture_of_transformers.rules_epochs:at_chosen_epoch"
 
 study = Study(
     "Mixtures of transformers on images",
@@ -451,7 +452,7 @@ study.ours(
     "fig2-slower-in-stage-one",
     "On corrupted digits, over splits of these 1797 and trainings, the mixture trained in stages converges more "
     "slowly during stage I: the mean of its test error over that stage is above that of one transformer.",
-    function(f"{RULES_EPOCHS}:stage_mean", "test_error", "mot", versus="transformer", options=dict(stage="I")).at_least(
+    function(STAGE_MEAN, "test_error", "mot", versus="transformer", options=dict(stage="I")).at_least(
         0, predicted="on CIFAR above 0"
     ),
     dict(source="ours, on MT Section 6, Fig. 2: on digits", hindsight=WINDOW_STAGE_WAS),
@@ -461,9 +462,9 @@ study.ours(
     "clean-fig2-slower-in-stage-one",
     "On digits as they are, over splits of these 1797 and trainings, the mixture trained in stages converges "
     "more slowly during stage I: the mean of its test error over that stage is above that of one transformer.",
-    function(
-        f"{RULES_EPOCHS}:stage_mean", "test_error", "mot-clean", versus="transformer-clean", options=dict(stage="I")
-    ).at_least(0, predicted="on CIFAR above 0"),
+    function(STAGE_MEAN, "test_error", "mot-clean", versus="transformer-clean", options=dict(stage="I")).at_least(
+        0, predicted="on CIFAR above 0"
+    ),
     dict(source="ours, on MT Section 6, Fig. 2: on digits", hindsight=WINDOW_STAGE_WAS),
     dict(group="slower in stage I, on digits", presets=["figure7", "paper"]),
 )
@@ -472,7 +473,7 @@ study.ours(
     "On corrupted clothes of Fashion-MNIST, over samples of 4000 and trainings, the mixture trained in stages "
     "converges more slowly during stage I: the mean of its test error over that stage is above that of one "
     "transformer.",
-    function(f"{RULES_EPOCHS}:stage_mean", "test_error", "mot", versus="transformer", options=dict(stage="I")).at_least(
+    function(STAGE_MEAN, "test_error", "mot", versus="transformer", options=dict(stage="I")).at_least(
         0, predicted="on CIFAR above 0"
     ),
     dict(source=FASHION_MNIST, hindsight=WINDOW_STAGE_WAS, group="slower in stage I, on Fashion-MNIST"),
@@ -545,21 +546,21 @@ ours(
     "fashion-chosen-fig2",
     "On corrupted clothes of Fashion-MNIST, each at the epoch that is best for the other replicates, the "
     "mixture trained in stages has a lower test error than one transformer.",
-    function(f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", versus="transformer").at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot", versus="transformer").at_most(0),
     group="better than one transformer, each at its best epoch, on Fashion-MNIST",
 )
 ours(
     "fashion-chosen-staged",
     "On corrupted clothes of Fashion-MNIST, each at the epoch that is best for the other replicates, the "
     "mixture trained in stages has a lower test error than one transformer trained in stages.",
-    function(f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", versus="transformer-staged").at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot", versus="transformer-staged").at_most(0),
     group="better than one transformer in stages, each at its best epoch, on Fashion-MNIST",
 )
 study.ours(
     "fashion-chosen-fig5",
     "On corrupted clothes of Fashion-MNIST, each at the epoch that is best for the other replicates, the "
     "mixture trained in stages has a lower test error than the same mixture trained jointly.",
-    function(f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", versus="mot-joint").at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot", versus="mot-joint").at_most(0),
     dict(source="ours, on MT Section 6, Fig. 5: on Fashion-MNIST", hindsight=WRITTEN_AFTER_RECORD),
     dict(group="better than joint training, each at its best epoch, on Fashion-MNIST", presets=["fashion"]),
 )
@@ -567,7 +568,7 @@ study.ours(
     "fashion-chosen-fig4",
     "On corrupted clothes of Fashion-MNIST, each at the epoch that is best for the other replicates, the "
     "mixture trained in stages has a lower test error than experts that share the attention.",
-    function(f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", versus="shared-attention").at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot", versus="shared-attention").at_most(0),
     dict(source="ours, on MT Section 6, Fig. 4: on Fashion-MNIST", hindsight=WRITTEN_AFTER_RECORD),
     dict(group="better than shared attention, each at its best epoch, on Fashion-MNIST", presets=["fashion"]),
 )
@@ -575,7 +576,7 @@ study.ours(
     "fashion-chosen-attention",
     "On corrupted clothes of Fashion-MNIST, each at the epoch that is best for the other replicates, the "
     "mixture trained in stages has a lower test error than a mixture without attention.",
-    function(f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", versus="no-attention").at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot", versus="no-attention").at_most(0),
     dict(source=FASHION_MNIST, hindsight=WRITTEN_AFTER_RECORD),
     dict(group="better than without attention, each at its best epoch, on Fashion-MNIST", presets=["fashion"]),
 )
@@ -724,7 +725,7 @@ claim(
     "cifar10-slower",
     "On CIFAR-10, M = 5, the mixture trained in stages converges more slowly during stage I: the mean of its "
     "test error over that stage is above that of one transformer.",
-    function(f"{RULES_EPOCHS}:stage_mean", "test_error", "mot", versus="transformer", options=dict(stage="I")).at_least(
+    function(STAGE_MEAN, "test_error", "mot", versus="transformer", options=dict(stage="I")).at_least(
         0, predicted="above 0"
     ),
     dict(group="figure 2: slower in stage I", presets=["cifar10"]),
@@ -733,18 +734,18 @@ claim(
     "cifar100-12-slower",
     "On CIFAR-100, M = 12, the mixture trained in stages converges more slowly during stage I: the mean of its "
     "test error over that stage is above that of one transformer.",
-    function(
-        f"{RULES_EPOCHS}:stage_mean", "test_error", "mot-12", versus="transformer", options=dict(stage="I")
-    ).at_least(0, predicted="above 0"),
+    function(STAGE_MEAN, "test_error", "mot-12", versus="transformer", options=dict(stage="I")).at_least(
+        0, predicted="above 0"
+    ),
     group="figure 2: slower in stage I",
 )
 claim(
     "cifar100-16-slower",
     "On CIFAR-100, M = 16, the mixture trained in stages converges more slowly during stage I: the mean of its "
     "test error over that stage is above that of one transformer.",
-    function(
-        f"{RULES_EPOCHS}:stage_mean", "test_error", "mot-16", versus="transformer", options=dict(stage="I")
-    ).at_least(0, predicted="above 0"),
+    function(STAGE_MEAN, "test_error", "mot-16", versus="transformer", options=dict(stage="I")).at_least(
+        0, predicted="above 0"
+    ),
     group="figure 2: slower in stage I",
 )
 claim(

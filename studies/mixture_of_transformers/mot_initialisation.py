@@ -3,7 +3,7 @@
 from moestat import Study
 from moestat.study.rules import function, mean
 
-RULES = "moestat.claims.rules"
+SMALLEST = "moestat.claims.rules:smallest"
 
 study = Study(
     "Does every class have an expert by initialisation alone?",
@@ -34,9 +34,7 @@ study.claim(
     "lemma8",
     "With M = N log(N / delta) experts, every class has one with probability at least 1 - delta = 0.9, for "
     "every N (exact).",
-    function(f"{RULES}:smallest", "exact_all_covered", "delta", options=dict(over=["classes"])).at_least(
-        0.9, predicted=">= 0.9"
-    ),
+    function(SMALLEST, "exact_all_covered", "delta", options=dict(over=["classes"])).at_least(0.9, predicted=">= 0.9"),
     dict(source="MT Lemma 8", group="lemma 8"),
 )
 study.claim(
@@ -51,34 +49,28 @@ study.claim(
 study.ours(
     "lemma8-n-log-n",
     "M = N log N experts cover all classes with probability at least 0.9, for every N (exact).",
-    function(f"{RULES}:smallest", "exact_all_covered", "log", options=dict(over=["classes"])).at_least(
-        0.9, predicted="1 - o(1)"
-    ),
+    function(SMALLEST, "exact_all_covered", "log", options=dict(over=["classes"])).at_least(0.9, predicted="1 - o(1)"),
     source="ours, on MT Algorithm 1, Prop. 1 (M = Omega(N log N), read with the constant 1)",
 )
 study.claim(
     "lemma7",
     "With M = N log(N / delta) experts, all of them prefer their class by the lemma's factor with probability "
     "at least 0.9, for every N (exact).",
-    function(f"{RULES}:smallest", "exact_gap_holds", "delta", options=dict(over=["classes"])).at_least(
-        0.9, predicted=">= 0.9"
-    ),
+    function(SMALLEST, "exact_gap_holds", "delta", options=dict(over=["classes"])).at_least(0.9, predicted=">= 0.9"),
     source="MT Lemma 7",
 )
 study.ours(
     "lemma7-any-m",
     "The condition on M is not needed: with M = N experts, all of them prefer their class by the lemma's factor "
     "with probability at least 0.9, for every N (exact).",
-    function(f"{RULES}:smallest", "exact_gap_holds", "equal", options=dict(over=["classes"])).at_least(
-        0.9, predicted=">= 0.9"
-    ),
+    function(SMALLEST, "exact_gap_holds", "equal", options=dict(over=["classes"])).at_least(0.9, predicted=">= 0.9"),
     source="ours, on MT Lemma 7",
 )
 study.ours(
     "simulation",
     "Simulated and exact probabilities agree: no share of any replicate is further off than 5 standard errors "
     "(arm M = N log N).",
-    function(f"{RULES}:largest", "simulation_error", "log", options=dict(over=["classes"])).at_most(
+    function("moestat.claims.rules:largest", "simulation_error", "log", options=dict(over=["classes"])).at_most(
         5.0, predicted="< 5"
     ),
     source="ours: check of the simulation",

@@ -5,7 +5,8 @@ import itertools
 from moestat import Study
 from moestat.study.rules import difference, function, log_ratio, mean
 
-RULES_GAINS = "moestat.papers.mixture_of_transformers.rules_gains"
+JOINT_SLOPE = "moestat.papers.mixture_of_transformers.rules:joint_slope"
+ADDS = "moestat.papers.mixture_of_transformers.rules_gains:adds"
 
 study = Study(
     "Does a mixture without attention stop at a noise floor?",
@@ -76,13 +77,9 @@ study.claim(
     "From the ideal end state of Props. 1 and 2 (W = v_n), under gradient descent, at sigma_xi = 0.1, L = 5, "
     "the loss without attention is at least of the order of the 1 - L sigma_xi = 0.5th power of the MoT's at "
     "equal iterations (exponent at most 0.75; last decade).",
-    function(
-        "moestat.papers.mixture_of_transformers.rules:joint_slope",
-        "tuning_test_loss",
-        "flat",
-        at=dict(token_noise=0.1, tokens=5),
-        versus="mot",
-    ).at_most(0.75, predicted="<= 0.5"),
+    function(JOINT_SLOPE, "tuning_test_loss", "flat", at=dict(token_noise=0.1, tokens=5), versus="mot").at_most(
+        0.75, predicted="<= 0.5"
+    ),
     source="MT Lemma 1, Appendix G",
     because="the lemma has eps^(1 - L sigma_xi) after the Theta(log 1/eps) steps in which the MoT comes to eps",
 )
@@ -129,7 +126,7 @@ study.claim(
     "From the ideal end state of Props. 1 and 2 (W = v_n), stage III lowers the ratio of the test loss with "
     "attention to the one without, at sigma_xi = 1, L = 10.",
     function(
-        f"{RULES_GAINS}:adds",
+        ADDS,
         "after_test_loss",
         "mot",
         at=dict(stage="III", token_noise=1.0, tokens=10),
@@ -145,7 +142,7 @@ study.ours(
     "From the ideal end state of Props. 1 and 2 (W = v_n), stage III lowers the ratio of the test loss with "
     "attention to the one without, at sigma_xi = 2, L = 10.",
     function(
-        f"{RULES_GAINS}:adds",
+        ADDS,
         "after_test_loss",
         "mot",
         at=dict(stage="III", token_noise=2.0, tokens=10),
@@ -159,7 +156,7 @@ study.ours(
     "From the ideal end state of Props. 1 and 2 (W = v_n), stage III adds to the lead of the MoT in test error, "
     "at sigma_xi = 2, L = 10.",
     function(
-        f"{RULES_GAINS}:adds",
+        ADDS,
         "after_test_error",
         "mot",
         at=dict(stage="III", token_noise=2.0, tokens=10),
@@ -182,13 +179,9 @@ study.ours(
     "From the ideal end state of Props. 1 and 2 (W = v_n), under gradient descent the factor that attention "
     "saves does not depend on the level: at sigma_xi = 0.5, L = 5 the training losses with and without "
     "attention are proportional, exponent within 0.1 of 1 (last decade).",
-    function(
-        "moestat.papers.mixture_of_transformers.rules:joint_slope",
-        "tuning_train_loss",
-        "flat",
-        at=dict(token_noise=0.5, tokens=5),
-        versus="mot",
-    ).within(0.9, 1.1, predicted=1),
+    function(JOINT_SLOPE, "tuning_train_loss", "flat", at=dict(token_noise=0.5, tokens=5), versus="mot").within(
+        0.9, 1.1, predicted=1
+    ),
     dict(source="ours, on MT Lemma 1", bearing="against"),
 )
 

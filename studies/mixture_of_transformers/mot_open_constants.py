@@ -10,8 +10,8 @@ WHERE_UNIFORM_ATTENTION = "ours, on MT Prop. 2: L = 5, where uniform attention i
 AFTER_SAMPLES = "ours, on MT Section 5.1 (after Prop. 1), Lemma 13: with the samples of K = 2240"
 PROPOSITION_WEIGHTS_TURN = "proposition 1: the weights turn away from the class signal"
 APPENDIX_SAMPLES = "ours, on MT Lemma 13, Appendix D: with the samples of K = 2240"
-RULES_JOINT = "moestat.papers.mixture_of_transformers.rules_joint"
-RULES = "moestat.papers.mixture_of_transformers.rules"
+AT_ONE_STEP = "moestat.papers.mixture_of_transformers.rules_joint:at_one_step"
+OWN_CLASS = "moestat.papers.mixture_of_transformers.rules:own_class"
 
 study = Study(
     "Do the propositions hold with other constants?",
@@ -245,9 +245,7 @@ claim(
     "From where stage I ends here there is a step at which p(v_n, v_n) is 0.4 or more and the largest attention "
     "among the other pairs of signals at most sigma_0 = 0.3 (constant 1000, T1 as stated, L = 5).",
     function(
-        f"{RULES_JOINT}:at_one_step",
-        "largest_other",
-        options=dict(own="self_attention", least=0.4, bounds={"stated-1000": 0.3}),
+        AT_ONE_STEP, "largest_other", options=dict(own="self_attention", least=0.4, bounds={"stated-1000": 0.3})
     ).at_most(1.0, predicted="<= 1"),
     presets=["quick"],
 )
@@ -256,9 +254,7 @@ claim(
     "From where stage I ends here there is a step at which p(v_n, v_n) is 0.4 or more and the largest attention "
     "among the other pairs of signals at most sigma_0 = 0.3 (constant 1000, T1 of the proof, L = 5).",
     function(
-        f"{RULES_JOINT}:at_one_step",
-        "largest_other",
-        options=dict(own="self_attention", least=0.4, bounds={"proof-1000": 0.3}),
+        AT_ONE_STEP, "largest_other", options=dict(own="self_attention", least=0.4, bounds={"proof-1000": 0.3})
     ).at_most(1.0, predicted="<= 1"),
     presets=["quick"],
 )
@@ -267,9 +263,7 @@ claim(
     "From where stage I ends here there is a step at which p(v_n, v_n) is 0.4 or more and the largest attention "
     "among the other pairs of signals at most sigma_0 = 0.3 (K = 2240, constant 1000, T1 as stated, L = 5).",
     function(
-        f"{RULES_JOINT}:at_one_step",
-        "largest_other",
-        options=dict(own="self_attention", least=0.4, bounds={"stated-many": 0.3}),
+        AT_ONE_STEP, "largest_other", options=dict(own="self_attention", least=0.4, bounds={"stated-many": 0.3})
     ).at_most(1.0, predicted="<= 1"),
     presets=["many"],
 )
@@ -278,9 +272,7 @@ claim(
     "From where stage I ends here there is a step at which p(v_n, v_n) is 0.4 or more and the largest attention "
     "among the other pairs of signals at most sigma_0 = 0.3 (K = 2240, constant 1000, T1 of the proof, L = 5).",
     function(
-        f"{RULES_JOINT}:at_one_step",
-        "largest_other",
-        options=dict(own="self_attention", least=0.4, bounds={"proof-many": 0.3}),
+        AT_ONE_STEP, "largest_other", options=dict(own="self_attention", least=0.4, bounds={"proof-many": 0.3})
     ).at_most(1.0, predicted="<= 1"),
     presets=["many"],
 )
@@ -290,9 +282,7 @@ study.ours(
     "is a step at which p(v_n, v_n) is 0.4 or more and the largest attention among the other pairs of signals "
     "at most sigma_0 = 0.3 (constant 1000, L = 5).",
     function(
-        f"{RULES_JOINT}:at_one_step",
-        "largest_other",
-        options=dict(own="self_attention", least=0.4, bounds={"promised-1000": 0.3}),
+        AT_ONE_STEP, "largest_other", options=dict(own="self_attention", least=0.4, bounds={"promised-1000": 0.3})
     ).at_most(1.0, predicted="<= 1"),
     dict(group="proposition 2 from what proposition 1 promises", presets=["quick"]),
     source="ours, on MT Prop. 2: from what Prop. 1 promises",
@@ -362,7 +352,11 @@ for id_, case, arm in [
         "After the stages I and II reached here and stage III an expert's <W, v_n> is at least 1 for its class "
         f"(Definition 2) and at most sigma_0 = 0.3 for every other ({case}).",
         function(
-            f"{RULES_JOINT}:weights", "after_on_labels", arm, at=dict(stage="III"), options=dict(own=1.0, other=0.3)
+            "moestat.papers.mixture_of_transformers.rules_joint:weights",
+            "after_on_labels",
+            arm,
+            at=dict(stage="III"),
+            options=dict(own=1.0, other=0.3),
         ).at_most(1.0, predicted="<= 1"),
         dict(source="MT Theorem 1, eq. (11)", because="Omega(1) and O(sigma_0) are read with the constant 1"),
         dict(group="equation 11: Omega(1) for the own class and O(sigma_0) otherwise", presets=["many"]),
@@ -372,9 +366,9 @@ study.ours(
     "own-weights-many",
     "After stage III an expert's <W, v_n> for its class (Definition 2) is at least 1 (N = 8, K = 2240, sigma_0 "
     "= 0.3, T1 as stated; after stage I it is 2.15).",
-    function(
-        f"{RULES}:own_class", "after_on_labels", "stated-many", at=dict(stage="III"), options=dict(of="own")
-    ).at_least(1.0, predicted="Omega(1)"),
+    function(OWN_CLASS, "after_on_labels", "stated-many", at=dict(stage="III"), options=dict(of="own")).at_least(
+        1.0, predicted="Omega(1)"
+    ),
     dict(group="equation 11: the own class alone", presets=["many"]),
     source="ours, as a check of MT Theorem 1, eq. (11): it passes after stage I, with the routing at chance",
 )
@@ -387,7 +381,7 @@ for id_, case, arm in [
         id_,
         "After the stages I and II reached here and stage III an expert's largest <W, v> of a class that is not "
         f"its own (Definition 2) is at most sigma_0 = 0.3 ({case}).",
-        function(f"{RULES}:own_class", "after_on_labels", arm, at=dict(stage="III"), options=dict(of="other")).at_most(
+        function(OWN_CLASS, "after_on_labels", arm, at=dict(stage="III"), options=dict(of="other")).at_most(
             0.3, predicted="O(sigma_0)"
         ),
         dict(group="equation 11: the other classes alone", presets=["many"]),
@@ -402,7 +396,7 @@ study.claim(
     "sigma_0 = 0.1 and 0.3, and the largest <W, v> of another class goes at least like sigma_0 between them (K "
     "= 2240, T1 of the proof).",
     function(
-        f"{RULES_JOINT}:weights_order",
+        "moestat.papers.mixture_of_transformers.rules_joint:weights_order",
         "after_on_labels",
         "proof-many",
         at=dict(stage="III"),
@@ -505,11 +499,7 @@ study.claim(
     "After stage I |<W, c_n>| is at most a quarter of an expert's <W, v_n> for its class (N = 8, sigma_0 = 0.3, "
     "K = 2240, T1 as stated).",
     function(
-        f"{RULES}:own_class",
-        "after_centre_signal",
-        "stated-many",
-        at=dict(stage="I"),
-        options=dict(of="variable", to="own"),
+        OWN_CLASS, "after_centre_signal", "stated-many", at=dict(stage="I"), options=dict(of="variable", to="own")
     ).at_most(-1.386, predicted="< 0"),
     dict(source="MT Section 5.1 (after Prop. 1), Lemma 13", group=PROPOSITION_WEIGHTS_TURN, presets=["many"]),
     because="the weight aligns significantly more with v_n than with any other signal, e.g. c_n; four times is ours",

@@ -6,7 +6,8 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import difference, function, mean
 
-RULES_CHOSEN = "moestat.papers.mixture_of_transformers.rules_chosen"
+BEST_OF = "moestat.papers.mixture_of_transformers.rules_chosen:best_of"
+SHARE = "moestat.claims.rules:share"
 
 study = Study(
     "Is there a router rate with which the routing of Proposition 1 comes about?",
@@ -126,10 +127,7 @@ claim(
     "With some eta_r from eta to 10^8 eta at least 95 % of the samples are routed to an expert of their class "
     "after stage I (K = 224 or 2240).",
     function(
-        f"{RULES_CHOSEN}:best_of",
-        "after_matched",
-        at=dict(stage="I"),
-        options=dict(over="router_rate", arms=["few", "many"]),
+        BEST_OF, "after_matched", at=dict(stage="I"), options=dict(over="router_rate", arms=["few", "many"])
     ).at_least(0.95, predicted=1),
     presets=["paper"],
 )
@@ -138,7 +136,7 @@ claim(
     "With eta_r = eta and a perturbation from some Unif[0, w], w from 0.1 to 10^-7, at least 95 % of the "
     "samples are routed to an expert of their class after stage I (K = 224 or 2240).",
     function(
-        f"{RULES_CHOSEN}:best_of",
+        BEST_OF,
         "after_matched",
         at=dict(stage="I", router_rate=0.02),
         options=dict(over="perturbation_scale", arms=["few", "many"], open_ends=False),
@@ -149,18 +147,18 @@ claim(
     "routed-on",
     "With 5 10^8 or 10^9 eta at least 95 % of the samples are routed to an expert of their class after 700 "
     "steps of stage I (K = 22 400).",
-    function(
-        f"{RULES_CHOSEN}:best_of", "after_matched", at=dict(stage="I"), options=dict(over="router_rate", arms=["most"])
-    ).at_least(0.95, predicted=1),
+    function(BEST_OF, "after_matched", at=dict(stage="I"), options=dict(over="router_rate", arms=["most"])).at_least(
+        0.95, predicted=1
+    ),
     presets=["on"],
 )
 claim(
     "routed-most",
     "With some eta_r from 10^8 to 10^10 eta at least 95 % of the samples are routed to an expert of their class "
     "after 60 steps of stage I (K = 22 400).",
-    function(
-        f"{RULES_CHOSEN}:best_of", "after_matched", at=dict(stage="I"), options=dict(over="router_rate", arms=["most"])
-    ).at_least(0.95, predicted=1),
+    function(BEST_OF, "after_matched", at=dict(stage="I"), options=dict(over="router_rate", arms=["most"])).at_least(
+        0.95, predicted=1
+    ),
     presets=["most", "forty"],
 )
 claim(
@@ -168,10 +166,7 @@ claim(
     "With some eta_r from 10^8 to 10^10 eta the routing of a class, noise included, is after 60 steps of stage "
     "I within 0.1 in total variation of equal shares on its own experts and none elsewhere (K = 22 400).",
     function(
-        f"{RULES_CHOSEN}:best_of",
-        "after_unequal",
-        at=dict(stage="I"),
-        options=dict(over="router_rate", arms=["most"], lower=True),
+        BEST_OF, "after_unequal", at=dict(stage="I"), options=dict(over="router_rate", arms=["most"], lower=True)
     ).at_most(0.1, predicted=0),
     dict(group="proposition 1: equal shares among the experts of a class", presets=["most", "forty"]),
     because="eta_r = Theta(eta) is some multiple of eta: one with which the shares are equal is enough; 0.1 is "
@@ -183,9 +178,9 @@ claim(
     "covered-forty",
     "With eta_r = 5 10^8 eta every class has an expert after 60 steps of stage I with probability at least 0.9 "
     "(N = 8, M = 64, K = 22 400).",
-    function(
-        "moestat.claims.rules:share", "after_all_covered", "most", at=dict(stage="I", router_rate=10000000.0)
-    ).at_least(0.9, predicted="1 - o(1)"),
+    function(SHARE, "after_all_covered", "most", at=dict(stage="I", router_rate=10000000.0)).at_least(
+        0.9, predicted="1 - o(1)"
+    ),
     dict(source="MT Prop. 1, Lemma 8", group="proposition 1: every class has an expert", presets=["forty"]),
     because="Lemma 8 gives every class an expert at the start, and the propositions presuppose it after stage I",
     hindsight="The rate was chosen on the ten replicates of preset most, which are among the forty and had "
@@ -313,7 +308,7 @@ for (tag, times, at), (arm, case) in itertools.product(
         f"covered-{tag}-{arm}",
         f"With eta_r = {times} eta every class has an expert after stage I with probability at least 0.9 (N = 8, "
         f"M = 64, {case}).",
-        function("moestat.claims.rules:share", "after_all_covered", arm, at=at).at_least(0.9, predicted="1 - o(1)"),
+        function(SHARE, "after_all_covered", arm, at=at).at_least(0.9, predicted="1 - o(1)"),
         dict(group="every class has an expert, with one constant", presets=["paper"]),
         source="ours, on MT Prop. 1, Lemma 8: one constant by itself",
     )

@@ -3,7 +3,7 @@
 from moestat import Study
 from moestat.study.rules import function
 
-RULES = "moestat.claims.rules"
+LARGEST = "moestat.claims.rules:largest"
 
 study = Study(
     "How much do routing probabilities move when the noise has density kappa?",
@@ -32,21 +32,21 @@ study.ours(
     "lemma9-unit",
     "Under Unif[0, 1] noise (kappa = 1) the probabilities change by at most (kappa M)^2 ||h - h'||, as our scan "
     "prints it, in every pair.",
-    function(f"{RULES}:largest", "share_of_bound", "unit").at_most(1.0, predicted="<= 1"),
+    function(LARGEST, "share_of_bound", "unit").at_most(1.0, predicted="<= 1"),
     dict(source="ours, as a check of MT Lemma 9: it follows from 2 kappa", group="lemma 9, kappa >= 1"),
 )
 study.ours(
     "lemma9-narrow",
     "Under Unif[0, 0.5] noise (kappa = 2) the probabilities change by at most (kappa M)^2 ||h - h'||, as our "
     "scan prints it, in every pair.",
-    function(f"{RULES}:largest", "share_of_bound", "narrow").at_most(1.0, predicted="<= 1"),
+    function(LARGEST, "share_of_bound", "narrow").at_most(1.0, predicted="<= 1"),
     dict(source="ours, as a check of MT Lemma 9: it follows from 2 kappa", group="lemma 9, kappa >= 1"),
 )
 study.claim(
     "lemma9-wide",
     "Under Unif[0, 8] noise (kappa = 1/8) the probabilities change by at most (kappa M)^2 ||h - h'||, as our "
     "scan prints it, in every pair.",
-    function(f"{RULES}:largest", "share_of_bound", "wide").at_most(1.0, predicted="<= 1"),
+    function(LARGEST, "share_of_bound", "wide").at_most(1.0, predicted="<= 1"),
     dict(source="MT Lemma 9", group="lemma 9, kappa < 1"),
     because="the copy that was read prints (kappa M)^2; kappa M^2, which has the right unit, may be meant, and "
     "holds (ours, below). For kappa = 1 they are the same",
@@ -63,20 +63,20 @@ for arm, law, least, predicted, at_most in [
         f"kappa-m-squared-{arm}",
         f"The probabilities change by at most kappa M^2 ||h - h'|| for every M, which has the right unit ({law}: "
         f"{least} ||h - h'|| at M = 2).",
-        function(f"{RULES}:largest", "ratio", arm).at_most(at_most, predicted=predicted),
+        function(LARGEST, "ratio", arm).at_most(at_most, predicted=predicted),
         dict(source="ours, on MT Lemma 9: with the right unit", group="lemma 9 with kappa M^2"),
     )
 
 study.ours(
     "two-kappa",
     "The probabilities change by at most 2 kappa ||h - h'||, whatever M (Unif[0, 8]: 0.25 ||h - h'||).",
-    function(f"{RULES}:largest", "ratio", "wide").at_most(0.2500001, predicted="<= 0.25"),
+    function(LARGEST, "ratio", "wide").at_most(0.2500001, predicted="<= 0.25"),
     source="ours, on MT Lemma 9",
 )
 study.ours(
     "simulation",
     "Simulated and exact probabilities agree: no probability is further off than 6 standard errors (Unif[0, 8]).",
-    function(f"{RULES}:largest", "simulation_error", "wide").at_most(6.0, predicted="< 6"),
+    function(LARGEST, "simulation_error", "wide").at_most(6.0, predicted="< 6"),
     source="ours: check of the simulation",
 )
 

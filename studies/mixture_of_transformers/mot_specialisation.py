@@ -6,6 +6,7 @@ from moestat import Study
 from moestat.study.rules import difference, function, log_ratio, mean
 
 PROPOSITION_SAMPLE_GOES = "proposition 1: a sample goes to an expert of its class"
+OWN_CLASS = "moestat.papers.mixture_of_transformers.rules:own_class"
 
 study = Study(
     "Do the experts specialise in classes in stage I?",
@@ -164,7 +165,7 @@ study.ours(
     "After stage I with eta_r = Theta(eta) the feed-forward weights do not use the class signal: |<W, c_n>| is "
     "at most a quarter of an expert's <W, v_n> for its class (M = 8).",
     function(
-        "moestat.papers.mixture_of_transformers.rules:own_class",
+        OWN_CLASS,
         "after_centre_signal",
         "appendix-d",
         at=dict(stage="I", experts=8),
@@ -178,11 +179,7 @@ study.ours(
     "After stage I with eta_r = 10^5 eta |<W, c_n>| is at most a quarter of an expert's <W, v_n> for its class "
     "(M = 8).",
     function(
-        "moestat.papers.mixture_of_transformers.rules:own_class",
-        "after_centre_signal",
-        "base",
-        at=dict(stage="I", experts=8),
-        options=dict(of="variable", to="own"),
+        OWN_CLASS, "after_centre_signal", "base", at=dict(stage="I", experts=8), options=dict(of="variable", to="own")
     ).at_most(-1.386, predicted="O(sigma_0)"),
     dict(source="ours, on MT Prop. 1: a fast router", group="the weights and the class signal with a fast router"),
 )

@@ -13,8 +13,9 @@ TIMES_EPS_UNTUNED = "ours, on MT Section 5.2: times at one eps, untuned rates"
 EXPECTED_LOSS_GETS = "the expected loss gets to every eps, after the stages I and II reached here"
 ARMS = ["mot-gd", "mot-slow", "flat-gd", "heads-gd"]
 ARMS_2 = ["mot-normalised", "mot-adam", "flat-normalised", "flat-adam", "heads-normalised", "heads-adam"]
-RULES = "moestat.papers.mixture_of_transformers.rules"
-RULES_ = "moestat.claims.rules"
+JOINT_SLOPE = "moestat.papers.mixture_of_transformers.rules:joint_slope"
+OWN_CLASS = "moestat.papers.mixture_of_transformers.rules:own_class"
+SHARE = "moestat.claims.rules:share"
 
 study = Study(
     "How fast does the loss fall in stage III?",
@@ -300,7 +301,7 @@ study.ours(
     "flat-power-normalised",
     "Under normalised gradient descent the factor that attention saves grows as the loss falls: the training "
     "loss without attention goes like that of the MoT to a power of at most 0.9 (ideal state, last decade).",
-    function(f"{RULES}:joint_slope", "tuning_train_loss", "ideal-flat-normalised", versus="ideal-normalised").at_most(
+    function(JOINT_SLOPE, "tuning_train_loss", "ideal-flat-normalised", versus="ideal-normalised").at_most(
         0.9, predicted="< 1"
     ),
     dict(source="ours, on MT Lemma 1: normalised steps", presets=["quick", "paper"]),
@@ -347,7 +348,7 @@ study.ours(
     "weights-own",
     "After stage III an expert's <W, v_n> for its class is at least 1 (after stage I it is 1.37, and without "
     "attention 4.39).",
-    function(f"{RULES}:own_class", "after_on_labels", "mot-gd", at=dict(stage="III"), options=dict(of="own")).at_least(
+    function(OWN_CLASS, "after_on_labels", "mot-gd", at=dict(stage="III"), options=dict(of="own")).at_least(
         1.0, predicted="Omega(1)"
     ),
     source="ours, as a check of MT Theorem 1, eq. (11): it passes after stage I, and without attention",
@@ -357,9 +358,9 @@ study.ours(
     "weights-other",
     "After the stages I and II reached here and stage III an expert's largest <W, v> for another class is at "
     "most a quarter of <W, v_n> for its class.",
-    function(
-        f"{RULES}:own_class", "after_on_labels", "mot-gd", at=dict(stage="III"), options=dict(of="other", to="own")
-    ).at_most(-1.386, predicted="O(sigma_0)"),
+    function(OWN_CLASS, "after_on_labels", "mot-gd", at=dict(stage="III"), options=dict(of="other", to="own")).at_most(
+        -1.386, predicted="O(sigma_0)"
+    ),
     dict(source="ours, on MT Theorem 1, eq. (11): a quarter, at sigma_0 = 3", presets=["quick", "paper"]),
 )
 ours = partial(study.ours, source="ours, on MT Theorem 1: sigma_0 = 3, eta_r = 10^5 eta")
@@ -367,9 +368,9 @@ ours(
     "weights-centre",
     "After the stages I and II reached here and stage III an expert's |<W, c_n>| is at most a quarter of <W, "
     "v_n> for its class.",
-    function(
-        f"{RULES}:own_class", "after_on_labels", "mot-gd", at=dict(stage="III"), options=dict(of="centre", to="own")
-    ).at_most(-1.386, predicted="O(sigma_0)"),
+    function(OWN_CLASS, "after_on_labels", "mot-gd", at=dict(stage="III"), options=dict(of="centre", to="own")).at_most(
+        -1.386, predicted="O(sigma_0)"
+    ),
     dict(group="the weights turn away from the class signal by a factor of four", presets=["quick", "paper"]),
     source="ours, on MT Section 5.1 (after Prop. 1, for any t >= T1): four times, where the paper has "
     "significantly more",
@@ -378,9 +379,9 @@ ours(
     "weights-own-ideal",
     "From the ideal end state of Props. 1 and 2 (W = v_n), after stage III an expert's <W, v_n> for its class "
     "is at least 1 (before any step it is 1).",
-    function(
-        f"{RULES}:own_class", "after_on_labels", "ideal-gd", at=dict(stage="III"), options=dict(of="own")
-    ).at_least(1.0, predicted="Omega(1)"),
+    function(OWN_CLASS, "after_on_labels", "ideal-gd", at=dict(stage="III"), options=dict(of="own")).at_least(
+        1.0, predicted="Omega(1)"
+    ),
     dict(group="equation 11 from the ideal end state", presets=["quick", "paper"]),
     source="ours, as a check of MT Theorem 1, eq. (11): W = v_n passes before any step",
 )
@@ -389,7 +390,7 @@ ours(
     "From the ideal end state of Props. 1 and 2 (W = v_n), after stage III an expert's largest <W, v> for "
     "another class is at most a quarter of <W, v_n> for its class (before any step it is 0).",
     function(
-        f"{RULES}:own_class", "after_on_labels", "ideal-gd", at=dict(stage="III"), options=dict(of="other", to="own")
+        OWN_CLASS, "after_on_labels", "ideal-gd", at=dict(stage="III"), options=dict(of="other", to="own")
     ).at_most(-1.386, predicted="O(sigma_0)"),
     dict(group="equation 11 from the ideal end state", presets=["quick", "paper"]),
     source="ours, as a check of MT Theorem 1, eq. (11): W = v_n passes before any step",
@@ -415,7 +416,7 @@ ours(
     "test-eps",
     "After the stages I and II of Algorithm 1 that are reached here and 8000 steps of stage III at most 10 % of "
     "the runs have a test loss of 0.01 or more (rate 10, K = 400).",
-    function(f"{RULES_}:share", "after_test_loss", "mot-gd", at=dict(stage="III"), options=dict(least=0.01)).at_most(
+    function(SHARE, "after_test_loss", "mot-gd", at=dict(stage="III"), options=dict(least=0.01)).at_most(
         0.1, predicted=0
     ),
     dict(group=EXPECTED_LOSS_GETS, presets=["paper"]),
@@ -424,7 +425,7 @@ ours(
     "test-eps-slow",
     "After the stages I and II of Algorithm 1 that are reached here and 8000 steps of stage III at most 10 % of "
     "the runs have a test loss of 0.01 or more (rate 1, K = 400).",
-    function(f"{RULES_}:share", "after_test_loss", "mot-slow", at=dict(stage="III"), options=dict(least=0.01)).at_most(
+    function(SHARE, "after_test_loss", "mot-slow", at=dict(stage="III"), options=dict(least=0.01)).at_most(
         0.1, predicted=0
     ),
     dict(group=EXPECTED_LOSS_GETS, presets=["paper"]),
@@ -433,9 +434,9 @@ ours(
     "test-eps-large",
     "After the stages I and II of Algorithm 1 that are reached here and 8000 steps of stage III at most 10 % of "
     "the runs have a test loss of 0.01 or more (rate 10, K = 4000).",
-    function(
-        f"{RULES_}:share", "after_test_loss", "large-mot-gd", at=dict(stage="III"), options=dict(least=0.01)
-    ).at_most(0.1, predicted=0),
+    function(SHARE, "after_test_loss", "large-mot-gd", at=dict(stage="III"), options=dict(least=0.01)).at_most(
+        0.1, predicted=0
+    ),
     dict(group=EXPECTED_LOSS_GETS, presets=["paper"]),
 )
 study.ours(
@@ -491,7 +492,7 @@ study.ours(
     "Under normalised steps from the ideal end state (W = v_n), at sigma_xi = 0.1, L = 5, the test loss without "
     "attention is at least of the order of the 1 - L sigma_xi = 0.5th power of the MoT's at equal iterations "
     "(exponent at most 0.75; last decade).",
-    function(f"{RULES}:joint_slope", "tuning_test_loss", "ideal-flat-normalised", versus="ideal-normalised").at_most(
+    function(JOINT_SLOPE, "tuning_test_loss", "ideal-flat-normalised", versus="ideal-normalised").at_most(
         0.75, predicted="<= 0.5"
     ),
     dict(source="ours, on MT Lemma 1, Appendix G: a power that does not follow L sigma_xi", presets=["quiet"]),

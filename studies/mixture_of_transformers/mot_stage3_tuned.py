@@ -16,7 +16,8 @@ EXPECTED_LOSS_GETS = (
     "an expected loss that gets below every eps is below 0.01 at some time, and stays there; a tenth of the "
     "runs may fail"
 )
-RULES_TUNED = "moestat.papers.mixture_of_transformers.rules_tuned"
+LOG_RATIO_AT_BEST = "moestat.papers.mixture_of_transformers.rules_tuned:log_ratio_at_best"
+SHARE = "moestat.claims.rules:share"
 
 study = Study(
     "Is the mixture faster than its rivals when all rates are tuned?",
@@ -91,18 +92,18 @@ study.ours(
     "After the stages I and II reached here and equally many steps of gradient descent, each at its best rate, "
     "which for both is the largest of the sweep in preset quick, the MoT has a lower training loss than the "
     "multi-head transformer.",
-    function(
-        f"{RULES_TUNED}:log_ratio_at_best", "after_train_loss", "mot", at=dict(stage="III"), versus="heads"
-    ).at_most(0.0, predicted="< 0"),
+    function(LOG_RATIO_AT_BEST, "after_train_loss", "mot", at=dict(stage="III"), versus="heads").at_most(
+        0.0, predicted="< 0"
+    ),
     dict(source=SIGMA_ETA_ETA, group=FASTER_MULTI_HEAD, presets=["quick", "paper"]),
 )
 study.ours(
     "heads-test",
     "After the stages I and II reached here and equally many steps of gradient descent, each at its best rate, "
     "the MoT has a lower test loss than the multi-head transformer.",
-    function(
-        f"{RULES_TUNED}:log_ratio_at_best", "after_test_loss", "mot", at=dict(stage="III"), versus="heads"
-    ).at_most(0.0, predicted="< 0"),
+    function(LOG_RATIO_AT_BEST, "after_test_loss", "mot", at=dict(stage="III"), versus="heads").at_most(
+        0.0, predicted="< 0"
+    ),
     dict(source=SIGMA_ETA_ETA, group=FASTER_MULTI_HEAD, presets=["quick", "paper"]),
 )
 study.ours(
@@ -110,16 +111,16 @@ study.ours(
     "After the stages I and II reached here and equally many steps of gradient descent, each at its best rate, "
     "which for both is the largest of the sweep in preset quick, the MoT has a lower training loss than the "
     "mixture without attention.",
-    function(
-        f"{RULES_TUNED}:log_ratio_at_best", "after_train_loss", "mot", at=dict(stage="III"), versus="flat"
-    ).at_most(0.0, predicted="< 0"),
+    function(LOG_RATIO_AT_BEST, "after_train_loss", "mot", at=dict(stage="III"), versus="flat").at_most(
+        0.0, predicted="< 0"
+    ),
     dict(source=SIGMA_ETA_ETA_2, group=ATTENTION_HELPS_MIXTURE, presets=["quick", "paper"]),
 )
 study.ours(
     "flat-test",
     "After the stages I and II reached here and equally many steps of gradient descent, each at its best rate, "
     "the MoT has a lower test loss than the mixture without attention.",
-    function(f"{RULES_TUNED}:log_ratio_at_best", "after_test_loss", "mot", at=dict(stage="III"), versus="flat").at_most(
+    function(LOG_RATIO_AT_BEST, "after_test_loss", "mot", at=dict(stage="III"), versus="flat").at_most(
         0.0, predicted="< 0"
     ),
     dict(source=SIGMA_ETA_ETA_2, group=ATTENTION_HELPS_MIXTURE, level=0.975, presets=["quick", "paper"]),
@@ -128,16 +129,16 @@ study.ours(
     "heads-train-normalised",
     "After the stages I and II reached here and equally many steps of normalised gradient descent, each at its "
     "best rate, the MoT has a lower training loss than the multi-head transformer.",
-    function(
-        f"{RULES_TUNED}:log_ratio_at_best", "after_train_loss", "mot", at=dict(stage="III"), versus="heads"
-    ).at_most(0.0, predicted="< 0"),
+    function(LOG_RATIO_AT_BEST, "after_train_loss", "mot", at=dict(stage="III"), versus="heads").at_most(
+        0.0, predicted="< 0"
+    ),
     dict(source=SIGMA_ETA_ETA, group=FASTER_MULTI_HEAD, presets=["normalised"]),
 )
 study.ours(
     "flat-test-normalised",
     "After the stages I and II reached here and equally many steps of normalised gradient descent, each at its "
     "best rate, the MoT has a lower test loss than the mixture without attention.",
-    function(f"{RULES_TUNED}:log_ratio_at_best", "after_test_loss", "mot", at=dict(stage="III"), versus="flat").at_most(
+    function(LOG_RATIO_AT_BEST, "after_test_loss", "mot", at=dict(stage="III"), versus="flat").at_most(
         0.0, predicted="< 0"
     ),
     dict(source=SIGMA_ETA_ETA_2, group=ATTENTION_HELPS_MIXTURE, presets=["normalised"]),
@@ -147,18 +148,18 @@ study.claim(
     "From what Proposition 1 promises (W = v_n, every sample at an expert of its class) and a stage II of its "
     "own, and after equally many steps of gradient descent in stage III, each at its best rate, the MoT has a "
     "lower test loss than the multi-head transformer.",
-    function(
-        f"{RULES_TUNED}:log_ratio_at_best", "after_test_loss", "specialised", at=dict(stage="III"), versus="heads"
-    ).at_most(0.0, predicted="< 0"),
+    function(LOG_RATIO_AT_BEST, "after_test_loss", "specialised", at=dict(stage="III"), versus="heads").at_most(
+        0.0, predicted="< 0"
+    ),
     dict(source="MT Section 5.2", because=EXPERT_ONLY_NEEDS, group=FASTER_MULTI_HEAD_2, presets=["promised"]),
 )
 study.claim(
     "ideal-heads-test",
     "From what Propositions 1 and 2 promise (and attention on v_n), and after equally many steps of gradient "
     "descent in stage III, each at its best rate, the MoT has a lower test loss than the multi-head transformer.",
-    function(
-        f"{RULES_TUNED}:log_ratio_at_best", "after_test_loss", "ideal", at=dict(stage="III"), versus="heads"
-    ).at_most(0.0, predicted="< 0"),
+    function(LOG_RATIO_AT_BEST, "after_test_loss", "ideal", at=dict(stage="III"), versus="heads").at_most(
+        0.0, predicted="< 0"
+    ),
     dict(source="MT Section 5.2", because=EXPERT_ONLY_NEEDS, group=FASTER_MULTI_HEAD_2, presets=["promised"]),
 )
 study.claim(
@@ -167,11 +168,7 @@ study.claim(
     "own, and after 8000 steps of stage III, at most 10 % of the runs have a test loss of 0.01 or more (rate "
     "10, K = 400).",
     function(
-        "moestat.claims.rules:share",
-        "after_test_loss",
-        "specialised",
-        at=dict(stage="III", tuning_rate=10.0),
-        options=dict(least=0.01),
+        SHARE, "after_test_loss", "specialised", at=dict(stage="III", tuning_rate=10.0), options=dict(least=0.01)
     ).at_most(0.1, predicted=0),
     dict(source="MT Theorem 1", because=EXPECTED_LOSS_GETS),
     group="theorem 1: the expected loss gets to every eps, from what Propositions 1 and 2 promise",
@@ -182,11 +179,7 @@ study.claim(
     "From what Propositions 1 and 2 promise (and attention on v_n), and after 8000 steps of stage III, at most "
     "10 % of the runs have a test loss of 0.01 or more (rate 10, K = 400).",
     function(
-        "moestat.claims.rules:share",
-        "after_test_loss",
-        "ideal",
-        at=dict(stage="III", tuning_rate=10.0),
-        options=dict(least=0.01),
+        SHARE, "after_test_loss", "ideal", at=dict(stage="III", tuning_rate=10.0), options=dict(least=0.01)
     ).at_most(0.1, predicted=0),
     dict(source="MT Theorem 1", because=EXPECTED_LOSS_GETS),
     group="theorem 1: the expected loss gets to every eps, from what Propositions 1 and 2 promise",

@@ -5,8 +5,9 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import difference, function
 
-RULES_CENSORED = "moestat.papers.mixture_of_transformers.rules_censored"
-RULES = "moestat.papers.mixture_of_transformers.rules"
+GROWTH = "moestat.papers.mixture_of_transformers.rules_censored:growth"
+MEDIAN_SLOPE = "moestat.papers.mixture_of_transformers.rules:median_slope"
+MEDIAN_SLOPE_BOUNDS = "moestat.papers.mixture_of_transformers.rules_censored:median_slope_bounds"
 
 study = Study(
     "Do stages I and II take longer with more experts?",
@@ -58,27 +59,23 @@ ours = partial(study.ours, source="ours, on MT Section 6: sigma_0 = 3, eta_r = 1
 ours(
     "t1-gap-grows",
     "The median time to a specialisation gap of 0.6 grows with M: exponent above 0 (M >= 8).",
-    function(f"{RULES_CENSORED}:growth", "steps_to_gap", "mot", options=dict(least=8)).at_least(0.0, predicted="> 0"),
+    function(GROWTH, "steps_to_gap", "mot", options=dict(least=8)).at_least(0.0, predicted="> 0"),
 )
 ours(
     "t1-loss-grows",
     "The median time to a test loss of 0.1 grows with M: exponent above 0 (M >= 8).",
-    function(f"{RULES_CENSORED}:growth", "steps_to_loss", "mot", options=dict(least=8)).at_least(0.0, predicted="> 0"),
+    function(GROWTH, "steps_to_loss", "mot", options=dict(least=8)).at_least(0.0, predicted="> 0"),
 )
 ours(
     "t2-attention-grows",
     "The median time of stage II to p(v_n, v_n) = 0.3 grows with M: exponent above 0 (M >= 8).",
-    function(f"{RULES_CENSORED}:growth", "steps_to_attention", "mot", options=dict(least=8)).at_least(
-        0.0, predicted="> 0"
-    ),
+    function(GROWTH, "steps_to_attention", "mot", options=dict(least=8)).at_least(0.0, predicted="> 0"),
     dict(group="T2 grows with M", presets=["quick"]),
 )
 study.ours(
     "t2-loss-grows",
     "The median time of stage II to a quarter of the training loss grows with M: exponent above 0 (M >= 8).",
-    function(f"{RULES_CENSORED}:growth", "steps_to_quarter", "mot", options=dict(least=8)).at_least(
-        0.0, predicted="> 0"
-    ),
+    function(GROWTH, "steps_to_quarter", "mot", options=dict(least=8)).at_least(0.0, predicted="> 0"),
     dict(source="ours, on MT Section 6: sigma_0 = 3, eta_r = 10^5 eta", group="T2 grows with M"),
     presets=["quick"],
 )
@@ -86,61 +83,53 @@ study.ours(
 study.ours(
     "t1-gap",
     "The median time to a specialisation gap of 0.6 goes like M: exponent within 0.4 of 1 (M >= 8).",
-    function(f"{RULES}:median_slope", "steps_to_gap", "mot", options=dict(least=8)).within(0.6, 1.4, predicted=1),
+    function(MEDIAN_SLOPE, "steps_to_gap", "mot", options=dict(least=8)).within(0.6, 1.4, predicted=1),
     source="ours, on MT Prop. 1: the bound read as an order",
 )
 study.ours(
     "t1-loss",
     "The median time to a test loss of 0.1 goes like M: exponent at least 0.5 (M >= 8).",
-    function(f"{RULES}:median_slope", "steps_to_loss", "mot", options=dict(least=8)).at_least(0.5, predicted=1),
+    function(MEDIAN_SLOPE, "steps_to_loss", "mot", options=dict(least=8)).at_least(0.5, predicted=1),
     source="ours, on MT Prop. 1: the bound read as an order",
 )
 study.ours(
     "t2-attention",
     "The median time of stage II to p(v_n, v_n) = 0.3 goes like M: exponent at least 0.5 (M >= 8).",
-    function(f"{RULES}:median_slope", "steps_to_attention", "mot", options=dict(least=8)).at_least(0.5, predicted=1),
+    function(MEDIAN_SLOPE, "steps_to_attention", "mot", options=dict(least=8)).at_least(0.5, predicted=1),
     dict(source="ours, on MT Prop. 2: the bound read as an order", presets=["quick"]),
 )
 study.ours(
     "t2-loss",
     "The median time of stage II to a quarter of the training loss goes like M: exponent at least 0.5 (M >= 8).",
-    function(f"{RULES}:median_slope", "steps_to_quarter", "mot", options=dict(least=8)).at_least(0.5, predicted=1),
+    function(MEDIAN_SLOPE, "steps_to_quarter", "mot", options=dict(least=8)).at_least(0.5, predicted=1),
     dict(source="ours, on MT Prop. 2: the bound read as an order", presets=["quick"]),
 )
 study.ours(
     "t1-gap-bound",
     "The median time to a specialisation gap of 0.6 grows no faster than M: exponent at most 1.25, censored "
     "medians as late as can be (M >= 8).",
-    function(f"{RULES_CENSORED}:median_slope_bounds", "steps_to_gap", "mot", options=dict(least=8)).at_most(
-        1.25, predicted="<= 1"
-    ),
+    function(MEDIAN_SLOPE_BOUNDS, "steps_to_gap", "mot", options=dict(least=8)).at_most(1.25, predicted="<= 1"),
     dict(source="ours, on MT Prop. 1: sigma_0 = 3, eta_r = 10^5 eta", group="T1 = O(M)"),
 )
 study.ours(
     "t1-loss-bound",
     "The median time to a test loss of 0.1 grows no faster than M: exponent at most 1.25, censored medians as "
     "late as can be (M >= 8).",
-    function(f"{RULES_CENSORED}:median_slope_bounds", "steps_to_loss", "mot", options=dict(least=8)).at_most(
-        1.25, predicted="<= 1"
-    ),
+    function(MEDIAN_SLOPE_BOUNDS, "steps_to_loss", "mot", options=dict(least=8)).at_most(1.25, predicted="<= 1"),
     dict(source="ours, on MT Prop. 1: sigma_0 = 3, eta_r = 10^5 eta", group="T1 = O(M)"),
 )
 study.ours(
     "t2-attention-bound",
     "The median time of stage II to p(v_n, v_n) = 0.3 grows no faster than M: exponent at most 1.25, censored "
     "medians as late as can be (M >= 8).",
-    function(f"{RULES_CENSORED}:median_slope_bounds", "steps_to_attention", "mot", options=dict(least=8)).at_most(
-        1.25, predicted="<= 1"
-    ),
+    function(MEDIAN_SLOPE_BOUNDS, "steps_to_attention", "mot", options=dict(least=8)).at_most(1.25, predicted="<= 1"),
     dict(source="ours, on MT Prop. 2: sigma_0 = 3, eta_r = 10^5 eta", group="T2 = O(M)", presets=["quick"]),
 )
 study.ours(
     "t2-loss-bound",
     "The median time of stage II to a quarter of the training loss grows no faster than M: exponent at most "
     "1.25, censored medians as late as can be (M >= 8).",
-    function(f"{RULES_CENSORED}:median_slope_bounds", "steps_to_quarter", "mot", options=dict(least=8)).at_most(
-        1.25, predicted="<= 1"
-    ),
+    function(MEDIAN_SLOPE_BOUNDS, "steps_to_quarter", "mot", options=dict(least=8)).at_most(1.25, predicted="<= 1"),
     dict(source="ours, on MT Prop. 2: sigma_0 = 3, eta_r = 10^5 eta", group="T2 = O(M)", presets=["quick"]),
 )
 study.ours(

@@ -6,7 +6,7 @@ from moestat import Study
 from moestat.study.rules import function
 
 BOUND_READ_ORDER = "ours, on MT Prop. 1: the bound read as an order"
-RULES = "moestat.papers.mixture_of_transformers.rules"
+MEDIAN_SLOPE = "moestat.papers.mixture_of_transformers.rules:median_slope"
 
 study = Study(
     "How do the lengths of stages I and II depend on the scales?",
@@ -80,7 +80,7 @@ study.ours(
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) is of the order sigma_0^-0.5 at most: exponent "
     "at least -0.75.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_gap",
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
@@ -92,7 +92,7 @@ study.ours(
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) is of the order sigma_0^0.5 at most: exponent at "
     "least 0.25.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_gap",
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
@@ -104,7 +104,7 @@ study.ours(
     "t1-sigma-loss-bound",
     "The median time of stage I to a test loss of 0.1 is of the order sigma_0^-0.5 at most: exponent at least -0.75.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_loss",
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
@@ -115,7 +115,7 @@ study.ours(
     "t2-sigma-bound",
     "The median time of stage II to p(v_n, v_n) = 0.3 is of the order sigma_0^-0.5 at most: exponent at least -0.75.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_attention",
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
@@ -127,7 +127,7 @@ study.ours(
     "The median time of stage II to a quarter of the training loss is of the order sigma_0^-0.5 at most: "
     "exponent at least -0.75.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_quarter",
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
@@ -138,7 +138,7 @@ study.ours(
     "t2-eta-a-bound",
     "The median time of stage II to p(v_n, v_n) = 0.3 is of the order 1 / eta_a at most: exponent at least -1.2.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_attention",
         "base",
         options=dict(over="attention_rate", points={"attention-slow": 5.0, "base": 20.0, "attention-fast": 80.0}),
@@ -150,7 +150,7 @@ study.ours(
     "The median time of stage II to a quarter of the training loss is of the order 1 / eta_a at most: exponent "
     "at least -1.2.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_quarter",
         "base",
         options=dict(over="attention_rate", points={"attention-slow": 5.0, "base": 20.0, "attention-fast": 80.0}),
@@ -162,7 +162,7 @@ study.ours(
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) is of the order 1 / eta, with eta_r / eta fixed "
     "at most: exponent at least -1.2.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_gap",
         "base",
         options=dict(over="specialise_rate", points={"eta-half": 0.0005, "base": 0.001, "eta-double": 0.002}),
@@ -174,7 +174,7 @@ study.ours(
     "t1-classes-bound",
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) is of the order N^0 at most: exponent at most 0.3.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_gap",
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
@@ -185,7 +185,7 @@ study.ours(
     "t2-classes-bound",
     "The median time of stage II to p(v_n, v_n) = 0.3 is of the order 1 / N at most: exponent at most -0.7.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_attention",
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
@@ -197,7 +197,7 @@ study.ours(
     "The median time of stage II to a quarter of the training loss is of the order 1 / N at most: exponent at "
     "most -0.7.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_quarter",
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
@@ -210,7 +210,7 @@ study.claim(
     "From the state that Proposition 1 promises (W = v_n, every sample at an expert of its class), the median "
     "time of stage II to p(v_n, v_n) = 0.3 is of the order 1 / N at most: exponent at most -0.7.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_attention",
         "base",
         options=dict(over="classes", points={"promised-four": 4.0, "promised-eight": 8.0, "promised-twelve": 12.0}),
@@ -224,7 +224,7 @@ study.ours(
     "From the state that Proposition 1 promises (W = v_n, every sample at an expert of its class), the median "
     "time of stage II to p(v_n, v_n) = 0.3 does not depend on N at a given M: exponent within 0.3.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_attention",
         "base",
         options=dict(over="classes", points={"promised-four": 4.0, "promised-eight": 8.0, "promised-twelve": 12.0}),
@@ -236,7 +236,7 @@ study.ours(
     "t1-sigma",
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) goes like sigma_0^-0.5: exponent within 0.25.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_gap",
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
@@ -247,7 +247,7 @@ study.ours(
     "t1-sigma-proof",
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) goes like sigma_0^0.5: exponent within 0.25.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_gap",
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
@@ -259,7 +259,7 @@ ours(
     "t1-sigma-loss",
     "The median time of stage I to a test loss of 0.1 goes like sigma_0^-0.5: exponent within 0.25.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_loss",
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
@@ -270,7 +270,7 @@ ours(
     "t2-sigma",
     "The median time of stage II to p(v_n, v_n) = 0.3 goes like sigma_0^-0.5: exponent within 0.25.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_attention",
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
@@ -280,7 +280,7 @@ ours(
     "t2-sigma-loss",
     "The median time of stage II to a quarter of the training loss goes like sigma_0^-0.5: exponent within 0.25.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_quarter",
         "base",
         options=dict(over="start_scale", points={"sigma-tenth": 0.1, "base": 0.3, "sigma-one": 1.0}),
@@ -290,7 +290,7 @@ ours(
     "t2-eta-a",
     "The median time of stage II to p(v_n, v_n) = 0.3 goes like 1 / eta_a: exponent within 0.2.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_attention",
         "base",
         options=dict(over="attention_rate", points={"attention-slow": 5.0, "base": 20.0, "attention-fast": 80.0}),
@@ -300,7 +300,7 @@ ours(
     "t2-eta-a-loss",
     "The median time of stage II to a quarter of the training loss goes like 1 / eta_a: exponent within 0.2.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_quarter",
         "base",
         options=dict(over="attention_rate", points={"attention-slow": 5.0, "base": 20.0, "attention-fast": 80.0}),
@@ -311,7 +311,7 @@ ours(
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) goes like 1 / eta, with eta_r / eta fixed: "
     "exponent within 0.2.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_gap",
         "base",
         options=dict(over="specialise_rate", points={"eta-half": 0.0005, "base": 0.001, "eta-double": 0.002}),
@@ -322,7 +322,7 @@ ours(
     "t1-classes",
     "The median time of stage I to a gap of 0.35 sqrt(sigma_0) goes like N^0: exponent within 0.3.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_gap",
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
@@ -333,7 +333,7 @@ ours(
     "t2-classes",
     "The median time of stage II to p(v_n, v_n) = 0.3 goes like 1 / N: exponent within 0.3.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_attention",
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),
@@ -344,7 +344,7 @@ ours(
     "t2-classes-loss",
     "The median time of stage II to a quarter of the training loss goes like 1 / N: exponent within 0.3.",
     function(
-        f"{RULES}:median_slope",
+        MEDIAN_SLOPE,
         "steps_to_quarter",
         "base",
         options=dict(over="classes", points={"classes-four": 4.0, "classes-eight": 8.0, "classes-twelve": 12.0}),

@@ -15,7 +15,7 @@ PRESETS = ["quick", "experts", "experts-90", "paper"]
 ARMS = ["transformer", "mot", "mot-joint", "no-attention"]
 ARMS_2 = ["transformer", "transformer-staged", "mot", "mot-two", "mot-three", "mot-four", "mot-eight"]
 ARMS_3 = ["transformer", "transformer-staged", "mot", "mot-two", "mot-three"]
-RULES_EPOCHS = "moestat.papers.mixture_of_transformers.rules_epochs"
+AT_CHOSEN_EPOCH = "moestat.papers.mixture_of_transformers.rules_epochs:at_chosen_epoch"
 
 study = Study(
     "Mixtures of transformers on texts",
@@ -313,57 +313,41 @@ ours(
     "chosen-fig10-two",
     "Reviews of a grammar, classification: each at the epoch that is best for the other replicates, a mixture "
     "of two trained in stages has a lower test error than one transformer.",
-    function(
-        f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot-two", at=dict(task="classification"), versus="transformer"
-    ).at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot-two", at=dict(task="classification"), versus="transformer").at_most(0),
     dict(source=REVIEWS_GRAMMAR_2, presets=["experts-90"]),
 )
 ours(
     "chosen-fig10-three",
     "Reviews of a grammar, classification: each at the epoch that is best for the other replicates, a mixture "
     "of three trained in stages has a lower test error than one transformer.",
-    function(
-        f"{RULES_EPOCHS}:at_chosen_epoch",
-        "test_error",
-        "mot-three",
-        at=dict(task="classification"),
-        versus="transformer",
-    ).at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot-three", at=dict(task="classification"), versus="transformer").at_most(
+        0
+    ),
     dict(source=REVIEWS_GRAMMAR_2, presets=["experts-90"]),
 )
 ours(
     "chosen-fig11-four",
     "Reviews of a grammar, classification: each at the epoch that is best for the other replicates, a mixture "
     "of four trained in stages has a lower test error than one transformer.",
-    function(
-        f"{RULES_EPOCHS}:at_chosen_epoch",
-        "test_error",
-        "mot-four",
-        at=dict(task="classification"),
-        versus="transformer",
-    ).at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot-four", at=dict(task="classification"), versus="transformer").at_most(
+        0
+    ),
     dict(source=REVIEWS_GRAMMAR_3, presets=["experts-90"]),
 )
 ours(
     "chosen-fig10-better",
     "Reviews of a grammar, classification: each at the epoch that is best for the other replicates, a mixture "
     "of five trained in stages has a lower test error than one transformer.",
-    function(
-        f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", at=dict(task="classification"), versus="transformer"
-    ).at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot", at=dict(task="classification"), versus="transformer").at_most(0),
     dict(source=FIGS_REVIEWS_GRAMMAR, presets=["experts-90"]),
 )
 ours(
     "chosen-fig11-eight",
     "Reviews of a grammar, classification: each at the epoch that is best for the other replicates, a mixture "
     "of eight trained in stages has a lower test error than one transformer.",
-    function(
-        f"{RULES_EPOCHS}:at_chosen_epoch",
-        "test_error",
-        "mot-eight",
-        at=dict(task="classification"),
-        versus="transformer",
-    ).at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot-eight", at=dict(task="classification"), versus="transformer").at_most(
+        0
+    ),
     dict(source=REVIEWS_GRAMMAR_3, presets=["experts-90"]),
 )
 ours(
@@ -371,11 +355,7 @@ ours(
     "Reviews of a grammar, classification: each at the epoch that is best for the other replicates, a mixture "
     "of two trained in stages has a lower test error than one transformer trained in stages.",
     function(
-        f"{RULES_EPOCHS}:at_chosen_epoch",
-        "test_error",
-        "mot-two",
-        at=dict(task="classification"),
-        versus="transformer-staged",
+        AT_CHOSEN_EPOCH, "test_error", "mot-two", at=dict(task="classification"), versus="transformer-staged"
     ).at_most(0),
     source=REVIEWS_GRAMMAR_2,
     group="better than one transformer in stages, each at its best epoch, on reviews",
@@ -385,40 +365,30 @@ ours(
     "chosen-fig12-two",
     "Reviews of a grammar, regression: each at the epoch that is best for the other replicates, a mixture of "
     "two trained in stages has a lower test error than one transformer.",
-    function(
-        f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot-two", at=dict(task="regression"), versus="transformer"
-    ).at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot-two", at=dict(task="regression"), versus="transformer").at_most(0),
     dict(source=REVIEWS_GRAMMAR, presets=["figure12-90"]),
 )
 ours(
     "chosen-fig12-three",
     "Reviews of a grammar, regression: each at the epoch that is best for the other replicates, a mixture of "
     "three trained in stages has a lower test error than one transformer.",
-    function(
-        f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot-three", at=dict(task="regression"), versus="transformer"
-    ).at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot-three", at=dict(task="regression"), versus="transformer").at_most(0),
     dict(source=REVIEWS_GRAMMAR, presets=["figure12-90"]),
 )
 ours(
     "chosen-fig12-better",
     "Reviews of a grammar, regression: each at the epoch that is best for the other replicates, a mixture of "
     "five trained in stages has a lower test error than one transformer.",
-    function(
-        f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", at=dict(task="regression"), versus="transformer"
-    ).at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot", at=dict(task="regression"), versus="transformer").at_most(0),
     dict(source=REVIEWS_GRAMMAR, presets=["figure12-90"]),
 )
 ours(
     "chosen-fig12-two-staged",
     "Reviews of a grammar, regression: each at the epoch that is best for the other replicates, a mixture of "
     "two trained in stages has a lower test error than one transformer trained in stages.",
-    function(
-        f"{RULES_EPOCHS}:at_chosen_epoch",
-        "test_error",
-        "mot-two",
-        at=dict(task="regression"),
-        versus="transformer-staged",
-    ).at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot-two", at=dict(task="regression"), versus="transformer-staged").at_most(
+        0
+    ),
     source=REVIEWS_GRAMMAR,
     group="better than one transformer in stages, each at its best epoch, on reviews",
     presets=["figure12-90"],
@@ -427,9 +397,7 @@ ours(
     "chosen-stages-help",
     "Reviews of a grammar, classification: each at the epoch that is best for the other replicates, the mixture "
     "of five trained in stages has a lower test error than the same trained jointly.",
-    function(
-        f"{RULES_EPOCHS}:at_chosen_epoch", "test_error", "mot", at=dict(task="classification"), versus="mot-joint"
-    ).at_most(0),
+    function(AT_CHOSEN_EPOCH, "test_error", "mot", at=dict(task="classification"), versus="mot-joint").at_most(0),
     dict(source=REVIEWS_GRAMMAR_4, group="stages help, each at its best epoch, on reviews", presets=["figure5"]),
 )
 

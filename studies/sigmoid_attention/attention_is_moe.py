@@ -3,7 +3,7 @@
 from moestat import Study
 from moestat.study.rules import function
 
-RULES = "moestat.claims.rules"
+LARGEST = "moestat.claims.rules:largest"
 
 study = Study(
     "Is attention a mixture of experts with quadratic scores?",
@@ -37,33 +37,29 @@ study.claim(
     "sigmoid",
     "Each row of sigmoid attention, with a causal mask or without, is a mixture of experts with quadratic "
     "scores, to rounding.",
-    function(f"{RULES}:largest", "share", options=dict(arms=["sigmoid", "sigmoid-causal"])).at_most(
-        1.0, predicted="equal"
-    ),
+    function(LARGEST, "share", options=dict(arms=["sigmoid", "sigmoid-causal"])).at_most(1.0, predicted="equal"),
     dict(source="SA §2.3", group="attention-is-moe"),
 )
 study.claim(
     "softmax",
     "Each row of softmax attention, with a causal mask or without, is a mixture of experts with quadratic "
     "scores, to rounding.",
-    function(f"{RULES}:largest", "share", options=dict(arms=["softmax", "softmax-causal"])).at_most(
-        1.0, predicted="equal"
-    ),
+    function(LARGEST, "share", options=dict(arms=["softmax", "softmax-causal"])).at_most(1.0, predicted="equal"),
     dict(source="SA §2.3", group="attention-is-moe"),
 )
 study.ours(
     "biases",
     "Each row of attention with biases of queries and keys is a mixture of experts with fully quadratic scores, "
     "to rounding.",
-    function(f"{RULES}:largest", "share", options=dict(arms=["*-biases"])).at_most(1.0, predicted="equal"),
+    function(LARGEST, "share", options=dict(arms=["*-biases"])).at_most(1.0, predicted="equal"),
     source="ours: SA §2.3 has no biases",
 )
 study.claim(
     "partially-quadratic",
     "Attention without biases has the partially quadratic score: every b is 0.",
-    function(
-        f"{RULES}:largest", "slope", options=dict(arms=["sigmoid", "softmax", "sigmoid-causal", "softmax-causal"])
-    ).at_most(0.0, predicted="0"),
+    function(LARGEST, "slope", options=dict(arms=["sigmoid", "softmax", "sigmoid-causal", "softmax-causal"])).at_most(
+        0.0, predicted="0"
+    ),
     source="SA §2.3, §3 (ii)",
     because="The score of section 2.3 is X M_ij X', without a linear part, which section 3 (ii) calls "
     "partially quadratic.",
@@ -72,13 +68,13 @@ study.ours(
     "symmetric-part",
     "The symmetric part of A, stored isometrically in the regression model, is all that is needed (deviation of "
     "at most 64 units).",
-    function(f"{RULES}:largest", "model_ulps", options=dict(arms=["*"])).at_most(64.0, predicted="equal"),
+    function(LARGEST, "model_ulps", options=dict(arms=["*"])).at_most(64.0, predicted="equal"),
     source="ours: how the regression model stores A",
 )
 study.ours(
     "low-rank",
     "The symmetric part of A in an attention layer has rank 2 d at most, of n d.",
-    function(f"{RULES}:largest", "rank", options=dict(arms=["*"])).at_most(1.0, predicted="<= 1"),
+    function(LARGEST, "rank", options=dict(arms=["*"])).at_most(1.0, predicted="<= 1"),
     source="ours: on the A of SA §2.3",
 )
 

@@ -5,7 +5,7 @@ import itertools
 from moestat import Study
 from moestat.study.rules import function
 
-RULES = "moestat.claims.rules"
+LARGEST = "moestat.claims.rules:largest"
 
 study = Study(
     "Do the brackets of Proposition 1 hold the functions, and how many are there?",
@@ -37,13 +37,13 @@ for bracket, (expert, experts) in itertools.product(["printed", "mended"], [("re
 study.claim(
     "printed-hold",
     "Every function within tau of a centre is in its bracket (linear experts).",
-    function(f"{RULES}:largest", "outside", "printed-linear").at_most(1e-09, predicted="0"),
+    function(LARGEST, "outside", "printed-linear").at_most(1e-09, predicted="0"),
     dict(source="SA App. B.1, step 2", group="printed-brackets"),
 )
 study.claim(
     "printed-narrow",
     "The brackets are no wider than the smaller of 2 tau and M (ReLU and linear experts).",
-    function(f"{RULES}:largest", "excess", options=dict(arms=["printed-*"])).at_most(1.000000001, predicted="<= 1"),
+    function(LARGEST, "excess", options=dict(arms=["printed-*"])).at_most(1.000000001, predicted="<= 1"),
     dict(source="SA App. B.1, step 2", group="printed-brackets"),
 )
 # The grid is the proof's, far finer than these functions need, so that the statement is of those drawn; worded so
@@ -52,7 +52,7 @@ study.claim(
     "cover",
     "The grid over the parameters, with the spacing of these steps, has a centre within tau, in the sup norm, "
     "of each function that was drawn.",
-    function(f"{RULES}:largest", "cover", options=dict(arms=["*"])).at_most(1.0, predicted="<= 1"),
+    function(LARGEST, "cover", options=dict(arms=["*"])).at_most(1.0, predicted="<= 1"),
     source="SA App. B.1, steps 4 to 6",
 )
 study.claim(
@@ -68,13 +68,13 @@ study.claim(
 study.ours(
     "mended-hold",
     "Every function within tau of a centre is in its mended bracket.",
-    function(f"{RULES}:largest", "outside", options=dict(arms=["mended-*"])).at_most(1e-09, predicted="0"),
+    function(LARGEST, "outside", options=dict(arms=["mended-*"])).at_most(1e-09, predicted="0"),
     dict(source="ours: brackets that mend SA App. B.1", bearing="for", group="mended-brackets"),
 )
 study.ours(
     "mended-narrow",
     "The mended brackets are no wider than the smaller of 2 tau and 2 M.",
-    function(f"{RULES}:largest", "excess", options=dict(arms=["mended-*"])).at_most(1.000000001, predicted="<= 1"),
+    function(LARGEST, "excess", options=dict(arms=["mended-*"])).at_most(1.000000001, predicted="<= 1"),
     dict(source="ours: brackets that mend SA App. B.1", bearing="for", group="mended-brackets"),
 )
 

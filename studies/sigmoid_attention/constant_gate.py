@@ -3,6 +3,8 @@
 from moestat import Study
 from moestat.study.rules import function, slope
 
+SMALLEST = "moestat.claims.rules:smallest"
+
 study = Study(
     "What two atoms of a nearly constant gate can hide from the data",
     paper="sigmoid-attention",
@@ -55,7 +57,7 @@ study.claim(
 study.claim(
     "theorem-4-cells",
     "Atoms of one cell without b cannot cancel each other's A: the form of second order is positive.",
-    function("moestat.claims.rules:smallest", "curvature", options=dict(arms=["*"])).at_least(1e-06, predicted="> 0"),
+    function(SMALLEST, "curvature", options=dict(arms=["*"])).at_least(1e-06, predicted="> 0"),
     dict(source="SA Thm 4, App. C.2.2, steps 2 and 3", group="thm-4-cells"),
     because="The proof takes the functions of the atoms of a cell for linearly independent, so that each "
     "coefficient tends to 0.",
@@ -80,7 +82,7 @@ for arm, where, order, within, predicted in [
 study.ours(
     "sharp-curvature",
     "The form of second order without b is at least 1 - w*, per sum of sigma'(c_i) a_i^2.",
-    function("moestat.claims.rules:smallest", "curvature", options=dict(arms=["*"])).at_least(0.999999, predicted="1"),
+    function(SMALLEST, "curvature", options=dict(arms=["*"])).at_least(0.999999, predicted="1"),
     dict(source="ours: the lemma that mends the proof of SA Thm 4", bearing="for"),
 )
 

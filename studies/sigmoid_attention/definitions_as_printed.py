@@ -5,7 +5,8 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import function
 
-RULES = "moestat.claims.rules"
+LARGEST = "moestat.claims.rules:largest"
+SMALLEST = "moestat.claims.rules:smallest"
 
 study = Study(
     "Does any expert satisfy the definitions of identifiability as printed?",
@@ -43,7 +44,7 @@ for def_, thm, how in [(1, 1, "strongly"), (2, 3, "weakly"), (3, 4, "partial-str
         f"can-be-met-{def_}",
         f"An expert can be {how} identifiable to the letter of Definition {def_}: the functions are independent "
         "if the expert has no relation of its own.",
-        function(f"{RULES}:largest", f"printed_{def_}", "arbitrary").at_most(0.0, predicted="0 dependent functions"),
+        function(LARGEST, f"printed_{def_}", "arbitrary").at_most(0.0, predicted="0 dependent functions"),
         source=f"SA Def {def_}, Thm {thm}",
         because=f"Theorem {thm} is about such experts, and the paper names some after the definition.",
         group=f"def-{def_}-can-be-met",
@@ -54,16 +55,14 @@ study.ours(
     "one-atom-def-1",
     "At one atom already the functions of Definition 1 are dependent: by an identity for every expert and d, "
     "seen for every expert studied, d = 1, 2.",
-    function(f"{RULES}:smallest", "one_1", options=dict(arms=["*"])).at_least(
-        1.0, predicted="at least 1 dependent function"
-    ),
+    function(SMALLEST, "one_1", options=dict(arms=["*"])).at_least(1.0, predicted="at least 1 dependent function"),
     dict(source="ours: identities of the gate", bearing="against", group="gate-identities"),
 )
 study.ours(
     "one-atom-def-3",
     "At one atom already the functions of Definition 3 are dependent: by an identity for every expert and d >= "
     "2, seen for every expert studied, d = 2.",
-    function(f"{RULES}:smallest", "one_3", at=dict(d=2), options=dict(arms=["*"])).at_least(
+    function(SMALLEST, "one_3", at=dict(d=2), options=dict(arms=["*"])).at_least(
         1.0, predicted="at least 1 dependent function"
     ),
     dict(source="ours: identities of the gate", bearing="against", group="gate-identities"),
@@ -74,7 +73,7 @@ for k in [1, 2, 3, 4]:
         f"opposite-gates-{k}",
         f"At two atoms with opposite gates the functions of Definition {k} are dependent: by an identity for "
         "every expert and d, seen for every expert studied, d = 1, 2.",
-        function(f"{RULES}:smallest", f"opposite_{k}", options=dict(arms=["*"])).at_least(
+        function(SMALLEST, f"opposite_{k}", options=dict(arms=["*"])).at_least(
             1.0, predicted="at least 1 dependent function"
         ),
         dict(source="ours: identities of the gate", bearing="against", group="gate-identities"),
@@ -86,27 +85,27 @@ ours = partial(study.ours, source="ours: what mends SA Defs 2 to 4", group="gene
 ours(
     "generic-def-2",
     "At one generic atom the functions of Definition 2 are independent, for every expert studied.",
-    function(f"{RULES}:largest", "one_2", options=dict(arms=["*"])).at_most(0.0, predicted="0 dependent functions"),
+    function(LARGEST, "one_2", options=dict(arms=["*"])).at_most(0.0, predicted="0 dependent functions"),
 )
 ours(
     "generic-def-4",
     "At one generic atom the functions of Definition 4 are independent, for every expert studied.",
-    function(f"{RULES}:largest", "one_4", options=dict(arms=["*"])).at_most(0.0, predicted="0 dependent functions"),
+    function(LARGEST, "one_4", options=dict(arms=["*"])).at_most(0.0, predicted="0 dependent functions"),
 )
 ours(
     "generic-def-2-three",
     "At three generic atoms the functions of Definition 2 are independent, for every expert studied.",
-    function(f"{RULES}:largest", "three_2", options=dict(arms=["*"])).at_most(0.0, predicted="0 dependent functions"),
+    function(LARGEST, "three_2", options=dict(arms=["*"])).at_most(0.0, predicted="0 dependent functions"),
 )
 ours(
     "generic-def-4-three",
     "At three generic atoms the functions of Definition 4 are independent, for every expert studied.",
-    function(f"{RULES}:largest", "three_4", options=dict(arms=["*"])).at_most(0.0, predicted="0 dependent functions"),
+    function(LARGEST, "three_4", options=dict(arms=["*"])).at_most(0.0, predicted="0 dependent functions"),
 )
 ours(
     "generic-def-3",
     "At one generic atom the functions of Definition 3 are independent for GELU and tanh, d = 1.",
-    function(f"{RULES}:largest", "one_3", at=dict(d=1), options=dict(arms=["gelu", "tanh"])).at_most(
+    function(LARGEST, "one_3", at=dict(d=1), options=dict(arms=["gelu", "tanh"])).at_most(
         0.0, predicted="0 dependent functions"
     ),
 )

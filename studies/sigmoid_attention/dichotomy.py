@@ -7,7 +7,8 @@ LETS_ESTIMATOR_TEND = (
     "Section 3 lets the estimator tend to the closest functions other than f* in the dense regime, and App. "
     "C.1.1 says that it does not tend to f*."
 )
-RULES = "moestat.claims.rules"
+LARGEST = "moestat.claims.rules:largest"
+SMALLEST = "moestat.claims.rules:smallest"
 
 study = Study(
     "When can measures with an atom too many represent the true function?",
@@ -49,7 +50,7 @@ study.claim(
 study.claim(
     "together-sparse",
     "Two atoms that tend to one true atom of constant gate can represent it.",
-    function(f"{RULES}:largest", "together", at=dict(gate=0.0), options=dict(arms=["*"])).at_most(1e-06, predicted="0"),
+    function(LARGEST, "together", at=dict(gate=0.0), options=dict(arms=["*"])).at_most(1e-06, predicted="0"),
     dict(source="SA §3", group="section-3-together"),
 )
 # GELU experts reach f* by a vanished atom alone, which the paper's examples of them exclude: the claim was one of the
@@ -57,26 +58,26 @@ study.claim(
 study.claim(
     "gap-relu",
     "Dense regime, relu experts: no measure with one atom too many has the true function.",
-    function(f"{RULES}:smallest", "nearest", "relu", at=dict(gate=1.0)).at_least(1e-06, predicted="> 0"),
+    function(SMALLEST, "nearest", "relu", at=dict(gate=1.0)).at_least(1e-06, predicted="> 0"),
     dict(source="SA §3, App. C.1.1", because=LETS_ESTIMATOR_TEND, group="section-3-gap"),
 )
 study.ours(
     "gap-gelu",
     "Dense regime, gelu experts, a = 0 allowed: no measure with one atom too many has the true function.",
-    function(f"{RULES}:smallest", "nearest", "gelu", at=dict(gate=1.0)).at_least(1e-06, predicted="> 0"),
+    function(SMALLEST, "nearest", "gelu", at=dict(gate=1.0)).at_least(1e-06, predicted="> 0"),
     source="ours: on SA §3, without the condition a != 0 of the examples of its experts",
 )
 study.claim(
     "gap-linear",
     "Dense regime, linear experts: no measure with one atom too many has the true function.",
-    function(f"{RULES}:smallest", "nearest", "linear", at=dict(gate=1.0)).at_least(1e-06, predicted="> 0"),
+    function(SMALLEST, "nearest", "linear", at=dict(gate=1.0)).at_least(1e-06, predicted="> 0"),
     dict(source="SA §3, App. C.1.1", because=LETS_ESTIMATOR_TEND, group="section-3-gap"),
 )
 # --- ours ---
 study.ours(
     "faint",
     "Where experts neither vanish nor split, an atom with the intercept -5 is within 5 % of the last atom's part.",
-    function(f"{RULES}:largest", "faint", at=dict(gate=1.0), options=dict(arms=["*"])).at_most(
+    function(LARGEST, "faint", at=dict(gate=1.0), options=dict(arms=["*"])).at_most(
         0.05, predicted="sigma(-5) = 0.0067 of its output"
     ),
     source="ours: how large the gap of SA §3 can be at most",

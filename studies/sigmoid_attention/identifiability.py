@@ -6,7 +6,7 @@ from moestat import Study
 from moestat.study.rules import function
 
 WITHOUT_LAMBDA_FAMILY = "Without lambda the family of Definition 1 is a part of the one with lambda, at lambda = 1."
-RULES = "moestat.claims.rules"
+LARGEST = "moestat.claims.rules:largest"
 
 study = Study(
     "Which experts are strongly, weakly or not at all identifiable?",
@@ -46,7 +46,7 @@ for name, label, settings in [
 study.claim(
     "relu-strong",
     "Two-layer ReLU experts lambda phi(a'x + beta) are strongly identifiable.",
-    function(f"{RULES}:largest", "short_of_strong", "relu", at=dict(score="full", outer_scale=True)).at_most(
+    function(LARGEST, "short_of_strong", "relu", at=dict(score="full", outer_scale=True)).at_most(
         0.0, predicted="strong"
     ),
     dict(source="SA after Def 1", group="def-1-networks"),
@@ -54,7 +54,7 @@ study.claim(
 study.claim(
     "gelu-strong",
     "Two-layer GELU experts lambda phi(a'x + beta) are strongly identifiable.",
-    function(f"{RULES}:largest", "short_of_strong", "gelu", at=dict(score="full", outer_scale=True)).at_most(
+    function(LARGEST, "short_of_strong", "gelu", at=dict(score="full", outer_scale=True)).at_most(
         0.0, predicted="strong"
     ),
     dict(source="SA after Def 1", group="def-1-networks"),
@@ -62,7 +62,7 @@ study.claim(
 study.claim(
     "relu-strong-plain",
     "ReLU experts as simulated, phi(a'x + beta), are strongly identifiable.",
-    function(f"{RULES}:largest", "short_of_strong", "relu", at=dict(score="full", outer_scale=False)).at_most(
+    function(LARGEST, "short_of_strong", "relu", at=dict(score="full", outer_scale=False)).at_most(
         0.0, predicted="strong"
     ),
     dict(source="SA after Def 1, eq. (84)", because=WITHOUT_LAMBDA_FAMILY, group="def-1-networks"),
@@ -70,7 +70,7 @@ study.claim(
 study.claim(
     "gelu-strong-plain",
     "GELU experts phi(a'x + beta) are strongly identifiable.",
-    function(f"{RULES}:largest", "short_of_strong", "gelu", at=dict(score="full", outer_scale=False)).at_most(
+    function(LARGEST, "short_of_strong", "gelu", at=dict(score="full", outer_scale=False)).at_most(
         0.0, predicted="strong"
     ),
     dict(source="SA after Def 1", because=WITHOUT_LAMBDA_FAMILY, group="def-1-networks"),
@@ -80,7 +80,7 @@ study.claim(
     "polynomial-not-strong",
     "No polynomial expert, p = 1, 2, 3, is strongly identifiable.",
     function(
-        f"{RULES}:smallest",
+        "moestat.claims.rules:smallest",
         "short_of_strong",
         at=dict(score="full", outer_scale=False),
         options=dict(arms=["linear", "polynomial-*"]),
@@ -91,7 +91,7 @@ study.claim(
     "polynomial-weak",
     "At generic parameters polynomial experts, p = 1, 2, 3, are weakly identifiable.",
     function(
-        f"{RULES}:largest",
+        LARGEST,
         "short_of_strong",
         at=dict(score="full", outer_scale=False),
         options=dict(arms=["linear", "polynomial-*"]),
@@ -103,14 +103,14 @@ claim = partial(study.claim, source="SA after Def 2", group="def-2-networks")
 claim(
     "relu-weak",
     "Two-layer ReLU experts lambda phi(a'x + beta) are weakly identifiable.",
-    function(f"{RULES}:largest", "short_of_strong", "relu", at=dict(score="full", outer_scale=True)).at_most(
+    function(LARGEST, "short_of_strong", "relu", at=dict(score="full", outer_scale=True)).at_most(
         1.0, predicted="weak"
     ),
 )
 claim(
     "gelu-weak",
     "At generic parameters two-layer GELU experts lambda phi(a'x + beta) are weakly identifiable.",
-    function(f"{RULES}:largest", "short_of_strong", "gelu", at=dict(score="full", outer_scale=True)).at_most(
+    function(LARGEST, "short_of_strong", "gelu", at=dict(score="full", outer_scale=True)).at_most(
         1.0, predicted="weak"
     ),
     because="Definition 2 asks for independence at any distinct parameters, generic ones among them.",
@@ -119,7 +119,7 @@ claim(
 study.claim(
     "relu-partial-strong",
     "Two-layer ReLU experts lambda phi(a'x + beta) are partial-strongly identifiable.",
-    function(f"{RULES}:largest", "short_of_strong", "relu", at=dict(score="partial", outer_scale=True)).at_most(
+    function(LARGEST, "short_of_strong", "relu", at=dict(score="partial", outer_scale=True)).at_most(
         0.0, predicted="strong"
     ),
     dict(source="SA after Def 3", group="def-3-networks"),
@@ -127,7 +127,7 @@ study.claim(
 study.claim(
     "relu-partial-weak",
     "Two-layer ReLU experts lambda phi(a'x + beta) are partial-weakly identifiable.",
-    function(f"{RULES}:largest", "short_of_strong", "relu", at=dict(score="partial", outer_scale=True)).at_most(
+    function(LARGEST, "short_of_strong", "relu", at=dict(score="partial", outer_scale=True)).at_most(
         1.0, predicted="weak"
     ),
     dict(source="SA after Def 4", origin="stated", group="def-4-networks"),
@@ -135,7 +135,7 @@ study.claim(
 study.claim(
     "gelu-partial-strong",
     "Two-layer GELU experts lambda phi(a'x + beta) are partial-strongly identifiable.",
-    function(f"{RULES}:largest", "short_of_strong", "gelu", at=dict(score="partial", outer_scale=True)).at_most(
+    function(LARGEST, "short_of_strong", "gelu", at=dict(score="partial", outer_scale=True)).at_most(
         0.0, predicted="strong"
     ),
     dict(source="SA after Def 3", group="def-3-networks"),
@@ -143,7 +143,7 @@ study.claim(
 study.claim(
     "gelu-partial-weak",
     "At generic parameters two-layer GELU experts lambda phi(a'x + beta) are partial-weakly identifiable.",
-    function(f"{RULES}:largest", "short_of_strong", "gelu", at=dict(score="partial", outer_scale=True)).at_most(
+    function(LARGEST, "short_of_strong", "gelu", at=dict(score="partial", outer_scale=True)).at_most(
         1.0, predicted="weak"
     ),
     source="SA after Def 4",
@@ -154,7 +154,7 @@ study.claim(
     "polynomial-partial-weak",
     "At generic parameters polynomial experts, p = 1, 2, 3, are partial-weakly identifiable.",
     function(
-        f"{RULES}:largest",
+        LARGEST,
         "short_of_strong",
         at=dict(score="partial", outer_scale=False),
         options=dict(arms=["linear", "polynomial-*"]),
@@ -166,7 +166,7 @@ study.claim(
     "polynomial-partial-strong",
     "Polynomial experts, p = 1, 2, 3, are partial-strongly identifiable.",
     function(
-        f"{RULES}:largest",
+        LARGEST,
         "short_of_strong",
         at=dict(score="partial", outer_scale=False),
         options=dict(arms=["linear", "polynomial-*"]),
@@ -177,16 +177,16 @@ study.claim(
     "any-distinct",
     "The first derivatives are independent at any distinct parameters, opposite gates included, for every "
     "expert studied.",
-    function(
-        f"{RULES}:largest", "opposite", at=dict(score="partial", outer_scale=False), options=dict(arms=["*"])
-    ).at_most(0.0, predicted="0"),
+    function(LARGEST, "opposite", at=dict(score="partial", outer_scale=False), options=dict(arms=["*"])).at_most(
+        0.0, predicted="0"
+    ),
     source="SA Defs 2 and 4",
     because="Definitions 2 and 4 ask for it, and the paper names ReLU, GELU and polynomial experts that satisfy them.",
 )
 study.claim(
     "pde-8",
     "The three equations (8) hold for linear experts.",
-    function(f"{RULES}:largest", "missing_8", "linear", at=dict(score="full", outer_scale=False)).at_most(
+    function(LARGEST, "missing_8", "linear", at=dict(score="full", outer_scale=False)).at_most(
         0.0, predicted="0 missing"
     ),
     source="SA eq. (8)",
@@ -194,7 +194,7 @@ study.claim(
 study.claim(
     "pde-8-only",
     "Some of the equations (8) do not hold for GELU experts.",
-    function(f"{RULES}:largest", "missing_8", "gelu", at=dict(score="full", outer_scale=False)).at_least(
+    function(LARGEST, "missing_8", "gelu", at=dict(score="full", outer_scale=False)).at_least(
         1.0, predicted="> 0 missing"
     ),
     source="SA after Def 1",
@@ -205,9 +205,9 @@ study.claim(
 study.ours(
     "gate-equation",
     "The first equation of (8) belongs to the gate: it holds for every expert.",
-    function(
-        f"{RULES}:largest", "missing_8_gate", at=dict(score="full", outer_scale=False), options=dict(arms=["*"])
-    ).at_most(0.0, predicted="0"),
+    function(LARGEST, "missing_8_gate", at=dict(score="full", outer_scale=False), options=dict(arms=["*"])).at_most(
+        0.0, predicted="0"
+    ),
     dict(source="ours: against SA eq. (8) as a property of linear experts", bearing="against"),
     group="eq-8-holds-for-others",
 )
@@ -215,7 +215,7 @@ study.ours(
     "layer-equations",
     "The second and the third equation of (8) hold for every phi(a'x + beta), GELU among them.",
     function(
-        f"{RULES}:largest",
+        LARGEST,
         "missing_8_phi",
         at=dict(score="full", outer_scale=False),
         options=dict(arms=["relu", "gelu", "tanh", "linear"]),
@@ -226,9 +226,9 @@ study.ours(
 study.claim(
     "some-strong",
     "Some expert studied is strongly identifiable under the fully quadratic score, so that Theorem 1 applies to it.",
-    function(
-        f"{RULES}:largest", "verdict", at=dict(score="full", outer_scale=False), options=dict(arms=["*"])
-    ).at_least(2.0, predicted="2"),
+    function(LARGEST, "verdict", at=dict(score="full", outer_scale=False), options=dict(arms=["*"])).at_least(
+        2.0, predicted="2"
+    ),
     source="SA Thm 1, after Def 1",
     because="Theorem 1 is about strongly identifiable experts, and the paper names ReLU and GELU networks as such.",
 )
@@ -236,17 +236,14 @@ study.claim(
 study.ours(
     "order-zero",
     "For every expert and score studied the verdict is the same whether E itself is among the functions or not.",
-    function(f"{RULES}:largest", "order_zero", options=dict(arms=["*"])).at_most(0.0, predicted="0"),
+    function(LARGEST, "order_zero", options=dict(arms=["*"])).at_most(0.0, predicted="0"),
     source="ours: SA Defs 1 and 3 with the orders 1 and 2 alone, as printed",
 )
 study.ours(
     "smooth-partial-strong",
     "At generic parameters GELU and tanh, phi(a'x + beta), are partial-strongly identifiable.",
     function(
-        f"{RULES}:largest",
-        "short_of_strong",
-        at=dict(score="partial", outer_scale=False),
-        options=dict(arms=["gelu", "tanh"]),
+        LARGEST, "short_of_strong", at=dict(score="partial", outer_scale=False), options=dict(arms=["gelu", "tanh"])
     ).at_most(0.0, predicted="strong"),
     dict(source="ours: experts to which SA Thm 4 applies", bearing="for"),
 )
@@ -254,10 +251,7 @@ study.ours(
     "gate-alone",
     "Under the fully quadratic score nothing but the gate's own relations keeps GELU and tanh from strong.",
     function(
-        f"{RULES}:largest",
-        "short_but_for_gate",
-        at=dict(score="full", outer_scale=False),
-        options=dict(arms=["gelu", "tanh"]),
+        LARGEST, "short_but_for_gate", at=dict(score="full", outer_scale=False), options=dict(arms=["gelu", "tanh"])
     ).at_most(0.0, predicted="0"),
     source="ours: why SA Def 1 fails",
 )

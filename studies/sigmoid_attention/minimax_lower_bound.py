@@ -6,7 +6,8 @@ from moestat import Study
 from moestat.study.rules import function, slope
 
 BESIDE_TABLE_POLYNOMIAL = "ours: beside SA Table 1, polynomial experts in the dense regime"
-RULES = "moestat.claims.rules"
+LARGEST = "moestat.claims.rules:largest"
+SMALLEST = "moestat.claims.rules:smallest"
 
 study = Study(
     "Does the sequence of the minimax lower bound do what Lemma 2 needs?",
@@ -64,16 +65,14 @@ for p, r in itertools.product([2, 3], [1, 2, 4]):
 study.ours(
     "exact-printed-p1",
     "Polynomial experts, p = 1: f_Gm = f* along the printed sequence with weights of exactly half each (to 1e-12).",
-    function(f"{RULES}:largest", "distance", "printed-p1").at_most(1e-12, predicted="0"),
+    function(LARGEST, "distance", "printed-p1").at_most(1e-12, predicted="0"),
     dict(source="ours: beside SA App. B.3, weights of exactly half each", group="lemma-2-equal-functions"),
 )
 study.ours(
     "exact-printed-p2-p3",
     "Polynomial experts, p = 2 and 3: f_Gm = f* along the printed sequence with weights of exactly half each "
     "(to 1e-12).",
-    function(f"{RULES}:largest", "distance", options=dict(arms=["printed-p2", "printed-p3"])).at_most(
-        1e-12, predicted="0"
-    ),
+    function(LARGEST, "distance", options=dict(arms=["printed-p2", "printed-p3"])).at_most(1e-12, predicted="0"),
     dict(source="ours: beside SA App. B.3, weights of exactly half each", group="lemma-2-equal-functions"),
 )
 # Theorem 2: the bound falls no faster than n^(-1/2). The margin 0.02 is for the grid of m.
@@ -89,7 +88,7 @@ study.claim(
     "triangle-printed",
     "Where the sum over an empty cell is zero, no measure between G* and G_m breaks the weak triangle "
     "inequality of L2r with the constant 2^(r-1).",
-    function(f"{RULES}:smallest", "weak_triangle").at_least(0.999999999, predicted="1"),
+    function(SMALLEST, "weak_triangle").at_least(0.999999999, predicted="1"),
     dict(source="SA App. B.3, main proof", origin="stated"),
     because="The proof states that L2r satisfies a weak triangle inequality; 2^(r-1) is the constant of sums "
     "of r-th powers.",
@@ -97,7 +96,7 @@ study.claim(
 study.ours(
     "triangle",
     "Where an empty cell costs nothing at all, no measure has L2r = 0 to both G* and G_m.",
-    function(f"{RULES}:smallest", "lone").at_least(1e-12, predicted="> 0"),
+    function(SMALLEST, "lone").at_least(1e-12, predicted="> 0"),
     source="ours: SA App. B.3 where an empty cell costs nothing at all",
 )
 
@@ -107,7 +106,7 @@ for p in [1, 2, 3]:
         f"lemma-2-p{p}",
         f"Polynomial experts, p = {p}: some measures have L2r -> 0 and ||f_G - f*|| / L2r -> 0, for r = 1, 2 and "
         "4. Those of the corrected sequence have f_G = f* (to 1e-12).",
-        function(f"{RULES}:largest", "distance", f"corrected-p{p}").at_most(1e-12, predicted="0"),
+        function(LARGEST, "distance", f"corrected-p{p}").at_most(1e-12, predicted="0"),
         dict(source="SA Lemma 2", group="lemma-2-as-stated"),
     )
 
@@ -129,9 +128,7 @@ study.ours(
     "split-equal",
     "A dense truth with N* atoms and polynomial experts is written with N* + 1 in a continuum of ways, with the "
     "sigmoid and with the softmax (f to 1e-12).",
-    function(f"{RULES}:largest", "distance", at=dict(r=1), options=dict(arms=["split-*"])).at_most(
-        1e-12, predicted="0"
-    ),
+    function(LARGEST, "distance", at=dict(r=1), options=dict(arms=["split-*"])).at_most(1e-12, predicted="0"),
     source=BESIDE_TABLE_POLYNOMIAL,
 )
 
@@ -140,7 +137,7 @@ for gate, p in itertools.product(["sigmoid", "softmax"], [1, 2]):
         f"split-apart-{gate}-p{p}",
         f"Dense regime, {gate} gate, p = {p}: L3 between two measures is 0 where their functions are equal "
         "(along splits).",
-        function(f"{RULES}:largest", "between", f"split-{gate}-p{p}", at=dict(r=1)).at_most(1e-06, predicted="0"),
+        function(LARGEST, "between", f"split-{gate}-p{p}", at=dict(r=1)).at_most(1e-06, predicted="0"),
         dict(source=BESIDE_TABLE_POLYNOMIAL, group=f"dense-splits-{gate}"),
     )
 
@@ -157,7 +154,7 @@ for gate, p in itertools.product(["sigmoid", "softmax"], [1, 2]):
 study.ours(
     "exact-corrected",
     "f_Gm = f* along the corrected sequence, for p = 1, 2, 3 and for ReLU (to 1e-12).",
-    function(f"{RULES}:largest", "distance", options=dict(arms=["corrected-*"])).at_most(1e-12, predicted="0"),
+    function(LARGEST, "distance", options=dict(arms=["corrected-*"])).at_most(1e-12, predicted="0"),
     source="ours: a sequence for SA Lemma 2",
 )
 study.ours(

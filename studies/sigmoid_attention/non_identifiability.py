@@ -14,7 +14,7 @@ SAYS_WEAKLY_IDENTIFIABLE = (
     "among them."
 )
 ARMS = ["split-*", "null-*", "trade-*", "mirror-*", "shift-*", "antisymmetric-*", "pair-*"]
-RULES = "moestat.claims.rules"
+LARGEST = "moestat.claims.rules:largest"
 
 study = Study(
     "How far can parameters move while the regression function stands still?",
@@ -127,7 +127,7 @@ for id_, family, arm in [
     study.claim(
         id_,
         f"ReLU experts, sparse regime: L1 is bounded by the distance of the functions (along {family}).",
-        function(f"{RULES}:largest", "L1_over_change", arm).at_most(1000000.0, predicted="bounded"),
+        function(LARGEST, "L1_over_change", arm).at_most(1000000.0, predicted="bounded"),
         dict(source="SA Thm 1 with the example after Def 1", because=SAYS_STRONGLY_IDENTIFIABLE),
         group="thm-1-bound-relu",
     )
@@ -142,7 +142,7 @@ for id_, key, experts, family, arm in [
         id_,
         f"{experts} experts, sparse regime, partially quadratic score: L4 is bounded by the distance of the "
         "functions (along the trade of c and eta, N = N*).",
-        function(f"{RULES}:largest", "L1_over_change", arm).at_most(1000000.0, predicted="bounded"),
+        function(LARGEST, "L1_over_change", arm).at_most(1000000.0, predicted="bounded"),
         dict(source="SA Thm 4 with the example after Def 3", group=f"thm-4-bound-{key}"),
         because="Theorem 4 says it of partial-strongly identifiable experts, and the examples after Definition "
         f"3 count {family} among them.",
@@ -153,7 +153,7 @@ for id_, key, experts, family, arm in [
 study.claim(
     "unique-relu-split",
     "ReLU experts, dense regime: L3 between two measures is 0 where their functions are equal (along splits).",
-    function(f"{RULES}:largest", "L3", "split-relu").at_most(1e-06, predicted="0"),
+    function(LARGEST, "L3", "split-relu").at_most(1e-06, predicted="0"),
     dict(source="SA Prop. 2, App. B.4", group="prop-2"),
     because="Proposition 2 concludes G = G* from f_G = f* for identifiable experts, and the examples after "
     "Definition 2 count ReLU networks among them.",
@@ -162,14 +162,14 @@ study.ours(
     "unique-gelu-null",
     "GELU experts, dense regime, a = 0 allowed: L3 between two measures is 0 where their functions are equal "
     "(along null atoms).",
-    function(f"{RULES}:largest", "L3", "null-gelu").at_most(1e-06, predicted="0"),
+    function(LARGEST, "L3", "null-gelu").at_most(1e-06, predicted="0"),
     source="ours: on SA Prop. 2, without the condition a != 0 of its example",
 )
 claim = partial(study.claim, source="SA Prop. 4, App. C.2", group="prop-4")
 claim(
     "prop-2-mirror",
     "ReLU experts, sparse regime: L3 between two measures is 0 where their functions are equal (along mirror pairs).",
-    function(f"{RULES}:largest", "L3", "mirror-relu").at_most(1e-06, predicted="0"),
+    function(LARGEST, "L3", "mirror-relu").at_most(1e-06, predicted="0"),
     dict(source="SA Prop. 2, App. B.2", group="prop-2"),
     because="Proposition 2 concludes G = G* from f_G = f* for identifiable experts, and the examples after "
     "Definition 1 count ReLU networks among them.",
@@ -177,14 +177,14 @@ claim(
 claim(
     "prop-4-split",
     "ReLU experts, score without b: L3 between two measures is 0 where their functions are equal (along splits).",
-    function(f"{RULES}:largest", "L3", "split-relu-partial").at_most(1e-06, predicted="0"),
+    function(LARGEST, "L3", "split-relu-partial").at_most(1e-06, predicted="0"),
     because="Proposition 4 concludes G = G* from f_G = f*, and the examples after Definition 4 count ReLU "
     "networks among the identifiable experts.",
 )
 claim(
     "prop-4-split-linear",
     "Linear experts, score without b: L3 between two measures is 0 where their functions are equal (along splits).",
-    function(f"{RULES}:largest", "L3", "split-linear-partial").at_most(1e-06, predicted="0"),
+    function(LARGEST, "L3", "split-linear-partial").at_most(1e-06, predicted="0"),
     because="Proposition 4 concludes G = G* from f_G = f*, and the examples after Definition 4 count "
     "polynomials among the identifiable experts.",
 )
@@ -192,7 +192,7 @@ claim(
     "prop-4-mirror",
     "ReLU experts, sparse regime, score without b: L3 between two measures is 0 where their functions are equal "
     "(along mirror pairs).",
-    function(f"{RULES}:largest", "L3", "mirror-relu-partial").at_most(1e-06, predicted="0"),
+    function(LARGEST, "L3", "mirror-relu-partial").at_most(1e-06, predicted="0"),
     because="Proposition 4 concludes G = G* from f_G = f*, and the examples after Definition 3 count ReLU "
     "networks among the identifiable experts.",
 )
@@ -296,7 +296,7 @@ study.claim(
 study.ours(
     "exact",
     "f changes by at most 1e-12 at any point along every exact family.",
-    function(f"{RULES}:largest", "largest_change", options=dict(arms=ARMS)).at_most(1e-12, predicted="<= 1e-12"),
+    function(LARGEST, "largest_change", options=dict(arms=ARMS)).at_most(1e-12, predicted="<= 1e-12"),
     source="ours: the families with equal functions",
 )
 
@@ -323,7 +323,7 @@ study.ours(
     "quotient",
     "The quotient loss is 0 along split, null atom, trade, mirror and shift.",
     function(
-        f"{RULES}:largest",
+        LARGEST,
         "quotient",
         options=dict(arms=["split-relu", "split-linear", "null-*", "trade-*", "mirror-*", "shift-*"]),
     ).at_most(1e-10, predicted="0"),
@@ -332,7 +332,7 @@ study.ours(
 study.ours(
     "null-directions",
     "The information matrix has exactly the null directions that calculus gives.",
-    function(f"{RULES}:largest", "null_error", options=dict(arms=ARMS)).at_most(0.0, predicted="0"),
+    function(LARGEST, "null_error", options=dict(arms=ARMS)).at_most(0.0, predicted="0"),
     source="check: calculus against singular values",
 )
 

@@ -6,7 +6,7 @@ from functools import partial
 from moestat import Study
 from moestat.study.rules import function, slope
 
-READING_RULES = "moestat.papers.sigmoid_attention.reading_rules"
+NEAREST_READING = "moestat.papers.sigmoid_attention.reading_rules:nearest_reading"
 
 study = Study(
     "The paper's protocol: is the slope a property of the estimator, or of the start rule?",
@@ -231,59 +231,53 @@ ours(
     "some-reading-softmax-softmax-relu",
     "Softmax data, softmax fit, ReLU: under some reading of the protocol that was run the loss falls like "
     "n^(-0.24), within 0.10.",
-    function(
-        f"{READING_RULES}:nearest_reading",
-        "L3",
-        "softmax-softmax-relu",
-        options=dict(curves=[dict(within=[-0.34, -0.14])]),
-    ).at_most(0.0, predicted="at most 0"),
+    function(NEAREST_READING, "L3", "softmax-softmax-relu", options=dict(curves=[dict(within=[-0.34, -0.14])])).at_most(
+        0.0, predicted="at most 0"
+    ),
     dict(source="ours: on SA Fig. 1a, some reading of App. E.1", group="fig-1-softmax-relu-of-some-reading"),
 )
 ours(
     "some-reading-softmax-softmax-linear",
     "Softmax data, softmax fit, linear: under some reading of the protocol that was run the loss falls like "
     "n^(-0.07), within 0.10.",
-    function(
-        f"{READING_RULES}:nearest_reading",
-        "L3",
-        "softmax-softmax-linear",
-        options=dict(curves=[dict(within=[-0.17, 0.0])]),
-    ).at_most(0.0, predicted="at most 0"),
+    function(NEAREST_READING, "L3", "softmax-softmax-linear", options=dict(curves=[dict(within=[-0.17, 0.0])])).at_most(
+        0.0, predicted="at most 0"
+    ),
     dict(source="ours: on SA Fig. 1b, some reading of App. E.1", group="fig-1-softmax-linear-of-some-reading"),
 )
 ours(
     "some-reading-sparse-relu",
     "Sigmoid, sparse, ReLU: under some reading of the protocol that was run the loss falls like n^(-0.54), "
     "within 0.10.",
-    function(
-        f"{READING_RULES}:nearest_reading", "L1", "sparse-relu", options=dict(curves=[dict(within=[-0.64, -0.44])])
-    ).at_most(0.0, predicted="at most 0"),
+    function(NEAREST_READING, "L1", "sparse-relu", options=dict(curves=[dict(within=[-0.64, -0.44])])).at_most(
+        0.0, predicted="at most 0"
+    ),
     dict(source="ours: on SA Fig. 2a, some reading of App. E.1", group="fig-2-sparse-relu-of-some-reading"),
 )
 ours(
     "some-reading-sparse-linear",
     "Sigmoid, sparse, linear: under some reading of the protocol that was run the loss falls like n^(-0.07), "
     "within 0.10.",
-    function(
-        f"{READING_RULES}:nearest_reading", "L2_1", "sparse-linear", options=dict(curves=[dict(within=[-0.17, 0.0])])
-    ).at_most(0.0, predicted="at most 0"),
+    function(NEAREST_READING, "L2_1", "sparse-linear", options=dict(curves=[dict(within=[-0.17, 0.0])])).at_most(
+        0.0, predicted="at most 0"
+    ),
     dict(source="ours: on SA Fig. 2a, some reading of App. E.1", group="fig-2-sparse-linear-of-some-reading"),
 )
 ours(
     "some-reading-dense-relu",
     "Sigmoid, dense, ReLU: under some reading of the protocol that was run the loss falls like n^(-0.53), within 0.10.",
-    function(
-        f"{READING_RULES}:nearest_reading", "L3", "dense-relu", options=dict(curves=[dict(within=[-0.63, -0.43])])
-    ).at_most(0.0, predicted="at most 0"),
+    function(NEAREST_READING, "L3", "dense-relu", options=dict(curves=[dict(within=[-0.63, -0.43])])).at_most(
+        0.0, predicted="at most 0"
+    ),
     dict(source="ours: on SA Fig. 2b, some reading of App. E.1", group="fig-2-dense-relu-of-some-reading"),
 )
 ours(
     "some-reading-dense-linear",
     "Sigmoid, dense, linear: under some reading of the protocol that was run the loss falls like about "
     "n^(-0.4), within 0.10.",
-    function(
-        f"{READING_RULES}:nearest_reading", "L3", "dense-linear", options=dict(curves=[dict(within=[-0.5, -0.3])])
-    ).at_most(0.0, predicted="at most 0"),
+    function(NEAREST_READING, "L3", "dense-linear", options=dict(curves=[dict(within=[-0.5, -0.3])])).at_most(
+        0.0, predicted="at most 0"
+    ),
     dict(source="ours: on SA Fig. 2b, some reading of App. E.1", group="fig-2-dense-linear-of-some-reading"),
 )
 # A figure has one protocol: the slopes of its curves, from one reading. The authors may have had another than those
@@ -294,7 +288,7 @@ ours(
     "Sigmoid, sparse: one of the readings that were run, all of which split the superfluous atom, has both "
     "slopes of Fig. 2a, within 0.10.",
     function(
-        f"{READING_RULES}:nearest_reading",
+        NEAREST_READING,
         "L3",
         "sparse-relu",
         options=dict(
@@ -313,7 +307,7 @@ ours(
     "Sigmoid, dense: one of the readings that were run, all of which split the superfluous atom, has both "
     "slopes of Fig. 2b, within 0.10.",
     function(
-        f"{READING_RULES}:nearest_reading",
+        NEAREST_READING,
         "L3",
         "dense-relu",
         options=dict(

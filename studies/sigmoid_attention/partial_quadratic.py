@@ -11,7 +11,7 @@ ATOM_SPLIT_MODEL = (
     "With an atom split the model has the true function, so the closest functions of Corollary 2 are f* itself."
 )
 PRESETS = ["table", "many", "theorems", "paper"]
-ORDER_RULES = "moestat.papers.sigmoid_attention.order_rules"
+ORDERED_SERIES = "moestat.papers.sigmoid_attention.order_rules:ordered_series"
 
 study = Study(
     "Partially against fully quadratic score",
@@ -184,7 +184,7 @@ claim(
     "exact-faster-relu",
     "Sparse regime, ReLU experts, score without b: exactly specified atoms converge faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-relu-partial",
         versus_variable="over_atom",
@@ -197,7 +197,7 @@ claim(
     "Sparse regime, ReLU experts, score without b: exactly specified atoms converge faster than over-specified "
     "ones, d = 8, at ten samples per parameter or more.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-relu-partial",
         versus_variable="over_atom",
@@ -260,7 +260,7 @@ claim(
     "exact-faster-linear",
     "Sparse regime, linear experts, score without b: exactly specified atoms converge faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-linear-partial",
         versus_variable="over_atom",
@@ -273,7 +273,7 @@ claim(
     "Sparse regime, linear experts, score without b: exactly specified atoms converge faster than "
     "over-specified ones, d = 8, at ten samples per parameter or more.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-linear-partial",
         versus_variable="over_atom",
@@ -336,7 +336,7 @@ study.ours(
     "Sparse regime, GELU experts, a = 0 allowed, score without b: exactly specified atoms converge faster than "
     "over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-gelu-partial",
         versus_variable="over_atom",

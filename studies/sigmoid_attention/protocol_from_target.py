@@ -11,7 +11,8 @@ PLAIN_COPY_ATOM = (
 )
 READING_PROTOCOL = "ours: on SA Fig. 1a, one reading of the protocol"
 READING_PROTOCOL_2 = "ours: on SA Fig. 1b, one reading of the protocol"
-READING_RULES = "moestat.papers.sigmoid_attention.reading_rules"
+FASTEST_READING = "moestat.papers.sigmoid_attention.reading_rules:fastest_reading"
+NEAREST_READING = "moestat.papers.sigmoid_attention.reading_rules:nearest_reading"
 
 study = Study(
     "The published protocol, started where its loss is measured: which gate is faster?",
@@ -97,7 +98,7 @@ for part, expert, experts, predicted in [("1a", "relu", "ReLU", "-0.27"), ("1b",
         f"On data from a softmax truth, with {experts} experts, one of the readings that split the ninth atom "
         "(ten, at the preset single fifteen) lets the sigmoid-gated fit converge faster than the softmax-gated "
         "one.",
-        function(f"{READING_RULES}:fastest_reading", "L3", f"sigmoid-{expert}", versus=f"softmax-{expert}").at_most(
+        function(FASTEST_READING, "L3", f"sigmoid-{expert}", versus=f"softmax-{expert}").at_most(
             0.0, predicted=predicted
         ),
         dict(group=f"fig-1-faster-{expert}", presets=["quick", "paper", "single"]),
@@ -117,7 +118,7 @@ for part, expert, experts, predicted, at_most in [
         f"On data from a softmax truth, with {experts} experts, one of the readings that split the ninth atom "
         "(ten, at the preset single fifteen) lets the sigmoid-gated fit converge faster than the softmax-gated "
         f"one by about as much as printed, n^({predicted}) within 0.10.",
-        function(f"{READING_RULES}:fastest_reading", "L3", f"sigmoid-{expert}", versus=f"softmax-{expert}").at_most(
+        function(FASTEST_READING, "L3", f"sigmoid-{expert}", versus=f"softmax-{expert}").at_most(
             at_most, predicted=predicted
         ),
         dict(hindsight=PLAIN_COPY_ATOM, group=f"fig-1-faster-{expert}-as-printed", presets=["paper", "single"]),
@@ -137,9 +138,7 @@ for part, gate, expert, experts, slope_, options in [
         f"some-reading-{gate}-{expert}",
         f"On data from a softmax truth some reading of the protocol that was run has the slope n^({slope_}) "
         f"within 0.10, with {gate} gate and {experts} experts.",
-        function(f"{READING_RULES}:nearest_reading", "L3", f"{gate}-{expert}", options=options).at_most(
-            0.0, predicted="at most 0"
-        ),
+        function(NEAREST_READING, "L3", f"{gate}-{expert}", options=options).at_most(0.0, predicted="at most 0"),
         dict(group=f"fig-1-{gate}-{expert}-of-some-reading", presets=["paper", "single"]),
         source=f"ours: on SA Fig. {part}, some reading of App. E.1",
     )
@@ -150,7 +149,7 @@ study.ours(
     "On data from a softmax truth one of the readings that split the ninth atom (ten, at the preset single "
     "fifteen) has both slopes of Fig. 1a within 0.10, those of the softmax and of the sigmoid gate.",
     function(
-        f"{READING_RULES}:nearest_reading",
+        NEAREST_READING,
         "L3",
         "sigmoid-relu",
         options=dict(
@@ -165,7 +164,7 @@ study.ours(
     "On data from a softmax truth one of the readings that split the ninth atom (ten, at the preset single "
     "fifteen) has both slopes of Fig. 1b within 0.10, those of the softmax and of the sigmoid gate.",
     function(
-        f"{READING_RULES}:nearest_reading",
+        NEAREST_READING,
         "L3",
         "sigmoid-linear",
         options=dict(

@@ -37,8 +37,10 @@ APPENDIX_CALLS_SIGMOID = (
     "Appendix C.1.3 calls the sigmoid more sample-efficient in the dense regime, by eps^(-2) against eps^(-4) "
     "or an exponential order."
 )
-RULES = "moestat.papers.sigmoid_attention.rules"
-ORDER_RULES = "moestat.papers.sigmoid_attention.order_rules"
+MEASURED_SLOPE = "moestat.papers.sigmoid_attention.rules:measured_slope"
+ORDERED_ROWS = "moestat.papers.sigmoid_attention.order_rules:ordered_rows"
+SLOPE_LEAD = "moestat.papers.sigmoid_attention.rules:slope_lead"
+LEVEL_LEAD = "moestat.papers.sigmoid_attention.rules:level_lead"
 
 study = Study(
     "How many samples halve the error? Table 1, measured",
@@ -397,7 +399,7 @@ study.ours(
     "sigmoid-sparse-relu",
     "Sigmoid, sparse, ReLU, to the nearest representation: an error eps takes no more than the order of eps^-4 "
     "samples.",
-    function(f"{RULES}:measured_slope", arm="sigmoid-sparse-relu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="sigmoid-sparse-relu").at_most(-0.15, predicted="eps^-4"),
     dict(source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks"),
     presets=["table", "many", "paper"],
 )
@@ -405,80 +407,80 @@ study.ours(
     "sigmoid-sparse-gelu",
     "Sigmoid, sparse, GELU, to the nearest representation: an error eps takes no more than the order of eps^-4 "
     "samples.",
-    function(f"{RULES}:measured_slope", arm="sigmoid-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="sigmoid-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
     dict(source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks"),
 )
 study.ours(
     "sigmoid-sparse-linear",
     "Sigmoid, sparse, linear, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
-    function(f"{RULES}:measured_slope", arm="sigmoid-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
+    function(MEASURED_SLOPE, arm="sigmoid-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
     dict(source="ours: beside SA Table 1, a minimax order", group="beside-table-1-sigmoid-sparse-polynomials"),
     presets=["table", "many", "paper"],
 )
 study.ours(
     "sigmoid-sparse-square",
     "Sigmoid, sparse, squared, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
-    function(f"{RULES}:measured_slope", arm="sigmoid-sparse-square").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
+    function(MEASURED_SLOPE, arm="sigmoid-sparse-square").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
     dict(source="ours: beside SA Table 1, a minimax order", group="beside-table-1-sigmoid-sparse-polynomials"),
     presets=["table", "many", "paper"],
 )
 study.claim(
     "sigmoid-dense-relu",
     "Sigmoid, dense, ReLU: an error eps takes no more than the order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="sigmoid-dense-relu").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="sigmoid-dense-relu").at_most(-0.4, predicted="eps^-2"),
     dict(source="SA Table 1", group="table-1-sigmoid-dense-networks"),
 )
 study.ours(
     "sigmoid-dense-gelu",
     "Sigmoid, dense, GELU, a = 0 allowed: an error eps takes no more than the order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="sigmoid-dense-gelu").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="sigmoid-dense-gelu").at_most(-0.4, predicted="eps^-2"),
     dict(source=TABLE_WITHOUT_CONDITION, group="table-1-sigmoid-dense-null-atoms"),
 )
 study.claim(
     "sigmoid-dense-linear",
     "Sigmoid, dense, linear: an error eps takes no more than the order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="sigmoid-dense-linear").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="sigmoid-dense-linear").at_most(-0.4, predicted="eps^-2"),
     dict(source="SA Table 1", group="table-1-sigmoid-dense-polynomials"),
 )
 study.claim(
     "sigmoid-dense-square",
     "Sigmoid, dense, squared: an error eps takes no more than the order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="sigmoid-dense-square").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="sigmoid-dense-square").at_most(-0.4, predicted="eps^-2"),
     dict(source="SA Table 1", group="table-1-sigmoid-dense-polynomials"),
 )
 study.ours(
     "softmax-sparse-relu",
     "Softmax, sparse, ReLU, to the nearest representation: an error eps takes no more than the order of eps^-4 "
     "samples.",
-    function(f"{RULES}:measured_slope", arm="softmax-sparse-relu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="softmax-sparse-relu").at_most(-0.15, predicted="eps^-4"),
     dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-sparse-networks"),
     presets=["table", "many", "paper"],
 )
 study.claim(
     "softmax-sparse-gelu",
     "Softmax, sparse, GELU: an error eps takes no more than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="softmax-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="softmax-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
     dict(source="SA Table 1, citing its reference [1]", group="table-1-softmax-sparse-networks"),
     presets=["table", "many", "paper"],
 )
 study.ours(
     "softmax-sparse-linear",
     "Softmax, sparse, linear, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
-    function(f"{RULES}:measured_slope", arm="softmax-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
+    function(MEASURED_SLOPE, arm="softmax-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
     dict(source=BESIDE_TABLE_REFERENCE, group="beside-table-1-softmax-sparse-polynomials"),
     presets=["table", "many", "paper"],
 )
 study.ours(
     "softmax-dense-relu",
     "Softmax, dense, ReLU, to the nearest representation: an error eps takes no more than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
     dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-dense-networks"),
     presets=["table", "many", "paper"],
 )
 study.claim(
     "softmax-dense-gelu",
     "Softmax, dense, GELU: an error eps takes no more than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
     dict(source="SA Table 1, citing its reference [1]", group="table-1-softmax-dense-networks"),
     presets=["table", "many", "paper"],
 )
@@ -486,7 +488,7 @@ ours = partial(study.ours, source=APP_NEAREST_REPRESENTATION, group="beside-expe
 ours(
     "softmax-dense-linear",
     "Softmax, dense, linear, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
-    function(f"{RULES}:measured_slope", arm="softmax-dense-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
+    function(MEASURED_SLOPE, arm="softmax-dense-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
     dict(source=BESIDE_TABLE_REFERENCE, group="beside-table-1-softmax-dense-polynomials"),
     presets=["table", "many", "paper"],
 )
@@ -494,39 +496,39 @@ ours(
     "partial-sparse-relu",
     "Score without b, sparse, ReLU, to the nearest representation: an error eps takes no more than the order of "
     "eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="partial-sparse-relu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="partial-sparse-relu").at_most(-0.15, predicted="eps^-4"),
     presets=["table", "many", "paper"],
 )
 ours(
     "partial-sparse-gelu",
     "Score without b, sparse, GELU, to the nearest representation: an error eps takes no more than the order of "
     "eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="partial-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="partial-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
 )
 ours(
     "partial-sparse-linear",
     "Score without b, sparse, linear, to the nearest representation: an error eps takes no more than the order "
     "of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="partial-sparse-linear").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="partial-sparse-linear").at_most(-0.15, predicted="eps^-4"),
     presets=["table", "many", "paper"],
 )
 study.claim(
     "partial-dense-relu",
     "Score without b, dense, ReLU: an error eps takes no more than the order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="partial-dense-relu").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="partial-dense-relu").at_most(-0.4, predicted="eps^-2"),
     dict(source="SA App. C.1.3", group="expert-order-without-b-dense"),
 )
 study.ours(
     "partial-dense-gelu",
     "Score without b, dense, GELU, a = 0 allowed: an error eps takes no more than the order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="partial-dense-gelu").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="partial-dense-gelu").at_most(-0.4, predicted="eps^-2"),
     source="ours: on SA App. C.1.3, without the condition a != 0 of the example",
     group="expert-order-without-b-dense-null-atoms",
 )
 study.claim(
     "partial-dense-linear",
     "Score without b, dense, linear: an error eps takes no more than the order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="partial-dense-linear").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="partial-dense-linear").at_most(-0.4, predicted="eps^-2"),
     dict(source="SA App. C.1.3", group="expert-order-without-b-dense"),
 )
 # The same at the paper's size, with the rules of the rows above; added after the fits of sigmoid_regimes and
@@ -535,7 +537,7 @@ study.ours(
     "d8-sigmoid-sparse-relu",
     "Sigmoid, sparse, ReLU, to the nearest representation, d = 8, at ten samples per parameter or more: an "
     "error eps takes no more than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-sigmoid-sparse-relu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-sigmoid-sparse-relu").at_most(-0.15, predicted="eps^-4"),
     dict(source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks"),
     presets=["theorems"],
 )
@@ -543,7 +545,7 @@ study.ours(
     "d8-sigmoid-sparse-gelu",
     "Sigmoid, sparse, GELU, to the nearest representation, d = 8, at ten samples per parameter or more: an "
     "error eps takes no more than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-sigmoid-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-sigmoid-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
     dict(source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks"),
     presets=["theorems"],
 )
@@ -551,7 +553,7 @@ study.ours(
     "d8-sigmoid-sparse-linear",
     "Sigmoid, sparse, linear, d = 8, at drawn truths and at ten samples per parameter or more: the error of the "
     "experts falls no faster than n^(-1/4).",
-    function(f"{RULES}:measured_slope", arm="d8-sigmoid-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
+    function(MEASURED_SLOPE, arm="d8-sigmoid-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
     dict(source="ours: beside SA Table 1, a minimax order", group="beside-table-1-sigmoid-sparse-polynomials"),
     presets=["theorems"],
 )
@@ -559,56 +561,56 @@ study.claim(
     "d8-sigmoid-dense-relu",
     "Sigmoid, dense, ReLU, d = 8, at ten samples per parameter or more: an error eps takes no more than the "
     "order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-sigmoid-dense-relu").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="d8-sigmoid-dense-relu").at_most(-0.4, predicted="eps^-2"),
     dict(source="SA Table 1", group="table-1-sigmoid-dense-networks", presets=["theorems"]),
 )
 study.ours(
     "d8-sigmoid-dense-gelu",
     "Sigmoid, dense, GELU, a = 0 allowed, d = 8, at ten samples per parameter or more: an error eps takes no "
     "more than the order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-sigmoid-dense-gelu").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="d8-sigmoid-dense-gelu").at_most(-0.4, predicted="eps^-2"),
     dict(source=TABLE_WITHOUT_CONDITION, group="table-1-sigmoid-dense-null-atoms", presets=["theorems"]),
 )
 study.claim(
     "d8-sigmoid-dense-linear",
     "Sigmoid, dense, linear, d = 8, at ten samples per parameter or more: an error eps takes no more than the "
     "order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-sigmoid-dense-linear").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="d8-sigmoid-dense-linear").at_most(-0.4, predicted="eps^-2"),
     dict(source="SA Table 1", group="table-1-sigmoid-dense-polynomials", presets=["theorems"]),
 )
 study.claim(
     "d8-sigmoid-dense-square",
     "Sigmoid, dense, squared, d = 8, at ten samples per parameter or more: an error eps takes no more than the "
     "order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-sigmoid-dense-square").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="d8-sigmoid-dense-square").at_most(-0.4, predicted="eps^-2"),
     dict(source="SA Table 1", group="table-1-sigmoid-dense-polynomials", presets=["theorems"]),
 )
 study.ours(
     "d8-partial-sparse-relu",
     "Score without b, sparse, ReLU, to the nearest representation, d = 8, at ten samples per parameter or more: "
     "an error eps takes no more than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-partial-sparse-relu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-partial-sparse-relu").at_most(-0.15, predicted="eps^-4"),
     dict(source=APP_NEAREST_REPRESENTATION, group="beside-expert-order-without-b-sparse", presets=["theorems"]),
 )
 study.ours(
     "d8-partial-sparse-linear",
     "Score without b, sparse, linear, to the nearest representation, d = 8, at ten samples per parameter or "
     "more: an error eps takes no more than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-partial-sparse-linear").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-partial-sparse-linear").at_most(-0.15, predicted="eps^-4"),
     dict(source=APP_NEAREST_REPRESENTATION, group="beside-expert-order-without-b-sparse", presets=["theorems"]),
 )
 study.claim(
     "d8-partial-dense-relu",
     "Score without b, dense, ReLU, d = 8, at ten samples per parameter or more: an error eps takes no more than "
     "the order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-partial-dense-relu").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="d8-partial-dense-relu").at_most(-0.4, predicted="eps^-2"),
     dict(source="SA App. C.1.3", group="expert-order-without-b-dense", presets=["theorems"]),
 )
 study.claim(
     "d8-partial-dense-linear",
     "Score without b, dense, linear, d = 8, at ten samples per parameter or more: an error eps takes no more "
     "than the order of eps^-2 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-partial-dense-linear").at_most(-0.4, predicted="eps^-2"),
+    function(MEASURED_SLOPE, arm="d8-partial-dense-linear").at_most(-0.4, predicted="eps^-2"),
     dict(source="SA App. C.1.3", group="expert-order-without-b-dense", presets=["theorems"]),
 )
 ours = partial(study.ours, source=TABLE_NEAREST_REPRESENTATION, group="beside-table-1-sigmoid-sparse-networks-sharp")
@@ -618,34 +620,34 @@ ours(
     "sigmoid-sparse-relu-sharp",
     "Sigmoid, sparse, ReLU, to the nearest representation: the error of the experts falls like a power of n "
     "between n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="sigmoid-sparse-relu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="sigmoid-sparse-relu").within(-0.35, -0.15, predicted="eps^-4"),
     presets=["table", "many", "paper"],
 )
 ours(
     "sigmoid-sparse-gelu-sharp",
     "Sigmoid, sparse, GELU, to the nearest representation: the error of the experts falls like a power of n "
     "between n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="sigmoid-sparse-gelu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="sigmoid-sparse-gelu").within(-0.35, -0.15, predicted="eps^-4"),
 )
 ours(
     "d8-sigmoid-sparse-relu-sharp",
     "Sigmoid, sparse, ReLU, d = 8, to the nearest representation: the error of the experts falls like a power "
     "of n between n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="d8-sigmoid-sparse-relu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-sigmoid-sparse-relu").within(-0.35, -0.15, predicted="eps^-4"),
     presets=["theorems"],
 )
 ours(
     "d8-sigmoid-sparse-gelu-sharp",
     "Sigmoid, sparse, GELU, d = 8, to the nearest representation: the error of the experts falls like a power "
     "of n between n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="d8-sigmoid-sparse-gelu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-sigmoid-sparse-gelu").within(-0.35, -0.15, predicted="eps^-4"),
     presets=["theorems"],
 )
 ours(
     "softmax-sparse-relu-sharp",
     "Softmax, sparse, ReLU, to the nearest representation: the error of the experts falls like a power of n "
     "between n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="softmax-sparse-relu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="softmax-sparse-relu").within(-0.35, -0.15, predicted="eps^-4"),
     dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-sparse-networks-sharp"),
     presets=["table", "many", "paper"],
 )
@@ -653,7 +655,7 @@ study.claim(
     "softmax-sparse-gelu-sharp",
     "Softmax, sparse, GELU: the error of the experts falls like a power of n between n^(-0.35) and n^(-0.15), "
     "about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="softmax-sparse-gelu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="softmax-sparse-gelu").within(-0.35, -0.15, predicted="eps^-4"),
     dict(source="SA Table 1, citing its reference [1]", because=PAPER_COMPARES_ORDERS),
     dict(group="table-1-softmax-sparse-networks-sharp", presets=["table", "many", "paper"]),
 )
@@ -661,7 +663,7 @@ study.ours(
     "softmax-dense-relu-sharp",
     "Softmax, dense, ReLU, to the nearest representation: the error of the experts falls like a power of n "
     "between n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="softmax-dense-relu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="softmax-dense-relu").within(-0.35, -0.15, predicted="eps^-4"),
     dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-dense-networks-sharp"),
     presets=["table", "many", "paper"],
 )
@@ -669,7 +671,7 @@ study.claim(
     "softmax-dense-gelu-sharp",
     "Softmax, dense, GELU: the error of the experts falls like a power of n between n^(-0.35) and n^(-0.15), "
     "about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="softmax-dense-gelu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="softmax-dense-gelu").within(-0.35, -0.15, predicted="eps^-4"),
     dict(source="SA Table 1, citing its reference [1]", because=PAPER_COMPARES_ORDERS),
     dict(group="table-1-softmax-dense-networks-sharp", presets=["table", "many", "paper"]),
 )
@@ -677,14 +679,14 @@ study.ours(
     "d8-softmax-dense-relu-sharp",
     "Softmax, dense, ReLU, d = 8, to the nearest representation: the error of the experts falls like a power of "
     "n between n^(-0.35) and n^(-0.15), about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="d8-softmax-dense-relu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-softmax-dense-relu").within(-0.35, -0.15, predicted="eps^-4"),
     dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-dense-networks-sharp", presets=["gates"]),
 )
 study.claim(
     "d8-softmax-dense-gelu-sharp",
     "Softmax, dense, GELU, d = 8: the error of the experts falls like a power of n between n^(-0.35) and "
     "n^(-0.15), about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="d8-softmax-dense-gelu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-softmax-dense-gelu").within(-0.35, -0.15, predicted="eps^-4"),
     dict(source="SA Table 1, citing its reference [1]", because=PAPER_COMPARES_ORDERS),
     dict(group="table-1-softmax-dense-networks-sharp", presets=["gates"]),
 )
@@ -692,7 +694,7 @@ study.claim(
     "d8-softmax-sparse-gelu-sharp",
     "Softmax, sparse, GELU, d = 8: the error of the experts falls like a power of n between n^(-0.35) and "
     "n^(-0.15), about n^(-1/4), the order eps^-4.",
-    function(f"{RULES}:measured_slope", arm="d8-softmax-sparse-gelu").within(-0.35, -0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-softmax-sparse-gelu").within(-0.35, -0.15, predicted="eps^-4"),
     dict(source="SA Table 1, citing its reference [1]", because=PAPER_COMPARES_ORDERS),
     dict(group="table-1-softmax-sparse-networks-sharp", presets=["gates"]),
 )
@@ -700,10 +702,7 @@ study.claim(
     "regimes-relu",
     "With the sigmoid gate ReLU experts converge more slowly in the sparse regime than in the dense one.",
     function(
-        f"{ORDER_RULES}:ordered_rows",
-        arm="sigmoid-sparse-relu",
-        versus="sigmoid-dense-relu",
-        options=dict(slower_at_most=-0.15),
+        ORDERED_ROWS, arm="sigmoid-sparse-relu", versus="sigmoid-dense-relu", options=dict(slower_at_most=-0.15)
     ).at_least(0.0, predicted="0.25"),
     dict(group="table-1-regimes", presets=["table", "many", "paper"]),
     source="SA Table 1",
@@ -714,10 +713,7 @@ study.ours(
     "With the sigmoid gate GELU experts, a = 0 allowed, converge more slowly in the sparse regime than in the "
     "dense one.",
     function(
-        f"{ORDER_RULES}:ordered_rows",
-        arm="sigmoid-sparse-gelu",
-        versus="sigmoid-dense-gelu",
-        options=dict(slower_at_most=-0.15),
+        ORDERED_ROWS, arm="sigmoid-sparse-gelu", versus="sigmoid-dense-gelu", options=dict(slower_at_most=-0.15)
     ).at_least(0.0, predicted="0.25"),
     dict(source=TABLE_WITHOUT_CONDITION, group="table-1-regimes-null-atoms", presets=["table", "many", "paper"]),
 )
@@ -725,9 +721,7 @@ study.claim(
     "gates-relu",
     "In the dense regime ReLU experts, the superfluous one counted, converge faster with the sigmoid gate than "
     "with the softmax gate.",
-    function(f"{RULES}:slope_lead", arm="sigmoid-dense-relu", versus="softmax-dense-relu").at_most(
-        0.0, predicted="-0.25"
-    ),
+    function(SLOPE_LEAD, arm="sigmoid-dense-relu", versus="softmax-dense-relu").at_most(0.0, predicted="-0.25"),
     dict(source="SA §4.2, Table 1, dense regime", because=CALLS_SIGMOID_MORE, group="gates-dense"),
     presets=["table", "many", "paper"],
 )
@@ -735,9 +729,7 @@ study.ours(
     "gates-gelu",
     "In the dense regime GELU experts, a = 0 allowed and the superfluous one counted, converge faster with the "
     "sigmoid gate than with the softmax gate.",
-    function(f"{RULES}:slope_lead", arm="sigmoid-dense-gelu", versus="softmax-dense-gelu").at_most(
-        0.0, predicted="-0.25"
-    ),
+    function(SLOPE_LEAD, arm="sigmoid-dense-gelu", versus="softmax-dense-gelu").at_most(0.0, predicted="-0.25"),
     dict(group="gates-dense-null-atoms", presets=["table", "many", "paper"]),
     source="ours: on SA §4.2, Table 1, without the condition a != 0 of the example",
 )
@@ -745,9 +737,7 @@ study.claim(
     "gates-linear",
     "In the dense regime linear experts, the superfluous one counted, converge faster with the sigmoid gate "
     "than with the softmax gate.",
-    function(f"{RULES}:slope_lead", arm="sigmoid-dense-linear", versus="softmax-dense-linear").at_most(
-        0.0, predicted="below 0"
-    ),
+    function(SLOPE_LEAD, arm="sigmoid-dense-linear", versus="softmax-dense-linear").at_most(0.0, predicted="below 0"),
     dict(source="SA §4.2, Table 1, dense regime", because=CALLS_SIGMOID_MORE_2, group="gates-dense"),
     presets=["table", "many", "paper"],
 )
@@ -756,10 +746,7 @@ study.claim(
     "With the sigmoid gate ReLU experts converge more slowly in the sparse regime than in the dense one, d = 8, "
     "at ten samples per parameter or more.",
     function(
-        f"{ORDER_RULES}:ordered_rows",
-        arm="d8-sigmoid-sparse-relu",
-        versus="d8-sigmoid-dense-relu",
-        options=dict(slower_at_most=-0.15),
+        ORDERED_ROWS, arm="d8-sigmoid-sparse-relu", versus="d8-sigmoid-dense-relu", options=dict(slower_at_most=-0.15)
     ).at_least(0.0, predicted="0.25"),
     dict(group="table-1-regimes", presets=["theorems"]),
     source="SA Table 1",
@@ -770,10 +757,7 @@ study.ours(
     "With the sigmoid gate GELU experts, a = 0 allowed, converge more slowly in the sparse regime than in the "
     "dense one, d = 8, at ten samples per parameter or more.",
     function(
-        f"{ORDER_RULES}:ordered_rows",
-        arm="d8-sigmoid-sparse-gelu",
-        versus="d8-sigmoid-dense-gelu",
-        options=dict(slower_at_most=-0.15),
+        ORDERED_ROWS, arm="d8-sigmoid-sparse-gelu", versus="d8-sigmoid-dense-gelu", options=dict(slower_at_most=-0.15)
     ).at_least(0.0, predicted="0.25"),
     dict(source=TABLE_WITHOUT_CONDITION, group="table-1-regimes-null-atoms", presets=["theorems"]),
 )
@@ -785,7 +769,7 @@ for expert, experts in [("relu", "ReLU"), ("gelu", "GELU"), ("linear", "linear")
         f"gates-sparse-{expert}",
         f"In the sparse regime {experts} experts, to the nearest representation, converge as fast with the "
         "sigmoid gate as with the softmax gate: the slopes differ by at most 0.1.",
-        function(f"{RULES}:slope_lead", arm=f"sigmoid-sparse-{expert}", versus=f"softmax-sparse-{expert}").within(
+        function(SLOPE_LEAD, arm=f"sigmoid-sparse-{expert}", versus=f"softmax-sparse-{expert}").within(
             -0.1, 0.1, predicted="0"
         ),
         dict(source="ours: on SA §4.1.2, Table 1, to the nearest representation", group="gates-sparse"),
@@ -800,27 +784,21 @@ ours(
     "From 4000 data, d = 3, the error of ReLU experts in the dense regime, the superfluous one counted, is "
     "smaller with the sigmoid gate than with the softmax gate, each fitted to a truth of its own gate with the "
     "same parameters.",
-    function(f"{RULES}:level_lead", arm="sigmoid-dense-relu", versus="softmax-dense-relu").at_most(
-        0.0, predicted="< 0"
-    ),
+    function(LEVEL_LEAD, arm="sigmoid-dense-relu", versus="softmax-dense-relu").at_most(0.0, predicted="< 0"),
 )
 ours(
     "level-gelu",
     "From 4000 data, d = 3, the error of GELU experts in the dense regime, the superfluous one counted, is "
     "smaller with the sigmoid gate than with the softmax gate, each fitted to a truth of its own gate with the "
     "same parameters.",
-    function(f"{RULES}:level_lead", arm="sigmoid-dense-gelu", versus="softmax-dense-gelu").at_most(
-        0.0, predicted="< 0"
-    ),
+    function(LEVEL_LEAD, arm="sigmoid-dense-gelu", versus="softmax-dense-gelu").at_most(0.0, predicted="< 0"),
 )
 ours(
     "level-linear",
     "From 4000 data, d = 3, the error of linear experts in the dense regime, the superfluous one counted, is "
     "smaller with the sigmoid gate than with the softmax gate, each fitted to a truth of its own gate with the "
     "same parameters.",
-    function(f"{RULES}:level_lead", arm="sigmoid-dense-linear", versus="softmax-dense-linear").at_most(
-        0.0, predicted="< 0"
-    ),
+    function(LEVEL_LEAD, arm="sigmoid-dense-linear", versus="softmax-dense-linear").at_most(0.0, predicted="< 0"),
 )
 # The gates at the paper's size, by the rules that the small problem has; written before the fits with the softmax
 # gate.
@@ -828,28 +806,28 @@ ours(
     "d8-softmax-dense-relu",
     "Softmax, dense, ReLU, to the nearest representation, d = 8, at ten samples per parameter or more: an error "
     "eps takes no more than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
     dict(source=TABLE_REFERENCE_NEAREST, group="beside-table-1-softmax-dense-networks", presets=["gates"]),
 )
 study.claim(
     "d8-softmax-dense-gelu",
     "Softmax, dense, GELU, d = 8, at ten samples per parameter or more: an error eps takes no more than the "
     "order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
     dict(source="SA Table 1, citing its reference [1]", group="table-1-softmax-dense-networks", presets=["gates"]),
 )
 study.ours(
     "d8-softmax-dense-linear",
     "Softmax, dense, linear, d = 8, at drawn truths and at ten samples per parameter or more: the error of the "
     "experts falls no faster than n^(-1/4).",
-    function(f"{RULES}:measured_slope", arm="d8-softmax-dense-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
+    function(MEASURED_SLOPE, arm="d8-softmax-dense-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
     dict(source=BESIDE_TABLE_REFERENCE, group="beside-table-1-softmax-dense-polynomials", presets=["gates"]),
 )
 study.claim(
     "d8-softmax-sparse-gelu",
     "Softmax, sparse, GELU, d = 8, at ten samples per parameter or more: an error eps takes no more than the "
     "order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-softmax-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-softmax-sparse-gelu").at_most(-0.15, predicted="eps^-4"),
     dict(source="SA Table 1, citing its reference [1]", group="table-1-softmax-sparse-networks"),
     presets=["gates"],
 )
@@ -857,9 +835,7 @@ study.claim(
     "gates-relu-d8",
     "In the dense regime ReLU experts, the superfluous one counted, converge faster with the sigmoid gate than "
     "with the softmax gate, d = 8, at ten samples per parameter or more.",
-    function(f"{RULES}:slope_lead", arm="d8-sigmoid-dense-relu", versus="d8-softmax-dense-relu").at_most(
-        0.0, predicted="-0.25"
-    ),
+    function(SLOPE_LEAD, arm="d8-sigmoid-dense-relu", versus="d8-softmax-dense-relu").at_most(0.0, predicted="-0.25"),
     dict(source="SA §4.2, Table 1, dense regime", because=CALLS_SIGMOID_MORE, group="gates-dense"),
     presets=["gates"],
 )
@@ -867,9 +843,7 @@ study.ours(
     "gates-gelu-d8",
     "In the dense regime GELU experts, a = 0 allowed and the superfluous one counted, converge faster with the "
     "sigmoid gate than with the softmax gate, d = 8, at ten samples per parameter or more.",
-    function(f"{RULES}:slope_lead", arm="d8-sigmoid-dense-gelu", versus="d8-softmax-dense-gelu").at_most(
-        0.0, predicted="-0.25"
-    ),
+    function(SLOPE_LEAD, arm="d8-sigmoid-dense-gelu", versus="d8-softmax-dense-gelu").at_most(0.0, predicted="-0.25"),
     dict(group="gates-dense-null-atoms", presets=["gates"]),
     source="ours: on SA §4.2, Table 1, without the condition a != 0 of the example",
 )
@@ -877,7 +851,7 @@ study.claim(
     "gates-linear-d8",
     "In the dense regime linear experts, the superfluous one counted, converge faster with the sigmoid gate "
     "than with the softmax gate, d = 8, at ten samples per parameter or more.",
-    function(f"{RULES}:slope_lead", arm="d8-sigmoid-dense-linear", versus="d8-softmax-dense-linear").at_most(
+    function(SLOPE_LEAD, arm="d8-sigmoid-dense-linear", versus="d8-softmax-dense-linear").at_most(
         0.0, predicted="below 0"
     ),
     dict(source="SA §4.2, Table 1, dense regime", because=CALLS_SIGMOID_MORE_2, group="gates-dense"),
@@ -890,7 +864,7 @@ study.ours(
     "In the sparse regime GELU experts, to the nearest representation, the superfluous one counted, converge as "
     "fast with the sigmoid gate as with the softmax gate (slopes that differ by at most 0.1), d = 8, at ten "
     "samples per parameter or more.",
-    function(f"{RULES}:slope_lead", arm="d8-sigmoid-sparse-gelu", versus="d8-softmax-sparse-gelu").within(
+    function(SLOPE_LEAD, arm="d8-sigmoid-sparse-gelu", versus="d8-softmax-sparse-gelu").within(
         -0.1, 0.1, predicted="0"
     ),
     dict(source="ours: on SA §4.1.2, Table 1, to the nearest representation", group="gates-sparse"),
@@ -901,9 +875,7 @@ study.ours(
     "From 1e5 data, in the dense regime with d = 8, the error of ReLU experts, the superfluous one counted, is "
     "smaller with the sigmoid gate than with the softmax gate, each fitted to a truth of its own gate with the "
     "same parameters.",
-    function(f"{RULES}:level_lead", arm="d8-sigmoid-dense-relu", versus="d8-softmax-dense-relu").at_most(
-        0.0, predicted="< 0"
-    ),
+    function(LEVEL_LEAD, arm="d8-sigmoid-dense-relu", versus="d8-softmax-dense-relu").at_most(0.0, predicted="< 0"),
     dict(source=ABSTRACT_EXPERTS_OUTPUTS, group="less-data-dense", presets=["gates"]),
 )
 study.ours(
@@ -911,9 +883,7 @@ study.ours(
     "From 1e5 data, in the dense regime with d = 8, the error of GELU experts, a = 0 allowed and the "
     "superfluous one counted, is smaller with the sigmoid gate than with the softmax gate, each fitted to a "
     "truth of its own gate with the same parameters.",
-    function(f"{RULES}:level_lead", arm="d8-sigmoid-dense-gelu", versus="d8-softmax-dense-gelu").at_most(
-        0.0, predicted="< 0"
-    ),
+    function(LEVEL_LEAD, arm="d8-sigmoid-dense-gelu", versus="d8-softmax-dense-gelu").at_most(0.0, predicted="< 0"),
     dict(group="less-data-dense-null-atoms", presets=["gates"]),
     source="ours: on SA abstract, section 1, without the condition a != 0 of the example",
 )
@@ -922,29 +892,27 @@ study.ours(
     "From 1e5 data, in the dense regime with d = 8, the error of linear experts, the superfluous one counted, "
     "is smaller with the sigmoid gate than with the softmax gate, each fitted to a truth of its own gate with "
     "the same parameters.",
-    function(f"{RULES}:level_lead", arm="d8-sigmoid-dense-linear", versus="d8-softmax-dense-linear").at_most(
-        0.0, predicted="< 0"
-    ),
+    function(LEVEL_LEAD, arm="d8-sigmoid-dense-linear", versus="d8-softmax-dense-linear").at_most(0.0, predicted="< 0"),
     dict(source=ABSTRACT_EXPERTS_OUTPUTS, group="less-data-dense", presets=["gates"]),
 )
 study.ours(
     "nob-softmax-dense-relu",
     "Softmax without b, dense, ReLU, to the nearest representation: an error eps takes no more than the order "
     "of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="nob-softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="nob-softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
     dict(source=APP_REFERENCE_NEAREST, group="beside-without-b-softmax-dense-networks", presets=["many"]),
 )
 study.claim(
     "nob-softmax-dense-gelu",
     "Softmax without b, dense, GELU: an error eps takes no more than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="nob-softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="nob-softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
     dict(source="SA App. C.1.3, citing its reference [1]", group="without-b-softmax-dense-networks"),
     presets=["many"],
 )
 study.ours(
     "nob-softmax-dense-linear",
     "Softmax without b, dense, linear, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
-    function(f"{RULES}:measured_slope", arm="nob-softmax-dense-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
+    function(MEASURED_SLOPE, arm="nob-softmax-dense-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
     dict(group="beside-without-b-softmax-dense-polynomials", presets=["many"]),
     source="ours: beside SA App. C.1.3 (its reference [1]), a minimax order",
 )
@@ -952,14 +920,14 @@ study.ours(
     "d8-nob-softmax-dense-relu",
     "Softmax without b, dense, ReLU, to the nearest representation, d = 8, at ten samples per parameter or "
     "more: an error eps takes no more than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-nob-softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-nob-softmax-dense-relu").at_most(-0.15, predicted="eps^-4"),
     dict(source=APP_REFERENCE_NEAREST, group="beside-without-b-softmax-dense-networks", presets=["gates"]),
 )
 study.claim(
     "d8-nob-softmax-dense-gelu",
     "Softmax without b, dense, GELU, d = 8, at ten samples per parameter or more: an error eps takes no more "
     "than the order of eps^-4 samples.",
-    function(f"{RULES}:measured_slope", arm="d8-nob-softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
+    function(MEASURED_SLOPE, arm="d8-nob-softmax-dense-gelu").at_most(-0.15, predicted="eps^-4"),
     dict(source="SA App. C.1.3, citing its reference [1]", group="without-b-softmax-dense-networks"),
     presets=["gates"],
 )
@@ -967,16 +935,14 @@ study.ours(
     "d8-nob-softmax-dense-linear",
     "Softmax without b, dense, linear, at drawn truths, d = 8, at ten samples per parameter or more: the error "
     "of the experts falls no faster than n^(-1/4).",
-    function(f"{RULES}:measured_slope", arm="d8-nob-softmax-dense-linear").at_least(
-        -0.25, predicted="exp(eps^(-1/tau))"
-    ),
+    function(MEASURED_SLOPE, arm="d8-nob-softmax-dense-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
     dict(group="beside-without-b-softmax-dense-polynomials", presets=["gates"]),
     source="ours: beside SA App. C.1.3 (its reference [1]), a minimax order",
 )
 study.ours(
     "nob-softmax-sparse-linear",
     "Softmax without b, sparse, linear, at drawn truths: the error of the experts falls no faster than n^(-1/4).",
-    function(f"{RULES}:measured_slope", arm="nob-softmax-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
+    function(MEASURED_SLOPE, arm="nob-softmax-sparse-linear").at_least(-0.25, predicted="exp(eps^(-1/tau))"),
     dict(group="beside-without-b-softmax-sparse-polynomials", presets=["many"]),
     source="ours: beside SA App. C.1.2 (its reference [1]), a minimax order",
 )
@@ -1001,9 +967,9 @@ for (prefix, where, presets), (expert, experts, also, source, origin, because, g
         f"{prefix}-gates-{expert}",
         f"Without b, in the dense regime, {experts} experts, {also}the superfluous one counted, converge faster "
         f"with the sigmoid gate than with the softmax gate{where}.",
-        function(
-            f"{RULES}:slope_lead", arm=f"{prefix}-sigmoid-dense-{expert}", versus=f"{prefix}-softmax-dense-{expert}"
-        ).at_most(0.0, predicted="below 0"),
+        function(SLOPE_LEAD, arm=f"{prefix}-sigmoid-dense-{expert}", versus=f"{prefix}-softmax-dense-{expert}").at_most(
+            0.0, predicted="below 0"
+        ),
         dict(source=source, origin=origin, because=because, group=group, presets=presets),
     )
 
@@ -1011,7 +977,7 @@ study.ours(
     "nob-gates-sparse-linear",
     "Without b, in the sparse regime, linear experts, to the nearest representation, converge faster with the "
     "sigmoid gate than with the softmax gate.",
-    function(f"{RULES}:slope_lead", arm="nob-sigmoid-sparse-linear", versus="nob-softmax-sparse-linear").at_most(
+    function(SLOPE_LEAD, arm="nob-sigmoid-sparse-linear", versus="nob-softmax-sparse-linear").at_most(
         0.0, predicted="below 0"
     ),
     dict(group="without-b-gates-sparse", presets=["many"]),
@@ -1021,20 +987,20 @@ study.ours(
 study.ours(
     "sigmoid-dense-square-eta",
     "Sigmoid, dense, squared: the error of the experts' parameters falls like n^(-1/2), up to logarithms, or faster.",
-    function(f"{RULES}:measured_slope", arm="sigmoid-dense-square-eta").at_most(-0.4, predicted="-0.5"),
+    function(MEASURED_SLOPE, arm="sigmoid-dense-square-eta").at_most(-0.4, predicted="-0.5"),
     dict(source="ours: on SA Table 1, by the error of eta", presets=["table", "many", "paper"]),
 )
 study.ours(
     "sigmoid-dense-square-vanished",
     "Sigmoid, dense, squared: the parameters of experts that vanish converge no faster than n^(-1/4).",
-    function(f"{RULES}:measured_slope", arm="sigmoid-dense-square-vanished").at_least(-0.35, predicted="-0.25"),
+    function(MEASURED_SLOPE, arm="sigmoid-dense-square-vanished").at_least(-0.35, predicted="-0.25"),
     dict(source="ours: on SA Table 1, where Definition 2 fails", presets=["table", "many", "paper"]),
 )
 study.ours(
     "sigmoid-dense-square-others",
     "Sigmoid, dense, squared: the error of the parameters of all other experts falls like n^(-1/2), up to "
     "logarithms, or faster.",
-    function(f"{RULES}:measured_slope", arm="sigmoid-dense-square-others").at_most(-0.4, predicted="-0.5"),
+    function(MEASURED_SLOPE, arm="sigmoid-dense-square-others").at_most(-0.4, predicted="-0.5"),
     dict(source="ours: on SA Table 1, by the error of eta", presets=["table", "many", "paper"]),
 )
 

@@ -6,6 +6,7 @@ from moestat.study.rules import difference, log_ratio
 CREDITS_GAIN_GPUS = (
     "Section 1 credits the gain on GPUs to the element-wise sigmoid, which then shows with equal kernels."
 )
+PAIRED = "moestat.report.paired_figure:paired"
 
 study = Study(
     "Sigmoid or softmax attention in a language model?",
@@ -159,7 +160,7 @@ study.figure(
     xlabel="step",
     logx=False,
     logy=False,
-    function="moestat.report.paired_figure:paired",
+    function=PAIRED,
     options=dict(
         variables=dict(valid_bpc="bits per character"), baseline="softmax", others=["sigmoid"], region=[-10.0, 0.05]
     ),
@@ -174,7 +175,7 @@ study.figure(
     title="Speed by kernel, on one thread of a CPU",
     x="window",
     xlabel="characters in a window",
-    function="moestat.report.paired_figure:paired",
+    function=PAIRED,
     options=dict(
         variables=dict(
             inference_throughput="inference, characters / s", training_throughput="training, characters / s"

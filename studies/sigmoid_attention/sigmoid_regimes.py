@@ -42,8 +42,8 @@ PAPER_SAYS_L3 = (
     "polynomials among them (after Def 2)."
 )
 PRESETS = ["table", "many", "figure2", "theorems", "paper"]
-SUM_RULES = "moestat.papers.sigmoid_attention.sum_rules"
-ORDER_RULES = "moestat.papers.sigmoid_attention.order_rules"
+SLOPE_OF_SUM = "moestat.papers.sigmoid_attention.sum_rules:slope_of_sum"
+ORDERED_SERIES = "moestat.papers.sigmoid_attention.order_rules:ordered_series"
 
 study = Study(
     "Sigmoid gating: sparse against dense gating parameters",
@@ -287,9 +287,7 @@ claim(
 claim(
     "over-atoms-relu",
     "Sparse regime, ReLU experts: over-specified atoms converge like n^(-1/4), up to logarithms, or faster.",
-    function(f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-relu", options=dict(parts=["eta_over_atom"])).at_most(
-        -0.15
-    ),
+    function(SLOPE_OF_SUM, "over_atom", "sparse-relu", options=dict(parts=["eta_over_atom"])).at_most(-0.15),
     dict(source="SA §4.1.1, (i) and (ii) after Thm 1", group="thm-1-over-specified-relu"),
 )
 claim(
@@ -310,11 +308,7 @@ claim(
     "exact-faster-relu",
     "Sparse regime, ReLU experts: exactly specified atoms converge faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
-        "exact_atom",
-        "sparse-relu",
-        versus_variable="over_atom",
-        options=dict(slower_at_most=-0.15),
+        ORDERED_SERIES, "exact_atom", "sparse-relu", versus_variable="over_atom", options=dict(slower_at_most=-0.15)
     ).at_most(0.0, predicted="-0.25"),
     dict(source="SA §4.1.1, (i) and (ii) after Thm 1", group="thm-1-faster-relu"),
 )
@@ -329,11 +323,7 @@ claim(
     "over-atoms-relu-d8",
     "Sparse regime, d = 8, ReLU experts: over-specified atoms converge like n^(-1/4), up to logarithms, or faster.",
     function(
-        f"{SUM_RULES}:slope_of_sum",
-        "over_atom",
-        "sparse-relu",
-        window=[4860, 100_000],
-        options=dict(parts=["eta_over_atom"]),
+        SLOPE_OF_SUM, "over_atom", "sparse-relu", window=[4860, 100_000], options=dict(parts=["eta_over_atom"])
     ).at_most(-0.15),
     dict(source="SA §4.1.1, (i) and (ii) after Thm 1", hindsight=WINDOW_TEN_SAMPLES),
     dict(group="thm-1-over-specified-relu", presets=["figure2", "theorems", "paper"]),
@@ -359,7 +349,7 @@ claim(
     "exact-faster-relu-d8",
     "Sparse regime, d = 8, ReLU experts: exactly specified atoms converge faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-relu",
         versus_variable="over_atom",
@@ -378,9 +368,7 @@ claim(
 claim(
     "over-atoms-gelu",
     "Sparse regime, GELU experts: over-specified atoms converge like n^(-1/4), up to logarithms, or faster.",
-    function(f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-gelu", options=dict(parts=["eta_over_atom"])).at_most(
-        -0.15
-    ),
+    function(SLOPE_OF_SUM, "over_atom", "sparse-gelu", options=dict(parts=["eta_over_atom"])).at_most(-0.15),
     dict(group="thm-1-over-specified-gelu", presets=["quick", "table", "many"]),
 )
 claim(
@@ -401,11 +389,7 @@ claim(
     "exact-faster-gelu",
     "Sparse regime, GELU experts: exactly specified atoms converge faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
-        "exact_atom",
-        "sparse-gelu",
-        versus_variable="over_atom",
-        options=dict(slower_at_most=-0.15),
+        ORDERED_SERIES, "exact_atom", "sparse-gelu", versus_variable="over_atom", options=dict(slower_at_most=-0.15)
     ).at_most(0.0, predicted="-0.25"),
     dict(group="thm-1-faster-gelu", presets=["quick", "table", "many"]),
 )
@@ -420,11 +404,7 @@ claim(
     "over-atoms-gelu-d8",
     "Sparse regime, d = 8, GELU experts: over-specified atoms converge like n^(-1/4), up to logarithms, or faster.",
     function(
-        f"{SUM_RULES}:slope_of_sum",
-        "over_atom",
-        "sparse-gelu",
-        window=[4860, 100_000],
-        options=dict(parts=["eta_over_atom"]),
+        SLOPE_OF_SUM, "over_atom", "sparse-gelu", window=[4860, 100_000], options=dict(parts=["eta_over_atom"])
     ).at_most(-0.15),
     dict(hindsight=WINDOW_TEN_SAMPLES, group="thm-1-over-specified-gelu", presets=["theorems", "paper"]),
 )
@@ -446,7 +426,7 @@ claim(
     "exact-faster-gelu-d8",
     "Sparse regime, d = 8, GELU experts: exactly specified atoms converge faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-gelu",
         versus_variable="over_atom",
@@ -516,28 +496,20 @@ ours = partial(study.ours, source=THM_WITHOUT_CONDITION, group="thm-3-null-atoms
 ours(
     "theorem-3-gelu",
     "Dense regime, a = 0 allowed, GELU experts: L3 converges at the rate sqrt(log n / n).",
-    function(f"{SUM_RULES}:slope_of_sum", "L3", "dense-gelu", options=dict(parts=["expert_eta_vanished"])).at_most(
-        -0.4
-    ),
+    function(SLOPE_OF_SUM, "L3", "dense-gelu", options=dict(parts=["expert_eta_vanished"])).at_most(-0.4),
 )
 ours(
     "dense-quotient-gelu",
     "Dense regime, a = 0 allowed, GELU experts: the quotient loss, modulo splitting and null atoms, converges "
     "at the rate sqrt(log n / n).",
-    function(
-        f"{SUM_RULES}:slope_of_sum", "quotient", "dense-gelu", options=dict(parts=["expert_eta_vanished"])
-    ).at_most(-0.4),
+    function(SLOPE_OF_SUM, "quotient", "dense-gelu", options=dict(parts=["expert_eta_vanished"])).at_most(-0.4),
     dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", group="thm-3-modulo-splits"),
 )
 ours(
     "theorem-3-gelu-d8",
     "Dense regime, d = 8, a = 0 allowed, GELU experts: L3 converges at the rate sqrt(log n / n).",
     function(
-        f"{SUM_RULES}:slope_of_sum",
-        "L3",
-        "dense-gelu",
-        window=[4860, 100_000],
-        options=dict(parts=["expert_eta_vanished"]),
+        SLOPE_OF_SUM, "L3", "dense-gelu", window=[4860, 100_000], options=dict(parts=["expert_eta_vanished"])
     ).at_most(-0.4),
     dict(hindsight=WINDOW_TEN_SAMPLES, presets=["theorems", "paper"]),
 )
@@ -546,11 +518,7 @@ study.ours(
     "Dense regime, d = 8, a = 0 allowed, GELU experts: the quotient loss, modulo splitting and null atoms, "
     "converges at the rate sqrt(log n / n).",
     function(
-        f"{SUM_RULES}:slope_of_sum",
-        "quotient",
-        "dense-gelu",
-        window=[4860, 100_000],
-        options=dict(parts=["expert_eta_vanished"]),
+        SLOPE_OF_SUM, "quotient", "dense-gelu", window=[4860, 100_000], options=dict(parts=["expert_eta_vanished"])
     ).at_most(-0.4),
     dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", hindsight=WINDOW_TEN_SAMPLES),
     dict(group="thm-3-modulo-splits", presets=["theorems", "paper"]),
@@ -591,9 +559,7 @@ study.ours(
 study.claim(
     "theorem-3-square",
     "Dense regime, squared experts: L3 converges at the rate sqrt(log n / n).",
-    function(f"{SUM_RULES}:slope_of_sum", "L3", "dense-square", options=dict(parts=["expert_eta_vanished"])).at_most(
-        -0.4
-    ),
+    function(SLOPE_OF_SUM, "L3", "dense-square", options=dict(parts=["expert_eta_vanished"])).at_most(-0.4),
     dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_WEAKLY_2, group="thm-3"),
     presets=["quick", "table", "many"],
 )
@@ -601,9 +567,7 @@ study.ours(
     "dense-quotient-square",
     "Dense regime, squared experts: the quotient loss, modulo splitting and null atoms, converges at the rate "
     "sqrt(log n / n).",
-    function(
-        f"{SUM_RULES}:slope_of_sum", "quotient", "dense-square", options=dict(parts=["expert_eta_vanished"])
-    ).at_most(-0.4),
+    function(SLOPE_OF_SUM, "quotient", "dense-square", options=dict(parts=["expert_eta_vanished"])).at_most(-0.4),
     dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", group="thm-3-modulo-splits"),
     presets=["quick", "table", "many"],
 )
@@ -611,11 +575,7 @@ study.claim(
     "theorem-3-square-d8",
     "Dense regime, d = 8, squared experts: L3 converges at the rate sqrt(log n / n).",
     function(
-        f"{SUM_RULES}:slope_of_sum",
-        "L3",
-        "dense-square",
-        window=[4860, 100_000],
-        options=dict(parts=["expert_eta_vanished"]),
+        SLOPE_OF_SUM, "L3", "dense-square", window=[4860, 100_000], options=dict(parts=["expert_eta_vanished"])
     ).at_most(-0.4),
     dict(source="SA Thm 3 with the example after Def 2", because=PAPER_SAYS_WEAKLY_2),
     dict(hindsight=WINDOW_TEN_SAMPLES, group="thm-3", presets=["theorems", "paper"]),
@@ -625,11 +585,7 @@ study.ours(
     "Dense regime, d = 8, squared experts: the quotient loss, modulo splitting and null atoms, converges at the "
     "rate sqrt(log n / n).",
     function(
-        f"{SUM_RULES}:slope_of_sum",
-        "quotient",
-        "dense-square",
-        window=[4860, 100_000],
-        options=dict(parts=["expert_eta_vanished"]),
+        SLOPE_OF_SUM, "quotient", "dense-square", window=[4860, 100_000], options=dict(parts=["expert_eta_vanished"])
     ).at_most(-0.4),
     dict(source=THM_MODULO_REPRESENTATIONS, bearing="for", hindsight=WINDOW_TEN_SAMPLES),
     dict(group="thm-3-modulo-splits", presets=["theorems", "paper"]),

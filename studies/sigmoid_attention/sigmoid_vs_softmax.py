@@ -22,7 +22,8 @@ CALLS_SIGMOID_MORE = (
 ARMS = ["softmax-relu", "sigmoid-relu", "softmax-linear", "sigmoid-linear"]
 PRESETS = ["small", "truths", "paper", "argmin", "full"]
 SIZES = [1000, 3162, 10_000, 31_623, 100_000]
-TRUTH_RULES = "moestat.papers.sigmoid_attention.truth_rules"
+SLOPE_BY_TRUTH = "moestat.papers.sigmoid_attention.truth_rules:slope_by_truth"
+LEVEL_BY_TRUTH = "moestat.papers.sigmoid_attention.truth_rules:level_by_truth"
 
 study = Study(
     "Sigmoid against softmax gating: how fast do the parameters converge?",
@@ -308,9 +309,7 @@ for part, gate, expert, experts, predicted, within in [
         f"printed-{gate}-{expert}",
         "Ten full-batch steps of 0.1 from near the ground truth, the superfluous atom a copy, give the slope "
         f"{predicted} with the {gate} gate and {experts} experts.",
-        function(f"{TRUTH_RULES}:slope_by_truth", "L3", f"{gate}-{expert}-printed").within(
-            *within, predicted=predicted
-        ),
+        function(SLOPE_BY_TRUTH, "L3", f"{gate}-{expert}-printed").within(*within, predicted=predicted),
         dict(source=f"SA Fig. {part}, App. E.1.2", group=f"fig-1-{gate}-{expert}-by-the-printed-protocol"),
         dict(printed=True, presets=["quick"]),
         hindsight="Seen before: this reading, atom t mod 8 of truth t copied, on other data sets of these "
@@ -328,9 +327,7 @@ for part, gate, expert, experts, predicted, within in [
         f"literal-{gate}-{expert}",
         "In L3 to the truth itself, as the legend of the figure has it, the printed protocol gives the slope "
         f"{predicted} with the {gate} gate and {experts} experts.",
-        function(f"{TRUTH_RULES}:slope_by_truth", "L3_to_truth", f"{gate}-{expert}-printed").within(
-            *within, predicted=predicted
-        ),
+        function(SLOPE_BY_TRUTH, "L3_to_truth", f"{gate}-{expert}-printed").within(*within, predicted=predicted),
         dict(source=f"ours: SA Fig. {part} in the loss to the truth itself", hindsight="As of the claim on L3."),
         dict(group=f"fig-1-{gate}-{expert}-by-the-printed-protocol", printed=True, presets=["quick"]),
     )
@@ -347,9 +344,9 @@ for expert, (which, other, gate, words) in itertools.product(
     study.ours(
         f"{which}-{gate}-{expert}",
         f"With the same data and steps {words} leaves the slope as it is ({gate} gate, {expert} experts).",
-        function(
-            f"{TRUTH_RULES}:slope_by_truth", "L3", f"{gate}-{expert}-{other}", versus=f"{gate}-{expert}-printed"
-        ).equivalent(0.1, predicted="no change"),
+        function(SLOPE_BY_TRUTH, "L3", f"{gate}-{expert}-{other}", versus=f"{gate}-{expert}-printed").equivalent(
+            0.1, predicted="no change"
+        ),
         dict(source="ours: on SA Fig. 1", hindsight="As of the claims on the printed slopes."),
         dict(group="slope-not-of-the-start", presets=["quick"]),
     )
@@ -366,9 +363,7 @@ for expert, (which, start, words, predicted, within) in itertools.product(
     study.ours(
         f"{which}-{expert}",
         f"How far ten steps move the softmax fit from {words} (slope of the distance; {expert} experts).",
-        function(f"{TRUTH_RULES}:slope_by_truth", "moved", f"softmax-{expert}-{start}").within(
-            *within, predicted=predicted
-        ),
+        function(SLOPE_BY_TRUTH, "moved", f"softmax-{expert}-{start}").within(*within, predicted=predicted),
         dict(hindsight="As of the claims on the printed slopes.", group=f"{which}-of-the-start"),
         source="ours: on SA Fig. 1, why the copy is slow",
         presets=["quick"],
@@ -384,7 +379,11 @@ for part, expert, printed_loss, options in [
         "this L3, below the information bound: the asymptotic error of least squares that is told the number of "
         "experts.",
         function(
-            f"{TRUTH_RULES}:log_ratio_to", "line_L3", f"softmax-{expert}-printed", at=dict(n=100_000), options=options
+            "moestat.papers.sigmoid_attention.truth_rules:log_ratio_to",
+            "line_L3",
+            f"softmax-{expert}-printed",
+            at=dict(n=100_000),
+            options=options,
         ).at_most(0.0, predicted="below 0"),
         dict(group="fig-1-losses-below-the-bound", presets=["quick"]),
         source=f"ours: on SA Fig. {part}",
@@ -463,9 +462,7 @@ ours(
     "faster-relu-ls",
     "On data from a softmax truth, with ReLU experts, the sigmoid-gated least-squares fit converges faster than "
     "the softmax-gated one.",
-    function(f"{TRUTH_RULES}:slope_by_truth", "L3", "sigmoid-relu", versus="softmax-relu").at_most(
-        0.0, predicted="-0.27"
-    ),
+    function(SLOPE_BY_TRUTH, "L3", "sigmoid-relu", versus="softmax-relu").at_most(0.0, predicted="-0.27"),
     dict(source="ours: on SA Fig. 1a, by local least squares in L3 alone", hindsight=COUNTED_PAPER_IF),
     group="fig-1-faster-relu-in-l3-by-local-least-squares",
 )
@@ -473,9 +470,7 @@ ours(
     "faster-linear-ls",
     "On data from a softmax truth, with linear experts, the sigmoid-gated least-squares fit converges faster "
     "than the softmax-gated one.",
-    function(f"{TRUTH_RULES}:slope_by_truth", "L3", "sigmoid-linear", versus="softmax-linear").at_most(
-        0.0, predicted="-0.39"
-    ),
+    function(SLOPE_BY_TRUTH, "L3", "sigmoid-linear", versus="softmax-linear").at_most(0.0, predicted="-0.39"),
     dict(source="ours: on SA Fig. 1b, by local least squares in L3 alone", hindsight=COUNTED_PAPER_IF),
     group="fig-1-faster-linear-in-l3-by-local-least-squares",
 )
@@ -512,7 +507,7 @@ study.ours(
     "faster-relu-sgd-fixed",
     "On data from a softmax truth, with ReLU experts, the sigmoid-gated SGD (start radius 0.1 about the numbers "
     "of the truth) fit converges faster than the softmax-gated one.",
-    function(f"{TRUTH_RULES}:slope_by_truth", "L3", "sigmoid-relu-sgd-fixed", versus="softmax-relu-sgd-fixed").at_most(
+    function(SLOPE_BY_TRUTH, "L3", "sigmoid-relu-sgd-fixed", versus="softmax-relu-sgd-fixed").at_most(
         0.0, predicted="-0.27"
     ),
     dict(source="ours: on SA Fig. 1a, one reading of App. E.1", hindsight=COUNTED_PAPER_IF),
@@ -522,9 +517,9 @@ study.ours(
     "faster-linear-sgd-fixed",
     "On data from a softmax truth, with linear experts, the sigmoid-gated SGD (start radius 0.1 about the "
     "numbers of the truth) fit converges faster than the softmax-gated one.",
-    function(
-        f"{TRUTH_RULES}:slope_by_truth", "L3", "sigmoid-linear-sgd-fixed", versus="softmax-linear-sgd-fixed"
-    ).at_most(0.0, predicted="-0.39"),
+    function(SLOPE_BY_TRUTH, "L3", "sigmoid-linear-sgd-fixed", versus="softmax-linear-sgd-fixed").at_most(
+        0.0, predicted="-0.39"
+    ),
     dict(source="ours: on SA Fig. 1b, one reading of App. E.1", hindsight=COUNTED_PAPER_IF),
     dict(group="fig-1-faster-linear-of-one-reading", presets=["small", "truths", "paper", "full"]),
 )
@@ -561,7 +556,7 @@ study.ours(
     "faster-relu-sgd-root",
     "On data from a softmax truth, with ReLU experts, the sigmoid-gated SGD (start radius n^(-1/2) about the "
     "numbers of the truth) fit converges faster than the softmax-gated one.",
-    function(f"{TRUTH_RULES}:slope_by_truth", "L3", "sigmoid-relu-sgd-root", versus="softmax-relu-sgd-root").at_most(
+    function(SLOPE_BY_TRUTH, "L3", "sigmoid-relu-sgd-root", versus="softmax-relu-sgd-root").at_most(
         0.0, predicted="-0.27"
     ),
     dict(source="ours: on SA Fig. 1a, one reading of App. E.1", hindsight=COUNTED_PAPER_IF),
@@ -571,9 +566,9 @@ study.ours(
     "faster-linear-sgd-root",
     "On data from a softmax truth, with linear experts, the sigmoid-gated SGD (start radius n^(-1/2) about the "
     "numbers of the truth) fit converges faster than the softmax-gated one.",
-    function(
-        f"{TRUTH_RULES}:slope_by_truth", "L3", "sigmoid-linear-sgd-root", versus="softmax-linear-sgd-root"
-    ).at_most(0.0, predicted="-0.39"),
+    function(SLOPE_BY_TRUTH, "L3", "sigmoid-linear-sgd-root", versus="softmax-linear-sgd-root").at_most(
+        0.0, predicted="-0.39"
+    ),
     dict(source="ours: on SA Fig. 1b, one reading of App. E.1", hindsight=COUNTED_PAPER_IF),
     dict(group="fig-1-faster-linear-of-one-reading", presets=["small", "truths", "paper", "full"]),
 )
@@ -616,7 +611,7 @@ for expert, experts, source in [
         f"faster-{expert}-quotient",
         f"On data from a softmax truth, with {experts} experts, the sigmoid-gated least-squares fit converges "
         "faster than the softmax-gated one, in the loss modulo splitting and null atoms.",
-        function(f"{TRUTH_RULES}:slope_by_truth", "quotient", f"sigmoid-{expert}", versus=f"softmax-{expert}").at_most(
+        function(SLOPE_BY_TRUTH, "quotient", f"sigmoid-{expert}", versus=f"softmax-{expert}").at_most(
             0.0, predicted="below 0"
         ),
         dict(source=source, group=f"fig-1-faster-{expert}-modulo-splits", presets=PRESETS),
@@ -632,11 +627,7 @@ for expert, experts, part in [("relu", "ReLU", "1a"), ("linear", "linear", "1b")
         "faster than the softmax-gated one, in L3 and in the loss modulo splitting and null atoms (local least "
         "squares, six truths).",
         function(
-            f"{TRUTH_RULES}:slope_by_truth",
-            "L3",
-            f"sigmoid-{expert}",
-            versus=f"softmax-{expert}",
-            options=dict(together=["quotient"]),
+            SLOPE_BY_TRUTH, "L3", f"sigmoid-{expert}", versus=f"softmax-{expert}", options=dict(together=["quotient"])
         ).at_most(0.0, predicted="below 0"),
         dict(source=f"SA Fig. {part}, section 5.1", group=f"fig-1-faster-{expert}-both-losses"),
         presets=["truths"],
@@ -650,12 +641,7 @@ study.claim(
     "On 1e5 data from a softmax truth, with ReLU experts, both the loss of Fig. 1 and the function error are "
     "smaller with the sigmoid gate than with the softmax gate (local least squares, six truths).",
     function(
-        f"{TRUTH_RULES}:level_by_truth",
-        "L3",
-        "sigmoid-relu",
-        at=dict(n=100_000),
-        versus="softmax-relu",
-        options=dict(together=["rmse"]),
+        LEVEL_BY_TRUTH, "L3", "sigmoid-relu", at=dict(n=100_000), versus="softmax-relu", options=dict(together=["rmse"])
     ).at_most(0.0, predicted="< 0"),
     dict(source="SA Fig. 1a, section 1", because=CALLS_SIGMOID_MORE, group="less-data-relu", presets=["truths"]),
 )
@@ -664,7 +650,7 @@ study.claim(
     "On 1e5 data from a softmax truth, with linear experts, both the loss of Fig. 1 and the function error are "
     "smaller with the sigmoid gate than with the softmax gate (local least squares, six truths).",
     function(
-        f"{TRUTH_RULES}:level_by_truth",
+        LEVEL_BY_TRUTH,
         "L3",
         "sigmoid-linear",
         at=dict(n=100_000),
@@ -677,7 +663,7 @@ study.ours(
     "level-relu-ls",
     "On 1e5 data from a softmax truth, with ReLU experts, the loss of Fig. 1 is smaller with the sigmoid gate "
     "than with the softmax gate (local least squares, six truths).",
-    function(f"{TRUTH_RULES}:level_by_truth", "L3", "sigmoid-relu", at=dict(n=100_000), versus="softmax-relu").at_most(
+    function(LEVEL_BY_TRUTH, "L3", "sigmoid-relu", at=dict(n=100_000), versus="softmax-relu").at_most(
         0.0, predicted="< 0"
     ),
     dict(source="ours: on SA Fig. 1a, section 1, in L3 alone", group="less-data-relu-in-l3", presets=["truths"]),
@@ -686,18 +672,18 @@ study.ours(
     "level-linear-ls",
     "On 1e5 data from a softmax truth, with linear experts, the loss of Fig. 1 is smaller with the sigmoid gate "
     "than with the softmax gate (local least squares, six truths).",
-    function(
-        f"{TRUTH_RULES}:level_by_truth", "L3", "sigmoid-linear", at=dict(n=100_000), versus="softmax-linear"
-    ).at_most(0.0, predicted="< 0"),
+    function(LEVEL_BY_TRUTH, "L3", "sigmoid-linear", at=dict(n=100_000), versus="softmax-linear").at_most(
+        0.0, predicted="< 0"
+    ),
     dict(source="ours: on SA Fig. 1b, section 1, in L3 alone", group="less-data-linear-in-l3", presets=["truths"]),
 )
 study.ours(
     "level-relu-ls-quotient",
     "On 1e5 data from a softmax truth, with ReLU experts, the loss modulo splitting and null atoms is smaller "
     "with the sigmoid gate than with the softmax gate (local least squares, six truths).",
-    function(
-        f"{TRUTH_RULES}:level_by_truth", "quotient", "sigmoid-relu", at=dict(n=100_000), versus="softmax-relu"
-    ).at_most(0.0, predicted="< 0"),
+    function(LEVEL_BY_TRUTH, "quotient", "sigmoid-relu", at=dict(n=100_000), versus="softmax-relu").at_most(
+        0.0, predicted="< 0"
+    ),
     dict(group="less-data-relu-modulo-splits", presets=["truths"]),
     source="ours: on SA Fig. 1a, section 1, modulo representations of the same function",
 )
@@ -705,9 +691,9 @@ study.ours(
     "level-linear-ls-quotient",
     "On 1e5 data from a softmax truth, with linear experts, the loss modulo splitting and null atoms is smaller "
     "with the sigmoid gate than with the softmax gate (local least squares, six truths).",
-    function(
-        f"{TRUTH_RULES}:level_by_truth", "quotient", "sigmoid-linear", at=dict(n=100_000), versus="softmax-linear"
-    ).at_most(0.0, predicted="< 0"),
+    function(LEVEL_BY_TRUTH, "quotient", "sigmoid-linear", at=dict(n=100_000), versus="softmax-linear").at_most(
+        0.0, predicted="< 0"
+    ),
     dict(group="less-data-linear-modulo-splits", presets=["truths"]),
     source="ours: on SA Fig. 1b, section 1, modulo representations of the same function",
 )

@@ -12,8 +12,8 @@ PAPER_SAYS_WEAKLY = "The paper says it of weakly identifiable experts, and count
 PAPER_SAYS_PARTIAL = (
     "The paper says it of partial-weakly identifiable experts, and counts polynomials among them (after Def 4)."
 )
-SUM_RULES = "moestat.papers.sigmoid_attention.sum_rules"
-ORDER_RULES = "moestat.papers.sigmoid_attention.order_rules"
+SLOPE_OF_SUM = "moestat.papers.sigmoid_attention.sum_rules:slope_of_sum"
+ORDERED_SERIES = "moestat.papers.sigmoid_attention.order_rules:ordered_series"
 
 study = Study(
     "Sigmoid gating with little noise: where the asymptotics have begun",
@@ -189,9 +189,7 @@ claim(
     "over-atoms-1-gelu",
     "Sparse regime, GELU experts, a kept from 0, score with b, noise variance 1e-10: over-specified atoms "
     "converge like n^(-1/4), up to logarithms, or faster.",
-    function(
-        f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-gelu-full", options=dict(parts=["eta_over_atom"])
-    ).at_most(-0.15),
+    function(SLOPE_OF_SUM, "over_atom", "sparse-gelu-full", options=dict(parts=["eta_over_atom"])).at_most(-0.15),
     dict(group="thm-1-over-specified-gelu", level=0.983),
 )
 claim(
@@ -214,7 +212,7 @@ claim(
     "Sparse regime, GELU experts, a kept from 0, score with b, noise variance 1e-10: exactly specified atoms "
     "converge faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-gelu-full",
         versus_variable="over_atom",
@@ -233,9 +231,7 @@ claim(
     "over-atoms-1-relu",
     "Sparse regime, ReLU experts, score with b, noise variance 1e-10: over-specified atoms converge like "
     "n^(-1/4), up to logarithms, or faster.",
-    function(
-        f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-relu-full", options=dict(parts=["eta_over_atom"])
-    ).at_most(-0.15),
+    function(SLOPE_OF_SUM, "over_atom", "sparse-relu-full", options=dict(parts=["eta_over_atom"])).at_most(-0.15),
     dict(because=PAPER_SAYS_STRONGLY, group="thm-1-over-specified-relu", presets=["many"]),
 )
 claim(
@@ -265,7 +261,7 @@ claim(
     "Sparse regime, ReLU experts, score with b, noise variance 1e-10: exactly specified atoms converge faster "
     "than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-relu-full",
         versus_variable="over_atom",
@@ -285,9 +281,7 @@ claim(
     "over-atoms-4-gelu",
     "Sparse regime, GELU experts, a kept from 0, score without b, noise variance 1e-10: over-specified atoms "
     "converge like n^(-1/4), up to logarithms, or faster.",
-    function(
-        f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-gelu-partial", options=dict(parts=["eta_over_atom"])
-    ).at_most(-0.15),
+    function(SLOPE_OF_SUM, "over_atom", "sparse-gelu-partial", options=dict(parts=["eta_over_atom"])).at_most(-0.15),
     dict(source="SA App. C.1.2, (i) and (ii) after Thm 4", group="thm-4-over-specified-gelu", level=0.983),
 )
 claim(
@@ -310,7 +304,7 @@ claim(
     "Sparse regime, GELU experts, a kept from 0, score without b, noise variance 1e-10: exactly specified atoms "
     "converge faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-gelu-partial",
         versus_variable="over_atom",
@@ -335,9 +329,7 @@ claim(
     "over-atoms-4-relu",
     "Sparse regime, ReLU experts, score without b, noise variance 1e-10: over-specified atoms converge like "
     "n^(-1/4), up to logarithms, or faster.",
-    function(
-        f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-relu-partial", options=dict(parts=["eta_over_atom"])
-    ).at_most(-0.15),
+    function(SLOPE_OF_SUM, "over_atom", "sparse-relu-partial", options=dict(parts=["eta_over_atom"])).at_most(-0.15),
     group="thm-4-over-specified-relu",
 )
 claim(
@@ -360,7 +352,7 @@ claim(
     "Sparse regime, ReLU experts, score without b, noise variance 1e-10: exactly specified atoms converge "
     "faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-relu-partial",
         versus_variable="over_atom",
@@ -384,9 +376,7 @@ claim(
     "over-atoms-4-linear",
     "Sparse regime, linear experts, score without b, noise variance 1e-10: over-specified atoms converge like "
     "n^(-1/4), up to logarithms, or faster.",
-    function(
-        f"{SUM_RULES}:slope_of_sum", "over_atom", "sparse-linear-partial", options=dict(parts=["eta_over_atom"])
-    ).at_most(-0.15),
+    function(SLOPE_OF_SUM, "over_atom", "sparse-linear-partial", options=dict(parts=["eta_over_atom"])).at_most(-0.15),
     dict(source="SA App. C.1.2, (i) and (ii) after Thm 4", group="thm-4-over-specified-linear"),
 )
 claim(
@@ -409,7 +399,7 @@ claim(
     "Sparse regime, linear experts, score without b, noise variance 1e-10: exactly specified atoms converge "
     "faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse-linear-partial",
         versus_variable="over_atom",

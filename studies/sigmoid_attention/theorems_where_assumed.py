@@ -7,7 +7,7 @@ from moestat.study.rules import function, slope
 
 THM_WITHOUT_CONDITION = "ours: on SA Thm 4, without the condition a != 0 of its example"
 THM_WITHOUT_CONDITION_2 = "ours: on SA Thm 5, without the condition a != 0 of its example"
-ORDER_RULES = "moestat.papers.sigmoid_attention.order_rules"
+ORDERED_SERIES = "moestat.papers.sigmoid_attention.order_rules:ordered_series"
 
 study = Study(
     "Theorems 4 and 5 for GELU experts, in a box that holds a = 0",
@@ -125,11 +125,7 @@ ours(
     "Sparse regime, GELU experts, a = 0 allowed, score without b: exactly specified atoms converge faster than "
     "over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
-        "exact_atom",
-        "sparse",
-        versus_variable="over_atom",
-        options=dict(slower_at_most=-0.15),
+        ORDERED_SERIES, "exact_atom", "sparse", versus_variable="over_atom", options=dict(slower_at_most=-0.15)
     ).at_most(0.0, predicted="-0.25"),
     dict(group="thm-4-faster-null-atoms", presets=["quick"]),
 )
@@ -138,7 +134,7 @@ ours(
     "Sparse regime, GELU experts, a = 0 allowed, score without b: exactly specified atoms converge faster than "
     "over-specified ones, d = 8, at ten samples per parameter or more.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse",
         versus_variable="over_atom",
@@ -179,7 +175,7 @@ ours(
     "Sparse regime, GELU experts, a = 0 allowed, score without b, Theta = [-2, 2]^P, the best of eight starts: "
     "exactly specified atoms converge faster than over-specified ones.",
     function(
-        f"{ORDER_RULES}:ordered_series",
+        ORDERED_SERIES,
         "exact_atom",
         "sparse",
         versus_variable="over_atom",
@@ -267,6 +263,6 @@ study.figure(
         ]
     ],
     caption="Each replicate has a truth of its own. L4 to the truth (sparse), L5 to the nearest representation "
-    "(dense), and the loss modulo splitting and null atoms. Geometric means, 95 % t-intervals. Grey: the Fisher line of "
-    "the true number of experts.",
+    "(dense), and the loss modulo splitting and null atoms. Geometric means, 95 % t-intervals. Grey: the Fisher line "
+    "of the true number of experts.",
 )

@@ -3,7 +3,8 @@
 from moestat import Study
 from moestat.study.rules import function
 
-RULES = "moestat.papers.task_routing.rules"
+WORST = "moestat.papers.task_routing.rules:worst"
+COUNTED = "moestat.papers.task_routing.rules:counted"
 
 study = Study(
     "A transformer that routes every query to its task's expert, built by hand",
@@ -60,7 +61,7 @@ study.claim(
     "moe-routing",
     "In 2 L|T| coordinates, with two heads and at most L|T(k)| + N neurons in an expert, every prefix that one "
     "task generates, whole sentences among them, is routed to that task's expert.",
-    function(f"{RULES}:worst", "misrouted", "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
+    function(WORST, "misrouted", "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
     dict(source="TR Thm 4.2, second bullet", group="theorem 4.2: routing"),
     because="the bullet asks it of every prefix; one that several tasks generate cannot go to the experts of all",
 )
@@ -68,15 +69,13 @@ study.claim(
     "moe-mass",
     "In 2 L|T| coordinates, with two heads and at most L|T(k)| + N neurons in an expert, the mixture-of-experts "
     "transformer gives the valid next tokens a probability above 1 - epsilon after every prefix.",
-    function(f"{RULES}:worst", "low_mass", "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
+    function(WORST, "low_mass", "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
     dict(source="TR Thm 4.2, third bullet", group="theorem 4.2: valid next tokens"),
 )
 study.ours(
     "moe-routing-shared",
     "A prefix that several tasks generate is routed to the expert of one of them.",
-    function(f"{RULES}:worst", "misrouted_ambiguous", "moe", options=dict(witness="failure")).at_most(
-        0, predicted="0 prefixes"
-    ),
+    function(WORST, "misrouted_ambiguous", "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
     source="ours: the second bullet of TR Thm 4.2 for prefixes that have no task of their own",
 )
 # At first the count itself, at most c(k), which holds by arithmetic; since the runs, whether experts of that size are
@@ -85,7 +84,7 @@ study.claim(
     "complexity",
     "Experts of at most c(k) neurons, the complexity of their task alone, are enough: no prefix is misrouted or "
     "has too little probability on its valid next tokens.",
-    function(f"{RULES}:worst", "failing", "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
+    function(WORST, "failing", "moe", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
     dict(source="TR abstract, Fig. 1, Def. 3.2", group="figure 1: the size of an expert follows the complexity"),
     because="sizes that depend solely on the complexity of the task are read as: at most c(k). Ours have a "
     "neuron for each beginning of a template and each subject, at most c(k) - |T(k)| by arithmetic, so that "
@@ -96,34 +95,34 @@ study.ours(
     "moe-dimension",
     "Our mixture-of-experts weights use at most 2 L|T| coordinates, since their embedding is cut to what is "
     "left of these (coordinates in use over that).",
-    function(f"{RULES}:counted", "dimension_ratio", "moe").at_most(1.0),
+    function(COUNTED, "dimension_ratio", "moe").at_most(1.0),
     source="check: TR Thm 4.2, first bullet, the count of our weights",
 )
 study.ours(
     "moe-width",
     "An expert of our weights has at most L|T(k)| + N neurons: one for each beginning of a template and each "
     "subject of its task.",
-    function(f"{RULES}:counted", "width_ratio", "moe").at_most(1.0),
+    function(COUNTED, "width_ratio", "moe").at_most(1.0),
     source="check: TR Thm 4.2, first bullet, the count of our weights",
 )
 study.ours(
     "complexity-count",
     "An expert of our weights has at most c(k) neurons: one for each beginning of a template and each subject "
     "of its task.",
-    function(f"{RULES}:counted", "complexity_ratio", "moe").at_most(1.0),
+    function(COUNTED, "complexity_ratio", "moe").at_most(1.0),
     source="check: TR abstract, Fig. 1, the count of our weights",
 )
 study.ours(
     "dense-neurons",
     "The feed-forward network of our weights has at most L|T| + N|K| neurons: one for each beginning of a template.",
-    function(f"{RULES}:counted", "neurons_ratio", "dense").at_most(1.0),
+    function(COUNTED, "neurons_ratio", "dense").at_most(1.0),
     source="check: TR Thm 4.1, first bullet, the count of our weights",
 )
 study.ours(
     "dense-neurons-templates",
     "The feed-forward network of our weights has at most L|T| + N|K| neurons, where tasks share templates and "
     "subjects: one for each beginning of a template.",
-    function(f"{RULES}:counted", "neurons_ratio", "dense-templates").at_most(1.0),
+    function(COUNTED, "neurons_ratio", "dense-templates").at_most(1.0),
     source="check: TR Thm 4.1, first bullet, the count of our weights",
 )
 # neutral: a dataset on which these weights fail refutes the weights, not the theorem
@@ -131,26 +130,26 @@ study.ours(
     "tables-dimension",
     "Our mixture-of-experts weights with the tables in the embedding need no more than 2 L|T| coordinates "
     "(coordinates over that).",
-    function(f"{RULES}:worst", "dimension_ratio", "moe-tables").at_most(1.0),
+    function(WORST, "dimension_ratio", "moe-tables").at_most(1.0),
     source="ours: TR Thm 4.2, first bullet, by our weights with the tables in the embedding",
 )
 study.ours(
     "tables-width",
     "An expert of our weights with the tables in the embedding has at most L|T(k)| + N neurons.",
-    function(f"{RULES}:worst", "width_ratio", "moe-tables").at_most(1.0),
+    function(WORST, "width_ratio", "moe-tables").at_most(1.0),
     source="ours: TR Thm 4.2, first bullet, by our weights with the tables in the embedding",
 )
 study.ours(
     "tables-routing",
     "Our weights with the tables in the embedding send every prefix that one task generates to that task's expert.",
-    function(f"{RULES}:worst", "misrouted", "moe-tables", options=dict(witness="failure")).at_most(0),
+    function(WORST, "misrouted", "moe-tables", options=dict(witness="failure")).at_most(0),
     source="ours: TR Thm 4.2, second bullet, by our weights with the tables in the embedding",
 )
 study.ours(
     "tables-mass",
     "Our mixture-of-experts weights with the tables in the embedding give the valid next tokens a probability "
     "above 1 - epsilon after every prefix.",
-    function(f"{RULES}:worst", "low_mass", "moe-tables", options=dict(witness="failure")).at_most(0),
+    function(WORST, "low_mass", "moe-tables", options=dict(witness="failure")).at_most(0),
     source="ours: TR Thm 4.2, third bullet, by our weights with the tables in the embedding",
 )
 study.claim(
@@ -158,7 +157,7 @@ study.claim(
     "Experts that do not grow with their table, their templates being the same, are not enough: some prefix is "
     "misrouted or has too little probability on its valid next tokens (failing prefixes of our weights with the "
     "tables in the embedding).",
-    function(f"{RULES}:worst", "failing", "moe-tables").at_least(1, predicted="> 0"),
+    function(WORST, "failing", "moe-tables").at_least(1, predicted="> 0"),
     source="TR section 4.2, before the theorem; Fig. 1",
     group="section 4.2: the capacity that an expert needs follows the complexity",
     because="it is read as a lower bound, as 'required' and 'strictly' have it, and fails if experts whose "
@@ -171,27 +170,27 @@ study.ours(
     "required-capacity",
     "An expert that satisfies the bullets of Theorem 4.2 needs at least half of c(k) neurons (least of our "
     "weights with the tables in the embedding, over c(k)).",
-    function(f"{RULES}:worst", "complexity_ratio_least", "moe-tables").at_least(0.5),
+    function(WORST, "complexity_ratio_least", "moe-tables").at_least(0.5),
     source="ours: a level for what TR section 4.2 says of how the capacity scales",
 )
 study.claim(
     "lemma-plane",
     "In a plane of logits every token has a vector whose only largest coordinate is its own (number of tokens "
     "without).",
-    function(f"{RULES}:worst", "plane_wrong", "moe").at_most(0, predicted="0"),
+    function(WORST, "plane_wrong", "moe").at_most(0, predicted="0"),
     dict(source="TR Lemma 5.1 (Lemma A.3)", group="lemma 5.1"),
 )
 study.claim(
     "lemma-memoriser",
     "A hidden ReLU layer of K neurons fits K points with distinct inputs (largest relative error, float64).",
-    function(f"{RULES}:worst", "fit_error", "moe").at_most(1e-06, predicted="0"),
+    function(WORST, "fit_error", "moe").at_most(1e-06, predicted="0"),
     dict(source="TR Lemma A.4", group="lemma A.4"),
 )
 study.claim(
     "independence",
     "For generic weights of one content head the template vectors are linearly independent (patterns less rank, "
     "the residual stream counted in).",
-    function(f"{RULES}:worst", "dependent", "moe").at_most(0, predicted="0"),
+    function(WORST, "dependent", "moe").at_most(0, predicted="0"),
     dict(source="TR App. A.3, a step of the proof", group="proof, step: independent template vectors"),
 )
 # The subject's head is among the heads that are counted, though the proof's router gives it no weight. The first
@@ -201,7 +200,7 @@ study.claim(
     "one-hot-heads",
     "One head for the template is enough for a linear map of the template vectors to exact one-hot vectors "
     "(heads needed, the subject's among them).",
-    function(f"{RULES}:worst", "heads", "one-hot").at_most(2, predicted="2"),
+    function(WORST, "heads", "one-hot").at_most(2, predicted="2"),
     dict(source="TR App. A.4, a step of the proof", group="proof, step: one-hot router"),
     because="the proof maps what the first of the theorem's two heads says exactly to one-hot vectors; the "
     "second is the subject's",
@@ -210,7 +209,7 @@ study.ours(
     "one-hot-both-heads",
     "Two heads that both see the template are enough for a linear map of the template vectors to exact one-hot "
     "vectors (heads needed, one more for the subject among them).",
-    function(f"{RULES}:worst", "heads", "one-hot").at_most(3),
+    function(WORST, "heads", "one-hot").at_most(3),
     source="ours, on TR App. A.4: both of the theorem's heads for the template",
     group="proof, step: one-hot router, both heads",
 )
@@ -218,34 +217,34 @@ study.claim(
     "valid-above",
     "In a plane in which every token can be the largest (Lemma 5.1), every prefix has a point at which all its "
     "valid next tokens have larger logits than all others (whether three valid sets rule that out).",
-    function(f"{RULES}:worst", "not_arcs", "moe", options=dict(witness="not_arcs_at")).at_most(0, predicted="0"),
+    function(WORST, "not_arcs", "moe", options=dict(witness="not_arcs_at")).at_most(0, predicted="0"),
     dict(source="TR App. A.3, A.4, a step of the proof", group="proof, step: valid tokens above the others"),
 )
 study.ours(
     "rank-bound",
     "What one content head says has a rank of at most |words| + L over all prefixes and whole sentences, "
     "whatever the weights.",
-    function(f"{RULES}:worst", "rank_excess", "moe").at_most(0, predicted="<= 0"),
+    function(WORST, "rank_excess", "moe").at_most(0, predicted="<= 0"),
     dict(source="ours: for TR App. A.3", bearing="against", group="proof, step: bound on the rank of a head"),
 )
 study.claim(
     "dense-dimension",
     "The layer of the dense transformer has dimension 2 L|T| (coordinates in use over that).",
-    function(f"{RULES}:worst", "dimension_ratio", "dense").at_most(1.0, predicted="<= 1"),
+    function(WORST, "dimension_ratio", "dense").at_most(1.0, predicted="<= 1"),
     dict(source="TR Thm 4.1, first bullet", group="theorem 4.1: dimension"),
 )
 study.claim(
     "dense-dimension-templates",
     "The layer of the dense transformer has dimension 2 L|T|, where tasks share templates and subjects "
     "(coordinates in use over that).",
-    function(f"{RULES}:worst", "dimension_ratio", "dense-templates").at_most(1.0, predicted="<= 1"),
+    function(WORST, "dimension_ratio", "dense-templates").at_most(1.0, predicted="<= 1"),
     dict(source="TR Thm 4.1, first bullet", group="theorem 4.1: dimension"),
 )
 study.claim(
     "dense-circuit-size",
     "Each task has a circuit of at most L|T(k)| + N neurons that says what the model says after every prefix "
     "and every whole sentence of the task: the neurons that these make active (largest, over that).",
-    function(f"{RULES}:worst", "width_ratio", "dense").at_most(1.0, predicted="<= 1"),
+    function(WORST, "width_ratio", "dense").at_most(1.0, predicted="<= 1"),
     dict(source="TR Thm 4.1, second bullet", group="theorem 4.1: neurons of a circuit"),
 )
 study.claim(
@@ -253,50 +252,48 @@ study.claim(
     "Each task has a circuit of at most L|T(k)| + N neurons that says what the model says after every prefix "
     "and every whole sentence of the task, where tasks share templates and subjects: the neurons that these "
     "make active (largest, over that).",
-    function(f"{RULES}:worst", "width_ratio", "dense-templates").at_most(1.0, predicted="<= 1"),
+    function(WORST, "width_ratio", "dense-templates").at_most(1.0, predicted="<= 1"),
     dict(source="TR Thm 4.1, second bullet", group="theorem 4.1: neurons of a circuit"),
 )
 study.claim(
     "dense-mass",
     "With two heads and at most L|T| + N|K| neurons the dense transformer gives the valid next tokens a "
     "probability above 1 - epsilon after every prefix.",
-    function(f"{RULES}:worst", "low_mass", "dense", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
+    function(WORST, "low_mass", "dense", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
     dict(source="TR Thm 4.1, third bullet", group="theorem 4.1: valid next tokens"),
 )
 study.claim(
     "dense-mass-templates",
     "With two heads and at most L|T| + N|K| neurons the dense transformer gives the valid next tokens a "
     "probability above 1 - epsilon after every prefix, where tasks share templates and subjects.",
-    function(f"{RULES}:worst", "low_mass", "dense-templates", options=dict(witness="failure")).at_most(
-        0, predicted="0 prefixes"
-    ),
+    function(WORST, "low_mass", "dense-templates", options=dict(witness="failure")).at_most(0, predicted="0 prefixes"),
     dict(source="TR Thm 4.1, third bullet", group="theorem 4.1: valid next tokens"),
 )
 study.ours(
     "dense-circuit-equal",
     "The circuit of a task, which has every neuron that a prefix of the task makes active, says what the model "
     "says after each of these (largest total variation distance).",
-    function(f"{RULES}:counted", "circuit_distance", "dense").at_most(1e-12),
+    function(COUNTED, "circuit_distance", "dense").at_most(1e-12),
     source="check: TR Thm 4.1, second bullet, of our circuits",
 )
 study.ours(
     "dense-circuit-equal-templates",
     "The circuit of a task, which has every neuron that a prefix of the task makes active, says what the model "
     "says after each of these, where tasks share templates and subjects (largest total variation distance).",
-    function(f"{RULES}:counted", "circuit_distance", "dense-templates").at_most(1e-12),
+    function(COUNTED, "circuit_distance", "dense-templates").at_most(1e-12),
     source="check: TR Thm 4.1, second bullet, of our circuits",
 )
 study.ours(
     "dense-one-neuron",
     "At most one neuron of our dense transformer is active at a time.",
-    function(f"{RULES}:worst", "most_active", "dense").at_most(1),
+    function(WORST, "most_active", "dense").at_most(1),
     source="ours: our weights for TR Thm 4.1",
 )
 study.ours(
     "single-precision",
     "Single precision is enough for our weights: rounded to it they give the valid next tokens a probability "
     "above 1 - epsilon.",
-    function(f"{RULES}:worst", "low_mass", "float32", options=dict(witness="failure")).at_most(0),
+    function(WORST, "low_mass", "float32", options=dict(witness="failure")).at_most(0),
     source="ours: our weights for TR Thm 4.2",
 )
 

@@ -3,7 +3,7 @@
 from moestat import Study
 from moestat.study.rules import function
 
-RULES = "moestat.papers.task_routing.rules"
+WORST = "moestat.papers.task_routing.rules:worst"
 
 study = Study(
     "Steps of the printed proofs, taken back one by one",
@@ -57,9 +57,9 @@ study.ours(
     "equal-scales-moe",
     "The printed construction, with all scales that the proof leaves free equal, satisfies every bullet of "
     "Theorem 4.2.",
-    function(
-        f"{RULES}:worst", "failing", "moe", at=dict(repairs="none"), options=dict(without="all", witness="failure")
-    ).at_most(0, predicted="0 prefixes"),
+    function(WORST, "failing", "moe", at=dict(repairs="none"), options=dict(without="all", witness="failure")).at_most(
+        0, predicted="0 prefixes"
+    ),
     source="ours: TR App. A.4, proof as printed, read with equal scales",
     group="proof of theorem 4.2 as printed, with equal scales",
 )
@@ -68,7 +68,7 @@ study.ours(
     "The printed construction, with all scales that the proof leaves free equal, satisfies every bullet of "
     "Theorem 4.1.",
     function(
-        f"{RULES}:worst", "failing", "dense", at=dict(repairs="none"), options=dict(without="all", witness="failure")
+        WORST, "failing", "dense", at=dict(repairs="none"), options=dict(without="all", witness="failure")
     ).at_most(0, predicted="0 prefixes"),
     source="ours: TR App. A.3, proof as printed, read with equal scales",
     group="proof of theorem 4.1 as printed, with equal scales",
@@ -78,7 +78,7 @@ study.claim(
     "The printed construction, with the scales that the proof leaves free chosen well, satisfies every bullet "
     "of Theorem 4.2.",
     function(
-        f"{RULES}:worst",
+        WORST,
         "failing",
         "moe",
         at=dict(repairs="reserved + amplitude + representative + first_entity"),
@@ -93,7 +93,7 @@ study.claim(
     "On the paper's example the printed construction, with the scales that the proof leaves free chosen well, "
     "satisfies every bullet of Theorem 4.1, that on the circuits after every prefix.",
     function(
-        f"{RULES}:worst",
+        WORST,
         "failing",
         "dense",
         at=dict(repairs="reserved + amplitude + representative + first_entity", size="example"),
@@ -111,7 +111,7 @@ study.ours(
     "With the tokens in the order of our vocabulary, which Lemma 5.1 leaves open, the printed construction "
     "satisfies every bullet of Theorem 4.1.",
     function(
-        f"{RULES}:worst",
+        WORST,
         "failing",
         "dense",
         at=dict(repairs="reserved + amplitude + representative + first_entity"),
@@ -127,7 +127,7 @@ study.claim(
     "Template neurons connect to the template alone and dictionary neurons to the subject alone, and the "
     "circuit of a task says what the model says after every whole sentence of the task.",
     function(
-        f"{RULES}:worst",
+        WORST,
         "circuit_differs_whole",
         "dense",
         at=dict(repairs="all but joint_isolation"),
@@ -143,7 +143,7 @@ study.claim(
     "Disjoint circuits say what the model says after every whole sentence of their task, also where tasks share "
     "templates and subjects.",
     function(
-        f"{RULES}:worst",
+        WORST,
         "circuit_differs_whole",
         "shared-dense",
         at=dict(repairs="all"),
@@ -158,17 +158,17 @@ study.claim(
     "independence",
     "The template vectors of all prefixes are linearly independent for generic weights (patterns less rank of "
     "what the router sees, the residual stream counted in).",
-    function(
-        f"{RULES}:worst", "dependent", "moe", at=dict(repairs="all but heads"), options=dict(without="all")
-    ).at_most(0, predicted="0"),
+    function(WORST, "dependent", "moe", at=dict(repairs="all but heads"), options=dict(without="all")).at_most(
+        0, predicted="0"
+    ),
     dict(source="TR App. A.3", group="proof, step: independent template vectors"),
 )
 study.claim(
     "one-hot-router",
     "A linear map sends every template vector exactly to the one-hot vector of its task (largest error).",
-    function(
-        f"{RULES}:worst", "router_error", "moe", at=dict(repairs="all but heads"), options=dict(without="all")
-    ).at_most(1e-06, predicted="0"),
+    function(WORST, "router_error", "moe", at=dict(repairs="all but heads"), options=dict(without="all")).at_most(
+        1e-06, predicted="0"
+    ),
     dict(source="TR App. A.4", group="proof, step: one-hot router"),
 )
 study.claim(
@@ -176,11 +176,7 @@ study.claim(
     "The one-hot router of the proof, as near as one content head comes to it, sends every prefix of one task "
     "to its expert.",
     function(
-        f"{RULES}:worst",
-        "misrouted",
-        "moe",
-        at=dict(repairs="all but heads"),
-        options=dict(without="all", witness="failure"),
+        WORST, "misrouted", "moe", at=dict(repairs="all but heads"), options=dict(without="all", witness="failure")
     ).at_most(0, predicted="0 prefixes"),
     dict(source="TR App. A.4", group="proof, step: one-hot router"),
     because="the proof has all tokens of a task's templates routed by this map; it is the nearest one where "
@@ -191,7 +187,7 @@ study.claim(
     "A router whose weights on the subject are zero, so that the template alone decides, sends every prefix of "
     "one task to its expert.",
     function(
-        f"{RULES}:worst",
+        WORST,
         "misrouted",
         "moe",
         at=dict(repairs="all but subject_router"),
@@ -204,11 +200,7 @@ study.ours(
     "Template block and dictionary block map into the same plane of logits, and the right token is largest (at "
     "equal scale).",
     function(
-        f"{RULES}:worst",
-        "low_mass",
-        "moe",
-        at=dict(repairs="all but amplitude"),
-        options=dict(without="all", witness="failure"),
+        WORST, "low_mass", "moe", at=dict(repairs="all but amplitude"), options=dict(without="all", witness="failure")
     ).at_most(0, predicted="0 prefixes"),
     dict(source="ours: TR App. A.3, A.4, read with equal scales", group="proof, step: two blocks in one plane"),
 )
@@ -216,7 +208,7 @@ study.ours(
     "sum-of-tokens",
     "The sum of the vectors of all valid tokens, with equal weights, puts the probability on valid tokens.",
     function(
-        f"{RULES}:worst",
+        WORST,
         "low_mass",
         "moe",
         at=dict(repairs="all but representative"),
@@ -230,7 +222,7 @@ study.ours(
     "The second head may attend to all dictionary tokens present, at equal scales: the valid next tokens have a "
     "probability above 1 - epsilon.",
     function(
-        f"{RULES}:worst",
+        WORST,
         "low_mass",
         "moe",
         at=dict(repairs="all but first_entity"),
@@ -244,11 +236,7 @@ study.ours(
     "The residual connections do no harm where heads and network write into the coordinates of the embeddings, "
     "at equal scales.",
     function(
-        f"{RULES}:worst",
-        "low_mass",
-        "moe",
-        at=dict(repairs="all but reserved"),
-        options=dict(without="all", witness="failure"),
+        WORST, "low_mass", "moe", at=dict(repairs="all but reserved"), options=dict(without="all", witness="failure")
     ).at_most(0, predicted="0 prefixes"),
     source="ours: TR Def. A.2 has residual connections, App. A.3 does not speak of them",
     group="proof, step: residual connections",
@@ -259,7 +247,7 @@ study.claim(
     "circuit of a task says what the model says after every prefix of the task (largest total variation "
     "distance).",
     function(
-        f"{RULES}:worst",
+        WORST,
         "circuit_distance",
         "dense",
         at=dict(repairs="all but joint_isolation"),
@@ -276,9 +264,9 @@ study.claim(
     "one-task",
     "Every prefix that a task generates is routed to that task's expert, so that no prefix has two tasks "
     "(prefixes that have).",
-    function(
-        f"{RULES}:worst", "ambiguous", "moe", at=dict(repairs="all"), options=dict(witness="failure_ambiguous")
-    ).at_most(0, predicted="0 prefixes"),
+    function(WORST, "ambiguous", "moe", at=dict(repairs="all"), options=dict(witness="failure_ambiguous")).at_most(
+        0, predicted="0 prefixes"
+    ),
     source="TR Thm 4.2, second bullet",
     because="a prefix of two tasks cannot be routed to the experts of both",
     group="theorem 4.2: a prefix has one task",
@@ -289,7 +277,7 @@ study.claim(
     "task, have at most L|T| + N|K| neurons in all also when tasks share templates (N: one more than the "
     "largest table, as |table| < N has it; neurons over that).",
     function(
-        f"{RULES}:neurons_over_bound",
+        "moestat.papers.task_routing.rules:neurons_over_bound",
         "neurons_ratio",
         "shared-dense",
         at=dict(repairs="all"),
@@ -306,7 +294,7 @@ study.claim(
     "Disjoint circuits say what the model says after every prefix of their task, also where tasks share "
     "templates and subjects (largest total variation distance).",
     function(
-        f"{RULES}:worst", "circuit_distance", "shared-dense", at=dict(repairs="all"), options=dict(witness="failure")
+        WORST, "circuit_distance", "shared-dense", at=dict(repairs="all"), options=dict(witness="failure")
     ).at_most(1e-12, predicted="0"),
     source="TR App. A.3, disjoint blocks, against the circuits that it is to prove",
     group="proof, step: disjoint circuits",
@@ -317,15 +305,15 @@ study.claim(
 study.ours(
     "shared-templates-routing",
     "With templates and subjects in common, all repairs still send every prefix of one task to its expert.",
-    function(
-        f"{RULES}:worst", "misrouted", "shared-moe", at=dict(repairs="all"), options=dict(witness="failure")
-    ).at_most(0, predicted="0 prefixes"),
+    function(WORST, "misrouted", "shared-moe", at=dict(repairs="all"), options=dict(witness="failure")).at_most(
+        0, predicted="0 prefixes"
+    ),
     source="ours: the repaired construction against the second bullet of TR Thm 4.2",
 )
 study.ours(
     "repaired-moe",
     "With all repairs no prefix fails a bullet of Theorem 4.2 (heads not counted).",
-    function(f"{RULES}:worst", "failing", "moe", at=dict(repairs="all"), options=dict(witness="failure")).at_most(
+    function(WORST, "failing", "moe", at=dict(repairs="all"), options=dict(witness="failure")).at_most(
         0, predicted="0 prefixes"
     ),
     source="ours: TR Thm 4.2, repaired",
@@ -335,7 +323,7 @@ study.ours(
     "With all repairs no prefix fails a bullet of Theorem 4.1 where the one-hot map of the router is exact to "
     "1e-10 (heads not counted).",
     function(
-        f"{RULES}:worst",
+        WORST,
         "failing",
         "dense",
         at=dict(repairs="all"),

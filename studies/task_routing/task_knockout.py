@@ -13,6 +13,7 @@ EXPERT_STORES_FACTS = (
     "an expert that stores facts adds something else for each subject, which its mean over the task does not "
     "hold; part of the difference is that more of a task goes to one expert"
 )
+GAP_FOR_ITS_SHARE = "moestat.papers.task_routing.rules:gap_for_its_share"
 
 study = Study(
     "Do specialised experts store the knowledge of their tasks?",
@@ -114,26 +115,16 @@ study.ours(
     "more-for-its-share-than-ce",
     "For the share of a task's cuts that its own expert gets, silencing it costs more with the router loss than "
     "with the cross-entropy alone.",
-    function(
-        "moestat.papers.task_routing.rules:gap_for_its_share",
-        "own_loss",
-        "router",
-        versus="ce",
-        options=dict(share="own_share"),
-    ).at_least(0.0),
+    function(GAP_FOR_ITS_SHARE, "own_loss", "router", versus="ce", options=dict(share="own_share")).at_least(0.0),
     source="ours, on TR section 7: what is lost over the share of the task that its own expert gets",
 )
 study.ours(
     "more-for-its-share-than-balance",
     "For the share of a task's cuts that its own expert gets, silencing it costs more with the router loss than "
     "with load balancing.",
-    function(
-        "moestat.papers.task_routing.rules:gap_for_its_share",
-        "own_loss",
-        "router",
-        versus="load-balance",
-        options=dict(share="own_share"),
-    ).at_least(0.0),
+    function(GAP_FOR_ITS_SHARE, "own_loss", "router", versus="load-balance", options=dict(share="own_share")).at_least(
+        0.0
+    ),
     source="ours, on TR section 7: what is lost over the share of the task that its own expert gets",
 )
 study.ours(

@@ -27,8 +27,10 @@ TEXT_SAYS_TYPICALLY = (
     "the text says 'typically' and 'slightly' higher of the three variants; the printed accuracies are higher "
     "in all 16 cells"
 )
-RULES = "moestat.papers.task_routing.rules"
-RULES_ = "moestat.claims.rules"
+VISIBLE_GAP = "moestat.papers.task_routing.rules:visible_gap"
+WIDEST = "moestat.claims.rules:widest"
+GAP = "moestat.claims.rules:gap"
+ACCURACY_CURVES = "moestat.papers.task_routing.task_figures:accuracy_curves"
 
 study = Study(
     "Does a loss make experts specialise in tasks, and what does it cost?",
@@ -223,12 +225,7 @@ claim(
     "The task routing loss yields more uniform expert utilisation than the cross-entropy alone, at 10 tasks and "
     "5 experts (entropy of the loads, bits).",
     function(
-        f"{RULES}:visible_gap",
-        "usage_entropy",
-        "router",
-        at=dict(tasks=10, experts=5),
-        versus="ce",
-        options=dict(visible=0.05),
+        VISIBLE_GAP, "usage_entropy", "router", at=dict(tasks=10, experts=5), versus="ce", options=dict(visible=0.05)
     ).at_least(0.0, predicted="> 0"),
     dict(because=SAYS_LOSSES_SHOWS_2, group="section 6.3: more uniform use of experts"),
     presets=["quick", "five", "ten", "paper"],
@@ -238,7 +235,7 @@ claim(
     "The task routing loss yields more uniform expert utilisation than load balancing, at 10 tasks and 5 "
     "experts (entropy of the loads, bits).",
     function(
-        f"{RULES}:visible_gap",
+        VISIBLE_GAP,
         "usage_entropy",
         "router",
         at=dict(tasks=10, experts=5),
@@ -252,12 +249,7 @@ claim(
     "The task routing loss yields more uniform expert utilisation than the cross-entropy alone, at 20 tasks and "
     "7 experts (entropy of the loads, bits).",
     function(
-        f"{RULES}:visible_gap",
-        "usage_entropy",
-        "router",
-        at=dict(tasks=20, experts=7),
-        versus="ce",
-        options=dict(visible=0.05),
+        VISIBLE_GAP, "usage_entropy", "router", at=dict(tasks=20, experts=7), versus="ce", options=dict(visible=0.05)
     ).at_least(0.0, predicted="> 0"),
     because="that the router loss asks for experts dealt out evenly, k mod E, is ours",
     group="section 6.3: more uniform use of experts",
@@ -267,7 +259,7 @@ claim(
     "The task routing loss yields more uniform expert utilisation than load balancing, at 20 tasks and 7 "
     "experts (entropy of the loads, bits).",
     function(
-        f"{RULES}:visible_gap",
+        VISIBLE_GAP,
         "usage_entropy",
         "router",
         at=dict(tasks=20, experts=7),
@@ -288,7 +280,7 @@ for tag, tasks, experts, presets in [
         f"Load balancing uses the experts more evenly than the cross-entropy alone, at {tasks} tasks and "
         f"{experts} experts (entropy of the loads, bits).",
         function(
-            f"{RULES}:visible_gap",
+            VISIBLE_GAP,
             "usage_entropy",
             "load-balance",
             at=dict(tasks=tasks, experts=experts),
@@ -359,7 +351,7 @@ study.ours(
     "Without the gate factor the task routing loss yields more uniform expert utilisation than the "
     "cross-entropy alone, at 10 tasks and 5 experts (entropy of the loads, bits).",
     function(
-        f"{RULES}:visible_gap",
+        VISIBLE_GAP,
         "usage_entropy",
         "router-no-gate",
         at=dict(tasks=10, experts=5),
@@ -373,7 +365,7 @@ study.claim(
     "Without the gate factor the task routing loss yields more uniform expert utilisation than load balancing, "
     "at 10 tasks and 5 experts (entropy of the loads, bits).",
     function(
-        f"{RULES}:visible_gap",
+        VISIBLE_GAP,
         "usage_entropy",
         "router-no-gate",
         at=dict(tasks=10, experts=5),
@@ -404,7 +396,7 @@ study.ours(
     "Without the gate factor the three losses are within 3 points of each other at 10 tasks and 5 experts "
     "(largest difference of two, all three at once).",
     function(
-        f"{RULES_}:widest",
+        WIDEST,
         "accuracy",
         at=dict(tasks=10, experts=5),
         options=dict(over="arm", values=["ce-no-gate", "load-balance-no-gate", "router-no-gate"]),
@@ -455,7 +447,7 @@ for tasks, presets in [(10, ["ten", "paper"]), (20, ["twenty", "paper"])]:
         f"At {tasks} tasks, in most of the numbers of experts, the router loss is within 3 points of the "
         "cross-entropy, or better (share of 3 to 9 experts, all at once).",
         function(
-            f"{RULES}:cells_at_least",
+            "moestat.papers.task_routing.rules:cells_at_least",
             "accuracy",
             "router",
             at=dict(tasks=tasks),
@@ -482,7 +474,7 @@ for tasks, experts, in_table, presets in [
         f"At {tasks} tasks and {experts} experts the three losses are within 3 points of each other (largest "
         f"difference of two, all three at once{in_table}).",
         function(
-            f"{RULES_}:widest",
+            WIDEST,
             "accuracy",
             at=dict(tasks=tasks, experts=experts),
             options=dict(over="arm", values=["ce", "load-balance", "router"]),
@@ -511,23 +503,19 @@ claim = partial(
 claim(
     "table-10-router-comparable",
     "At 10 tasks the router loss and the cross-entropy are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=10), versus="ce").within(
-        -0.03, 0.03, predicted="+0.0098"
-    ),
+    function(GAP, "accuracy", "router", at=dict(tasks=10), versus="ce").within(-0.03, 0.03, predicted="+0.0098"),
     dict(source="TR section 6.4; Table 1, 10 tasks", presets=["ten", "paper"]),
 )
 claim(
     "table-10-load-balance-comparable",
     "At 10 tasks load balancing and the cross-entropy are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "load-balance", at=dict(tasks=10), versus="ce").within(
-        -0.03, 0.03, predicted="-0.0028"
-    ),
+    function(GAP, "accuracy", "load-balance", at=dict(tasks=10), versus="ce").within(-0.03, 0.03, predicted="-0.0028"),
     dict(source="TR section 6.4; Table 1, 10 tasks", presets=["ten", "paper"]),
 )
 claim(
     "table-10-router-balance-comparable",
     "At 10 tasks the router loss and load balancing are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=10), versus="load-balance").within(
+    function(GAP, "accuracy", "router", at=dict(tasks=10), versus="load-balance").within(
         -0.03, 0.03, predicted="+0.0125"
     ),
     dict(source="TR section 6.4; Table 1, 10 tasks", presets=["ten", "paper"]),
@@ -535,39 +523,33 @@ claim(
 claim(
     "table-10-router-higher",
     "At 10 tasks the router loss has a higher accuracy than the cross-entropy, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=10), versus="ce").at_least(0.0, predicted="+0.0098"),
+    function(GAP, "accuracy", "router", at=dict(tasks=10), versus="ce").at_least(0.0, predicted="+0.0098"),
     dict(source="TR Table 1, 10 tasks; section 6.4", because=MEAN_PRINTED_ACCURACIES),
     dict(group="section 6.4: slightly higher accuracy", presets=["ten", "paper"]),
 )
 claim(
     "table-10-router-above-balance",
     "At 10 tasks the router loss has a higher accuracy than load balancing, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=10), versus="load-balance").at_least(
-        0.0, predicted="+0.0125"
-    ),
+    function(GAP, "accuracy", "router", at=dict(tasks=10), versus="load-balance").at_least(0.0, predicted="+0.0125"),
     dict(source="TR Table 1, 10 tasks; section 6.4", because=TEXT_SAYS_TYPICALLY, group=SLIGHTLY_HIGHER_ACCURACY),
     presets=["ten", "paper"],
 )
 claim(
     "table-20-router-comparable",
     "At 20 tasks the router loss and the cross-entropy are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=20), versus="ce").within(
-        -0.03, 0.03, predicted="+0.0188"
-    ),
+    function(GAP, "accuracy", "router", at=dict(tasks=20), versus="ce").within(-0.03, 0.03, predicted="+0.0188"),
     dict(source="TR section 6.4; Table 1, 20 tasks", presets=["twenty", "paper"]),
 )
 claim(
     "table-20-load-balance-comparable",
     "At 20 tasks load balancing and the cross-entropy are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "load-balance", at=dict(tasks=20), versus="ce").within(
-        -0.03, 0.03, predicted="+0.0030"
-    ),
+    function(GAP, "accuracy", "load-balance", at=dict(tasks=20), versus="ce").within(-0.03, 0.03, predicted="+0.0030"),
     dict(source="TR section 6.4; Table 1, 20 tasks", presets=["twenty", "paper"]),
 )
 claim(
     "table-20-router-balance-comparable",
     "At 20 tasks the router loss and load balancing are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=20), versus="load-balance").within(
+    function(GAP, "accuracy", "router", at=dict(tasks=20), versus="load-balance").within(
         -0.03, 0.03, predicted="+0.0158"
     ),
     dict(source="TR section 6.4; Table 1, 20 tasks", presets=["twenty", "paper"]),
@@ -575,39 +557,33 @@ claim(
 claim(
     "table-20-router-higher",
     "At 20 tasks the router loss has a higher accuracy than the cross-entropy, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=20), versus="ce").at_least(0.0, predicted="+0.0188"),
+    function(GAP, "accuracy", "router", at=dict(tasks=20), versus="ce").at_least(0.0, predicted="+0.0188"),
     dict(source="TR Table 1, 20 tasks; section 6.4", because=MEAN_PRINTED_ACCURACIES),
     dict(group="section 6.4: slightly higher accuracy", presets=["twenty", "paper"]),
 )
 claim(
     "table-20-router-above-balance",
     "At 20 tasks the router loss has a higher accuracy than load balancing, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=20), versus="load-balance").at_least(
-        0.0, predicted="+0.0158"
-    ),
+    function(GAP, "accuracy", "router", at=dict(tasks=20), versus="load-balance").at_least(0.0, predicted="+0.0158"),
     dict(source="TR Table 1, 20 tasks; section 6.4", because=TEXT_SAYS_TYPICALLY, group=SLIGHTLY_HIGHER_ACCURACY),
     presets=["twenty", "paper"],
 )
 claim(
     "table-30-router-comparable",
     "At 30 tasks the router loss and the cross-entropy are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=30), versus="ce").within(
-        -0.03, 0.03, predicted="+0.0090"
-    ),
+    function(GAP, "accuracy", "router", at=dict(tasks=30), versus="ce").within(-0.03, 0.03, predicted="+0.0090"),
     dict(source="TR section 6.4; Table 1, 30 tasks", presets=["thirty", "paper"]),
 )
 claim(
     "table-30-load-balance-comparable",
     "At 30 tasks load balancing and the cross-entropy are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "load-balance", at=dict(tasks=30), versus="ce").within(
-        -0.03, 0.03, predicted="-0.0020"
-    ),
+    function(GAP, "accuracy", "load-balance", at=dict(tasks=30), versus="ce").within(-0.03, 0.03, predicted="-0.0020"),
     dict(source="TR section 6.4; Table 1, 30 tasks", presets=["thirty", "paper"]),
 )
 claim(
     "table-30-router-balance-comparable",
     "At 30 tasks the router loss and load balancing are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=30), versus="load-balance").within(
+    function(GAP, "accuracy", "router", at=dict(tasks=30), versus="load-balance").within(
         -0.03, 0.03, predicted="+0.0110"
     ),
     dict(source="TR section 6.4; Table 1, 30 tasks", presets=["thirty", "paper"]),
@@ -615,39 +591,33 @@ claim(
 claim(
     "table-30-router-higher",
     "At 30 tasks the router loss has a higher accuracy than the cross-entropy, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=30), versus="ce").at_least(0.0, predicted="+0.0090"),
+    function(GAP, "accuracy", "router", at=dict(tasks=30), versus="ce").at_least(0.0, predicted="+0.0090"),
     dict(source="TR Table 1, 30 tasks; section 6.4", because=MEAN_PRINTED_ACCURACIES),
     dict(group="section 6.4: slightly higher accuracy", presets=["thirty", "paper"]),
 )
 claim(
     "table-30-router-above-balance",
     "At 30 tasks the router loss has a higher accuracy than load balancing, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=30), versus="load-balance").at_least(
-        0.0, predicted="+0.0110"
-    ),
+    function(GAP, "accuracy", "router", at=dict(tasks=30), versus="load-balance").at_least(0.0, predicted="+0.0110"),
     dict(source="TR Table 1, 30 tasks; section 6.4", because=TEXT_SAYS_TYPICALLY, group=SLIGHTLY_HIGHER_ACCURACY),
     presets=["thirty", "paper"],
 )
 claim(
     "table-40-router-comparable",
     "At 40 tasks the router loss and the cross-entropy are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=40), versus="ce").within(
-        -0.03, 0.03, predicted="+0.0052"
-    ),
+    function(GAP, "accuracy", "router", at=dict(tasks=40), versus="ce").within(-0.03, 0.03, predicted="+0.0052"),
     dict(source="TR section 6.4; Table 1, 40 tasks", presets=["forty", "paper"]),
 )
 claim(
     "table-40-load-balance-comparable",
     "At 40 tasks load balancing and the cross-entropy are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "load-balance", at=dict(tasks=40), versus="ce").within(
-        -0.03, 0.03, predicted="-0.0050"
-    ),
+    function(GAP, "accuracy", "load-balance", at=dict(tasks=40), versus="ce").within(-0.03, 0.03, predicted="-0.0050"),
     dict(source="TR section 6.4; Table 1, 40 tasks", presets=["forty", "paper"]),
 )
 claim(
     "table-40-router-balance-comparable",
     "At 40 tasks the router loss and load balancing are within 3 points, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=40), versus="load-balance").within(
+    function(GAP, "accuracy", "router", at=dict(tasks=40), versus="load-balance").within(
         -0.03, 0.03, predicted="+0.0102"
     ),
     dict(source="TR section 6.4; Table 1, 40 tasks", presets=["forty", "paper"]),
@@ -655,16 +625,14 @@ claim(
 study.claim(
     "table-40-router-higher",
     "At 40 tasks the router loss has a higher accuracy than the cross-entropy, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=40), versus="ce").at_least(0.0, predicted="+0.0052"),
+    function(GAP, "accuracy", "router", at=dict(tasks=40), versus="ce").at_least(0.0, predicted="+0.0052"),
     dict(source="TR Table 1, 40 tasks; section 6.4", because=MEAN_PRINTED_ACCURACIES),
     dict(group="section 6.4: slightly higher accuracy", presets=["forty", "paper"]),
 )
 study.claim(
     "table-40-router-above-balance",
     "At 40 tasks the router loss has a higher accuracy than load balancing, averaged over 3 to 9 experts.",
-    function(f"{RULES_}:gap", "accuracy", "router", at=dict(tasks=40), versus="load-balance").at_least(
-        0.0, predicted="+0.0102"
-    ),
+    function(GAP, "accuracy", "router", at=dict(tasks=40), versus="load-balance").at_least(0.0, predicted="+0.0102"),
     dict(source="TR Table 1, 40 tasks; section 6.4", because=TEXT_SAYS_TYPICALLY, group=SLIGHTLY_HIGHER_ACCURACY),
     presets=["forty", "paper"],
 )
@@ -678,7 +646,9 @@ for tag, where, predicted, presets, at in [
         f"gain-with-experts{tag}",
         "The gain of the router loss over the cross-entropy grows with the number of experts (accuracy per "
         f"expert, {where}).",
-        function(f"{RULES}:trend", "accuracy", "router", at=at, versus="ce").at_least(0.0, predicted=predicted),
+        function("moestat.papers.task_routing.rules:trend", "accuracy", "router", at=at, versus="ce").at_least(
+            0.0, predicted=predicted
+        ),
         dict(source="TR section 6.4, Table 1", group="section 6.4: more experts, more gain", presets=presets),
         because="the accuracy is higher 'when more experts are present': read as a trend, which the printed "
         "accuracies have",
@@ -692,9 +662,7 @@ for tag, where, predicted, presets, at, options in [
     study.claim(
         f"gain-at-nine{tag}",
         f"With more experts present, at nine, the router loss has a higher accuracy than the cross-entropy, {where}.",
-        function(f"{RULES_}:gap", "accuracy", "router", at=at, versus="ce", options=options).at_least(
-            0.0, predicted=predicted
-        ),
+        function(GAP, "accuracy", "router", at=at, versus="ce", options=options).at_least(0.0, predicted=predicted),
         dict(source="TR section 6.4, Table 1", group="section 6.4: more experts, more gain", presets=presets),
         because="the accuracy is higher 'when more experts are present': read as the largest number of Table 1",
     )
@@ -708,7 +676,7 @@ for tag, where, predicted, presets, at, options in [
     study.claim(
         f"gain-at-nine-balance{tag}",
         f"With more experts present, at nine, the router loss has a higher accuracy than load balancing, {where}.",
-        function(f"{RULES_}:gap", "accuracy", "router", at=at, versus="load-balance", options=options).at_least(
+        function(GAP, "accuracy", "router", at=at, versus="load-balance", options=options).at_least(
             0.0, predicted=predicted
         ),
         dict(source="TR section 6.4, Table 1", group="section 6.4: more experts, more gain over load balancing"),
@@ -816,7 +784,7 @@ study.figure(
     "accuracy",
     kind="function",
     title="Accuracy of completions",
-    function="moestat.papers.task_routing.task_figures:accuracy_curves",
+    function=ACCURACY_CURVES,
     options=dict(
         arms=["ce", "router", "load-balance"],
         printed_pairs=200,
@@ -856,7 +824,7 @@ study.figure(
     "accuracy-no-gate",
     kind="function",
     title="Accuracy of completions without the gate factor",
-    function="moestat.papers.task_routing.task_figures:accuracy_curves",
+    function=ACCURACY_CURVES,
     options=dict(arms=["ce-no-gate", "router-no-gate", "load-balance-no-gate"]),
     caption="The same in the layer as section 3.2 writes it, where the output of an expert is not multiplied "
     "with its probability; mean and 95 % t-interval over runs.",

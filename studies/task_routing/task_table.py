@@ -6,8 +6,9 @@ from moestat.study.rules import function
 READ_MORE_HALF = (
     "ours: TR section 6.4 read as of more than half of the cells of Table 1, which a random deal of it passes, too"
 )
-RULES = "moestat.papers.task_routing.rules"
-PRINTED = "moestat.claims.printed"
+DEALT = "moestat.papers.task_routing.rules:dealt"
+NEARER_IN_CELLS = "moestat.papers.task_routing.rules:nearer_in_cells"
+GAIN = "moestat.claims.printed:gain"
 
 study = Study(
     "Does Table 1 say what section 6.4 says of it?",
@@ -54,7 +55,7 @@ study.ours(
     "Enforcing task-specific routing does not degrade the accuracy: it is nowhere more than 3 points behind the "
     "cross-entropy.",
     function(
-        f"{RULES}:dealt",
+        DEALT,
         "printed",
         options=dict(
             rule="lead",
@@ -70,7 +71,7 @@ study.ours(
     "As the number of tasks and experts varies, the three variants achieve comparable accuracy in most settings "
     "(share of cells in which they are within 3 points).",
     function(
-        f"{RULES}:dealt",
+        DEALT,
         "printed",
         options=dict(
             rule="spread",
@@ -86,7 +87,9 @@ study.ours(
     "comparable-everywhere",
     "In every cell the three variants are within 3 points (largest spread).",
     function(
-        f"{RULES}:printed_spread", "printed", options=dict(columns=["3 experts", "5 experts", "7 experts", "9 experts"])
+        "moestat.papers.task_routing.rules:printed_spread",
+        "printed",
+        options=dict(columns=["3 experts", "5 experts", "7 experts", "9 experts"]),
     ).at_most(3.0),
     source="ours: TR section 6.4 read as of every cell of Table 1",
 )
@@ -94,9 +97,7 @@ study.ours(
     "nearer-in-cell",
     "The three variants of a cell are nearer to each other than those of unlike cells (p-value of the mean spread).",
     function(
-        f"{RULES}:nearer_in_cells",
-        "printed",
-        options=dict(cells=["3 experts", "5 experts", "7 experts", "9 experts"], of="mean"),
+        NEARER_IN_CELLS, "printed", options=dict(cells=["3 experts", "5 experts", "7 experts", "9 experts"], of="mean")
     ).at_most(0.05),
     source="ours: TR section 6.4 read as of the cells of Table 1 against each other, by their mean",
 )
@@ -104,7 +105,7 @@ study.ours(
     "nearer-in-cell-largest",
     "The three variants of a cell are nearer to each other than those of unlike cells (p-value of the largest spread).",
     function(
-        f"{RULES}:nearer_in_cells",
+        NEARER_IN_CELLS,
         "printed",
         options=dict(cells=["3 experts", "5 experts", "7 experts", "9 experts"], of="largest"),
     ).at_most(0.05),
@@ -115,7 +116,7 @@ study.ours(
     "When more experts than one are present, the router loss typically has a higher accuracy than the "
     "cross-entropy alone.",
     function(
-        f"{RULES}:dealt",
+        DEALT,
         "printed",
         options=dict(
             rule="share",
@@ -130,7 +131,7 @@ study.ours(
     "typically-higher-balance",
     "When more experts than one are present, the router loss typically has a higher accuracy than the load balancing.",
     function(
-        f"{RULES}:dealt",
+        DEALT,
         "printed",
         options=dict(
             rule="share",
@@ -146,7 +147,7 @@ study.claim(
     "When more experts are present, at nine, the router loss has a higher accuracy than the cross-entropy "
     "alone, whatever the number of tasks.",
     function(
-        f"{RULES}:dealt",
+        DEALT,
         "printed",
         options=dict(
             rule="lead",
@@ -163,7 +164,7 @@ study.claim(
     "When more experts are present, at nine, the router loss has a higher accuracy than the load balancing, "
     "whatever the number of tasks.",
     function(
-        f"{RULES}:dealt",
+        DEALT,
         "printed",
         options=dict(
             rule="lead",
@@ -180,7 +181,7 @@ study.ours(
     "mean-gain",
     "Averaged over all tasks and 3 to 9 experts the router loss is ahead of the cross-entropy alone.",
     function(
-        f"{PRINTED}:gain",
+        GAIN,
         "printed",
         options=dict(
             lower=dict(row="CE", column=["3 experts", "5 experts", "7 experts", "9 experts"]),
@@ -193,7 +194,7 @@ study.ours(
     "mean-gain-balance",
     "Averaged over all tasks and 3 to 9 experts load balancing is not ahead of the cross-entropy alone.",
     function(
-        f"{PRINTED}:gain",
+        GAIN,
         "printed",
         options=dict(
             lower=dict(row="CE", column=["3 experts", "5 experts", "7 experts", "9 experts"]),
@@ -205,9 +206,9 @@ study.ours(
 study.ours(
     "one-expert",
     "With one expert and 10 tasks the three printed accuracies are equal.",
-    function(f"{PRINTED}:spread", "printed", options=dict(of=dict(arm="tasks-10", column="1 expert"))).at_most(
-        0.0, predicted="0"
-    ),
+    function(
+        "moestat.claims.printed:spread", "printed", options=dict(of=dict(arm="tasks-10", column="1 expert"))
+    ).at_most(0.0, predicted="0"),
     source="check: with one expert the losses are one training",
 )
 

@@ -91,7 +91,7 @@ def test_in_a_loop_the_name_tells_which_and_eight_lines_are_enough(tmp_path):
         (HEAD, "this one has none"),
         ("study = 3\n", "this one has none"),
         (f"{HEAD}study = Study('x')\n", "mine.py:2: arms is []: list should have at least 1 item"),
-        (f"{HEAD}study = Study('x', seed=1, presets=3)\n", "mine.py:2: TypeError"),
+        (f"{HEAD}study = Study('x', seed=1, presets=3)\n", "mine.py:2: presets is 3: input should be a valid dictionary"),
     ],
 )
 def test_what_is_no_study_is_refused(tmp_path, text, told):
