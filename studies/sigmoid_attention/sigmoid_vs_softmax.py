@@ -241,8 +241,8 @@ for tag, arm, fit, group, presets in FITS:
                 *says,
                 slope("L3", f"argmin-sigmoid-{expert}", **versus).at_most(0.0, predicted=FASTER[expert]),
                 dict(source=f"SA Fig. {PART[expert]}", group=f"fig-1-faster-{expert}", presets=presets),
-                because="Fig. 1 shows fits by SGD, and section 5.1 offers it as a validation of the theorems, which are "
-                "on least squares: the argmin.",
+                because="Fig. 1 shows fits by SGD, and section 5.1 offers it as a validation of the theorems, which "
+                "are on least squares: the argmin.",
             )
             continue
         reading = ", by local least squares in L3 alone" if tag == "ls" else reading
