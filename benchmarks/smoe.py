@@ -25,9 +25,10 @@ import numpy as np
 import torch
 
 from moestat.papers.compete_smoe import routers
+from moestat.papers.compete_smoe.decoder_sizes import shape_of
 from moestat.papers.compete_smoe.expert_bank import ExpertBank
 from moestat.papers.compete_smoe.smoe import Competition, SMoE, schedule
-from moestat.training.decoder import Decoder, shape_of
+from moestat.training.decoder import Decoder
 
 RESULTS = Path(__file__).parent / "results" / "smoe.json"
 EXPERTS, TOP_K = 16, 2

@@ -26,7 +26,6 @@ def run(
     out: str | Path = "outputs",
     fresh: bool = False,
     replace_stale: bool = False,
-    accept_stale: bool = False,
     report: bool = True,
     quiet: bool = False,
     timeout: float | None = None,
@@ -40,14 +39,14 @@ def run(
         Name of a known study, path of a study file, or a study of this process.
     preset : str
         Size of the study.
-    replicates, seed
+    replicates, seed : int, optional
         Instead of the preset's and the study's.
     jobs : int, optional
         Processes; one per processor, or per GPU, by default.
     device : {"auto", "cpu", "cuda"}
     out : path
         Folder of all results.
-    fresh, replace_stale, accept_stale : bool
+    fresh, replace_stale : bool
         What to do with shards that are there already, as on the command line.
     report : bool
         Write tables, figures and ``report.html`` too.
@@ -61,18 +60,12 @@ def run(
     Returns
     -------
     xarray.Dataset
-        Dimensions (arm, axes of the grid, replicate, the experiment's own); ``status`` is -1 where nothing was
-        computed.
+        Over arm, axes of the grid, replicate, the experiment's own; ``status`` is -1 where nothing was computed.
 
     Raises
     ------
     moestat.errors.UserError
         If the study file, the folder or the disk stands in the way; see its subclasses.
-
-    Examples
-    --------
-    >>> results = moestat.run("sigmoid_vs_softmax", replicates=20)  # doctest: +SKIP
-    >>> results["L3"].mean("replicate")  # doctest: +SKIP
     """
     from moestat.runner.request import Request
     from moestat.runner.run import run as run_request
@@ -90,7 +83,6 @@ def run(
             device=device,
             fresh=fresh,
             replace_stale=replace_stale,
-            accept_stale=accept_stale,
             report=report,
             quiet=quiet,
             timeout=timeout,
@@ -119,8 +111,7 @@ def load(study: str | Path | Study, preset: str = "quick", *, out: str | Path = 
     moestat.errors.InputError
         If there is no such result.
     moestat.errors.StaleError
-        If the results that a study names are of another experiment, seed, settings, grid or arms than its file now
-        asks for, or were changed after they were written. Whether the code has changed since, :func:`run` tells.
+        If the results are of other settings than the study now asks for, or were changed after they were written.
     """
     from moestat.runner import belongs, labels, records, results
     from moestat.runner.request import Request

@@ -77,26 +77,16 @@ def _cuda_problem() -> str | None:
         return f"device 'cuda' needs a CUDA device, and none answers ({error}); {hint}"
     if count < 1:
         return "device 'cuda' needs a CUDA device, and none is visible (CUDA_VISIBLE_DEVICES?)"
-    try:
-        _try_out(cupy)
+    try:  # to multiply, factor and diagonalise in float64: each needs a library of its own
+        a = cupy.asarray([[2.0, 1.0], [1.0, 3.0]])
+        solved, values = cupy.linalg.solve(a @ a, cupy.asarray([[5.0], [10.0]])), cupy.linalg.eigvalsh(a)
+        found = [*cupy.asnumpy(solved).ravel(), *cupy.asnumpy(values).ravel()]
+        if np.allclose(found, [0.0, 1.0, (5 - 5**0.5) / 2, (5 + 5**0.5) / 2], rtol=1e-9, atol=1e-12):
+            return None
+        why = f"it computes {np.round(found, 6).tolist()} where 0, 1, 1.381966, 3.618034 are right"
     except Exception as error:  # libraries that are missing or of another version show up at their first use
-        return f"device 'cuda' is there, but a small computation on it fails ({_first_line(error)}); {hint}"
-    return None
-
-
-def _try_out(cupy: Any) -> None:
-    """Let the device multiply, factor and diagonalise, in float64: each needs a library of its own."""
-    a = cupy.asarray([[2.0, 1.0], [1.0, 3.0]])
-    b = a @ a
-    solved = cupy.linalg.solve(b, cupy.asarray([[5.0], [10.0]]))
-    values = cupy.linalg.eigvalsh(a)
-    found = [*cupy.asnumpy(solved).ravel(), *cupy.asnumpy(values).ravel()]
-    if not np.allclose(found, [0.0, 1.0, (5 - 5**0.5) / 2, (5 + 5**0.5) / 2], rtol=1e-9, atol=1e-12):
-        raise ArithmeticError(f"it computes {np.round(found, 6).tolist()} where 0, 1, 1.381966, 3.618034 are right")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+        why = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return f"device 'cuda' is there, but a small computation on it fails ({why}); {hint}"
 
 
 def backend(device: Device) -> Any:

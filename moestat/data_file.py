@@ -15,8 +15,6 @@ from moestat.bounded import DataFileError as DataFileError
 def digest(path: str | Path) -> str:
     """Return the SHA-256, in hexadecimal, of a file, or of the names and contents of the files of a folder.
 
-    What has not changed since is not read again.
-
     Raises
     ------
     DataFileError
@@ -26,37 +24,29 @@ def digest(path: str | Path) -> str:
     if not path.exists():
         raise DataFileError(f"{path}: there is no such file or folder")
     try:
-        files = sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
-        for file in files:
-            bounded.require(file)
-        stats = [file.stat() for file in files]
-        parts = _digests(tuple(files), tuple((stat.st_size, stat.st_mtime_ns) for stat in stats))
+        if not path.is_dir():
+            return _of_file(path)
+        parts = [f"{file.name} {_of_file(file)}\n" for file in sorted(path.iterdir()) if file.is_file()]
     except OSError as error:
         raise DataFileError(f"{error.filename or path}: cannot be read ({error.strerror or error})") from None
-    if not path.is_dir():
-        return parts[0]
-    return hashlib.sha256("".join(f"{f.name} {d}\n" for f, d in zip(files, parts, strict=True)).encode()).hexdigest()
+    return hashlib.sha256("".join(parts).encode()).hexdigest()
 
 
-@lru_cache(maxsize=8)
-def _digests(files: tuple[Path, ...], _stamps: tuple[tuple[int, int], ...]) -> tuple[str, ...]:
-    parts = []
-    for file in files:
-        with file.open("rb") as stream:
-            parts.append(hashlib.file_digest(stream, "sha256").hexdigest())
-    return tuple(parts)
+def _of_file(path: Path) -> str:
+    bounded.require(path)
+    found = path.stat()
+    return _content(path, found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)  # what has not changed since is not read again
+def _content(path: Path, _size: int, _changed: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def check(path: str | Path, stated: str, setting: str = "file") -> None:
-    """Refuse data whose checksum is not the stated one.
-
-    Raises
-    ------
-    DataFileError
-        If it is not; the message names the setting.
-    """
-    present = digest(path)
-    if present != stated:
+    """Refuse data whose checksum is not the stated one, by a DataFileError that names the setting."""
+    if (present := digest(path)) != stated:
         raise DataFileError(
             f"{path}: {setting}_sha256 is {stated!r}, but the checksum of the data is '{present}': they are other, "
             "changed or truncated data"
@@ -64,12 +54,12 @@ def check(path: str | Path, stated: str, setting: str = "file") -> None:
 
 
 def with_digest(given: Any, setting: str = "file") -> Any:
-    """Complete an experiment's settings: other data are another cell, and a stated checksum must be right.
+    """Complete an experiment's settings before their validation: other data are another cell.
 
     Parameters
     ----------
     given : mapping
-        Settings before their validation; anything else, or a path that is no text, is returned as it is.
+        Anything else, or a path that is no text, is returned as it is.
     setting : str
         Name of the path's setting; that of the checksum is the same with ``_sha256`` after it.
 
@@ -81,8 +71,6 @@ def with_digest(given: Any, setting: str = "file") -> Any:
     if not isinstance(given, Mapping) or not isinstance(path := given.get(setting, ""), str):
         return given
     name = f"{setting}_sha256"
-    if not path:
-        return {**given, name: ""}
-    if stated := given.get(name):
-        check(path, stated, setting)
-    return {**given, name: digest(path)}
+    if path and given.get(name):
+        check(path, given[name], setting)
+    return {**given, name: digest(path) if path else ""}

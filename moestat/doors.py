@@ -22,7 +22,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _ASSIGNED = (*functools.WRAPPER_ASSIGNMENTS, "__kwdefaults__")  # one dictionary of defaults: a change of it is meant
-_FLOAT64 = np.dtype(np.float64)
 _KINDS = {"b": "truth values", "c": "complex numbers", "M": "dates", "m": "spans of time", "S": "texts", "U": "texts"}
 
 
@@ -33,8 +32,7 @@ def as_float64(x: Any, name: str, *, bools: bool = False) -> Array:
     ----------
     x : array, sequence, xarray.DataArray, pandas object, ...
         A NumPy array of float64 comes back as it is, not copied; everything else in C order. An array of another
-        library that follows the array API standard (CuPy, array-api-strict) stays one of that library. Masked entries
-        and None become NaN.
+        library that follows the array API standard stays one of that library. Masked entries and None become NaN.
     name : str
         Of the argument, for the sentence that refuses it.
     bools : bool, default False
@@ -43,81 +41,63 @@ def as_float64(x: Any, name: str, *, bools: bool = False) -> Array:
     Raises
     ------
     TypeError
-        If ``x`` is None, or holds what is no real number: complex numbers, texts, dates, truth values, other objects.
+        If ``x`` is None, or holds what is no real number.
     ValueError
         If rows differ in length, or a number is beyond the range of float64.
     """
-    if type(x) is np.ndarray and x.dtype == _FLOAT64:
+    if type(x) is np.ndarray and x.dtype == np.float64:
         return x
     if isinstance(x, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(x), np.nan, as_float64(x.data, name, bools=bools))
-    if array_api_compat.is_cupy_array(x) or (
-        hasattr(x, "__array_namespace__") and not isinstance(x, np.ndarray | np.generic)
-    ):
-        return _of_its_library(x, name, bools)
+    foreign = hasattr(x, "__array_namespace__") and not isinstance(x, np.ndarray | np.generic)
+    if foreign or array_api_compat.is_cupy_array(x):
+        xp = array_api_compat.array_namespace(x)
+        if not xp.isdtype(x.dtype, ("integral", "real floating", *(["bool"] if bools else []))):
+            raise TypeError(f"{name} holds numbers of type {x.dtype}; allowed are real numbers")
+        return xp.astype(x, xp.float64, copy=False)
     try:
         array = np.asarray(_without_masks(x, name) if isinstance(x, list | tuple) else x)
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths; allowed are arrays of one shape") from None
     if array.dtype.kind == "O":
-        return _of_objects(array, name)
-    if array.dtype.kind not in ("biuf" if bools else "iuf"):
-        raise TypeError(_refusal(name, _KINDS.get(array.dtype.kind, f"entries of type {array.dtype}")))
-    with np.errstate(over="ignore"):
-        numbers: np.ndarray = array.astype(np.float64, order="C", copy=False)
-    if array.dtype.itemsize > _FLOAT64.itemsize and bool(np.any(np.isinf(numbers) & np.isfinite(array))):
-        raise ValueError(f"{name} holds a number beyond the range of float64")
+        for entry in array.flat:
+            number = isinstance(entry, Real | Decimal) and not isinstance(entry, bool)
+            if not number and (entry is not None or array.ndim == 0):
+                raise TypeError(f"{name} holds an entry of type {type(entry).__name__}; allowed are real numbers")
+    elif array.dtype.kind not in ("biuf" if bools else "iuf"):
+        kind = _KINDS.get(array.dtype.kind, f"entries of type {array.dtype}")
+        raise TypeError(f"{name} holds {kind}; allowed are real numbers")
+    try:
+        with np.errstate(over="raise"):
+            numbers: np.ndarray = array.astype(np.float64, order="C", copy=False)
+    except (OverflowError, FloatingPointError):
+        raise ValueError(f"{name} holds a number beyond the range of float64") from None
     return numbers
 
 
 def takes_float64(*names: str, finite: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a function a door: the named arguments go through :func:`as_float64`; a default of None stays None.
 
-    Parameters
-    ----------
-    *names : str
-    finite : bool, default False
-        Whether numbers that are not finite are refused, by a ValueError that names the argument.
+    With ``finite``, numbers that are not finite are refused, by a ValueError that names the argument.
     """
 
     def door_of(function: Callable[P, R]) -> Callable[P, R]:
-        parameters = inspect.signature(function).parameters
-        places = {name: list(parameters).index(name) for name in names}
-
-        def let_in(value: Any, name: str) -> Any:
-            if value is None and parameters[name].default is None:
-                return None
-            array = as_float64(value, name)
-            if finite and not bool((xp := array_api_compat.array_namespace(array)).all(xp.isfinite(array))):
-                raise ValueError(f"{name} holds numbers that are not finite")
-            return array
+        signature = inspect.signature(function)
 
         @functools.wraps(function, assigned=_ASSIGNED)
         def door(*args: P.args, **kwargs: P.kwargs) -> R:
-            given: list[Any] = list(args)
-            for name, place in places.items():
-                if place < len(given):
-                    given[place] = let_in(given[place], name)
-                elif name in kwargs:
-                    kwargs[name] = let_in(kwargs[name], name)
-            return function(*given, **kwargs)
+            bound = signature.bind(*args, **kwargs)
+            for name in names:
+                value = bound.arguments.get(name)
+                if name in bound.arguments and not (value is None and signature.parameters[name].default is None):
+                    bound.arguments[name] = array = as_float64(value, name)
+                    if finite and not bool((xp := array_api_compat.array_namespace(array)).all(xp.isfinite(array))):
+                        raise ValueError(f"{name} holds numbers that are not finite")
+            return function(*bound.args, **bound.kwargs)
 
         return door
 
     return door_of
-
-
-def _refusal(name: str, what: object) -> str:
-    return f"{name} holds {what}; allowed are real numbers"
-
-
-def _of_its_library(x: Array, name: str, bools: bool) -> Array:
-    xp = array_api_compat.array_namespace(x)
-    if x.dtype == xp.float64:
-        return x
-    if not xp.isdtype(x.dtype, ("bool", "integral", "real floating") if bools else ("integral", "real floating")):
-        raise TypeError(_refusal(name, f"numbers of type {x.dtype}"))
-    return xp.astype(x, xp.float64)
 
 
 def _without_masks(x: Any, name: str) -> Any:
@@ -125,14 +105,3 @@ def _without_masks(x: Any, name: str) -> Any:
     if isinstance(x, np.ma.MaskedArray):
         return as_float64(x, name)
     return [_without_masks(entry, name) for entry in x] if isinstance(x, list | tuple) else x
-
-
-def _of_objects(array: np.ndarray, name: str) -> np.ndarray:
-    for entry in array.flat:
-        number = isinstance(entry, Real | Decimal) and not isinstance(entry, bool)
-        if not number and (entry is not None or array.ndim == 0):
-            raise TypeError(_refusal(name, f"an entry of type {type(entry).__name__}"))
-    try:
-        return array.astype(np.float64, order="C")
-    except OverflowError:
-        raise ValueError(f"{name} holds a number beyond the range of float64") from None

@@ -10,7 +10,6 @@ EXTRA_OF = {
     "cupy": "cuda13",
     "distributed": "cluster",
     "dask": "cluster",
-    "pyarrow": "parquet",
 }
 """Library -> the extra that brings it."""
 

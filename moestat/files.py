@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import functools
 import json
-import math
 import os
 import socket
 import time
@@ -17,9 +15,9 @@ from typing import Any
 from moestat.errors import UserError
 
 TEMPORARY = ".tmp"
-KNOWS_PROCESSES = os.name == "posix"  # elsewhere, asking whether a process lives may end it
 FLUSH_EVERY = 1.0
 """Seconds after which a small shard is flushed by itself; a flush takes longer than a small replicate."""
+_flushed = float("-inf")
 _DAY = 86_400.0
 
 
@@ -29,7 +27,7 @@ def write(path: Path, content: bytes, *, durable: bool = True) -> None:
     The temporary file lies in the same folder and carries machine and process, so that the next run can tell whether
     its writer is still alive. With ``durable`` the file and its folder are flushed, which survives a power cut.
     """
-    temporary = path.with_name(f".{path.name}~{place()}~{os.getpid()}~{uuid.uuid4().hex[:8]}{TEMPORARY}")
+    temporary = path.with_name(f".{path.name}~{_place()}~{os.getpid()}~{uuid.uuid4().hex[:8]}{TEMPORARY}")
     try:
         with open(temporary, "xb") as stream:
             stream.write(content)
@@ -49,37 +47,23 @@ def write_json(path: Path, content: Any, *, durable: bool = True) -> None:
     write(path, (json.dumps(content, indent=2) + "\n").encode(), durable=durable)
 
 
-_flushed = -math.inf
-
-
 def due() -> bool:
     """Whether this process has flushed nothing for ``FLUSH_EVERY`` seconds; then it is expected to."""
     global _flushed
-    now = time.monotonic()
-    if now - _flushed < FLUSH_EVERY:
+    if (now := time.monotonic()) - _flushed < FLUSH_EVERY:
         return False
     _flushed = now
     return True
 
 
 def flush(folder: Path) -> None:
-    """Flush all that was written to the file system of a folder, by any process."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        if ctypes.CDLL(None, use_errno=True).syncfs(handle) and (number := ctypes.get_errno()):
-            raise OSError(number, os.strerror(number), str(folder))
-    except AttributeError:  # no Linux
-        if hasattr(os, "sync"):
-            os.sync()
-    finally:
-        os.close(handle)
+    """Flush all that was written, by any process, so that of ``folder``."""
+    if hasattr(os, "sync"):
+        os.sync()
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder's entries to the disk (a no-op where folders cannot be opened)."""
+    """Flush a folder's entries to the disk, where folders can be opened and flushed."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -87,7 +71,7 @@ def sync_folder(folder: Path) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # some file systems cannot flush a folder
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
             raise
     finally:
         os.close(handle)
@@ -97,67 +81,46 @@ def clean(folder: Path) -> int:
     """Remove the temporary files in and below ``folder`` whose writer is gone; return how many."""
     removed = 0
     for path in folder.rglob(f".*{TEMPORARY}"):
-        parts = path.name.removesuffix(TEMPORARY).split("~")
-        where, pid = (parts[-3], parts[-2]) if len(parts) >= 4 else ("", "")
-        ours = KNOWS_PROCESSES and where == place() and pid.isdigit()
+        where, pid = (["", "", *path.name.split("~")])[-3:-1]
         try:
-            gone = not alive(int(pid)) if ours else time.time() - path.stat().st_mtime > _DAY
-            if gone:
-                path.unlink(missing_ok=True)
+            ours = os.name == "posix" and where == _place() and pid.isdigit()  # elsewhere, to ask may end a process
+            if not alive(int(pid)) if ours else time.time() - path.stat().st_mtime > _DAY:
+                path.unlink()
                 removed += 1
         except FileNotFoundError:  # its writer has just put it in place
             continue
     return removed
 
 
-@functools.cache
-def machine() -> dict[str, str]:
-    """Return what process ids are numbers of: the host's name, its boot, and the namespace of its processes.
-
-    Two machines, or two containers on one, can have equal names. Where boot or namespace is not known (no Linux), its
-    text is empty.
-    """
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        namespace = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        boot = namespace = ""
-    return {"host": socket.gethostname(), "boot": boot, "namespace": namespace}
-
-
-def place() -> str:
-    """Return :func:`machine` as one word of a file's name."""
-    known = machine()
-    number = "".join(letter for letter in known["namespace"] if letter.isdigit())
-    return f"{known['host'].replace('~', '-')}+{known['boot'][:8]}+{number}"
-
-
 def alive(pid: int) -> bool:
     """Whether a process of this machine with this id exists."""
-    if pid <= 0:
-        return False
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True
-    return _state(pid) != "Z"
-
-
-def started(pid: int) -> str:
-    """Return a text that tells two processes with the same id apart, or an empty one where that is not known."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    try:  # one that has ended and waits to be collected is none
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (OSError, IndexError):
-        return ""
+        return True
 
 
-def _state(pid: int) -> str:
+@functools.cache
+def machine() -> dict[str, str]:
+    """Return what process ids are numbers of; two containers on one host can have equal names."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return ""
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:  # no Linux
+        boot = namespace = ""
+    return {"host": socket.gethostname(), "boot": boot, "namespace": namespace}
+
+
+def _place() -> str:
+    """Return :func:`machine` as one word of a file's name."""
+    words = f"{machine()['host']}+{machine()['boot'][:8]}+{machine()['namespace']}"
+    return "".join(letter for letter in words if letter.isalnum() or letter in "-+.")
 
 
 def disk_problem(error: OSError, folder: Path) -> UserError:
@@ -170,8 +133,16 @@ def disk_problem(error: OSError, folder: Path) -> UserError:
         errno.EPERM: "permission is denied",
         errno.ENOTDIR: "a part of the path is a file",
         errno.EEXIST: "a file of that name is in the way",
-        errno.EFBIG: "the file would be larger than this account may write",
-        errno.ENAMETOOLONG: "the name is too long",
     }
-    reason = reasons.get(error.errno or 0, str(error.strerror or error))
-    return UserError(f"cannot write to {folder}: {reason}")
+    return UserError(f"cannot write to {folder}: {reasons.get(error.errno or 0, str(error.strerror or error))}")
+
+
+KNOWS_PROCESSES = os.name == "posix"
+
+
+def started(pid: int) -> str:
+    """Return a text that tells two processes with the same id apart, or an empty one where that is not known."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""

@@ -40,12 +40,7 @@ def is_path(name: str) -> bool:
 
 
 def load(path: str) -> Activation:
-    """Return the function that an import path names, once its derivatives have been checked.
-
-    Parameters
-    ----------
-    path : str
-        ``"package.module:function"``.
+    """Return the function that ``"package.module:function"`` names, once its derivatives have been checked.
 
     Raises
     ------

@@ -40,21 +40,10 @@ class Settings(SettingsModel):
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
-    """Return a printed table; every replicate is the same.
+    """Return a printed table, equal in every replicate.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored.
-
-    Returns
-    -------
-    xarray.Dataset
-        Over ``row`` and ``column``: ``printed``, and ``behind``, by how many per cent of the best number of its
-        column a number is worse than that (0 for the best one, NaN or infinite where the best one is 0).
+    Over ``row`` and ``column`` stand ``printed``, and ``behind``, by how many per cent of the best number of its column
+    a number is worse than that (0 for the best one, NaN or infinite where the best one is 0).
     """
     s = Settings.model_validate(dict(cell.settings))
     printed = np.array(s.values)

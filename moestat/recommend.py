@@ -3,13 +3,11 @@
     >>> from moestat.recommend import expert_count_range
     >>> print(expert_count_range(clusters=4, dimension=50, samples=2000, steps=300, replicates=5))  # doctest: +SKIP
 
-or ``python -m moestat.recommend --clusters 4 --dimension 50 --samples 2000 --steps 300 --figure range.png``. A top-1
-mixture is trained by :mod:`moestat.papers.expert_count.expert_count` for each candidate, on the same data.
+A top-1 mixture is trained by :mod:`moestat.papers.expert_count.expert_count` for each candidate, on the same data.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -43,8 +41,8 @@ def expert_count_range(
 
     Parameters
     ----------
-    clusters, dimension : int
-        K and d of the problem.
+    clusters, dimension, patches : int
+        K, d and P of the problem.
     samples, steps : int
         The budget: training samples n and full-batch steps T.
     candidates : sequence of int
@@ -53,15 +51,10 @@ def expert_count_range(
         Independent data sets and starts; each is shared by all candidates.
     expert : {"mlp", "cnn"}
         Experts with weights of their own for each patch, or shared ones.
-    patches : int
-        P.
     stop : {"last", "best"}
         Compare the test accuracy after the last step, or the best one on the way (early stopping with an oracle).
-    seed : int
-        Seed of the simulation.
-    jobs : int
-        Processes; the numbers do not depend on it.
-    device : {"auto", "cpu", "cuda"}
+    seed, jobs, device
+        Seed of the simulation, processes (the numbers do not depend on them), and "auto", "cpu" or "cuda".
     settings : mapping, optional
         Further settings of :class:`moestat.papers.expert_count.expert_count.Settings`.
 
@@ -103,42 +96,3 @@ def expert_count_range(
 def _cell(settings: Mapping[str, Any], seed: int) -> Cell:
     resolved = expert_count.Settings(**settings).model_dump(mode="json")
     return Cell(expert_count.__name__, seed, "recommendation", {"experts": resolved["experts"]}, resolved)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run :func:`expert_count_range` from the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m moestat.recommend",
-        description=(
-            "How many experts? Train a top-1 mixture for each candidate M on the same simulated data and print the "
-            "range of M that cannot be told from the best one."
-        ),
-    )
-    for name, default, about in (
-        ("clusters", 4, "clusters K of the problem"),
-        ("dimension", 50, "dimension d of a patch"),
-        ("samples", 8000, "training samples n"),
-        ("steps", 400, "full-batch steps T"),
-        ("patches", 4, "patches P per sample"),
-        ("replicates", 10, "independent data sets and starts"),
-        ("seed", 0, "seed of the simulation"),
-        ("jobs", 1, "processes"),
-    ):
-        parser.add_argument(f"--{name}", type=int, default=default, help=f"{about} (default {default})")
-    parser.add_argument(
-        "--candidates", type=int, nargs="+", default=[4, 8, 16, 32, 64], metavar="M", help="M to compare"
-    )
-    parser.add_argument("--expert", choices=("mlp", "cnn"), default="mlp", help="cnn: weights shared by the patches")
-    parser.add_argument("--stop", choices=("last", "best"), default="last", help="accuracy after the last or best step")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--figure", metavar="FILE", help="write the figure to FILE (png, svg or pdf)")
-    options = vars(parser.parse_args(arguments))
-    file = options.pop("figure")
-    recommendation = expert_count_range(**options)
-    print(recommendation)
-    if file is not None:
-        recommendation.figure().savefig(file, dpi=150)
-
-
-if __name__ == "__main__":
-    main()

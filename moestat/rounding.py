@@ -24,20 +24,6 @@ def number(value: Any, digits: int = 4) -> str:
     return f"{value:.{digits}g}"
 
 
-def decimals(*numbers: float, width: float = math.nan) -> int:
-    """Return how many decimals say two significant digits of an uncertainty, between 0 and 8.
-
-    No more than five significant digits of the largest number are said, and four without a usable ``width``.
-    """
-    largest = max((abs(n) for n in numbers if math.isfinite(n)), default=0.0)
-    if largest == 0:
-        return 1
-    of_number = 3 - math.floor(math.log10(largest))
-    if math.isfinite(width) and width > 0:
-        return int(min(max(min(1 - math.floor(math.log10(width)), of_number + 1), 0), 8))
-    return int(min(max(of_number, 0), 8))
-
-
 def estimate(value: float, low: float = math.nan, high: float = math.nan) -> tuple[str, str]:
     """Return a value and its interval as two texts with the same number of decimals, empty where there is none.
 
@@ -49,17 +35,14 @@ def estimate(value: float, low: float = math.nan, high: float = math.nan) -> tup
     ('2.5e-05', '[2.4985e-05, 2.5015e-05]')
     """
     largest = max((abs(n) for n in (value, low, high) if math.isfinite(n)), default=0.0)
-    places = decimals(value, low, high, width=(high - low) / 2)
+    half = (high - low) / 2
+    known = 0 < half < math.inf
+    size, spread = (math.floor(math.log10(n)) if 0 < n < math.inf else 0 for n in (largest, half))
     if largest >= 1e6 or 0 < largest < 1e-4:
-        digits = 3
-        if 0 < (half := (high - low) / 2) < math.inf:
-            digits = min(max(math.floor(math.log10(largest)) - math.floor(math.log10(half)) + 2, 3), 5)
-        shown = [f"{n:.{digits}g}" if math.isfinite(n) else _odd(n) for n in (value, low, high)]
-    else:
-        shown = [f"{n:.{places}f}" if math.isfinite(n) else _odd(n) for n in (value, low, high)]
-    shown = [s.removeprefix("-") if s.startswith("-") and not s.strip("-0.") else s for s in shown]
+        form = f".{min(max(size - spread + 2, 3), 5) if known else 3}g"
+    else:  # two digits of the uncertainty, but no more than five of the largest number
+        places = min(1 - spread, 4 - size) if known else 3 - size
+        form = f".{min(max(places, 0), 8) if largest else 1}f"
+    shown = ["" if math.isnan(n) else f"{n:{form}}" for n in (value, low, high)]
+    shown = [s.removeprefix("-") if not s.strip("-0.") else s for s in shown]
     return shown[0], f"[{shown[1]}, {shown[2]}]" if shown[1] and shown[2] else ""
-
-
-def _odd(value: float) -> str:
-    return "" if math.isnan(value) else ("inf" if value > 0 else "-inf")

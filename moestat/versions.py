@@ -1,8 +1,8 @@
 """Which version of what computes a result: of its experiment, and of the user's own files; and how two differ.
 
 A version is a mapping ``{experiment: version, file: hash}``, all text: ``{"mine": "2", "mine.py": "0f3c..."}``. Where
-versions differ, results do not mix. Manifests and shards of an older moestat hold hashes of all definitions instead,
-which can be read, and compared with nothing of today.
+versions differ, results do not mix. Those of an older moestat hold hashes of all definitions, which can be read, and
+compared with nothing of today.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Mapping
 
 _WHOLE = "all definitions"
-"""The entry that decided in an older moestat."""
 OLDER = "the code was recorded in the way of an older moestat, which cannot be compared"
 
 
@@ -36,16 +35,13 @@ def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     if is_older(old) or is_older(new):
         return [OLDER]
     lines = []
-    for name in sorted(old.keys() | new.keys()):
-        before, after = old.get(name), new.get(name)
-        if before == after:
-            continue
+    for name in sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)):
         if not name.endswith(".py"):
-            lines.append(f"version of {name} {before or 'none'} -> {after or 'none'}")
-        elif before is not None and after is not None:
+            lines.append(f"version of {name} {old.get(name, 'none')} -> {new.get(name, 'none')}")
+        elif name in old and name in new:
             lines.append(f"the code of {name}")
         else:
-            lines.append(f"{name} is new" if before is None else f"{name} is gone")
+            lines.append(f"{name} is {'new' if name in new else 'gone'}")
     return lines
 
 
@@ -56,9 +52,7 @@ def since(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
 def digest(code: Mapping[str, str]) -> str:
     """Return one short hash of a version."""
-    if _WHOLE in code:
-        return code[_WHOLE][:16]
-    return hashlib.sha256(repr(sorted(code.items())).encode()).hexdigest()[:16]
+    return code[_WHOLE][:16] if _WHOLE in code else hashlib.sha256(repr(sorted(code.items())).encode()).hexdigest()[:16]
 
 
 def text(code: Mapping[str, str]) -> str:

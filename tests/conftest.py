@@ -2,11 +2,14 @@
 
 import gc
 import os
+import sys
 from pathlib import Path
 
+import array_api_strict
 import hypothesis
 import pytest
 
+from moestat import arrays
 from moestat.fit import kernel
 
 # search further now and then with:  python -m pytest --hypothesis-profile=search
@@ -37,3 +40,46 @@ def kernels_are_kept():
     """Keep what is compiled for the next run: the place is chosen once, and many tests have a cache of their own."""
     if kernel.vector_bits():
         kernel.compiled(lambda: 0)
+
+
+def strict_device(monkeypatch):
+    """Put array-api-strict in the place of CuPy, and return the name of the device.
+
+    Its arrays refuse to be mixed with NumPy's, as CuPy's do; here they have a length, and slices that end behind the
+    last element, as CuPy's have, too.
+    """
+    monkeypatch.setattr(arrays, "_cuda_problem", lambda: None)
+    monkeypatch.setitem(sys.modules, "array_api_compat.cupy", array_api_strict)
+    kind = type(array_api_strict.zeros(1))
+    monkeypatch.setattr(kind, "_validate_index", lambda self, key, op="": None)
+    monkeypatch.setattr(kind, "__len__", lambda self: self.shape[0], raising=False)
+    return "cuda"
+
+
+def cuda_device():
+    try:
+        return arrays.resolve_device("cuda")
+    except arrays.DeviceError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    """Return the device that an experiment runs on; ``MOESTAT_TEST_DEVICE=cpu`` or ``strict`` stands in its place."""
+    instead = os.environ.get("MOESTAT_TEST_DEVICE", "")
+    return "cpu" if instead == "cpu" else strict_device(monkeypatch) if instead == "strict" else cuda_device()
+
+
+@pytest.fixture(params=["strict", pytest.param("cuda", marks=pytest.mark.gpu)])
+def on(request, monkeypatch):
+    """Return a function that moves NumPy arrays to a device: one array, or a tuple of them.
+
+    It is one of array-api-strict everywhere, and with ``-m gpu`` a CUDA device.
+    """
+    xp = arrays.backend(strict_device(monkeypatch) if request.param == "strict" else cuda_device())
+
+    def move(*values):
+        moved = tuple(xp.asarray(value) for value in values)
+        return moved[0] if len(moved) == 1 else moved
+
+    return move

@@ -101,14 +101,6 @@ def test_special_configurations(identified):
     assert constant in identified("gelu", outer_scale=True).fails_at
 
 
-def test_the_report_names_what_it_found(identified):
-    text = str(identified("relu"))
-    assert "weakly identifiable at generic parameters" in text
-    assert "the expert's relations" in text and "one gate, experts eta and 2 eta" in text
-    assert "partial-strongly" in str(identified("gelu", score="partial"))
-    assert "the gate's own relations" in str(identified("tanh"))
-
-
 @pytest.mark.parametrize("expert", ["gelu", "relu"])
 def test_the_gates_relation_is_real(expert):
     """Two atoms with b = t and -t and A of order t^2 over a sparse atom: f moves by t^3, L1 by t^2, any expert.
@@ -171,20 +163,6 @@ def test_a_users_expert_that_is_not_weakly_identifiable():
     result = identify(soft_linear, d=1, atoms=1, parameters=("u", "v"), draw=lambda rng: rng.uniform(0.5, 1.5, 2))
     assert result.verdict == "neither"
     assert any("F_u" in r.text and "F_v" in r.text for r in result.first.relations)
-
-
-def test_supplied_derivatives_are_used():
-    def jet(x, eta):
-        t = np.tanh(x @ eta[:-1] + eta[-1])
-        e = np.concatenate([x, np.ones((len(x), 1))], axis=1)
-        slope = 1 - t * t
-        return t, slope[:, None] * e, (-2 * t * slope)[:, None, None] * e[:, :, None] * e[:, None, :]
-
-    def refuse(x, eta):
-        raise AssertionError("the function itself is not needed")
-
-    options = {"d": 1, "atoms": 1, "score": "partial", "parameters": ("a", "beta"), "draw": crossing}
-    assert identify(refuse, derivatives=jet, **options).verdict == "strong"
 
 
 @pytest.mark.parametrize(
@@ -304,33 +282,6 @@ def test_the_table_tells_experts_apart_by_score_regime_and_what_breaks_them():
     assert shown.loc[("linear", "partial", over), "broken by"] == "F_{a1 a1}(0) = 0"
     assert list(shown.loc[("linear", "full")]["definition"]) == ["2", "1", "1"]
     assert shown.loc[("linear", "full", exact), "b"] == "none"
-
-
-@pytest.mark.parametrize(
-    ("terms", "harm"),
-    [
-        ([(1.0, "F_{a a}(0)")], True),
-        ([(1.0, "F_{b1 b1}(0)"), (0.4, "F_{A11}(0)")], True),
-        ([(1.0, "F_{b beta}(0)"), (-1.0, "F_a(0)")], False),
-        ([(1.0, "F_{a a}(0)"), (-1.0, "F_{b b}(0)")], False),
-        ([(1.0, "F_{a a}(0)"), (2.0, "F_{a b}(0)"), (1.0, "F_{b b}(0)")], True),
-        ([(1.0, "F_{a a}(0)"), (1.0, "F_{a a}(0)#2")], True),
-        ([(1.0, "F_{a a}(0)"), (-1.0, "F_{a a}(0)#2")], False),
-        ([(1.0, "F_A"), (1.0, "F_c")], True),
-    ],
-)
-def test_one_relation_does_harm_if_its_second_order_part_is_semidefinite(terms, harm):
-    from moestat.identify.relations import Relation
-    from moestat.identify.table import does_harm
-
-    assert does_harm(Relation(tuple(terms), "this expert", 0.0, "")) == harm
-
-
-def test_the_table_of_one_expert_takes_its_name_alone():
-    from moestat.identify import table
-
-    alone, listed = (table(e, scores=["full"], d=1, atoms=1) for e in ("linear", ["linear"]))
-    assert alone.equals(listed)
 
 
 def test_without_order_zero_the_family_is_the_printed_one_and_euler_s_identity_is_not_its_only_harm():

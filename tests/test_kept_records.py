@@ -44,7 +44,7 @@ def test_the_records_are_whole_and_judged_by_the_rules_of_today():
 
 def test_the_page_of_items_is_that_of_the_records(tmp_path):
     made = tmp_path / "items.md"
-    assert cli.main(["--report", "--out", str(OUT), "--write", str(made)]) == 0
+    assert cli.main(["--paper", "--out", str(OUT), "--write", str(made)]) == 0
     kept = OUT.parent / "docs" / "findings" / "items.md"
     assert kept.read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), paper_items.COMMAND
 

@@ -94,20 +94,8 @@ def test_a_study_trains_a_router_of_ones_own(folder, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("MOESTAT_CACHE", str(folder / "cache"))
-    words = [
-        "--no-report",
-        "--replicates",
-        "1",
-        "--jobs",
-        "1",
-        "--quiet",
-        "--set",
-        "steps=20",
-        "--set",
-        "every=10",
-        "--set",
-        "probability=0.5",
-    ]
+    words = ["--no-report", "--replicates", "1", "--jobs", "1", "--quiet"]
+    words += [word for pair in ("steps=20", "every=10", "probability=0.5") for word in ("--set", pair)]
     assert main(["nearest_study.py", *words]) == 0
     with xr.open_dataset(folder / "outputs" / "nearest_study" / "quick" / "results.nc", engine="h5netcdf") as ds:
         assert (ds["status"] == 0).all() and len(np.unique(ds["bpc"])) == 3

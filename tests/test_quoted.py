@@ -40,13 +40,10 @@ def out(tmp_path_factory):
 
 
 RIGHT = [
-    "-0.52<!-- = toy one -->",
     "−0.523 [−0.551, −0.495]<!-- = toy one -->",
-    "by 0.52<!-- = toy one * -1 -->",
     "0.52 [0.49, 0.55]<!-- = toy one * -1 -->",
     "−0.52 ± 0.03<!-- = toy/quick one -->",
     "97.1 % [95.9, 98.4]<!-- = toy share -->",
-    "97.1 points [95.9,\n98.4]<!-- = toy share -->",
     "97 %<!-- = toy share -->",
     "*not shown at\nreduced scale*<!-- = toy one -->, *supported on a stand-in*<!-- = toy share -->",
     "*refuted at reduced scale*<!-- = toy all -->, *refuted by 3 of 40 at reduced scale*<!-- = toy all -->",
@@ -72,7 +69,6 @@ def test_what_the_records_hold_stands(text, out):
         ("0.52 [0.49, 0.56]<!-- = toy one * -1 -->", "0.52 [0.49, 0.55]<!-- = toy one * -1 -->"),
         ("96 % [95, 98]<!-- = toy share -->", "97 % [96, 98]<!-- = toy share -->"),
         ("−0.52 ± 0.02<!-- = toy one -->", "−0.52 ± 0.03<!-- = toy one -->"),
-        ("so *supported*<!-- = toy one -->", "so *not shown at reduced scale*<!-- = toy one -->"),
         ("so *not supported*<!-- = toy one -->", "so *not shown at reduced scale*<!-- = toy one -->"),
         ("so *refuted*<!-- = toy all -->", "so *refuted by 3 of 40 at reduced scale*<!-- = toy all -->"),
         ("4 of 4<!-- = toy count hit arm=a -->", "3 of 4<!-- = toy count hit arm=a -->"),
@@ -91,12 +87,9 @@ def test_another_number_is_found_and_can_be_put_right(text, right, out):
     [
         ("0.1<!-- = toy/paper one -->", "there is no record of toy, preset paper"),
         ("0.1<!-- = toy none -->", "claims.csv has 0 rows with claim = none"),
-        ("0.1<!-- = toy mean none -->", "has no variable 'none'"),
         ("0.1<!-- = toy mean hit arm=c -->", "hit has no arm = c"),
         ("0.1<!-- = toy mode hit -->", "is neither the id of a claim nor one of"),
         ("much<!-- = toy one -->", "there is no number"),
-        ("*supported*<!-- = toy mean hit -->", "there is no verdict but that of a claim"),
-        ("16 of 20<!-- = toy one -->", "a count is marked with"),
         ("0.1 [0, 1]<!-- = toy max hit -->", "the record has no such number"),
         (f"{quoted.EVERY}\nis 0.5 [0.4, 0.6] of Unif[0, 1].", "the interval has no mark"),
     ],

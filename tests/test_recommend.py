@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from moestat import recommend as module
 from moestat.recommend import expert_count_range, recommend
 
 
@@ -71,10 +70,3 @@ def test_it_simulates_and_does_not_depend_on_processes(monkeypatch):
 def test_wrong_arguments_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         expert_count_range(**SMALL | wrong)
-
-
-def test_the_command_line_prints_and_draws(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(module, "expert_count_range", lambda **_: recommend([4, 8], np.eye(2), clusters=4))
-    module.main(["--clusters", "4", "--figure", str(tmp_path / "range.svg")])
-    assert "within one standard error of the best" in capsys.readouterr().out
-    assert (tmp_path / "range.svg").read_text().startswith("<?xml")

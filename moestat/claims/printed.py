@@ -1,12 +1,8 @@
 """Rules of claims on printed tables (:mod:`moestat.printed`): what a sentence says of the numbers beside it.
 
-Each function serves a claim of kind ``function``. ``claim.variable`` is ``printed``; a *choice* is a mapping from axes
-(``arm``, ``row``, ``column``) to a label or a list of labels. Two choices are compared wherever both have a number: an
-axis that is one label on one side meets every label of the other, and lists meet label by label. Where a row and a
-column of numbers are set against each other, :func:`t_test`, each choice is taken as one sample.
-
-Nothing here has a Monte Carlo error. A printed number stands for all that round to it, which :func:`ratio` alone
-accounts for: elsewhere the printed digits are what the sentence was read off.
+Each function serves a claim of kind ``function`` on the variable ``printed``. A *choice* is a mapping from axes
+(``arm``, ``row``, ``column``) to a label or a list of labels. Two choices are compared wherever both have a number: one
+label meets every label of the other side, and lists meet label by label. Nothing here has a Monte Carlo error.
 """
 
 from __future__ import annotations
@@ -30,15 +26,13 @@ DIGITS = 9
 def lead(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice) -> Estimate:
     """Return the smallest of ``higher`` less ``lower``, and say where it is; each pair of numbers is a case."""
     pairs = _leads(ds, claim, lower, higher)
-    values = pairs.values
-    place = np.unravel_index(int(np.nanargmin(values)), values.shape)
+    place = np.unravel_index(int(np.nanargmin(pairs.values)), pairs.shape)
     at = ", ".join(f"{axis} {pairs[axis].values[k]}" for axis, k in zip(pairs.dims, place, strict=True))
-    known = values[np.isfinite(values)]
+    known = _known(pairs)
     low, high = claim.region
-    inside = int(((known >= low) & (known <= high)).sum())
+    cases = Cases(known.size, int(((known >= low) & (known <= high)).sum())) if claim.at_least is not None else None
     note = f"smallest of {known.size} differences" + (f", at {at}" if at else "")
-    value = float(values[place])
-    cases = Cases(known.size, inside) if claim.at_least is not None else None
+    value = float(pairs.values[place])
     return Estimate(value, value, value, note, subject="The smallest lead", exact=True, cases=cases)
 
 
@@ -50,26 +44,21 @@ def share(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice, either
     leads = _leads(ds, claim, lower, higher)
     if either and either not in leads.dims:
         raise NoAnswerError(f"The pairs have no axis {either!r}, only {listed(leads.dims)}.")
-    values = (leads.max(either) if either else leads).values
-    known = values[np.isfinite(values)]
+    known = _known(leads.max(either) if either else leads)
     above = int((known > 0).sum())
-    value = above / known.size
-    return Estimate(value, value, value, f"{above} of {known.size} pairs", subject="The share", exact=True)
+    return _exact(above / known.size, "The share", f"{above} of {known.size} pairs")
 
 
 def gain(ds: xr.Dataset, claim: Claim, *, lower: Choice, higher: Choice) -> Estimate:
     """Return the mean of ``higher`` less ``lower`` over their pairs, without an interval: it is that of the table."""
-    values = _leads(ds, claim, lower, higher).values
-    known = values[np.isfinite(values)]
-    value = round(float(known.mean()), DIGITS)
-    return Estimate(value, value, value, f"mean of {known.size} differences", subject="The mean lead", exact=True)
+    known = _known(_leads(ds, claim, lower, higher))
+    return _exact(round(float(known.mean()), DIGITS), "The mean lead", f"mean of {known.size} differences")
 
 
 def average(ds: xr.Dataset, claim: Claim, *, of: Choice) -> Estimate:
     """Return the mean of a choice."""
     numbers = _numbers(ds, claim, of)
-    value = round(float(numbers.mean()), DIGITS)
-    return Estimate(value, value, value, f"mean of {numbers.size} numbers", subject="The mean", exact=True)
+    return _exact(round(float(numbers.mean()), DIGITS), "The mean", f"mean of {numbers.size} numbers")
 
 
 def deviation(ds: xr.Dataset, claim: Claim, *, of: Choice) -> Estimate:
@@ -77,30 +66,20 @@ def deviation(ds: xr.Dataset, claim: Claim, *, of: Choice) -> Estimate:
     numbers = _numbers(ds, claim, of)
     if numbers.size < 2:
         raise NoAnswerError("One number has no standard deviation.")
-    value = float(numbers.std(ddof=1))
-    note = f"of {numbers.size} numbers"
-    return Estimate(value, value, value, note, subject="The standard deviation", exact=True)
+    return _exact(float(numbers.std(ddof=1)), "The standard deviation", f"of {numbers.size} numbers")
 
 
 def spread(ds: xr.Dataset, claim: Claim, *, of: Choice) -> Estimate:
     """Return the largest of a choice less the smallest."""
     numbers = _numbers(ds, claim, of)
-    value = round(float(np.ptp(numbers)), DIGITS)
     note = f"{numbers.min():g} to {numbers.max():g}, {numbers.size} numbers"
-    return Estimate(value, value, value, note, subject="The spread", exact=True)
+    return _exact(round(float(np.ptp(numbers)), DIGITS), "The spread", note)
 
 
 def ratio(ds: xr.Dataset, claim: Claim, *, of: Choice, to: Choice, unit: float) -> Estimate:
     """Return the quotient of two printed numbers, with all that it can be.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-    claim : Claim
-    of, to : mapping
-        Each must choose one number.
-    unit : float
-        The last printed place, 0.01 for 0.13: the number itself is up to half of it away.
+    ``unit`` is the last printed place, 0.01 for 0.13: the number itself is up to half of it away.
     """
     numbers = [_numbers(ds, claim, choice) for choice in (of, to)]
     if any(n.size != 1 for n in numbers):
@@ -115,9 +94,12 @@ def t_test(ds: xr.Dataset, claim: Claim, *, first: Choice, second: Choice, paire
     """Return the p-value of Student's two-sided test of two choices (equal variances), or of the paired test."""
     one, two = (_numbers(ds, claim, choice) for choice in (first, second))
     found = stats.ttest_rel(one, two) if paired else stats.ttest_ind(one, two)
-    value = float(found.pvalue)
     note = f"t = {found.statistic:.3f}, {one.size} and {two.size} numbers"
-    return Estimate(value, value, value, note, subject="The p-value", exact=True)
+    return _exact(float(found.pvalue), "The p-value", note)
+
+
+def _exact(value: float, subject: str, note: str) -> Estimate:
+    return Estimate(value, value, value, note, subject=subject, exact=True)
 
 
 def _chosen(ds: xr.Dataset, claim: Claim, choice: Choice) -> xr.DataArray:
@@ -126,22 +108,23 @@ def _chosen(ds: xr.Dataset, claim: Claim, choice: Choice) -> xr.DataArray:
     for axis, labels in choice.items():
         if axis not in array.dims:
             raise NoAnswerError(f"The variable {claim.variable!r} has no axis {axis!r}, only {listed(array.dims)}.")
-        wanted = [labels] if isinstance(labels, str) else list(labels)
-        there = array[axis].values.tolist()
-        missing = [label for label in wanted if label not in there]
-        if missing:
+        wanted, there = [labels] if isinstance(labels, str) else list(labels), array[axis].values.tolist()
+        if missing := [label for label in wanted if label not in there]:
             raise NoAnswerError(f"{axis} = {missing[0]!r} is not in this table, which has {listed(there)}.")
         array = array.isel({axis: [there.index(label) for label in wanted]})
         array = array.isel({axis: 0}, drop=True) if isinstance(labels, str) else array
     return array
 
 
+def _known(array: xr.DataArray) -> np.ndarray:
+    return np.asarray(array.values[np.isfinite(array.values)])
+
+
 def _numbers(ds: xr.Dataset, claim: Claim, choice: Choice) -> np.ndarray:
-    values = _chosen(ds, claim, choice).values.ravel()
-    known = values[np.isfinite(values)]
+    known = _known(_chosen(ds, claim, choice))
     if not known.size:
         raise NoAnswerError("There is no number where it is looked for.")
-    return np.asarray(known)
+    return known
 
 
 def _leads(ds: xr.Dataset, claim: Claim, lower: Choice, higher: Choice) -> xr.DataArray:

@@ -11,18 +11,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from scipy import stats
 
 from moestat import rates
-from moestat.claims.counts import is_at
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.selection import NoAnswerError, variable
+from moestat.claims.selection import NoAnswerError, chosen, is_at, variable
 from moestat.rates import Cases, Estimate
 from moestat.rates.estimate import mean_interval, replicate_slopes
-from moestat.study.patterns import fits
 from moestat.study.spec import Claim, Scalar
 
 
@@ -34,55 +33,17 @@ def largest(
     where: Mapping[str, float] | None = None,
     over: Sequence[str] | None = None,
 ) -> Estimate:
-    """Return the largest value of ``claim.variable``, and say where it is.
+    """Return the largest value of ``claim.variable``, and say where it is; values that are NaN are passed over.
 
     With the rule ``at_most`` it judges a statement about every case, which one case refutes; with ``at_least`` one
     about some case, which one case shows. A case is a value; those of one replicate come from one draw.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results; values that are NaN are passed over.
-    claim : Claim
-        Its ``variable``, ``arm`` and ``at`` say what is looked at.
-    arms : sequence of str
-        Names or patterns of arms, in place of ``claim.arm``.
-    where : mapping, optional
-        Upper ends of axes: ``{"t": 0.1}`` looks at t <= 0.1 only.
-    over : sequence of str, optional
-        The axes that it runs over beside arms and replicates; any other one must be fixed in ``claim.at``. All that
-        are left when absent.
-
-    Raises
-    ------
-    NoAnswerError
-        If no value is there.
+    ``arms`` are names or patterns, in place of ``claim.arm``; ``where`` has upper ends of axes: ``{"t": 0.1}`` looks at
+    t <= 0.1 only. ``over`` names the axes that it runs over beside arms and replicates (all, if absent); any other one
+    must be fixed in ``claim.at``.
     """
-    return _extreme(ds, claim, arms, where, over, sign=1)
-
-
-def smallest(
-    ds: xr.Dataset,
-    claim: Claim,
-    *,
-    arms: Sequence[str] = (),
-    where: Mapping[str, float] | None = None,
-    over: Sequence[str] | None = None,
-) -> Estimate:
-    """Return the smallest value of ``claim.variable``, and say where it is; see :func:`largest`."""
-    return _extreme(ds, claim, arms, where, over, sign=-1)
-
-
-def _extreme(
-    ds: xr.Dataset,
-    claim: Claim,
-    arms: Sequence[str],
-    where: Mapping[str, float] | None,
-    over: Sequence[str] | None,
-    sign: int,
-) -> Estimate:
     patterns = list(arms) or [claim.arm or "*"]
-    names = [a for a in ds["arm"].values.tolist() if fits(a, patterns)]
+    names = chosen(ds, patterns)
     if not names:
         raise NoAnswerError(f"No arm of this run matches {', '.join(patterns)}.")
     array = variable(ds, claim.variable, claim.at)
@@ -94,31 +55,38 @@ def _extreme(
     samples = array.values
     if not np.isfinite(samples).any():
         raise NoAnswerError(f"{claim.variable} has no value in the arms {', '.join(patterns)}.")
-    place = np.unravel_index(int(np.nanargmax(sign * samples)), samples.shape)
-    at = []
-    for name, k in zip(map(str, array.dims), place, strict=True):
-        label = array[name].values[k]
-        at.append(f"{name} {label:.3g}" if isinstance(label, np.floating) else f"{name} {label}")
-    value = float(samples[place])
-    note = f"{'largest' if sign > 0 else 'smallest'} of {np.isfinite(samples).sum()} values, at {', '.join(at)}"
-    subject = f"The {'largest' if sign > 0 else 'smallest'} {claim.variable}"
-    return Estimate(value, value, value, note, subject=subject, exact=True, cases=_cases(array, claim, sign))
+    place = np.unravel_index(int(np.nanargmax(samples)), samples.shape)
+    labels = [(str(name), array[name].values[k]) for name, k in zip(array.dims, place, strict=True)]
+    at = ", ".join(f"{name} {x:.3g}" if isinstance(x, np.floating) else f"{name} {x}" for name, x in labels)
+    value, note = float(samples[place]), f"largest of {np.isfinite(samples).sum()} values, at {at}"
+    subject = f"The largest {claim.variable}"
+    return Estimate(value, value, value, note, subject=subject, exact=True, cases=_cases(array, claim))
 
 
-def _cases(array: xr.DataArray, claim: Claim, sign: int) -> Cases | None:
+def smallest(ds: xr.Dataset, claim: Claim, **options: Any) -> Estimate:
+    """Return the smallest value of ``claim.variable``, and say where it is; with the options of :func:`largest`."""
+    ends = {"at_most": claim.at_least, "at_least": claim.at_most}
+    ends = {name: None if end is None else -end for name, end in ends.items()}
+    within = None if claim.within is None else (-claim.within[1], -claim.within[0])
+    turned = ds.assign({claim.variable: -variable(ds, claim.variable)})
+    found = largest(turned, claim.model_copy(update={**ends, "within": within}), **options)
+    note, subject = (text.replace("largest", "smallest", 1) for text in (found.note, found.subject))
+    return replace(found, value=-found.value, low=-found.low, high=-found.high, note=note, subject=subject)
+
+
+def _cases(array: xr.DataArray, claim: Claim) -> Cases | None:
     """Count the values that are as the rule says, and the replicates without one that is otherwise."""
     if claim.at_most is None and claim.at_least is None:
         return None  # the extreme itself is to lie in a region
     low, high = claim.region
     known = np.isfinite(array.values)
     inside = (array.values >= low) & (array.values <= high)
-    every = (claim.at_most is not None) == (sign > 0)
     draws = inside_draws = 0
     if "replicate" in array.dims:
         others = tuple(k for k, axis in enumerate(array.dims) if axis != "replicate")
         drawn = known.any(axis=others)
         draws, inside_draws = int(drawn.sum()), int((drawn & (inside | ~known).all(axis=others)).sum())
-    return Cases(int(known.sum()), int((inside & known).sum()), draws, inside_draws, every)
+    return Cases(int(known.sum()), int((inside & known).sum()), draws, inside_draws, every=claim.at_most is not None)
 
 
 def share(ds: xr.Dataset, claim: Claim, *, least: float | None = None) -> Estimate:
@@ -126,9 +94,8 @@ def share(ds: xr.Dataset, claim: Claim, *, least: float | None = None) -> Estima
 
     With ``least`` the variable may be any number, and it is the share of replicates in which it is that or more.
     """
-    array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
-    _refuse_axes(array, ("replicate",), claim.variable)
-    known = array.values[np.isfinite(array.values)]
+    rows = _rows(ds, claim.variable, claim.arm, claim.at, [])
+    known = rows[np.isfinite(rows)]
     if least is not None:
         known = known >= least
     low, high = proportion_interval(int(known.sum()), known.size, claim.level)
@@ -149,11 +116,7 @@ def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, over: str = "experts") 
             f"{over} = {value!r} and others to compare it with are needed; there are {points.tolist()}."
         )
     (rows,), note = _complete(_rows(ds, claim.variable, claim.arm, claim.at, [over]))
-    lead = rows[:, here] - rows[:, ~here]
-    mean, _, low, high = mean_interval(lead.T, 1 - (1 - claim.level) / lead.shape[1])
-    rival = points[~here][int(np.argmin(mean))]
-    note = f"best other: {over} = {rival}; {note}"
-    return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=len(rows))
+    return _ahead(rows[:, here] - rows[:, ~here], claim.level, [f"{over} = {x}" for x in points[~here]], note)
 
 
 def lead(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = False) -> Estimate:
@@ -165,13 +128,16 @@ def lead(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = F
     names = [name for name in others if name != claim.arm]
     if not names:
         raise NoAnswerError("At least one other arm is needed to compare with.")
-    sides = [_rows(ds, claim.variable, arm, claim.at, []) for arm in (claim.arm, *names)]
-    sides, note = _complete(*sides)
+    sides, note = _complete(*(_rows(ds, claim.variable, arm, claim.at, []) for arm in (claim.arm, *names)))
     leads = np.concatenate([(other - sides[0]) if lower else (sides[0] - other) for other in sides[1:]], axis=1)
-    mean, _, low, high = mean_interval(leads.T, 1 - (1 - claim.level) / len(names))
-    rival = names[int(np.argmin(mean))]
-    note = f"best other: {rival}; {note}"
-    return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=len(sides[0]))
+    return _ahead(leads, claim.level, names, note)
+
+
+def _ahead(leads: np.ndarray, level: float, rivals: Sequence[str], note: str) -> Estimate:
+    """Return the smallest mean lead (replicates, rivals), at a joint level, and name the rival."""
+    mean, _, low, high = mean_interval(leads.T, 1 - (1 - level) / leads.shape[1])
+    note = f"best other: {rivals[int(np.argmin(mean))]}; {note}"
+    return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=len(leads))
 
 
 def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar]) -> Estimate:
@@ -218,11 +184,8 @@ def rank_correlation(ds: xr.Dataset, claim: Claim, *, other: str, over: Sequence
     (first, second), note = _complete(first, second)
     correlations = spearman(first, second)
     constant = int(np.isnan(correlations).sum())
-    mean = _mean(
-        correlations[np.isfinite(correlations)],
-        claim.level,
-        f"{note}, {constant} of them constant" if constant else note,
-    )
+    note += f", {constant} of them constant" if constant else ""
+    mean = _mean(correlations[np.isfinite(correlations)], claim.level, note)
     return replace(mean, low=max(mean.low, -1.0), high=min(mean.high, 1.0))
 
 
@@ -239,13 +202,8 @@ def vanishes(ds: xr.Dataset, claim: Claim, *, over: str) -> Estimate:
     """Estimate how fast ``claim.variable`` still falls along ``over``: for statements that it tends to 0 (is o(1)).
 
     A limit cannot be seen at one size, so it is judged by the trend: the slope of log | value | against log ``over``
-    within each replicate, over the upper half of the log range, with a t-interval. The rule is ``at_most`` a negative
-    slope; a value that has stopped falling lies outside it.
-
-    Raises
-    ------
-    NoAnswerError
-        If there are fewer than four sizes, or they span less than a decade.
+    within each replicate, over the upper half of the log range, with a t-interval; at least four sizes over a decade.
+    The rule is ``at_most`` a negative slope; a value that has stopped falling lies outside it.
     """
     if claim.region[1] >= 0:
         raise NoAnswerError("A value that stays where it is has slope 0: the rule must be at_most a negative number.")
@@ -273,11 +231,11 @@ def spread(ds: xr.Dataset, claim: Claim) -> Estimate:
     """
     rows = _rows(ds, claim.variable, claim.arm, claim.at, [])
     other = _rows(ds, claim.variable, claim.versus or claim.arm, claim.versus_at or {}, [])
-    (rows, other), note = _complete(rows, other)
-    deviations = [np.abs(r - np.median(r, axis=0)) for r in (rows, other)]
-    deviation = [float(np.std(r, ddof=1)) if len(r) > 1 else np.nan for r in (rows, other)]
+    sides, note = _complete(rows, other)
+    gaps = [np.abs(r - np.median(r, axis=0))[:, 0] for r in sides]
+    deviation = [float(np.std(r, ddof=1)) if len(r) > 1 else np.nan for r in sides]
     note = f"standard deviations {deviation[0]:.3g} and {deviation[1]:.3g}; {note}"
-    return _mean((deviations[0] - deviations[1])[:, 0], claim.level, note)
+    return _mean(gaps[0] - gaps[1], claim.level, note)
 
 
 def _rows(ds: xr.Dataset, name: str, arm: str, at: Mapping[str, Scalar], over: Sequence[str]) -> np.ndarray:

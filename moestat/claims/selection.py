@@ -1,34 +1,55 @@
-"""A variable of a collected dataset as floats at a point of the grid, or one sentence that says why there is none."""
+"""What is looked at: a variable as floats at a point of the grid, or one sentence that says why there is none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
 
-from moestat.claims.counts import is_at
 from moestat.runner.results import BINARY
 from moestat.sentences import nearest
 from moestat.status import Status
+from moestat.study.patterns import fits
+from moestat.study.spec import Claim
 
 Data = TypeVar("Data", xr.DataArray, xr.Dataset)
+Side = tuple[str, str, dict[str, Any]]
+"""Variable, arm and coordinates."""
+WITH_VALUES = tuple(int(status) for status in Status if status.has_value)
 
 
 class NoAnswerError(ValueError):
     """The results cannot give the number that is asked for; the message says why in a sentence."""
 
 
+def chosen(ds: xr.Dataset, patterns: Sequence[str]) -> list[str]:
+    """Return the arms of the dataset that match a name or glob pattern, in the order of the dataset."""
+    return [name for name in map(str, ds["arm"].values) if fits(name, patterns)]
+
+
+def sides(claim: Claim) -> list[Side]:
+    """Return what a claim is about: variable, arm and coordinates, of a difference those of both sides."""
+    first = (claim.variable, claim.arm, claim.at)
+    if claim.kind in ("slope", "mean"):
+        return [first]
+    versus_at = claim.at if claim.versus_at is None else claim.versus_at
+    return [first, (claim.versus_variable or claim.variable, claim.versus or claim.arm, versus_at)]
+
+
+def is_at(coordinate: xr.DataArray, value: Any) -> xr.DataArray:
+    """Return where a coordinate has a value; numbers are compared up to rounding."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and coordinate.dtype.kind in "iuf":
+        close = np.isclose(coordinate.values.astype(np.float64), float(value), rtol=1e-9, atol=0.0)
+        return coordinate.copy(data=close)
+    return coordinate == value
+
+
 def at_point(data: Data, at: Mapping[str, Any]) -> Data:
     """Select one point of some axes; the arm is an axis like the others.
 
     An axis without labels is selected by place. An axis that is fixed already at the value is passed over.
-
-    Raises
-    ------
-    NoAnswerError
-        If there is no such axis or no such value on it.
     """
     for axis, value in at.items():
         if axis not in data.dims:
@@ -49,15 +70,7 @@ def at_point(data: Data, at: Mapping[str, Any]) -> Data:
 def variable(ds: xr.Dataset, name: str, at: Mapping[str, Any] | None = None) -> xr.DataArray:
     """Return a variable as float64 at a point of some axes (``arm`` among them), over the axes that are left.
 
-    Returns
-    -------
-    DataArray
-        With the attribute ``binary`` if the variable holds truth values.
-
-    Raises
-    ------
-    NoAnswerError
-        If there is no such variable, it is text, or there is no such point.
+    Truth values have the attribute ``binary``.
     """
     if name not in ds.data_vars:
         raise NoAnswerError(f"The results hold no variable {name!r}{nearest(name, map(str, ds.data_vars)) or '.'}")
@@ -65,13 +78,7 @@ def variable(ds: xr.Dataset, name: str, at: Mapping[str, Any] | None = None) -> 
 
 
 def as_float(array: xr.DataArray) -> xr.DataArray:
-    """Return numbers and truth values as float64, NaN where nothing was computed.
-
-    Raises
-    ------
-    NoAnswerError
-        If the array holds text.
-    """
+    """Return numbers and truth values as float64, NaN where nothing was computed; text has no answer."""
     kind = array.dtype.kind
     if kind == "O":  # truth values beside cells that were not computed
         flat = array.values.ravel()
@@ -87,19 +94,12 @@ def as_float(array: xr.DataArray) -> xr.DataArray:
     return out.assign_attrs({BINARY: 1}) if kind == "b" else out
 
 
-def with_values(ds: xr.Dataset, *, converged_only: bool = False) -> xr.DataArray:
-    """Return which replicates have values that count (or converged, if only these are to count)."""
-    allowed = [Status.CONVERGED] if converged_only else [status for status in Status if status.has_value]
-    return ds["status"].isin([int(status) for status in allowed])
-
-
 def usable(ds: xr.Dataset, *, converged_only: bool = False) -> xr.Dataset:
     """Return the results with NaN in every number of a replicate that has no values (or did not converge).
 
-    Whole numbers and truth values become floats for it, as they do beside cells that were not computed. ``status`` and
-    texts stay as they are.
+    Whole numbers and truth values become floats for it; ``status`` and texts stay as they are.
     """
-    mask = with_values(ds, converged_only=converged_only)
+    mask = ds["status"].isin([int(Status.CONVERGED)] if converged_only else WITH_VALUES)
     if bool(mask.all()):
         return ds
     masked = {}
@@ -115,13 +115,7 @@ def usable(ds: xr.Dataset, *, converged_only: bool = False) -> xr.Dataset:
 
 
 def without_lengths_of_one(array: xr.DataArray, keep: tuple[str, ...]) -> xr.DataArray:
-    """Drop dimensions of length one that are not in ``keep``, and refuse any other one that is left.
-
-    Raises
-    ------
-    NoAnswerError
-        If a dimension is left that is neither in ``keep`` nor of length one.
-    """
+    """Drop dimensions of length one that are not in ``keep``, and refuse any other one that is left."""
     array = array.squeeze([d for d in array.dims if d not in keep and array.sizes[d] == 1], drop=True)
     left = [str(d) for d in array.dims if d not in keep]
     if left:

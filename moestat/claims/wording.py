@@ -1,12 +1,15 @@
-"""Verdicts and rules in words: which verdict a wording is of, how a verdict is shown, how many there are of each."""
+"""Verdicts and rules in words: which verdicts there are, how they are shown and counted, what a rule says."""
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Iterable
 from itertools import zip_longest
 from typing import Literal
 
+from moestat.claims.estimates import against, resolve
+from moestat.claims.selection import NoAnswerError
 from moestat.rates import Cases
 from moestat.rounding import number
 from moestat.study.spec import Claim, Scale
@@ -15,25 +18,20 @@ Word = Literal["supported", "no counterexample", "not supported", "refuted", "in
 VERDICTS: tuple[Word, ...] = ("supported", "no counterexample", "not supported", "refuted", "inconclusive")
 AT_SCALE: dict[Scale, str] = {"paper": "", "reduced": " at reduced scale", "stand-in": " on a stand-in"}
 
+KINDS = {
+    "slope": "slope of log {variable} against log {over}",
+    "slope_difference": "difference of the slopes of log {variable} against log {over}",
+    "mean": "mean of {variable}",
+    "difference": "mean difference of {variable}, paired by replicate",
+    "log_ratio": "mean log ratio of {variable}, paired by replicate",
+}
+
 
 def tally(words: Iterable[str], scales: Iterable[str] = ()) -> dict[str, int]:
-    """Count verdicts as they are worded at their scales, those of one scale and word together.
+    """Count verdicts as they are worded at their scales (the paper's, if absent); what is no verdict is passed over.
 
-    Parameters
-    ----------
-    words : iterable of str
-        Verdicts; what is none (*not run*) is not counted.
-    scales : iterable of str, optional
-        The scale of each; if absent, the paper's.
+    What there is none of is listed too, but of verdicts about every case.
 
-    Returns
-    -------
-    dict
-        A wording without its numbers of cases -> how many there are. What there is none of is listed too, but of
-        verdicts about every case.
-
-    Examples
-    --------
     >>> tally(["supported", "refuted", "supported"])
     {'supported': 2, 'not supported': 0, 'refuted': 1, 'inconclusive': 0}
     >>> tally(["supported", "not supported", "supported"], ["reduced"] * 3)
@@ -74,30 +72,54 @@ def verdict_of(wording: str) -> str:
 def wording(word: Word, scale: Scale, cases: Cases | None = None) -> str:
     """Return a verdict as it is shown: with its scale, and the number of cases of a statement about every case.
 
-    >>> wording("not supported", "reduced"), wording("supported", "paper")
-    ('not shown at reduced scale', 'supported')
-    >>> wording("refuted", "paper", Cases(40, 37))
-    'refuted by 3 of 40'
+    >>> wording("not supported", "reduced"), wording("supported", "paper"), wording("refuted", "paper", Cases(40, 37))
+    ('not shown at reduced scale', 'supported', 'refuted by 3 of 40')
     """
     where = AT_SCALE[scale]
-    if cases is not None and word != "inconclusive":
-        text = {
-            "no counterexample": f"no counterexample in {cases.count} of {cases.count}",
-            "refuted": f"refuted by {cases.count - cases.inside} of {cases.count}",
-            "supported": f"shown by {cases.inside} of {cases.count}",
-        }
-        return text.get(word, word) + where
-    if word == "not supported" and where:
-        return f"not shown{where}"
-    return word if word == "inconclusive" else word + where
+    if word == "inconclusive":
+        return word
+    if cases is not None:
+        shown = {"refuted": f"refuted by {cases.count - cases.inside}", "supported": f"shown by {cases.inside}"}
+        return f"{shown.get(word, f'{word} in {cases.count}')} of {cases.count}{where}"
+    return f"not shown{where}" if word == "not supported" and where else word + where
 
 
 def rule(claim: Claim) -> str:
     """Return the rule of a claim in words: ``within [-0.61, -0.41]``, ``at most 0``, ``at least 2``."""
-    if claim.within is not None:
-        return f"within [{number(claim.within[0])}, {number(claim.within[1])}]"
-    if claim.equivalent is not None:
-        return f"equivalent, within [{number(-claim.equivalent)}, {number(claim.equivalent)}]"
+    low, high = claim.region
     if claim.at_most is not None:
-        return f"at most {number(claim.at_most)}"
-    return f"at least {number(claim.at_least)}"
+        return f"at most {number(high)}"
+    if claim.at_least is not None:
+        return f"at least {number(low)}"
+    return f"{'equivalent, ' if claim.equivalent else ''}within [{number(low)}, {number(high)}]"
+
+
+def in_words(claim: Claim) -> str:
+    """Return the rule of a claim as a sentence.
+
+    >>> about = {"id": "c", "source": "s", "statement": "t", "variable": "L3", "arm": "relu"}
+    >>> in_words(Claim(**about, kind="slope", at_most=-0.4))
+    'Supported where the whole 95 % interval of the slope of log L3 against log n, arm relu is at most -0.4.'
+    """
+    at = ", ".join(f"{axis} = {number(value)}" for axis, value in claim.at.items())
+    if claim.kind == "function":
+        what = f"result of {claim.function}{_purpose(claim.function)}" + f" for {claim.variable}" * bool(claim.variable)
+        options = ", ".join(f"{key} = {value}" for key, value in claim.options.items())
+        parts = [claim.arm and f"arm {claim.arm}", claim.versus and f"against {claim.versus}", at, options]
+    else:
+        what = KINDS[claim.kind].format(variable=claim.variable, over=claim.over)
+        alone = claim.kind in ("slope", "mean")
+        parts = [f"arm {claim.arm}" if alone else against(claim), at if claim.versus_at is None else ""]
+        if claim.window:
+            parts.append(f"{claim.over} from {number(claim.window[0])} to {number(claim.window[1])}")
+    subject = ", ".join(filter(None, (what, *parts)))
+    return f"Supported where the whole {100 * claim.level:.4g} % interval of the {subject} is {rule(claim)}."
+
+
+def _purpose(function: str) -> str:
+    """Return what the first line of a function's docstring says of it, in brackets."""
+    try:
+        lines = (inspect.getdoc(resolve(function)) or "").split("\n\n")[0].split()
+    except NoAnswerError:
+        return ""
+    return f" ({' '.join(lines).rstrip('.')})".replace("``", "") if lines else ""

@@ -7,29 +7,16 @@ and ends with a status.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from moestat.arrays import Array
-    from moestat.fit.moments import Precision
     from moestat.fit.newton import Fit
     from moestat.models.regression import Model
 
 
-def least_squares(
-    model: Model,
-    x: Array,
-    y: Array,
-    starts: Array,
-    *,
-    box: float = 5.0,
-    ladder: Sequence[float] | None = None,
-    max_iterations: int = 2000,
-    tolerance: float = 1e-9,
-    precision: Precision = "mixed",
-) -> Fit:
-    """Fit a regression mixture after a look at the data; see :func:`moestat.fit.newton.least_squares`.
+def least_squares(model: Model, x: Array, y: Array, starts: Array, **settings: Any) -> Fit:
+    """Fit a regression mixture after a look at the data.
 
     Parameters
     ----------
@@ -39,8 +26,8 @@ def least_squares(
     y : array (B, n)
     starts : array (B, S, N, P)
         With S and N at least 1.
-    box, ladder, max_iterations, tolerance, precision
-        See there.
+    **settings
+        ``box`` and the others of :func:`moestat.fit.newton.least_squares`.
 
     Returns
     -------
@@ -53,7 +40,7 @@ def least_squares(
     TypeError
         If an argument holds what is no real number.
     ValueError
-        If shapes do not fit together or an option is out of range.
+        If shapes do not fit together or a setting is out of range.
     """
     from moestat.doors import as_float64
     from moestat.errors import InputError
@@ -66,12 +53,4 @@ def least_squares(
             raise InputError(f"{name} has shape {tuple(array.shape)}; allowed is {axes[name]}, no length of which is 0")
         if not bool((abs(array) < float("inf")).all()):
             raise InputError(f"{name} holds a number that is not finite; allowed are finite numbers")
-    return newton.least_squares(
-        model,
-        **arrays,
-        box=box,
-        ladder=ladder,
-        max_iterations=max_iterations,
-        tolerance=tolerance,
-        precision=precision,
-    )
+    return newton.least_squares(model, **arrays, **settings)

@@ -65,7 +65,6 @@ def add_products(
 
 @compiled
 def add_derivatives(
-    order: int,
     kind: int,
     k: float,
     rows: int,
@@ -89,7 +88,7 @@ def add_derivatives(
     sums: Any,
     offsets: Any,
 ) -> None:
-    """Add the products that make the gradient, and for ``order`` 2 the moments that make the Hessian.
+    """Add the products that make the gradient and the moments that make the Hessian.
 
     The weights of the moments are those of ``Problem._moments``, with k the factor of the residual's second-order
     term; ``parts`` (8, N, ...) and ``weights`` have the precision of the products.
@@ -115,8 +114,7 @@ def add_derivatives(
         row = products[1, i]
         for t in range(padded):
             row[t] = v[t] * r[t]
-        if order == 2:
-            split_weights(i, kind, k, padded, room, lines, products, parts)
+        split_weights(i, kind, k, padded, room, lines, products, parts)
     whole = score_features.shape[0]
     for part in range(2):
         add_products(
@@ -132,15 +130,14 @@ def add_derivatives(
             score_offsets[part],
             padded,
         )
-    if order == 2:
-        for a in range(xs.shape[0]):
-            row, one = xs[a], score_features[1 + a]
-            for t in range(padded):
-                row[t] = one[t]
-        fill_monomials(xs, features, left, right, min(stored, len(left)), padded)
-        for pair in range(3):
-            m = pair_weights(parts, kind == SOFTMAX, pair, padded, weights)
-            add_products(weights, m, features, stored, counts[pair], left, right, spare, sums, offsets[pair], padded)
+    for a in range(xs.shape[0]):
+        row, one = xs[a], score_features[1 + a]
+        for t in range(padded):
+            row[t] = one[t]
+    fill_monomials(xs, features, left, right, min(stored, len(left)), padded)
+    for pair in range(3):
+        m = pair_weights(parts, kind == SOFTMAX, pair, padded, weights)
+        add_products(weights, m, features, stored, counts[pair], left, right, spare, sums, offsets[pair], padded)
 
 
 @compiled

@@ -117,21 +117,20 @@ class CompiledProblem(Problem):
         halves = [self._sum(k, theta[k], t, 0.0, 0) for k, t in enumerate(self._each(tau))]
         return np.array(halves) / self.n
 
-    def _accumulate(self, theta: Array, tau: Any, curvature: Any) -> tuple[Array, Array, Array | None]:
+    def hessian(self, theta: Array, tau: experts.Smoothing, curvature: Array | float = 1.0) -> tuple[Array, ...]:
+        """Return loss (B,), gradient (B, p) and Hessian (B, p, p); arguments as of the plain problem."""
         plan, n = self.plan, self.n
         batch, atoms, size = theta.shape
         q, p = self.model.gate_size, atoms * size
         loss, gradient = np.empty(batch), np.empty((batch, atoms, size))
-        hessian = None if curvature is None else np.empty((batch, p, p))
-        each = self._each(0.0 if curvature is None else curvature)
-        for k, (t, c) in enumerate(zip(self._each(tau), each, strict=True)):
+        hessian = np.empty((batch, p, p))
+        for k, (t, c) in enumerate(zip(self._each(tau), self._each(curvature), strict=True)):
             plan.score_sums[:] = 0.0
             plan.sums[:] = 0.0
-            loss[k] = self._sum(k, theta[k], t, c, 1 if hessian is None else 2) / n
+            loss[k] = self._sum(k, theta[k], t, c, 2) / n
             gradient[k, :, :q] = plan.score_sums[plan.gate_places] * plan.gate_root / n
             gradient[k, :, q:] = plan.score_sums[plan.eta_places] / n
-            if hessian is not None:
-                compiled.assemble(plan.sums / n, plan.place, plan.root, hessian[k])
+            compiled.assemble(plan.sums / n, plan.place, plan.root, hessian[k])
         return loss, np.reshape(gradient, (batch, p)), hessian
 
     def _each(self, value: Any) -> list[float]:
@@ -192,7 +191,7 @@ class CompiledProblem(Problem):
             scores = (plan.score_features, plan.counts, *terms, plan.score_sums, plan.score_offsets)
             moments = (plan.features, plan.stored, plan.moment_counts, plan.spare, plan.sums, plan.offsets)
             compiled.add_derivatives(
-                *(order, plan.kind, k, rows, padded, room, lines, plan.products),
+                *(plan.kind, k, rows, padded, room, lines, plan.products),
                 *scores,
                 *(plan.single_xs, plan.parts, plan.weights),
                 *moments,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from moestat.arrays import Array, namespace, to_numpy
-from moestat.doors import takes_float64
 from moestat.fit.second_order import Ends, Problem
 from moestat.fit.trust_region import trust_region
 from moestat.models.gaussian import LOG_2PI
@@ -36,7 +35,6 @@ class Space:
         return total
 
 
-@takes_float64("loss")
 def distinct(owner: np.ndarray, loss: np.ndarray, n: int, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Choose the best distinct points of each replicate, ``most`` of them at most and at least one.
 

@@ -31,20 +31,8 @@ def crossings(
 ) -> Array:
     """Return moves (M, T (STAYING + 1), p) for T samples of each fit, T being ``TARGETS`` or m if that is less.
 
-    Parameters
-    ----------
-    model : Competition
-        Not all experts win.
-    free : array (M, p)
-    features : array (M, q, m)
-        Of samples near a boundary.
-    y : array (M, m)
-    log_density : array (M, m)
-        At ``free``.
-    covariance : array (M, p, p)
-        Inverse of the curvature of the log-likelihood.
-    n : int
-        Number of samples of a replicate.
+    Features (M, q, m), responses and log-densities (M, m) are of samples near a boundary, of n in all; the covariance
+    (M, p, p) is the inverse of the curvature of the log-likelihood. Not all experts win.
     """
     xp = namespace(free)
     margin, slope, swapped = _margins(model, free, features, y)

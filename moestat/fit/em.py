@@ -79,7 +79,6 @@ class _Expected(active_set.Rows):
     status: Array
 
 
-@takes_float64("start")
 def em(
     data: Data,
     start: Array,

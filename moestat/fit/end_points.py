@@ -32,8 +32,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moestat.doors import takes_float64
-
 SAME = 0.05
 """End points whose residual sums of squares differ by less than this share of the residual variance are one minimum."""
 FLOOR = 1e-12
@@ -59,7 +57,6 @@ class Minima:
     lower_left: float
 
 
-@takes_float64("loss")
 def minima(loss: np.ndarray, tolerance: float) -> Minima:
     """Sort the losses (S,) of end points into minima.
 
@@ -85,16 +82,9 @@ def minima(loss: np.ndarray, tolerance: float) -> Minima:
 
 
 def tolerance_of(best: float, n: int, variance: float) -> float:
-    """Return the absolute difference of losses (half mean squares) below which two minima are one.
+    """Return the difference of losses (half mean squares over n samples) below which two minima are one.
 
-    Parameters
-    ----------
-    best : float
-        The lowest loss.
-    n : int
-        Number of samples.
-    variance : float
-        Variance of y.
+    ``best`` is the lowest loss, ``variance`` that of y.
     """
     return SAME * best / n + FLOOR * variance
 
@@ -106,7 +96,6 @@ def lower_left(searches: int, different: int) -> float:
     return min(1.0, (different + 1) / (searches - 1))
 
 
-@takes_float64("loss")
 def near(loss: np.ndarray, n: int, excess: float) -> np.ndarray:
     """Return which end points are near-minimisers.
 

@@ -9,7 +9,6 @@ start near the truth; the paper states neither the batch size nor the radius).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import array_api_compat
 import numpy as np
@@ -24,37 +23,6 @@ some fifty kernels a step, half a million in ten epochs of n = 1e5 in batches of
 _ROWS = 8192  # samples gathered at a time, rounded to whole minibatches; the numbers do not depend on it
 
 
-@dataclass(frozen=True)
-class RadiusRule:
-    """How far from the truth a fit of n samples starts: ``scale * n**exponent`` per coordinate.
-
-    Parameters
-    ----------
-    scale : float
-        Standard deviation per coordinate at n = 1, at least 0.
-    exponent : float, default 0
-        At most 0. With 0 the radius is fixed; with a negative one the start alone gives any loss that slope.
-    """
-
-    scale: float
-    exponent: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.scale < np.inf:
-            raise ValueError(f"scale is {self.scale}; it must be a finite number of at least 0")
-        if not -np.inf < self.exponent <= 0:
-            raise ValueError(f"exponent is {self.exponent}; it must be a finite number of at most 0")
-
-    def radius(self, n: int) -> float:
-        """Return the standard deviation per coordinate at sample size n."""
-        return float(self.scale * float(n) ** self.exponent)
-
-    def __str__(self) -> str:
-        """Return the rule as a formula, e.g. ``0.005 n^-0.083``."""
-        return f"{self.scale:g} n^{self.exponent:g}" if self.exponent else f"{self.scale:g}"
-
-
-@takes_float64("theta")
 def perturb(theta: np.ndarray, radius: float, rng: np.random.Generator) -> np.ndarray:
     r"""Add independent N(0, radius^2) to every stored coordinate.
 

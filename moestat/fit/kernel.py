@@ -5,8 +5,9 @@ vectors: AVX-512, or AVX2 with FMA, on x86; NEON on 64-bit ARM. Anywhere else Nu
 rounding, several times slower. The environment variable ``MOESTAT_KERNEL`` decides otherwise: ``numpy`` asks for the
 plain code, ``512``, ``256`` or ``128`` for vectors of so many bits, at most as wide as the processor's.
 
-What is compiled is kept in ``kernels`` below the folder of :mod:`moestat.cache`, in a folder named by a hash of its
-source and by the vectors, so that a read-only installation compiles once, and a changed one again.
+What is compiled is kept in ``kernels`` below the folder of :mod:`moestat.cache`, in a folder named by the vectors
+and a hash of the sources (``compiled*`` and ``vector_*`` here and beside the function), so that a read-only
+installation compiles once, and a changed one again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from moestat import cache
 VARIABLE = "MOESTAT_KERNEL"
 WIDTHS = (512, 256, 128)
 """Bits of a vector register."""
-SOURCES = ("compiled.py", "compiled_forward.py", "compiled_routing.py", "vector_code.py", "vector_rows.py")
 
 
 def describe() -> str:
@@ -93,7 +93,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     # a division by zero is an infinity, as in NumPy: a check for it would keep loops from being vectorised
     options: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
-    folder = _folder(vector_bits())
+    folder = _folder(vector_bits(), Path(function.__code__.co_filename).parent)
     before = numba.config.CACHE_DIR
     try:
         if folder is not None:
@@ -107,10 +107,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @functools.cache
-def _folder(bits: int) -> Path | None:
+def _folder(bits: int, beside: Path) -> Path | None:
     """Return a folder that can be written for what is compiled for these vectors, or nothing."""
-    text = b"".join((Path(__file__).parent / source).read_bytes() for source in SOURCES)
     try:
+        sources = [p for place in (Path(__file__).parent, beside) for p in sorted(place.glob("*.py"))]
+        text = b"".join(p.read_bytes() for p in sources if p.name.startswith(("compiled", "vector_")))
         folder = cache.folder() / "kernels" / f"{hashlib.sha256(text).hexdigest()[:16]}-{bits}"
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -1,8 +1,8 @@
 r"""A batch of independent least-squares problems, solved by Levenberg-Marquardt.
 
-Each member minimises its own :math:`L(\theta) = \frac12 \sum_k r_k(\theta)^2`, within a box if one is given, by steps
-that solve :math:`(J'J + \mu D)\, s = -J'r` on the coordinates that are not held at the box. D is the largest diagonal
-of J'J so far, which makes the result independent of the coordinates' units.
+Each member minimises its own :math:`L(\theta) = \frac12 \sum_k r_k(\theta)^2` by steps that solve
+:math:`(J'J + \mu D)\, s = -J'r`. D is the largest diagonal of J'J so far, which makes the result independent of the
+coordinates' units.
 
 Sources: Nielsen, "Damping parameter in Marquardt's method" (IMM, 1999), for the update of mu; Moré, "The
 Levenberg-Marquardt algorithm: implementation and theory" (1978), for the scaling D.
@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
-from moestat.doors import takes_float64
 from moestat.fit.active_set import State
 from moestat.fit.linalg import scaled_solve
 from moestat.fit.second_order import Batch, Ends, Gram, Problem, Tried, Verdict, minimise, nielsen
@@ -24,42 +23,29 @@ _FLAT = 1e-8  # relative gradient below which a stall is a minimum to working pr
 _RIDGE = 1e-14  # relative to a unit diagonal: makes a singular J'J solvable, far below any digit of the decrement
 
 
-@takes_float64("start", "lower", "upper")
 def levenberg_marquardt(
     problem: Problem,
     start: Array,
     *,
-    lower: Array | float = -float("inf"),
-    upper: Array | float = float("inf"),
     damping: float = 1e-3,
     tolerance: float = 1e-10,
     max_iterations: int = 400,
 ) -> Ends:
-    r"""Minimise B independent sums of squares.
+    r"""Minimise B independent sums of squares from ``start`` (B, p).
 
     Parameters
     ----------
     problem : callable
         See :data:`moestat.fit.second_order.Problem`.
-    start : array (B, p) of float64
-        Moved into the box if it lies outside.
-    lower, upper : float or array broadcastable to (B, p), optional
-        The box.
     damping : float, default 1e-3
         First mu.
     tolerance : float, default 1e-10
         A member has converged when its decrement is at most ``tolerance * loss``, or 1e-20 times its loss at the start.
-    max_iterations : int, default 400
-        Steps tried per member.
-
-    Returns
-    -------
-    moestat.fit.second_order.Ends
 
     Raises
     ------
     ValueError
-        If ``start`` is not (B, p), an option is not positive, or the box is empty.
+        If ``start`` is not (B, p), or an option is not positive.
 
     Notes
     -----
@@ -70,7 +56,7 @@ def levenberg_marquardt(
     """
     if not damping > 0:
         raise ValueError(f"damping is {damping}; it must be positive")
-    return minimise(_Damped(damping, tolerance), problem, start, lower, upper, max_iterations)
+    return minimise(_Damped(damping, tolerance), problem, start, -float("inf"), float("inf"), max_iterations)
 
 
 @dataclass(frozen=True)

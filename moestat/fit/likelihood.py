@@ -106,13 +106,7 @@ def check_problem(
 
 
 def check_variances(variances: tuple[float, float]) -> None:
-    """Refuse bounds of the variances that are not 0 < lower < upper.
-
-    Raises
-    ------
-    ValueError
-        With one sentence that says what is wrong.
-    """
+    """Refuse bounds of the variances that are not 0 < lower < upper."""
     if not 0 < variances[0] < variances[1]:
         raise ValueError(f"variances is {variances}; it must be (lower, upper) with 0 < lower < upper")
 

@@ -119,13 +119,8 @@ class Problem:
             total = half if total is None else total + half
         return total / self.n
 
-    def gradient(self, theta: Array, tau: experts.Smoothing) -> tuple[Array, Array]:
-        """Return the loss (B,) and its gradient (B, p), p = N P, atoms in turn."""
-        loss, gradient, _ = self._accumulate(theta, tau, None)
-        return loss, gradient
-
     def hessian(self, theta: Array, tau: experts.Smoothing, curvature: Array | float = 1.0) -> tuple[Array, ...]:
-        """Return loss (B,), gradient (B, p) and Hessian (B, p, p).
+        """Return loss (B,), gradient (B, p) and Hessian (B, p, p), p = N P, atoms in turn.
 
         Parameters
         ----------
@@ -135,7 +130,28 @@ class Problem:
         curvature : array (B, 1, 1) or float
             Factor of the residual's second-order term: 1 for the exact Hessian, 0 for Gauss-Newton's J'J.
         """
-        return self._accumulate(theta, tau, curvature)
+        xp = namespace(theta)
+        gate, eta = self._split(theta)
+        total = gradient = moments = None
+        for xt, q, e, y, *cached in self.chunks:
+            (g, *turns), (phi, *slopes) = self._atoms(gate, eta, q, e, tau, 2)
+            f = xp.sum(g * phi, axis=-2)
+            r = f - y
+            u = gates.output_slopes(self.model.gate, g, phi, f, *turns)
+            v = g * slopes[0]
+            r = r[..., None, :]
+            half = 0.5 * xp.sum(r * r, axis=(-2, -1))
+            ur, vr = u * r, v * r
+            piece = xp.concat([ur @ xp.matrix_transpose(q), vr @ xp.matrix_transpose(e)], axis=-1)
+            m = cached[0] if cached else self._monomials(xt)
+            block = self._moments(g, phi, turns, slopes, u, v, ur, vr, r, curvature, m)
+            total = half if total is None else total + half
+            gradient = piece if gradient is None else gradient + piece
+            moments = block if moments is None else moments + block
+        gradient = xp.reshape(gradient, (theta.shape[0], -1)) / self.n
+        p = gradient.shape[-1]
+        entries = xp.reshape(xp.take(moments / self.n, self.index, axis=1), (-1, p, p))
+        return total / self.n, gradient, entries * self.scale
 
     def _split(self, theta: Array) -> tuple[Array, Array]:
         """Return contiguous gate and expert coordinates; the matrix products are faster on them."""
@@ -148,33 +164,6 @@ class Problem:
         model = self.model
         phi = experts.activation(model.expert, eta @ e, tau=tau, power=model.power, order=order)
         return gates.gate_derivatives(model.gate, gate @ q, order), phi
-
-    def _accumulate(self, theta: Array, tau: Any, curvature: Any) -> tuple[Array, Array, Array | None]:
-        xp = namespace(theta)
-        gate, eta = self._split(theta)
-        total = gradient = moments = None
-        for xt, q, e, y, *cached in self.chunks:
-            (g, *turns), (phi, *slopes) = self._atoms(gate, eta, q, e, tau, 1 if curvature is None else 2)
-            f = xp.sum(g * phi, axis=-2)
-            r = f - y
-            u = gates.output_slopes(self.model.gate, g, phi, f, *turns)
-            v = g * slopes[0]
-            r = r[..., None, :]
-            half = 0.5 * xp.sum(r * r, axis=(-2, -1))
-            ur, vr = u * r, v * r
-            piece = xp.concat([ur @ xp.matrix_transpose(q), vr @ xp.matrix_transpose(e)], axis=-1)
-            total = half if total is None else total + half
-            gradient = piece if gradient is None else gradient + piece
-            if curvature is not None:
-                m = cached[0] if cached else self._monomials(xt)
-                block = self._moments(g, phi, turns, slopes, u, v, ur, vr, r, curvature, m)
-                moments = block if moments is None else moments + block
-        gradient = xp.reshape(gradient, (theta.shape[0], -1)) / self.n
-        if moments is None:
-            return total / self.n, gradient, None
-        p = gradient.shape[-1]
-        entries = xp.reshape(xp.take(moments / self.n, self.index, axis=1), (-1, p, p))
-        return total / self.n, gradient, entries * self.scale
 
     def _moments(
         self,

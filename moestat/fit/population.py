@@ -233,7 +233,6 @@ def _function(
     return lambda x: model.predict(theta, x)
 
 
-@takes_float64("theta", "rmse")
 def lowest_minima(
     model: Model,
     theta: np.ndarray,

@@ -24,7 +24,6 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from moestat.arrays import Array, namespace, to_numpy
-from moestat.doors import takes_float64
 from moestat.fit.moments import Problem
 from moestat.fit.second_order import free_coordinates
 from moestat.models import experts, gates
@@ -58,7 +57,6 @@ class Screened:
     gain: np.ndarray
 
 
-@takes_float64("x", "y", "theta", "atoms")
 def screen(model: Model, x: Array, y: Array, theta: np.ndarray, atoms: np.ndarray, *, box: float) -> Screened:
     """Return the first-order gain of every candidate atom beside the atoms of a fit.
 
@@ -173,30 +171,14 @@ def _place(model: Model, atoms: np.ndarray, s: np.ndarray, matrix: np.ndarray, b
     return Screened(np.clip(placed, -box, box), np.where(ok, gain, -np.inf))
 
 
-@takes_float64("x", "theta", "law")
 def candidates(
     model: Model, x: Array, theta: np.ndarray, count: int, law: np.ndarray, rng: np.random.Generator, *, box: float
 ) -> np.ndarray:
     """Draw candidate atoms: gates of several widths, at random or beside those of the fit, and of several masses.
 
-    The first ``k`` candidates are the same for every ``count >= k``.
-
-    Parameters
-    ----------
-    model : Model
-    x : array (n, d)
-        Samples; the first 1024 set the masses.
-    theta : array (M, P)
-        The fit beside whose gates every other candidate lies.
-    count : int
-    law : array (P,)
-        Standard deviation of every coordinate of an atom.
-    rng : numpy.random.Generator
-    box : float
-
-    Returns
-    -------
-    array (count, P)
+    The first ``k`` candidates are the same for every ``count >= k``. Every other one lies beside the gates of the fit
+    ``theta`` (M, P); ``law`` (P,) are the standard deviations of an atom's coordinates, and the first 1024 samples set
+    the masses.
     """
     size = model.gate_size
     # one row of draws per candidate, so that more candidates begin with the same ones

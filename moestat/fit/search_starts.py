@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from moestat.arrays import Array
-from moestat.doors import takes_float64
 from moestat.fit.gradient import perturb
 from moestat.fit.screening import candidates, screen
 from moestat.models import truths
@@ -43,7 +42,6 @@ class Starts:
     theta: np.ndarray
 
 
-@takes_float64("known")
 def near(known: np.ndarray, count: int, stream: Stream, *, box: float) -> Starts:
     """Return ``count`` starts around the known minimisers (K, N, P): all of them at the first radius, then the next."""
     out = []
@@ -59,13 +57,11 @@ def random(model: Model, n_atoms: int, count: int, stream: Stream, *, box: float
     return Starts("random", np.clip(_stack(drawn, (n_atoms, model.atom_size)), -box, box))
 
 
-@takes_float64("theta")
 def without_one(theta: np.ndarray) -> np.ndarray:
     """Return the measures (..., N, N - 1, P) that lack one atom of ``theta`` (..., N, P), in the order of atoms."""
     return np.stack([np.delete(theta, k, axis=-2) for k in range(theta.shape[-2])], axis=-3)
 
 
-@takes_float64("x", "y", "bases")
 def inserted(
     model: Model,
     x: Array,

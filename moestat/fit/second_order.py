@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from moestat.arrays import Array, namespace, to_numpy
+from moestat.arrays import Array, namespace
 from moestat.fit import active_set
 from moestat.fit.active_set import State
 from moestat.status import Status
@@ -97,10 +97,6 @@ class Ends:
     iterations: Array
     box_hits: Array
     status: Array
-
-    def message(self) -> list[str]:
-        """Return one full sentence per member."""
-        return [Status(int(code)).sentence for code in to_numpy(self.status)]
 
 
 @dataclass(frozen=True)
@@ -256,24 +252,13 @@ def _ends(examined: _Examined, rows: Array) -> Ends:
 def judge(
     gradient: Array, curvature: Array, moved: Array, lowered: Array, usable: Array, noise: Array | float = 0.0
 ) -> tuple[Array, Array, Array]:
-    """Compare what steps have gained with what the quadratic model promised.
-
-    Parameters
-    ----------
-    gradient, curvature : arrays (M, p), (M, p, p)
-    moved : array (M, p)
-        The steps that were made.
-    lowered : array (M,)
-        By how much the loss has fallen.
-    usable : bool array (M,)
-        Steps that may be accepted.
-    noise : float or array (M,)
-        Changes of the loss that rounding makes.
+    """Compare by how much steps (M, p) have ``lowered`` the loss with what the quadratic model promised.
 
     Returns
     -------
     predicted, gain, accept : arrays (M,)
-        The promise; the share of it that was kept, 0 for a step that cannot be used; and whether that is enough.
+        The promise; the share of it that was kept, 0 for a step that is not ``usable``; and whether that is enough.
+        Changes that are as small as ``noise`` are made by rounding.
     """
     xp = namespace(moved)
     curved = xp.matmul(curvature, moved[..., None])[..., 0]
@@ -296,13 +281,7 @@ def nielsen(
 
 
 def free_coordinates(theta: Array, gradient: Array, lower: Array | float, upper: Array | float) -> Array:
-    """Return which coordinates are inside the box, or on it with a gradient that lets them move inwards.
-
-    Parameters
-    ----------
-    theta, gradient : array (B, p)
-    lower, upper : float or array broadcastable to (B, p)
-    """
+    """Return which coordinates (B, p) are inside the box, or on it with a gradient that lets them move inwards."""
     return ~(((theta <= lower) & (gradient > 0)) | ((theta >= upper) & (gradient < 0)))
 
 

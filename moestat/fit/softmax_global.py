@@ -99,7 +99,7 @@ def global_maximum(
         :func:`moestat.fit.softmax_starts.inserted_starts`.
     """
     how: dict[str, Any] = {"box": box, "variances": variances}
-    first = maximum_likelihood(x, y, starts, truth=truth, kept=kept, split_rounds=0, **how)
+    first = maximum_likelihood(x, y, starts, truth=truth, kept=kept, **how)
     xp, atoms = namespace(x, y, starts), starts.shape[-2]
     there = np.zeros(len(y), dtype=np.int64)
     if atoms < 3 or rounds < 1:
@@ -125,9 +125,7 @@ def global_maximum(
             height[lower] = reached
     # gates are bounded against the last atom's, so that which one is last matters where the box does
     each_last = np.stack([np.roll(theta, k, axis=1) for k in range(atoms)], axis=1)
-    last = maximum_likelihood(
-        x, y, xp.asarray(each_last), truth=truth, em_steps=(0,), split_rounds=0, coarsest=y.shape[1], **how
-    )
+    last = maximum_likelihood(x, y, xp.asarray(each_last), truth=truth, em_steps=0, coarsest=y.shape[1], **how)
     return replace(_better(first, last), rounds_there=xp.asarray(there))
 
 

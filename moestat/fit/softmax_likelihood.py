@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from moestat.arrays import Array, namespace
-from moestat.doors import takes_float64
 from moestat.fit.second_order import Gram
 from moestat.models.blocks import member_blocks, row_blocks, summed
 from moestat.models.gates import score_features
@@ -71,7 +70,6 @@ class Data:
         return member_blocks(members, rows * min(self.n, ROWS), self.y[0])
 
 
-@takes_float64("x", "y")
 def prepare(x: Array, y: Array, *, thin: int = 1, single: bool = False) -> Data:
     """Return the kernels' layout of inputs (B, n, d) and responses (B, n).
 

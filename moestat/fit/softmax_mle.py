@@ -3,8 +3,7 @@ r"""Maximum likelihood for softmax-gated Gaussian mixtures of experts, many repl
 EM crawls where experts overlap, and an over-fitted mixture is nothing but overlap: stopped at a relative change of
 1e-6 it is often still next to its start. Here a few EM steps leave the start, and a trust-region Newton method with
 the exact Hessian goes to the maximum. The work is done on a ladder of subsamples, each a few times larger than the one
-before; of the points that the starts have led to, the best distinct ones go on. Where there are three experts or more,
-removals and splits of the best point (:mod:`moestat.fit.softmax_starts`) join them. The way is computed in float32, the
+before; of the points that the starts have led to, the best distinct ones go on. The way is computed in float32, the
 winner is solved in float64.
 
 The likelihood has no maximum without bounds (a variance can shrink onto two samples), so that parameters are kept in
@@ -13,9 +12,7 @@ a box; the theory assumes a compact parameter space as well.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +25,6 @@ from moestat.fit.em import em
 from moestat.fit.likelihood import LikelihoodFit, check_problem, check_variances, gain_over_truth, judge
 from moestat.fit.second_order import Ends
 from moestat.fit.softmax_likelihood import Data, negative_log_likelihood, pack, prepare, unpack
-from moestat.fit.softmax_starts import split_moves
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 RATIO, RUNGS = 4, 3
@@ -59,8 +55,7 @@ def maximum_likelihood(
     truth: Array | None = None,
     box: float = 100.0,
     variances: tuple[float, float] = (1e-2, 1e2),
-    em_steps: Sequence[int] = (5,),
-    split_rounds: int = 1,
+    em_steps: int = 5,
     coarsest: int = 2000,
     max_iterations: int = 300,
     kept: int = KEPT,
@@ -79,11 +74,8 @@ def maximum_likelihood(
         Bound on the absolute value of gate and mean coordinates; gates are measured against the last atom's.
     variances : (float, float), default (1e-2, 1e2)
         Bounds on the variances.
-    em_steps : sequence of int, default (5,)
-        Numbers of EM steps after which Newton's method takes over from each start, on the lowest rung; 0 is the start
-        itself.
-    split_rounds : int, default 1
-        Rounds of removals and splits on the lowest rung, when there are three atoms or more.
+    em_steps : int, default 5
+        EM steps from each start, on the lowest rung, after which Newton's method takes over.
     coarsest : int, default 2000
         Fewest samples on the lowest rung.
     max_iterations : int, default 300
@@ -94,36 +86,28 @@ def maximum_likelihood(
     Returns
     -------
     LikelihoodFit
-        With the gate of the last atom at zero. A start that split moves have improved on counts as the winner.
+        With the gate of the last atom at zero.
 
     Raises
     ------
     ValueError
         See :func:`moestat.fit.likelihood.check_problem`; also if the bounds of the variances are not
-        0 < lower < upper, ``em_steps`` is empty or negative, or another setting is out of range.
+        0 < lower < upper, or another setting is out of range.
     """
     model = SoftmaxGaussian(x.shape[-1])
     replicates, n, count, atoms = check_problem(model, x, y, starts, truth)
     check_variances(variances)
-    if not em_steps or min(em_steps) < 0:
-        raise ValueError(f"em_steps is {tuple(em_steps)}; it must hold at least one number, none below 0")
-    for name, value, least in (
-        ("split_rounds", split_rounds, 0),
-        ("coarsest", coarsest, 1),
-        ("max_iterations", max_iterations, 1),
-        ("kept", kept, 1),
-    ):
-        if value < least:
-            raise ValueError(f"{name} is {value}; it must be at least {least}")
+    if em_steps < 0:
+        raise ValueError(f"em_steps is {em_steps}; it must not be negative")
+    for name, value in (("coarsest", coarsest), ("max_iterations", max_iterations), ("kept", kept)):
+        if value < 1:
+            raise ValueError(f"{name} is {value}; it must be at least 1")
     xp = namespace(x, y, starts)
     free = xp.reshape(pack(starts), (replicates * count, -1))
     space = _space(free, atoms, box, variances, max_iterations)
     ladder = _ladder(n, coarsest)
     data = prepare(x, y, thin=ladder[0], single=True)
     pool = _after_em(data, space.clip(free), replicates, em_steps, space)
-    for number in range(split_rounds if atoms > 2 else 0):
-        pool = _rough(data, pool, space)
-        pool = _distinct(pool, data.n, kept).join(_split(pool, x, space, number))
     for thin in ladder[:-1]:
         data = data if thin == ladder[0] else prepare(x, y, thin=thin, single=True)
         pool = _distinct(_rough(data, pool, space), data.n, kept)
@@ -189,19 +173,17 @@ def _space(free: Array, atoms: int, box: float, variances: tuple[float, float], 
     return _Space(xp.concat([-linear, low]), xp.concat([linear, high]), variances, atoms, max_iterations)
 
 
-def _after_em(data: Data, free: Array, replicates: int, em_steps: Sequence[int], space: _Space) -> Pool:
-    """Return where EM is after each of the numbers of steps."""
+def _after_em(data: Data, free: Array, replicates: int, steps: int, space: _Space) -> Pool:
+    """Return where EM is after so many steps."""
     xp = namespace(free)
-    pools, taken, owner = [], 0, xp.asarray(Pool.of(free, replicates).owner)
-    for steps in sorted(em_steps):
-        if steps > taken:
-            how: dict[str, Any] = {"tolerance": 0.0, "max_iterations": steps - taken, "inner": 1}
-            run = em(data, free, owner, space.atoms, bounds=space.variances, **how)
-            # EM may lose an expert altogether; Newton then goes on from where it was
-            fine = xp.all(xp.isfinite(run.free), axis=-1)
-            free, taken = space.clip(xp.where(fine[:, None], run.free, free)), steps
-        pools.append(Pool.of(free, replicates, taken))
-    return functools.reduce(Pool.join, pools)
+    if steps:
+        owner = xp.asarray(Pool.of(free, replicates).owner)
+        how: dict[str, Any] = {"tolerance": 0.0, "max_iterations": steps, "inner": 1}
+        run = em(data, free, owner, space.atoms, bounds=space.variances, **how)
+        # EM may lose an expert altogether; Newton then goes on from where it was
+        fine = xp.all(xp.isfinite(run.free), axis=-1)
+        free = space.clip(xp.where(fine[:, None], run.free, free))
+    return Pool.of(free, replicates, steps)
 
 
 def _rough(data: Data, pool: Pool, space: _Space) -> Pool:
@@ -221,15 +203,6 @@ def _newton(
     owner = namespace(pool.free).asarray(pool.owner)
     problem = negative_log_likelihood(data, owner, space.atoms, space.variances[0])
     return pool.climbed(problem, space, tolerance, space.max_iterations, rounding)
-
-
-def _split(pool: Pool, x: Array, space: _Space, number: int) -> Pool:
-    """Return the removals and splits of each replicate's best point."""
-    xp = namespace(x)
-    best = pool.take(pool.best())
-    centre = to_numpy(0.5 * (xp.min(x, axis=1) + xp.max(x, axis=1)))
-    moved = split_moves(to_numpy(unpack(best.free, space.atoms)), centre, number)
-    return best.thrown(space.clip(pack(xp.asarray(moved))))
 
 
 def _report(

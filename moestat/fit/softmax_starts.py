@@ -1,11 +1,7 @@
-"""New starts for over-fitted mixtures of experts with softmax gates: experts split, cut in two, or put in.
+"""New starts for over-fitted mixtures of experts with softmax gates: experts put in, or cut in two.
 
 The likelihood of a mixture with more experts than the truth has many maxima, which differ in what the spare expert
-fits. Three ways lead from a point that is known to others:
-
-*Split* (:func:`split_moves`): one expert is taken away, and another split in its place. Source: Ueda, Nakano,
-Ghahramani, Hinton, "SMEM algorithm for mixture models" (Neural Computation, 2000), here with removal in place of a
-merge.
+fits. Two ways lead from a point that is known to others:
 
 *Insert* (:func:`inserted_starts`, one-dimensional inputs): splits of experts that are there rarely come near the few
 samples that a spare expert fits. Here hundreds of candidates for one more expert are tried, each a line through two
@@ -30,7 +26,6 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from moestat.doors import takes_float64
-from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 POLISHED = ((4, 4), (10, 10))
 """One of so many candidates goes up by so many EM steps; of these, fewer by more."""
@@ -50,55 +45,6 @@ _SAME = 0.01  # log-likelihood units within which two candidates are the same on
 _LEAST = 2.5  # weight of samples that a half keeps, at least: a line through two has no error
 _CUT_STEEP = 0.75  # of the gate at a cut, relative to the box
 _APART = 0.04  # of the samples, between two cuts of an expert that are kept
-
-# of splits
-_GATE = 2.0  # size of the split in the log-odds of the two halves over a range of x of length 1
-_MEAN = 0.5  # and in their means, in standard deviations
-_WIDER = (math.log(0.5), math.log(20.0))  # further rounds: factors of both, so that a half may fit a few samples only
-
-
-@takes_float64("theta", "centre")
-def split_moves(theta: np.ndarray, centre: np.ndarray, number: int = 0) -> np.ndarray:
-    """Return the starts that one removal and one split make of each measure.
-
-    The halves lie on either side of the expert that is split: their gates differ in slope, turned about ``centre``,
-    and their means in slope and intercept. The directions are pseudo-random, and the same for every measure.
-
-    Parameters
-    ----------
-    theta : array (B, N, P)
-    centre : array (B, d)
-        Middle of the inputs.
-    number : int, default 0
-        Of the round; each has directions of its own, and after the first round sizes as well.
-
-    Returns
-    -------
-    array (B, N (N - 1), N, P)
-    """
-    atoms, size = theta.shape[1:]
-    model = SoftmaxGaussian((size - 3) // 2)
-    rng = np.random.default_rng([20230503, number] if number else 20230503)
-    moves = []
-    for removed in range(atoms):
-        for split in range(atoms):
-            if removed == split:
-                continue
-            gate, mean = (scale * (math.exp(rng.uniform(*_WIDER)) if number else 1.0) for scale in (_GATE, _MEAN))
-            slope = gate * rng.choice([-1.0, 1.0], model.d)
-            tilt = mean * rng.standard_normal(model.d + 1)
-            deviation = np.sqrt(theta[:, split, model.variance])
-            delta = np.zeros((len(theta), size))
-            delta[:, model.b] = slope
-            delta[:, model.c] = -(centre @ slope)[:, None]
-            delta[:, model.a] = deviation * tilt[:-1]
-            delta[:, model.beta] = deviation * tilt[-1] - np.sum(delta[:, model.a] * centre, axis=1, keepdims=True)
-            half = theta[:, split].copy()
-            half[:, model.c] -= math.log(2.0)
-            move = theta.copy()
-            move[:, split], move[:, removed] = half + delta, half - delta
-            moves.append(move)
-    return np.stack(moves, axis=1)
 
 
 @takes_float64("x", "y", "theta", finite=True)

@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
-from moestat.doors import takes_float64
 from moestat.fit.active_set import State
 from moestat.fit.linalg import symmetric_eigen
 from moestat.fit.second_order import Batch, Ends, Gram, Problem, Tried, Verdict, minimise
@@ -27,7 +26,6 @@ _SECULAR_STEPS = 12  # the radius is met to a few per cent after two or three
 _SMALLEST_RADIUS = 1e-14
 
 
-@takes_float64("start", "lower", "upper")
 def trust_region(
     problem: Problem,
     start: Array,
@@ -38,25 +36,16 @@ def trust_region(
     rounding: float = 1e-15,
     max_iterations: int = 300,
 ) -> Ends:
-    r"""Minimise B independent functions.
+    """Minimise B independent functions from ``start`` (B, p) in a box that is broadcast to it.
 
     Parameters
     ----------
     problem : callable
         See :data:`moestat.fit.second_order.Problem`; ``gram`` is the exact Hessian and may be indefinite.
-    start : array (B, p) of float64
-        Moved into the box if it lies outside.
-    lower, upper : float or array broadcastable to (B, p)
-        The box.
     tolerance : float, default 1e-13
         A member has converged when its decrement is at most this, on the scale of the loss.
     rounding : float, default 1e-15
         Relative error of the loss: changes below it cannot be judged.
-    max_iterations : int, default 300
-
-    Returns
-    -------
-    moestat.fit.second_order.Ends
 
     Raises
     ------

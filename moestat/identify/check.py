@@ -35,8 +35,7 @@ from collections.abc import Callable
 import numpy as np
 
 from moestat import own
-from moestat.identify.derivatives import NAMES, Derivatives, Function, Parametric
-from moestat.identify.derivatives import given as given_expert
+from moestat.identify.derivatives import NAMES, Function, Parametric
 from moestat.identify.derivatives import numerical as numerical_expert
 from moestat.identify.derivatives import two_layer as two_layer_expert
 from moestat.identify.evaluate import Evaluator, Placement
@@ -62,7 +61,6 @@ def identify(
     power: int = 1,
     outer_scale: bool = False,
     parameters: tuple[str, ...] | None = None,
-    derivatives: Derivatives | None = None,
     draw: Callable[[np.random.Generator], np.ndarray] | None = None,
     order_zero: bool = True,
     seed: int = 0,
@@ -88,8 +86,6 @@ def identify(
         Whether a named expert carries an outer factor, lambda phi(a'x + beta).
     parameters : tuple of str, optional
         Names of a function's parameters; needed for a function.
-    derivatives : callable, optional
-        (x, eta) to values (m,), gradients (m, size) and Hessians (m, size, size), in place of numerical ones.
     draw : callable, optional
         Draws a function's parameters from a generator; standard normal by default.
     order_zero : bool
@@ -120,7 +116,7 @@ def identify(
         raise ValueError(f"d is {d} and atoms is {atoms}; allowed are 1 and 2")
     if score not in ("full", "partial", "linear"):
         raise ValueError(f"score is {score!r}; allowed are full, partial, linear")
-    name, model = _expert(expert, d, power, outer_scale, parameters, derivatives)
+    name, model = _expert(expert, d, power, outer_scale, parameters)
     check = Evaluator(model, score, d, seed, draw)
     generic = _GENERIC[:atoms]
     first, strong = check.family("first", generic), check.family("strong" if order_zero else "printed", generic)
@@ -152,7 +148,6 @@ def _expert(
     power: int,
     outer_scale: bool,
     parameters: tuple[str, ...] | None,
-    derivatives: Derivatives | None,
 ) -> tuple[str, Parametric]:
     if isinstance(expert, str):
         if own.is_path(expert):
@@ -168,7 +163,4 @@ def _expert(
         return name + (" with outer scale" if outer_scale else ""), two_layer_expert(expert, d, power, outer_scale)
     if not parameters:
         raise ValueError("an expert given as a function needs the names of its parameters")
-    name = getattr(expert, "__name__", "expert")
-    if derivatives is not None:
-        return name, given_expert(derivatives, parameters)
-    return name, numerical_expert(expert, parameters)
+    return getattr(expert, "__name__", "expert"), numerical_expert(expert, parameters)

@@ -20,9 +20,6 @@ from moestat.models import experts
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """E(x, eta): points (m, d) and parameters (size,) to values (m,)."""
 
-Derivatives = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""The same to values (m,), gradients (m, size) and Hessians (m, size, size)."""
-
 ROUNDING = 1e-13
 CIRCLE = 32
 RADIUS = 0.05
@@ -99,15 +96,6 @@ def assemble(x: np.ndarray, phi: tuple[np.ndarray, ...], scale: float | None) ->
     wide[:, :-1, :-1] = scale * second
     wide[:, :-1, -1] = wide[:, -1, :-1] = first
     return Jet(scale * value, np.concatenate([scale * first, value[:, None]], axis=1), wide)
-
-
-def given(function: Derivatives, names: tuple[str, ...]) -> Parametric:
-    """Return an expert from a function that supplies value, gradient and Hessian."""
-
-    def jet(x: np.ndarray, eta: np.ndarray) -> tuple[Jet, np.ndarray, float]:
-        return Jet(*(np.asarray(part, dtype=np.float64) for part in function(x, eta))), np.ones(len(x), bool), 0.0
-
-    return Parametric(names, jet, False, len(names))
 
 
 def numerical(function: Function, names: tuple[str, ...]) -> Parametric:

@@ -13,7 +13,7 @@ from moestat.identify.derivatives import ROUNDING, Jet, Parametric, assemble
 from moestat.identify.families import STRONG, Atom, Label, family, gate_monomials, gate_names
 from moestat.identify.positivity import distance_to_harm
 from moestat.identify.relations import Decomposition, Relation, decompose, write
-from moestat.identify.result import Family
+from moestat.identify.result import HARM, Family
 
 RANGE = 4.0
 """Half the side of the cube that the points fill."""
@@ -72,14 +72,17 @@ class Evaluator:
         others = {"every expert": self._substitute(kind, atoms, x, rng, False)}
         if self.model.two_layer:
             others["every phi(a'x + beta)"] = self._substitute(kind, atoms, x, rng, True)
-        relations = tuple(_relation(v, columns, labels, quantities, others) for v in null)
-        if kind not in STRONG:
-            return Family(structure, relations, np.nan, np.nan)
         parameters = (*gate_names(self.d, self.score), *self.model.names)
         lengths = np.sqrt(np.mean(columns**2, axis=0))
+
+        def harm(vectors: np.ndarray) -> float:
+            return distance_to_harm(vectors, labels, parameters, lengths)
+
+        relations = tuple(_relation(v, columns, labels, quantities, others, harm(v[None]) <= HARM) for v in null)
+        if kind not in STRONG:
+            return Family(structure, relations, np.nan, np.nan)
         of_expert = null[[r.holds_for != "every expert" for r in relations]] if len(null) else null
-        harm, harm_but = (distance_to_harm(v, labels, parameters, lengths) for v in (null, of_expert))
-        return Family(structure, relations, harm, harm_but)
+        return Family(structure, relations, harm(null), harm(of_expert))
 
     def _points(self, rng: np.random.Generator) -> np.ndarray:
         points: np.ndarray = RANGE * (2.0 * qmc.Sobol(self.d, rng=rng).random_base2(POINTS_LOG2) - 1.0)
@@ -144,6 +147,7 @@ def _relation(
     labels: list[Label],
     quantities: dict[str, float],
     others: dict[str, np.ndarray],
+    harmful: bool,
 ) -> Relation:
     """Write a dependency as a relation, and find out how much of the expert it needs."""
     used = np.flatnonzero(vector)
@@ -151,7 +155,7 @@ def _relation(
     terms = [(float(vector[i]), str(labels[i])) for i in used]
     holds = [name for name, other in others.items() if _residual(other, vector) < 1e-6]
     residual = _residual(columns, vector) if len(used) > 1 else 0.0
-    return Relation(tuple(terms), holds[0] if holds else "this expert", residual, write(terms, quantities))
+    return Relation(tuple(terms), holds[0] if holds else "this expert", residual, harmful, write(terms, quantities))
 
 
 def _residual(columns: np.ndarray, vector: np.ndarray) -> float:

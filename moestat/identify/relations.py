@@ -26,11 +26,15 @@ class Relation:
         How much of the expert it needs; at the parameters that were drawn.
     residual : float
         Root mean square of the sum, relative to the terms.
+    harmful : bool
+        Whether its second-order part is semidefinite, or vanishes: whether it does harm by itself
+        (:mod:`moestat.identify.positivity`); a combination of relations may do harm where none of them does.
     """
 
     terms: tuple[tuple[float, str], ...]
     holds_for: str
     residual: float
+    harmful: bool
     text: str
 
     def __str__(self) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import pandas as pd
 
 from moestat.identify.check import identify
@@ -17,9 +15,6 @@ BLOCKS = {"full": ("A", "b", "c", "eta"), "partial": ("A", "c", "eta"), "linear"
 
 DEFINITIONS = {"full": (2, 1), "partial": (4, 3), "linear": (2, 1)}
 """Numbers of the weak and the strong definition in "sigmoid-attention", by score."""
-
-LABEL = re.compile(r"F(?:_(?:\{(?P<names>[^}]*)\}|(?P<one>\w)))?(?P<zero>\(0\))?(?P<atom>#\d+)?")
-"""How a derivative is written: in which parameters, whether at (A, b) = 0, of which atom."""
 
 NONE = "none"
 """What stands for an exponent where the theorems give no rate."""
@@ -85,7 +80,7 @@ def rows_of(result: Identification) -> list[dict[str, str]]:
     ):
         relations = families[definition].relations
         if definition == strong and holds[weak]:
-            relations = tuple(relation for relation in relations if does_harm(relation)) or relations
+            relations = tuple(relation for relation in relations if relation.harmful) or relations
         broken = "" if undecided or holds[definition] else _broken_by(relations)
         exponent = result.exponents[key]
         shown = NONE if exponent is None else f"{exponent:g}"
@@ -101,28 +96,6 @@ def rows_of(result: Identification) -> list[dict[str, str]]:
             }
         )
     return rows
-
-
-def does_harm(relation: Relation) -> bool:
-    """Return whether a relation does harm by itself: whether its second-order part is semidefinite, or vanishes.
-
-    See :mod:`moestat.identify.positivity`; a combination of relations may do harm where none of them does.
-    """
-    seconds: dict[tuple[str, str, str], float] = {}
-    for coefficient, label in relation.terms:
-        match = LABEL.fullmatch(label)
-        if match is not None and match["zero"] and len(names := (match["names"] or "").split()) == 2:
-            seconds[names[0], names[1], match["atom"] or ""] = coefficient
-    if not seconds:
-        return True
-    places = sorted({(name, atom) for i, j, atom in seconds for name in (i, j)})
-    matrix = np.zeros((len(places), len(places)))
-    for (i, j, atom), coefficient in seconds.items():
-        k, m = places.index((i, atom)), places.index((j, atom))
-        matrix[k, m] += coefficient
-        matrix[m, k] += coefficient
-    values = np.linalg.eigvalsh(matrix)
-    return bool(values[0] * values[-1] >= -1e-9 * np.max(np.abs(values)) ** 2)
 
 
 def _broken_by(relations: Sequence[Relation]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moestat.arrays import Array, namespace
-from moestat.doors import takes_float64
 from moestat.models.regression import Model
 
 
@@ -62,7 +61,6 @@ class Comparison:
         return xp.abs(xp.sum(self.weight[..., None] * self.member, axis=-2) - self.true_weight)
 
 
-@takes_float64("fitted", "truth")
 def compared(fitted: Array, truth: Array, model: Model) -> Comparison:
     """Compare fitted atoms (..., N, P) with one true measure (N*, P), as they stand, without any gauge."""
     xp = namespace(fitted, truth)

@@ -37,9 +37,9 @@ class FisherLine:
     ----------
     at_one : dict of float
         Expected losses for n = 1; divide by sqrt(n). ``"L3"``: E sum of ||dA|| + ||db|| + |dc| + ||deta|| over
-        atoms; ``"L1"`` and ``"matched_sum"`` are equal to it when every cell holds one atom; ``"matched"``: E root of
-        the summed squares; ``"rmse"``: root of the expected squared error of the function, sqrt(v rank);
-        ``"A"``, ``"b"``, ``"c"``, ``"eta"``: the parts of L3 (those that the score has).
+        atoms; ``"L1"`` and ``"matched_sum"`` are equal to it when every cell holds one atom; ``"rmse"``: root of the
+        expected squared error of the function, sqrt(v rank); ``"A"``, ``"b"``, ``"c"``, ``"eta"``: the parts of L3
+        (those that the score has).
     rank, nullity : int
         Of the information matrix.
     gap : float
@@ -115,13 +115,11 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
     covariance = noise_variance * (inverse @ vectors[:, kept].T)
     expected = expected_blocks(model, covariance, len(theta))
     l3 = sum(expected.values())
-    matched = float(expected_norm(noise_variance / values[kept]))
     dropped = np.max(np.abs(values[~kept]), initial=0.0)
     return FisherLine(
         at_one={
             "L1": l3,
             "L3": l3,
-            "matched": matched,
             "matched_sum": l3,
             "rmse": float(np.sqrt(noise_variance * rank)),
             **expected,
@@ -133,7 +131,6 @@ def fisher_line(model: Model, theta: np.ndarray, x_points: np.ndarray, noise_var
     )
 
 
-@takes_float64("covariance")
 def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[str, float]:
     """Return E sum_i ||block of atom i|| of a centred Gaussian (N P,), for those of "A", "b", "c", "eta" that exist."""
     size = model.atom_size
@@ -147,7 +144,6 @@ def expected_blocks(model: Model, covariance: np.ndarray, n_atoms: int) -> dict[
     return expected
 
 
-@takes_float64("eigenvalues")
 def expected_norm(eigenvalues: np.ndarray) -> np.ndarray:
     r"""Return E ||Z|| of centred Gaussian vectors, given the eigenvalues (..., k) of their covariances.
 

@@ -29,7 +29,6 @@ KEPT = 4
 """Shifts of (A, b) that are handed out, the best by equation (12) first."""
 
 
-@takes_float64("fitted", "truth")
 def candidates(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     """Return fits (..., N, P) of a softmax gate in the gauges in question, (..., K, N, P).
 
@@ -143,7 +142,6 @@ def _with_intercepts(moved: np.ndarray, true_gate: np.ndarray, expert: np.ndarra
     return out
 
 
-@takes_float64("points")
 def geometric_median(points: np.ndarray) -> np.ndarray:
     """Return the points (..., q) with the least sum of distances to ``points`` (..., N, q).
 

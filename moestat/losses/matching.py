@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
@@ -12,12 +10,12 @@ from moestat.losses.voronoi import infimum
 from moestat.models.regression import Model
 
 
-def matched(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the root of the summed squared distances between optimally paired atoms.
+def matched_sum(fitted: Array, truth: Array, model: Model) -> Array:
+    """Return the least sum over paired atoms of ||dA|| + ||db|| + |dc| + ||deta||.
 
-    Every true atom is paired with its own fitted atom so that the sum of the squared Euclidean distances of all
-    coordinates (A in the Frobenius norm) is least, softmax gates in the gauge of
-    :meth:`moestat.models.regression.Model.align`. The N - N* fitted atoms left over cost nothing.
+    It is the loss L3 with a one-to-one pairing in place of the cells: every true atom is paired with a fitted atom of
+    its own, softmax gates in the gauge of :meth:`moestat.models.regression.Model.align`. The N - N* fitted atoms left
+    over cost nothing.
 
     Parameters
     ----------
@@ -34,18 +32,10 @@ def matched(fitted: Array, truth: Array, model: Model) -> Array:
     ValueError
         If N < N*.
     """
-    return infimum(partial(_matched, squared=True), fitted, truth, model)
+    return infimum(_matched_sum, fitted, truth, model)
 
 
-def matched_sum(fitted: Array, truth: Array, model: Model) -> Array:
-    """Return the least sum over paired atoms of ||dA|| + ||db|| + |dc| + ||deta||; otherwise as :func:`matched`.
-
-    It is the loss L3 with a one-to-one pairing in place of the cells.
-    """
-    return infimum(partial(_matched, squared=False), fitted, truth, model)
-
-
-def _matched(fitted: Array, truth: Array, model: Model, *, squared: bool) -> Array:
+def _matched_sum(fitted: Array, truth: Array, model: Model) -> Array:
     xp = namespace(fitted, truth)
     if fitted.shape[-2] < truth.shape[-2]:
         raise ValueError(f"{fitted.shape[-2]} fitted atoms cannot be paired with {truth.shape[-2]} true atoms")
@@ -54,15 +44,11 @@ def _matched(fitted: Array, truth: Array, model: Model, *, squared: bool) -> Arr
         fitted = xp.where(known[..., None, None], fitted, xp.zeros_like(fitted))
         truth = xp.where(xp.isfinite(truth), truth, xp.zeros_like(truth))
     difference = to_numpy(model.align(fitted, truth))[..., :, None, :] - to_numpy(truth)
-    if squared:
-        cost = np.sum(difference**2, axis=-1)
-    else:
-        parts = (model.a_matrix, model.b, model.c, model.eta)
-        cost = sum(np.sqrt(np.sum(difference[..., part] ** 2, axis=-1)) for part in parts)
+    parts = (model.a_matrix, model.b, model.c, model.eta)
+    cost = sum(np.sqrt(np.sum(difference[..., part] ** 2, axis=-1)) for part in parts)
     flat = cost.reshape(-1, *cost.shape[-2:])
     totals = np.array([member[linear_sum_assignment(member)].sum() for member in flat])
-    totals = totals.reshape(cost.shape[:-2])
-    values = xp.asarray(np.sqrt(totals) if squared else totals, dtype=fitted.dtype)
+    values = xp.asarray(totals.reshape(cost.shape[:-2]), dtype=fitted.dtype)
     return xp.where(known, values, xp.asarray(xp.nan, dtype=fitted.dtype))
 
 

@@ -37,7 +37,6 @@ class Cells:
     size: Array
 
 
-@takes_float64("square")
 def assign(square: Array) -> Cells:
     """Put every fitted atom into the cell of the nearest true one, from squared distances (..., N, N*)."""
     xp = namespace(square)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moestat.doors import takes_float64
 from moestat.losses.rays import equal_rows, merge_cost, merging, norm, ray_distance
 from moestat.models.regression import Model
 
@@ -16,7 +15,6 @@ GAUGES_AT_A_TIME = 24
 """Gauges whose atoms are merged together, the most promising first."""
 
 
-@takes_float64("fitted", "truth")
 def quotient_softmax(fitted: np.ndarray, truth: np.ndarray, model: Model) -> np.ndarray:
     """Return the loss (...) of fitted atoms (..., N, P) of a softmax gate to one true measure (N*, P)."""
     kind = merging(model)

@@ -9,7 +9,7 @@ Whatever fitted them: a script, another package, a study of this one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -18,7 +18,6 @@ from moestat.arrays import to_numpy
 from moestat.doors import as_float64, takes_float64
 from moestat.losses import function, voronoi
 from moestat.losses.divergences import expected_hellinger
-from moestat.losses.fitted_gauge import fitted_gauge_losses
 from moestat.losses.measures import competition_losses, softmax_losses
 from moestat.losses.regression import regression_losses
 from moestat.models.competition import Competition
@@ -26,9 +25,6 @@ from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 
 KINDS = ("over", "exact")
-
-Gauge = Literal["infimum", "as fitted"]
-GAUGES: tuple[Gauge, ...] = get_args(Gauge)
 
 
 def rescore(
@@ -38,7 +34,6 @@ def rescore(
     n: Sequence[float] | np.ndarray,
     model: SoftmaxGaussian | Competition | Model,
     x: Any = None,
-    gauge: Gauge = "infimum",
 ) -> xr.Dataset:
     """Return the losses of fitted parameters, ready for :func:`moestat.rates.fit`.
 
@@ -46,7 +41,7 @@ def rescore(
     ----------
     parameters : array (S, R, N, P)
         Of R replicates at each of S sample sizes, N atoms of P coordinates in the order of the model's class. Fits that
-        are missing or failed are NaN. Other layouts: :func:`from_blocks`.
+        are missing or failed are NaN.
     truth : array (N*, P)
         For a regression model also (K, N*, P), a list of measures: the losses are infima over it, and there are no
         blocks. Numbers of any type are made float64, here and in ``parameters``.
@@ -56,10 +51,6 @@ def rescore(
     x : array (m, d), optional
         Inputs over which the error of the fitted density (``hellinger``, ``hellinger_squared``) or regression function
         (``rmse``) is averaged; without them it is left out.
-    gauge : {"infimum", "as fitted"}
-        For a SoftmaxGaussian: whether losses are infima over the common shift of the gates, which no density depends
-        on, or compare the gates as they were fitted, as published scripts do: then the losses are those of
-        :func:`moestat.losses.fitted_gauge.fitted_gauge_losses`.
 
     Returns
     -------
@@ -103,7 +94,7 @@ def rescore(
     for name, numbers in (("truth", target), ("n", sizes)):
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name} holds numbers that are not finite")
-    losses = score(fitted, target, model, x=x, gauge=gauge)
+    losses = score(fitted, target, model, x=x)
     whole = np.asarray(n).dtype.kind in "iu"
     return xr.Dataset(
         {name: (("n", "replicate"), values) for name, values in losses.items()},
@@ -118,13 +109,8 @@ def score(
     model: SoftmaxGaussian | Competition | Model,
     *,
     x: Any = None,
-    gauge: Gauge = "infimum",
 ) -> dict[str, np.ndarray]:
     """Return the losses of parameters (..., N, P) as arrays (...); otherwise as :func:`rescore`."""
-    if gauge not in GAUGES:
-        raise ValueError(f"gauge is {gauge!r}; allowed are {', '.join(GAUGES)}")
-    if gauge != "infimum" and not isinstance(model, SoftmaxGaussian):
-        raise ValueError(f"gauge is {gauge!r}, which only a SoftmaxGaussian knows; model is {model}")
     usable = np.all(np.isfinite(fitted), axis=(-2, -1))
     gaussian = not isinstance(model, Model)
     if gaussian:
@@ -134,7 +120,7 @@ def score(
     good = fitted[usable]
     losses: dict[str, np.ndarray]
     if isinstance(model, SoftmaxGaussian):
-        losses = (softmax_losses if gauge == "infimum" else fitted_gauge_losses)(good, truth, model)
+        losses = softmax_losses(good, truth, model)
     elif isinstance(model, Competition):
         losses = competition_losses(good, truth, model)
     else:
@@ -155,44 +141,6 @@ def score(
         out[name] = np.full(usable.shape, np.nan)
         out[name][usable] = values
     return out
-
-
-@takes_float64("gate", "mean", "variance")
-def from_blocks(gate: Any, mean: Any, variance: Any) -> np.ndarray:
-    """Return parameters (S, R, N, 2 d + 3) of softmax-gated Gaussian mixtures from three arrays.
-
-    This is the layout in which the scripts of arXiv 2305.03288 save their fits, ``*_beta.npy``, ``*_A.npy`` and
-    ``*_Sigma.npy``: coordinates before atoms, intercepts first, and the gate of the last atom left out, for it is zero.
-
-    Parameters
-    ----------
-    gate : array (S, R, d + 1, N - 1) or (S, R, d + 1, N)
-        ``[c, b]``.
-    mean : array (S, R, d + 1, N)
-        ``[beta, a]``.
-    variance : array (S, R, 1, N) or (S, R, N)
-        Variances, not standard deviations.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit each other.
-    """
-    if mean.ndim != 4 or mean.shape[2] < 2:
-        raise ValueError(f"mean has shape {mean.shape}; it must be (sizes, replicates, d + 1, atoms)")
-    shape = (*mean.shape[:2], mean.shape[3])
-    if variance.shape not in (shape, (*shape[:2], 1, shape[2])):
-        raise ValueError(f"variance has shape {variance.shape}; it must be {(*shape[:2], 1, shape[2])} or {shape}")
-    if gate.shape not in (mean.shape, (*mean.shape[:3], mean.shape[3] - 1)):
-        raise ValueError(
-            f"gate has shape {gate.shape}; it must be {mean.shape}, or with {shape[2] - 1} atoms, the last gate being 0"
-        )
-    missing = mean.shape[3] - gate.shape[3]
-    gate = np.concatenate([gate, np.zeros((*mean.shape[:3], missing))], axis=-1)
-    # in a fit that failed the gate that was left out is no more known than the others
-    gate = np.where(np.isnan(gate).any(axis=(2, 3), keepdims=True), np.nan, gate)
-    rows = [gate, mean[..., 1:, :], mean[..., :1, :], variance.reshape(*shape[:2], 1, shape[2])]
-    return np.swapaxes(np.concatenate(rows, axis=2), 2, 3)
 
 
 def _function_errors(

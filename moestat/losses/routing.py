@@ -1,17 +1,19 @@
-"""How a top-1 router spreads clusters over experts, and what the experts know.
+"""How a top-1 router spreads clusters over experts.
 
 All functions take arrays with any leading dimensions. ``counts[..., m, k]`` is the number of samples of cluster k that
-are sent to expert m, ``error[..., m, k]`` the share of samples of cluster k that expert m gets wrong, whether or not
-it is sent them.
+are sent to expert m.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from moestat.arrays import Array, namespace
-from moestat.doors import as_float64, takes_float64
+from moestat.doors import takes_float64
 
 
-def _one_hot(index: Array, size: int, dtype: object) -> Array:
+def one_hot(index: Array, size: int, dtype: object) -> Array:
+    """Return 1 where an index (..., n) has each of ``size`` values, (..., size, n), else 0."""
     xp = namespace(index)
     return xp.astype(index[..., None, :] == xp.arange(size, dtype=index.dtype)[:, None], dtype)
 
@@ -31,8 +33,8 @@ def counts(expert: Array, cluster: Array, experts: int, clusters: int) -> Array:
     (..., M, K) float array
     """
     xp = namespace(expert, cluster)
-    at_expert = _one_hot(expert, experts, xp.float64)
-    in_cluster = _one_hot(cluster, clusters, xp.float64)
+    at_expert = one_hot(expert, experts, xp.float64)
+    in_cluster = one_hot(cluster, clusters, xp.float64)
     return xp.matmul(at_expert, xp.matrix_transpose(in_cluster))
 
 
@@ -83,96 +85,24 @@ def effective_experts(counts: Array) -> Array:
     return namespace(counts).exp(_entropy(load(counts)))
 
 
-@takes_float64("cluster")
-def error_by_cluster(wrong: Array, cluster: Array, clusters: int) -> Array:
-    """Return each expert's error on each cluster.
+@takes_float64("counts")
+def mutual_information(counts: Array) -> float:
+    """Return the mutual information in bits of expert and task (plug-in estimate).
 
-    Parameters
-    ----------
-    wrong : (..., n, M) array of bools, or of 0 and 1
-        Whether expert m gets the sample wrong.
-    cluster : (..., n) int array
-    clusters : int
-        K. Every cluster must have a sample.
-
-    Returns
-    -------
-    (..., M, K) array
+    For tasks spread evenly over E experts it is log2 E at most, and 0 when every task uses the experts alike; a model
+    that sends everything to one expert has 0 too, although every task then has a favourite.
     """
-    wrong = as_float64(wrong, "wrong", bools=True)
-    xp = namespace(wrong, cluster)
-    in_cluster = xp.matrix_transpose(_one_hot(cluster, clusters, xp.float64))
-    total = xp.sum(in_cluster, axis=-2, keepdims=True)
-    return xp.matmul(xp.matrix_transpose(wrong), in_cluster) / total
+    tasks = np.log(effective_experts(counts.T))
+    return float(max(tasks - dispatch_entropy(counts), 0.0) / np.log(2.0))
 
 
-@takes_float64("error")
-def best_cluster_error(error: Array) -> Array:
-    """Return the error of an expert on the cluster that it knows best, averaged over experts, (...)."""
-    xp = namespace(error)
-    return xp.mean(xp.min(error, axis=-1), axis=-1)
+@takes_float64("counts")
+def usage_entropy(counts: Array) -> float:
+    """Return the entropy in bits of the experts' loads; log2 E when all carry the same."""
+    return float(np.log2(effective_experts(counts)))
 
 
-@takes_float64("error", "load")
-def specialisation(error: Array, load: Array) -> Array:
-    """Return how much worse an expert is away from the cluster that it knows best, (...).
-
-    It is the mean error on the other clusters minus the error on the best one, averaged over experts by load: 0 for
-    experts that do the same everywhere, 1/2 for experts that know one cluster and guess on the others.
-    """
-    xp = namespace(error, load)
-    clusters = error.shape[-1]
-    best = xp.min(error, axis=-1)
-    others = (xp.sum(error, axis=-1) - best) / (clusters - 1)
-    return xp.sum(load * (others - best), axis=-1)
-
-
-@takes_float64("weights", "labels")
-def profession(weights: Array, labels: Array) -> Array:
-    """Return the cluster that each expert is closest to at the start.
-
-    Source: "On the Impact of Expert Count in Mixture of Experts", Definition 2: the k of the largest <v_k, w_mj>, here
-    also over patches, which makes no difference when they start equal.
-
-    Parameters
-    ----------
-    weights : (..., M, P or 1, J, d) array
-        Initial weights.
-    labels : (..., K, d) array
-        The label signals v_k.
-
-    Returns
-    -------
-    (..., M) int array
-    """
-    xp = namespace(weights, labels)
-    aligned = xp.matmul(weights, xp.matrix_transpose(labels)[..., None, None, :, :])  # (..., M, P, J, K)
-    return xp.argmax(xp.max(xp.max(aligned, axis=-2), axis=-2), axis=-1)
-
-
-@takes_float64("table", "profession")
-def own_cluster(table: Array, profession: Array) -> tuple[Array, Array]:
-    """Split a table per expert and cluster into the entry of each expert's profession and the mean of the others.
-
-    Parameters
-    ----------
-    table : (..., M, K) array
-    profession : (..., M) int array
-
-    Returns
-    -------
-    own, others : (..., M) arrays
-    """
-    xp = namespace(table, profession)
-    clusters = table.shape[-1]
-    mine = xp.astype(profession[..., None] == xp.arange(clusters, dtype=profession.dtype), table.dtype)
-    own = xp.sum(table * mine, axis=-1)
-    return own, (xp.sum(table, axis=-1) - own) / (clusters - 1)
-
-
-@takes_float64("profession")
-def clusters_with_expert(profession: Array, clusters: int) -> Array:
-    """Return how many clusters are the profession of at least one expert, (...)."""
-    xp = namespace(profession)
-    present = xp.any(_one_hot(profession, clusters, xp.bool), axis=-1)
-    return xp.sum(xp.astype(present, xp.float64), axis=-1)
+@takes_float64("counts")
+def top_share(counts: Array) -> float:
+    """Return the mean over tasks of the share of a task's tokens that its favourite expert gets."""
+    return float(np.mean(counts.max(axis=0) / counts.sum(axis=0)))

@@ -127,13 +127,7 @@ def sample(model: GaussianMixture, theta: np.ndarray, x: np.ndarray, rng: np.ran
 
 
 def check_atoms(theta: Array, atom_size: int, *, name: str = "theta") -> None:
-    """Refuse atoms of a wrong shape, with integer or non-finite numbers or a variance that is not positive.
-
-    Raises
-    ------
-    ValueError
-        With one sentence that names the array and what is wrong with it.
-    """
+    """Refuse, in a sentence, atoms of a wrong shape, not floating-point, not finite, or of no positive variance."""
     if theta.ndim < 2 or theta.shape[-1] != atom_size:
         raise ValueError(
             f"{name} has shape {tuple(theta.shape)}; it must be (..., atoms, {atom_size}), the last number of an atom "
@@ -150,13 +144,7 @@ def check_atoms(theta: Array, atom_size: int, *, name: str = "theta") -> None:
 
 
 def check_inputs(x: Array, d: int) -> None:
-    """Refuse inputs (..., samples, d) of a wrong shape, without samples or with non-finite numbers.
-
-    Raises
-    ------
-    ValueError
-        With one sentence that says what is wrong.
-    """
+    """Refuse, in a sentence, inputs (..., samples, d) of a wrong shape, without samples or not finite."""
     if x.ndim < 2 or x.shape[-1] != d:
         raise ValueError(f"x has shape {tuple(x.shape)}; it must be (..., samples, {d})")
     if x.shape[-2] == 0:
@@ -165,13 +153,7 @@ def check_inputs(x: Array, d: int) -> None:
 
 
 def check_data(x: Array, y: Array, d: int) -> None:
-    """Refuse data of a wrong shape or with non-finite numbers.
-
-    Raises
-    ------
-    ValueError
-        With one sentence that names the array and what is wrong with it.
-    """
+    """Refuse, in a sentence, data of a wrong shape or not finite."""
     check_inputs(x, d)
     if tuple(y.shape) != tuple(x.shape[:-1]):
         raise ValueError(f"y has shape {tuple(y.shape)}; it must be {tuple(x.shape[:-1])}, one number per sample of x")
@@ -179,13 +161,7 @@ def check_data(x: Array, y: Array, d: int) -> None:
 
 
 def check_arguments(model: GaussianMixture, theta: Array, x: Array, y: Array) -> None:
-    """Refuse atoms (..., N, P), inputs (..., n, d) or responses (..., n) that have no density; batches may broadcast.
-
-    Raises
-    ------
-    ValueError
-        With one sentence that names the array and what is wrong with it.
-    """
+    """Refuse atoms, inputs (..., n, d) or responses (..., n) that have no density; batches may broadcast."""
     check_atoms(theta, model.atom_size)
     check_inputs(x, model.d)
     if y.ndim < 1 or y.shape[-1] != x.shape[-2]:

@@ -3,11 +3,16 @@ r"""How large a study must be for a slope of wanted precision.
 The slope of one replicate over S sizes with log-spread :math:`\sigma` has the standard deviation
 :math:`\sigma / \sqrt{S_{xx}}`, :math:`S_{xx} = \sum_s (\log n_s - \overline{\log n})^2`, so the interval over R
 replicates has the half-width :math:`t_{R-1} \sigma / \sqrt{R S_{xx}}`.
+
+Two arms that share their draws have one difference per seed; its interval over R seeds excludes 0 when
+:math:`|\bar\Delta| > t_{R-1} s_\Delta / \sqrt R`, which for a true difference :math:`\delta` has the probability
+P(T > t), T noncentral t with R - 1 degrees of freedom and noncentrality :math:`\delta \sqrt R / \sigma_\Delta`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from moestat.rates.paired_design import paired_seeds
+LEAST = 3
+"""A verdict needs as many replicates."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +193,53 @@ def deciding(
             seeds = paired_seeds(margin, sd, chance=chance, level=level, most=most)
             designs.append(Design(int(count), seeds, float(_factor(seeds, level) * sd)))
     return designs
+
+
+def paired_seeds(margin: float, sd: float, *, chance: float = 0.8, level: float = 0.95, most: int = 100_000) -> int:
+    """Return the fewest seeds whose interval lies on one side of the edge with a wanted probability.
+
+    Parameters
+    ----------
+    margin : float
+        Distance of the true difference from the edge of the claim's region; for the rule ``at_most = 0`` it is the
+        difference itself.
+    sd : float
+        Standard deviation of one seed's difference.
+    chance : float
+        The wanted probability.
+    level : float
+        Of the interval.
+    most : int
+        Largest number that is considered.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or more than ``most`` seeds are needed.
+
+    Examples
+    --------
+    >>> [paired_seeds(0.014, sd) for sd in (0.005, 0.01, 0.02)]
+    [4, 7, 19]
+    """
+    if not (margin > 0 and sd >= 0 and 0 < chance < 1 and 0 < level < 1):
+        raise ValueError("needed are margin > 0, sd >= 0, 0 < chance < 1, 0 < level < 1, and 1 or 2 arms")
+
+    def enough(seeds: int) -> bool:
+        if sd == 0:
+            return True
+        bound = stats.t.ppf(0.5 + level / 2, seeds - 1)
+        return bool(stats.nct.sf(bound, seeds - 1, margin * math.sqrt(seeds) / sd) >= chance)
+
+    low, high = LEAST - 1, LEAST
+    while not enough(high):
+        if high >= most:
+            raise ValueError(f"more than {most} seeds are needed for a margin of {margin:g} with sd {sd:g}")
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _factor(replicates: Any, level: float) -> Any:

@@ -9,9 +9,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError
+from moestat.claims.selection import NoAnswerError, chosen
 from moestat.report import figures, line_panel, naming, rate_panel, style
 from moestat.report.exponents import mathtext
 from moestat.report.figures import FigureError

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from moestat.claims.rule_words import in_words
-from moestat.claims.sealed import written
+from moestat.claims.verdicts import written
+from moestat.claims.wording import in_words
 from moestat.report import ledger, stored_runs, views
 from moestat.report.interval_text import draw
 from moestat.report.meaning import of_run, says

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat.claims.counts import is_at
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError
+from moestat.claims.selection import NoAnswerError, is_at
 from moestat.report.exponents import minus
 from moestat.study.spec import Figure, Panel
 

@@ -14,10 +14,9 @@ from typing import Any
 import xarray as xr
 from matplotlib.figure import Figure as Canvas
 
-from moestat.claims.counts import chosen
 from moestat.claims.estimates import resolve
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError
+from moestat.claims.selection import NoAnswerError, chosen
 from moestat.report import facets, heatmap_panel, layout, line_panel, naming, rate_panel, style
 from moestat.report.exponents import mathtext
 from moestat.report.rate_panel import Facts

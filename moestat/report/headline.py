@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from moestat.claims.sealed import WHEN, written
+from moestat.claims.verdicts import WHEN, written
 from moestat.claims.wording import VERDICTS
 from moestat.report.meaning import BEARINGS, SCALES
 from moestat.report.views import in_words, of_rules

@@ -11,9 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 
 from moestat import rates
-from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError, without_lengths_of_one
+from moestat.claims.selection import NoAnswerError, chosen, without_lengths_of_one
 from moestat.report import facets, style
 from moestat.report.exponents import mathtext, minus
 from moestat.report.naming import Names

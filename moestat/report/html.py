@@ -11,8 +11,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
-from moestat.claims.sealed import count_written
-from moestat.claims.verdicts import VERDICTS, Verdict, judged, rule, tally
+from moestat.claims.verdicts import Verdict, count_written, judged
+from moestat.claims.wording import VERDICTS, rule, tally
 from moestat.report import all_settings, design, performance, render, searches, stored_runs, svg, views
 from moestat.report.findings import findings
 from moestat.report.meaning import of_run, says

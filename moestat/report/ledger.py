@@ -14,9 +14,8 @@ import pandas as pd
 from rich.console import RenderableType
 
 from moestat.claims import verdicts
-from moestat.claims.obstacles import TOO_FEW
-from moestat.claims.sealed import count_written
-from moestat.claims.verdicts import COLUMNS, rule, tally
+from moestat.claims.verdicts import COLUMNS, count_written
+from moestat.claims.wording import rule, tally
 from moestat.report import render, views
 from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, runs_and_records
 from moestat.rounding import estimate, number
@@ -105,14 +104,14 @@ def _row(
     best = presets.decisive(study, claim) or "quick"
     empty: dict[str, Any] = dict.fromkeys(("estimate", "ci_low", "ci_high"), math.nan)
     empty |= {"preset": best, "command": command(name, best), "date": "", "version": "", "code": "", "seed": ""}
-    empty |= {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim), "changed": ""}
+    empty |= {"scale": study.scale_of(best, claim), "rule": rule_digest(study, best, claim), "reason": "", "sealed": ""}
     return empty | {"verdict": NOT_RUN, "wording": NOT_RUN, "why": why}
 
 
 def _undecidable(row: Mapping[str, Any]) -> bool:
     """Return whether a run could not have decided a claim, whatever it had found."""
     known = math.isfinite(row["ci_low"]) or math.isfinite(row["ci_high"])
-    return row["verdict"] == "inconclusive" and (not known or TOO_FEW in row["why"])
+    return row["verdict"] == "inconclusive" and (not known or row["reason"] == "too few")
 
 
 def is_current(study_file: StudyFile, preset: str, folder: Path) -> bool:
@@ -128,7 +127,7 @@ def is_current(study_file: StudyFile, preset: str, folder: Path) -> bool:
 
 def judged_by(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
     """Return a row of ``claims.csv`` with its numbers as numbers, and the run that it is of."""
-    kept = {key: row[key] for key in ("scale", "verdict", "wording", "why", "rule", "changed")}
+    kept = {key: row[key] for key in ("scale", "verdict", "wording", "reason", "why", "rule", "sealed")}
     numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
     return kept | numbers | {key: getattr(run, key) for key in RUN}
 

@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from moestat.claims.sealed import count_written, written
-from moestat.claims.verdicts import VERDICTS
+from moestat.claims.verdicts import count_written, written
+from moestat.claims.wording import VERDICTS
 from moestat.report import headline, html, render, svg, views
 from moestat.report.ledger import NOT_RUN, shown_estimate
 from moestat.report.meaning import BEARINGS, ORIGINS, SCALES, of_run, says

@@ -15,10 +15,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from moestat import rates
-from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError, without_lengths_of_one
+from moestat.claims.selection import NoAnswerError, chosen, without_lengths_of_one
 from moestat.report import facets, guides, style
 from moestat.report.exponents import mathtext
 from moestat.report.naming import Names

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import xarray as xr
 
-from moestat.claims.counts import chosen
+from moestat.claims.selection import chosen
 from moestat.report.tables import label
 from moestat.study.spec import Panel
 

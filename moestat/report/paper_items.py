@@ -11,8 +11,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from moestat.claims.verdicts import broad
-from moestat.claims.wording import AT_SCALE, VERDICTS, wording
+from moestat.claims.wording import AT_SCALE, VERDICTS, broad, wording
 from moestat.report import render, views
 from moestat.report.exponents import markdown
 from moestat.report.headline import MIXED, NO, NOT_RUN, WORDS, YES, statements

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moestat.claims.sealed import count_written
+from moestat.claims.verdicts import count_written
 from moestat.report import headline, html, ledger, paper_items, render, stored_runs, views
 from moestat.report.ledger_html import portable, shown
 from moestat.report.standing import STANDINGS, Standing

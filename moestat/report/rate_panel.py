@@ -16,9 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
 from moestat import rates
-from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence, FittedSeries
-from moestat.claims.selection import NoAnswerError, with_replicates
+from moestat.claims.selection import NoAnswerError, chosen, with_replicates
 from moestat.report import facets, style
 from moestat.report.exponents import mathtext
 from moestat.report.naming import Names

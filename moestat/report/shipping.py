@@ -23,7 +23,7 @@ import xarray as xr
 
 from moestat import bounded, versions
 from moestat.claims.evidence import Evidence
-from moestat.claims.sealed import judge_sealed
+from moestat.claims.verdicts import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
 from moestat.report import csv_text, defaults, stored_runs, tables

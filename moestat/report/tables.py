@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,10 +10,9 @@ import pandas as pd
 import xarray as xr
 from scipy import stats
 
-from moestat.claims.counts import chosen
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence, FittedSeries
-from moestat.claims.selection import NoAnswerError
+from moestat.claims.selection import NoAnswerError, chosen
 from moestat.claims.verdicts import COLUMNS, Verdict
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
@@ -36,9 +34,6 @@ DIAGNOSTICS = {
 
 RATE_HEAD = ("arm", "label", "loss", "over", "slope", "ci_low", "ci_high", "trusted", "why")
 METHODS = ("ols", "wls", "last_half", "curvature")
-
-_LOST = re.compile(r"(\d+) (not finite \(missing or failed\))")
-"""How :mod:`moestat.rates` counts the values that are none: it knows losses alone, and not how runs ended."""
 
 
 def rates(evidence: Evidence) -> pd.DataFrame:
@@ -134,7 +129,8 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
             sizes = fit.sizes if fit.sizes.size else np.array([np.nan])
             row |= {"first": sizes[0], "last": sizes[-1], "sizes": fit.sizes.size}
             row |= {"replicates": array.sizes.get("replicate", 0), "complete": fit.complete}
-            why = [_told_apart(reason, counts.missing + counts.failed, atoms) for reason in fit.reasons]
+            lost = int(np.isnan(series.samples.sel({rate.over: fit.sizes}).values).sum())
+            why = [*fit.reasons, *_undefined(lost - counts.missing - counts.failed, atoms)]
             notes = " ".join(fit.notes)
         row["search"] = evidence.unsettled(rate.over, arm, point)
         row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
@@ -142,17 +138,10 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
     return rows
 
 
-def _told_apart(reason: str, lost: int, atoms: str) -> str:
-    """Tell values that are undefined in a run that has others from those of the ``lost`` runs, which have none."""
-
-    def several(found: re.Match[str]) -> str:
-        undefined = int(found[1]) - lost
-        kind = "undefined" if atoms == "all" else f"undefined, as the fit has no {atoms} atom"
-        return (
-            "; ".join([*([f"{lost} {found[2]}"] if lost else []), f"{undefined} {kind}"]) if undefined > 0 else found[0]
-        )
-
-    return _LOST.sub(several, reason)
+def _undefined(values: int, atoms: str) -> list[str]:
+    """Say how many values are undefined in runs that have others."""
+    absent = "" if atoms == "all" else f", as the fit has no {atoms} atom"
+    return [f"{values} of these values are undefined{absent}."] if values > 0 else []
 
 
 def _companions(

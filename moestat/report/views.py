@@ -9,11 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from moestat.claims import verdicts
-from moestat.claims.sealed import WHEN, Written, count_written, written
+from moestat.claims import wording
+from moestat.claims.verdicts import WHEN, count_written, written
 from moestat.rates.bends import STILL
 from moestat.rounding import estimate, number
 from moestat.status import Status
+from moestat.study.seal import Written
 
 CLAIM_COLUMNS = (
     "claim",
@@ -273,7 +274,7 @@ def tally(table: pd.DataFrame) -> str:
 
     When their rules were written is said behind it.
     """
-    counts = in_words(verdicts.tally(table["verdict"], table["scale"]))
+    counts = in_words(wording.tally(table["verdict"], table["scale"]))
     return counts + of_rules(count_written(table.to_dict("records")))
 
 

@@ -14,9 +14,8 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from moestat import files, garbage
-from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
-from moestat.claims.sealed import judge_sealed
+from moestat.claims.verdicts import judge_sealed
 from moestat.report import (
     captions,
     csv_text,
@@ -27,7 +26,6 @@ from moestat.report import (
     performance,
     render,
     searches,
-    stored_runs,
     style,
     tables,
     views,
@@ -158,7 +156,7 @@ class ClaimsTable:
         brief = options.max_width < 120
         yield render.rich(views.claims(self.claims, columns=columns, brief=brief))
         for row in self.claims.to_dict("records"):
-            if row["changed"] or (row["verdict"] == "inconclusive" and verdicts.ACROSS not in row["why"]):
+            if row["sealed"] == "edited" or row["reason"] not in ("", "across the edge"):
                 yield _reason(row)
 
 
@@ -189,8 +187,7 @@ def write_outputs(
     """
     study = defaults.filled(study, dataset)
     evidence = Evidence(dataset, study, preset)
-    before = {row["claim"]: row for row in stored_runs.read_claims(folder / "claims.csv") or []}
-    judgements, changes = judge_sealed(evidence, seal.read(folder), before)
+    judgements, changes = judge_sealed(evidence, seal.read(folder))
     shown_tables = Tables(
         rates=tables.rates(evidence),
         parameters=tables.parameters(evidence),

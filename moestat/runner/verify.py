@@ -135,7 +135,7 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
         if result.elsewhere and result.other:
             result.lines.append(
                 f"{result.other} of {result.compared} have another result: on other kernels a fit may end in another "
-                "minimum; whether a verdict hangs on that: --sensitivity"
+                "minimum"
             )
         result.lines += [f"the record was made by {origin.text({'host': 'a machine with'} | facts)}" for facts in made]
         result.lines.append(f"here it was computed by {origin.text(here | {'host': 'a machine with'})}")

@@ -58,7 +58,8 @@ def window_of(study: Study, preset: str, loss: str, over: str, arm: str, claim: 
     """Return the fit window of a series: a claim's own, else the preset's, else that of its rate."""
     if claim is not None and claim.window is not None:
         return claim.window
-    return facts(study, preset, loss, over, arm).window
+    replaced, rate = study.presets[preset].window if preset in study.presets else None, rate_of(study, loss, over, arm)
+    return rate.window if rate is not None and replaced is None else replaced
 
 
 def facts(study: Study, preset: str, loss: str, over: str, arm: str) -> SeriesFacts:

@@ -1,8 +1,7 @@
 """The rules of a run, sealed when it starts: what each claim was to be judged by before there were numbers.
 
 The seal is a file beside the shards, ``rules.json``; its digest stands in the manifest and in ``results.nc``. A rule
-that is edited later is found by it, and the report gives both verdicts. It also says whether results belong to a
-study file at all.
+that is edited later is found by it, and so is whether results belong to a study file at all.
 """
 
 from __future__ import annotations
@@ -15,16 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
+from typing import Any, Literal
 
 from moestat import bounded, files, own
 from moestat.bounded import DataFileError
 from moestat.errors import UserError
 from moestat.study import hub
 from moestat.study.patterns import fits
-from moestat.study.problems import path_text
 from moestat.study.spec import Claim, Study
 
 NAME = "rules.json"
@@ -35,19 +31,16 @@ PROSE = (
     "presets",
 )
 """Keys of a claim that say what it is about; all others say how it is judged."""
+Written = Literal["sealed", "edited", "added"]
+"""When a rule was written: before its run, whose seal has it; or it was edited, or the claim added, after the run."""
 
 
 @dataclass(frozen=True)
 class Seal:
-    """Rules as they were when a run started.
+    """Rules as they were when a run started, on a ``date``.
 
-    Attributes
-    ----------
-    date : str
-        When the run started.
-    claims : mapping
-        Per claim its content (``claim``), with the fit window that counted, and ``code``, a hash of the files of its
-        function where that is the user's own. (An older moestat hashed the code of its own functions as well.)
+    ``claims`` has per claim its content (``claim``), with the fit window that counted, and ``code``, a hash of the
+    files of its function where that is the user's own.
     """
 
     date: str
@@ -58,30 +51,23 @@ class Seal:
         """One hash of date and rules."""
         return _digest({"date": self.date, "claims": self.claims})
 
-    def claim(self, name: str) -> Claim | None:
-        """Return a claim as it was.
-
-        Raises
-        ------
-        UserError
-            If what was sealed is none.
-        """
-        try:
-            return Claim.model_validate(self.claims[name]["claim"]) if name in self.claims else None
-        except ValidationError as error:
-            where = path_text(error.errors()[0]["loc"])
-            raise UserError(
-                f"the sealed rule of the claim {name!r} is none ({where}); compute again with --fresh"
-            ) from None
-
 
 def make(study: Study, preset: str) -> Seal:
     """Return the seal of a run that starts now."""
     claims = {
-        claim.id: {"claim": settled(study, preset, claim).model_dump(mode="json"), "code": code_of(claim)}
+        claim.id: {"claim": settled(study, preset, claim).model_dump(mode="json"), "code": code_of(claim.function)}
         for claim in study.claims
     }
     return Seal(time.strftime("%Y-%m-%dT%H:%M:%S%z"), json.loads(json.dumps(claims)))
+
+
+def written(sealed: Seal, claim: Claim) -> Written:
+    """Compare the rule of a claim, whose window is settled, and the user's own code of it, with what was sealed."""
+    if claim.id not in sealed.claims:
+        return "added"
+    was, code = sealed.claims[claim.id], code_of(claim.function)
+    same = digest_of(was["claim"]) == digest_of(claim) and code in ("", was["code"])
+    return "sealed" if same else "edited"
 
 
 def settled(study: Study, preset: str, claim: Claim) -> Claim:
@@ -97,19 +83,16 @@ def rule_digest(study: Study, preset: str, claim: Claim) -> str:
     return digest_of(settled(study, preset, claim))
 
 
-def digest_of(claim: Claim) -> str:
-    """Return one short hash of the rule of a claim whose window is settled."""
-    content = claim.model_dump(mode="json", exclude_defaults=True)
-    return _digest({key: value for key, value in content.items() if key not in PROSE})
-
-
-def code_of(claim: Claim) -> str:
-    """Return a hash of the files of a claim's function; empty where it is one of moestat's, or is not found."""
-    return _code(claim.function)
+def digest_of(claim: Claim | Mapping[str, Any]) -> str:
+    """Return one short hash of the rule of a claim whose window is settled, or of its content."""
+    content = claim.model_dump(mode="json") if isinstance(claim, Claim) else claim
+    rules = {key: field.default for key, field in Claim.model_fields.items() if key not in PROSE}
+    return _digest({key: content[key] for key, usual in rules.items() if content.get(key, usual) != usual})
 
 
 @lru_cache(maxsize=64)
-def _code(function: str) -> str:
+def code_of(function: str) -> str:
+    """Return a hash of the files of a function; empty where it is one of moestat's, or is not found."""
     try:
         return own.code(function)
     except ValueError:  # it was edited since it was imported, which is told when the claim is judged
@@ -122,20 +105,13 @@ def write(root: Path, seal: Seal) -> None:
 
 
 def read(root: Path) -> Seal | None:
-    """Return the seal of a folder, or None if there is none, or one that holds no rules.
-
-    Raises
-    ------
-    UserError
-        If there is a file that cannot be read, or unpacks to more than a seal has.
-    """
+    """Return the seal of a folder, or None if there is none, or one that holds no rules; one too large is refused."""
     if not any((root / name).exists() for name in (PACKED, NAME)):
         return None
     try:
         content = json.loads(raw(root))
-        claims = {
-            name: {"claim": dict(rule["claim"]), "code": str(rule["code"])} for name, rule in content["claims"].items()
-        }
+        rules = content["claims"].items()
+        claims = {name: {"claim": dict(rule["claim"]), "code": str(rule["code"])} for name, rule in rules}
         return Seal(str(content["date"]), claims)
     except DataFileError as error:
         raise UserError(str(error)) from None
@@ -144,13 +120,7 @@ def read(root: Path) -> Seal | None:
 
 
 def raw(root: Path) -> str:
-    """Return the text of the seal of a folder, that of a run or of a record.
-
-    Raises
-    ------
-    DataFileError
-        If there is none, it cannot be unpacked, or has more than ``bounded.SMALL`` bytes.
-    """
+    """Return the text of the seal of a folder, that of a run or of a record."""
     packed = (root / PACKED).exists()
     return bounded.text(root / (PACKED if packed else NAME), packed=packed)
 
@@ -161,10 +131,7 @@ def packed(text: bytes) -> bytes:
 
 
 def problem(study: Study, preset: str) -> dict[str, str]:
-    """Return hashes of what results are results of: experiment, seed, settings, grid and arms of a preset.
-
-    What the command line changes is not part of it.
-    """
+    """Return hashes of what results are results of, whatever the command line changes, as the study states it."""
     chosen = study.presets[preset]
     return {
         "experiment": study.experiment or study.reads,

@@ -15,7 +15,6 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ _MAGIC = b"moestat-checkpoint-1"
 _NAME = re.compile(r"step-(\d{10})\.checkpoint")
 EVERY = 60.0
 """Seconds between two checkpoints. How many there are does not change what comes out."""
+KEPT = 2
 
 
 class CheckpointWarning(UserWarning):
@@ -54,22 +54,16 @@ class Checkpoints:
         Where they are, e.g. :func:`folder_of`; it is made when the first one is written.
     every : float
         Seconds between two checkpoints.
-    keep : int
-        How many are kept.
-    clock : callable
-        Monotonic seconds.
     """
 
-    def __init__(
-        self, folder: Path, *, every: float = EVERY, keep: int = 2, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.folder, self.every, self.keep, self.clock = folder, every, keep, clock
-        self._last = clock()
+    def __init__(self, folder: Path, *, every: float = EVERY) -> None:
+        self.folder, self.every = folder, every
+        self._last = time.monotonic()
         self._gave_up = False
 
     def due(self) -> bool:
         """Whether it is time for the next one."""
-        return not self._gave_up and self.clock() - self._last >= self.every
+        return not self._gave_up and time.monotonic() - self._last >= self.every
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Write the state after ``step`` steps: tensors, numbers, text, lists and dicts of these.
@@ -85,7 +79,7 @@ class Checkpoints:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             _write(self.folder / f"step-{step:010d}.checkpoint", body)
-            for old in self._files()[self.keep :]:
+            for old in self._files()[KEPT:]:
                 old.unlink(missing_ok=True)
         except OSError as error:
             self._gave_up = True
@@ -95,7 +89,7 @@ class Checkpoints:
                 CheckpointWarning,
                 stacklevel=2,
             )
-        self._last = self.clock()
+        self._last = time.monotonic()
 
     def latest(self) -> tuple[int, dict[str, Any]] | None:
         """Return (steps done, state) of the newest checkpoint that is whole, or None.

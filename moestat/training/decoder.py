@@ -1,7 +1,7 @@
 """One decoder for language models: softmax or sigmoid attention, and any feed-forward module in its blocks.
 
 Sources: the sigmoid-attention paper, section 5.2, eq. (85) and Table 3 (a Llama: RMSNorm before each part, ALiBi, norms
-of queries and keys); CompeteSMoE, section 6.1 and appendix C (Switch Transformer and GLaM at three sizes).
+of queries and keys); CompeteSMoE, section 6.1 and appendix C (Switch Transformer and GLaM).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,8 +21,6 @@ Attention = Literal["softmax", "sigmoid"]
 Positions = Literal["alibi", "learned"]
 Norm = Literal["rms", "layer"]
 Activation = Literal["relu", "swiglu"]
-Style = Literal["switch", "glam"]
-SizeName = Literal["micro", "tiny", "small", "medium"]
 
 LARGE_VOCABULARY = 4096
 """From here on the logits of a batch are never held all at once."""
@@ -68,44 +66,6 @@ class Shape:
     query_key_norm: bool = False
     activation: Activation = "relu"
     fused: bool = True
-
-
-class Size(NamedTuple):
-    """A size of the CompeteSMoE paper: SMoE blocks, width (also of an expert's hidden layer), heads, window."""
-
-    blocks: int
-    width: int
-    heads: int
-    length: int
-
-
-SIZES: dict[SizeName, Size] = {
-    "micro": Size(3, 64, 4, 64),  # ours: a minute on a laptop
-    "tiny": Size(3, 264, 8, 512),
-    "small": Size(6, 264, 8, 512),
-    "medium": Size(8, 352, 8, 512),
-}
-"""The paper gives 3, 6 and 8 SMoE blocks with 7, 15 and 36 million parameters; with 16 experts as wide as the model,
-these widths give those numbers: 36 width^2 parameters in a block."""
-
-
-def shape_of(style: Style, size: SizeName, vocabulary: int) -> Shape:
-    """Return the decoder of the CompeteSMoE paper in one of its styles and sizes.
-
-    Both have LayerNorm before each part, learned positions and ReLU. GLaM has a dense block after each SMoE block, so
-    twice as many blocks.
-    """
-    blocks, width, heads, length = SIZES[size]
-    return Shape(vocabulary, length, blocks * (2 if style == "glam" else 1), width, heads, hidden=width)
-
-
-def feed_forwards(
-    style: Style, sparse: Callable[[int], torch.nn.Module], dense: Callable[[int], torch.nn.Module]
-) -> Callable[[int], torch.nn.Module]:
-    """Return what makes the feed-forward module of a block: sparse in each (Switch) or in every other one (GLaM)."""
-    if style == "switch":
-        return sparse
-    return lambda block: sparse(block) if block % 2 == 0 else dense(block)
 
 
 def linear(generator: np.random.Generator, inputs: int, outputs: int, *, scale: float = 1.0) -> torch.nn.Parameter:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.fit import active_set
+from moestat.fit.active_set import merge, put, spread, take
 
 
 class Pair(NamedTuple):
@@ -70,27 +71,25 @@ def test_every_member_ends_as_alone_in_its_own_place_and_works_no_longer(xp, sta
     assert sizes == [sum(count > k for count in counts) for k in range(max(counts, default=0))]
 
 
-def test_results_may_be_dicts_and_parts_may_take_rows_themselves():
-    class Data:
-        def __init__(self, kept):
-            self.kept = kept
+@pytest.mark.parametrize("xp", [np, strict])
+@given(where=st.lists(st.booleans(), min_size=1, max_size=8))
+def test_what_is_put_is_where_it_was_taken(xp, where):
+    where = np.array(where)
+    old, new = np.arange(2.0 * len(where)).reshape(-1, 2), -1.0 - np.arange(2.0 * where.sum()).reshape(-1, 2)
+    expected = old.copy()
+    expected[where] = new
+    result = put(*(xp.asarray(v) for v in (old, new, where)))
+    np.testing.assert_array_equal(np.asarray(result), expected)
+    positions = xp.asarray(np.flatnonzero(where))
+    np.testing.assert_array_equal(np.asarray(take({"a": {"b": result}}, positions)["a"]["b"]), new)
+    flags = np.arange(where.sum()) % 2 == 0
+    expected_flags = np.zeros(len(where), dtype=bool)
+    expected_flags[where] = flags
+    np.testing.assert_array_equal(np.asarray(spread(xp.asarray(flags), xp.asarray(where))), expected_flags)
 
-        def take(self, rows):
-            return Data([self.kept[k] for k in rows])
 
-    @dataclass(frozen=True)
-    class Owned(active_set.Rows):
-        members: Any
-        data: Data
-
-    batch = Owned(np.arange(3), Data(["a", "b", "c"]))
-    ends = iter([np.array([False, True, False]), np.array([True, False]), np.array([True])])
-    stepped = []
-
-    def step(batch):
-        stepped.append(batch.data.kept)
-        return batch
-
-    result = active_set.run(batch, lambda b: (b, next(ends)), lambda b, rows: {"members": b.members[rows]}, step)
-    np.testing.assert_array_equal(result["members"], [0, 1, 2])
-    assert stepped == [["a", "c"], ["c"]]
+def test_merge_replaces_the_members_in_place():
+    state = {"a": np.arange(3), "b": np.arange(3.0)}
+    where = np.array([True, False, True])
+    merged = merge(state, {"a": np.array([7, 8]), "b": np.array([7.0, 8.0])}, where)
+    np.testing.assert_array_equal(merged["a"], [7, 1, 8])

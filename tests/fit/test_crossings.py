@@ -1,6 +1,5 @@
 """Moves of the local search that take one sample across a boundary between winners."""
 
-import array_api_strict as strict
 import numpy as np
 import pytest
 import scipy.optimize
@@ -111,13 +110,6 @@ def test_the_least_move_is_that_of_a_quadratic_programme():
         options={"ftol": 1e-14, "maxiter": 500},
     )
     np.testing.assert_allclose(ours, programme.x, atol=1e-5)
-
-
-def test_strict_arrays_give_the_same_moves():
-    model, _, y, free, features, own, covariance = around("tanh", 2, n=60)
-    ours = crossings(model, free, features, y, own, covariance, 60)
-    theirs = crossings(model, *map(strict.asarray, (free, features, y, own, covariance)), 60)
-    np.testing.assert_allclose(np.asarray(theirs), ours, rtol=1e-6, atol=1e-9)
 
 
 def test_a_sample_on_the_wrong_side_is_brought_back(monkeypatch):

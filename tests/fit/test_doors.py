@@ -1,7 +1,5 @@
 """The doors for data of one's own: what is no sample is refused in a sentence, whatever the arithmetic would say."""
 
-from inspect import signature
-
 import numpy as np
 import pytest
 
@@ -68,10 +66,3 @@ def test_behind_the_door_is_what_the_experiments_call():
     assert np.array_equal(one.theta, other.theta) and one.status == other.status
     with pytest.raises(ValueError, match="box is -1"):
         fit.least_squares(MODEL, x[None], y[None], TRUTH[None, None], box=-1.0)
-
-
-def test_the_door_has_the_defaults_of_what_is_behind_it():
-    door, behind = (signature(solve).parameters for solve in (fit.least_squares, newton.least_squares))
-    assert {name: p.default for name, p in door.items()} == {
-        name: p.default for name, p in behind.items() if name != "batch_bytes"
-    }

@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 
-from moestat.claims.evidence import AGAIN
-from moestat.experiment import Cell
 from moestat.fit import search_starts
 from moestat.fit.global_search import Budget, global_search
 from moestat.fit.newton import least_squares
 from moestat.models import truths
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention import regression, regression_targets
 from moestat.status import Status
 
 SMALL = Budget(near=9, random=4, inserted=4, screened=64, rounds=1, replaced=4, heats=((10, 0.7),), agree=3)
@@ -137,26 +134,6 @@ def test_results_do_not_depend_on_what_else_is_computed():
         assert a.kind == b.kind
 
 
-def test_populations_are_searched_by_the_same_code():
-    """Noise-free responses of a truth that the model contains: the search ends at zero, several times."""
-    model = Model("sigmoid", "full", "gelu", 1)
-    truth = np.array([[0.5, 1.0, -1.0, 1.0, 0.2], [-0.5, -2.0, 1.0, -1.5, 0.5]])
-    x = np.linspace(-1, 1, 512)[:, None]
-    away = truth + np.random.default_rng(0).standard_normal(truth.shape)
-    result = global_search(
-        model,
-        x,
-        model.predict(truth, x),
-        local=away[None],
-        known=away[None],
-        stream=lambda purpose: stream(0, purpose),
-        budget=Budget(near=8, random=4, inserted=4, agree=3, heats=((40, 0.8),)),
-        max_iterations=300,
-    )
-    assert np.sqrt(2 * result.fit.loss[0]) < 1e-6
-    assert result.agreed
-
-
 def test_wrong_arguments_are_named():
     model = Model("sigmoid", "full", "gelu", 1)
     x, y, theta = np.zeros((4, 1)), np.zeros(4), np.zeros((1, 2, 5))
@@ -171,23 +148,6 @@ def test_wrong_arguments_are_named():
         Budget(heats=((0, 0.5),))
     with pytest.raises(ValueError, match="agree"):
         Budget(agree=0)
-
-
-def paper_cell(gate, expert, n, replicates, **settings):
-    """The paper's problem and the study's own draws: d = 8, N* = 8, N = 9."""
-    chosen = regression.Settings(
-        n=n, truth_gate="softmax", fitted_gate=gate, expert=expert, search="global", pseudo_search="starts", **settings
-    ).model_dump()
-    cell = Cell("moestat.papers.sigmoid_attention.regression", 20260101, "arm", {"n": n}, chosen)
-    return regression.run(cell, replicates)
-
-
-@pytest.mark.slow
-def test_the_papers_problem_is_searched_below_31_noise_variances_of_the_local_fit():
-    """Softmax gate, linear experts, n = 10,000, replicate 0: many other searches ended at 0.004628 to 0.004631."""
-    ds = paper_cell("softmax", "linear", 10_000, [0])
-    assert float(ds["search_local_loss"][0]) == pytest.approx(0.0046468, rel=1e-4)
-    assert float(ds["train_loss"][0]) <= 0.004631
 
 
 def lower_by_a_dearer_search(model, truth, x, y, seed):
@@ -205,33 +165,3 @@ def test_a_dearer_independent_search_finds_nothing_that_matters_in_small_problem
     model = Model(gate, "full", expert, 2)
     lower = [lower_by_a_dearer_search(model, *problem(model, 2, 1000, seed=seed), seed) for seed in range(4)]
     assert max(lower) <= np.log(1000), f"lower by {np.round(lower, 1)} noise variances"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
-@pytest.mark.parametrize("expert", ["linear", "relu"])
-def test_where_a_dearer_search_finds_more_the_cheaper_one_had_not_settled(gate, expert, tmp_path_factory, monkeypatch):
-    """The paper's problem at n = 1000, two samples per parameter: no search settles there, and none says that it did.
-
-    What an independent search with ten times the starts finds below it at larger n is in ``benchmarks/``.
-    """
-    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-    n, replicates, effort = 1000, [0, 1], 0.12  # of the preset that is shipped
-    ds = paper_cell(gate, expert, n, replicates, search_effort=effort)
-    settings = regression.Settings(n=n, truth_gate="softmax", fitted_gate=gate, expert=expert)
-    target = regression_targets.target_of(settings.problem, 20260101)
-    cell = Cell("moestat.papers.sigmoid_attention.regression", 20260101, "arm", {"n": n}, settings.model_dump())
-    x, y = regression._draw(cell, settings, settings.problem, target, replicates)
-    for k in replicates:
-        dear = global_search(
-            settings.problem.fitted,
-            x[k],
-            y[k],
-            local=target.minimisers[:1],
-            known=target.minimisers,
-            stream=lambda purpose, k=k: stream(4711 + k, purpose),
-            budget=Budget().times(10 * effort),
-        )
-        lower = 2 * n * (float(ds["train_loss"][k]) - float(dear.fit.loss[0])) / 0.01
-        settled = int(ds["search_found"][k]) >= AGAIN
-        assert lower <= np.log(n) or not settled, f"replicate {k}: lower by {lower:.1f} noise variances"

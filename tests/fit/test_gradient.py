@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moestat.arrays import namespace, to_numpy
+from moestat.arrays import to_numpy
 from moestat.fit import gradient
-from moestat.fit.gradient import RadiusRule, perturb, sgd
+from moestat.fit.gradient import perturb, sgd
 from moestat.models import truths
 from moestat.models.gates import pack_symmetric, unpack_symmetric
 from moestat.models.regression import Model
@@ -98,13 +98,6 @@ def test_no_bit_depends_on_the_rest_of_the_batch(model, batch_size, rows, column
     assert _bits(part) == _bits(together[rows][:, columns])
 
 
-def test_blocks_of_gathered_rows_do_not_change_a_bit(monkeypatch):
-    x, y, start, order = _case(MODELS[0])
-    together = sgd(MODELS[0], x, y, start, batch_size=4, order=list(order), epochs=2)
-    monkeypatch.setattr("moestat.fit.gradient._ROWS", 9)
-    assert _bits(sgd(MODELS[0], x, y, start, batch_size=4, order=list(order), epochs=2)) == _bits(together)
-
-
 def test_generators_draw_one_permutation_per_epoch():
     x, y, start, _ = _case(MODELS[0])
     rngs = [np.random.default_rng(r) for r in range(3)]
@@ -114,48 +107,10 @@ def test_generators_draw_one_permutation_per_epoch():
     assert _bits(sgd(MODELS[0], x, y, start, batch_size=8, order=fresh, epochs=2)) == _bits(by_hand)
 
 
-def test_a_step_is_that_of_the_mean_square():
-    x, y, start, _ = _case(MODELS[1])
-    one = sgd(MODELS[1], x, y, start, batch_size=41, epochs=1, step=0.05)
-    _, gradient = MODELS[1].gradient(start, x[:, None], y[:, None])  # of half of it
-    np.testing.assert_allclose(one, start - 0.1 * gradient, rtol=1e-13)
-
-
 def test_starts_without_an_axis_of_rules():
     x, y, start, order = _case(MODELS[0])
     options = {"batch_size": 8, "order": list(order), "epochs": 2}
     assert _bits(sgd(MODELS[0], x, y, start[:, 1], **options)) == _bits(sgd(MODELS[0], x, y, start, **options)[:, 1])
-
-
-@pytest.mark.parametrize("model", MODELS, ids=IDS)
-@pytest.mark.parametrize("batch_size", [8, 41])
-def test_array_api_strict_agrees(model, batch_size):
-    x, y, start, order = _case(model)
-    for array in (x, y, start):
-        array.flags.writeable = False
-    ours = sgd(model, x, y, start, batch_size=batch_size, order=list(order), epochs=2)
-    strict = sgd(
-        model,
-        *(array_api_strict.asarray(array) for array in (x, y, start)),
-        batch_size=batch_size,
-        order=list(order),
-        epochs=2,
-    )
-    assert namespace(strict) is array_api_strict
-    np.testing.assert_allclose(to_numpy(strict), ours, rtol=1e-11, atol=1e-13)
-
-
-def test_full_batches_descend_to_a_stationary_point():
-    model = Model("sigmoid", "linear", "gelu", 1)
-    x, y, start, _ = _case(model, n=200, atoms=2)
-    losses = [
-        model.gradient(sgd(model, x, y, start, batch_size=200, epochs=k), x[:, None], y[:, None])[0] for k in range(6)
-    ]
-    assert np.all(np.diff(losses, axis=0) < 0)
-    theta = sgd(model, x, y, start, batch_size=200, epochs=3000, step=0.5)
-    _, gradient = model.gradient(theta, x[:, None], y[:, None])
-    _, before = model.gradient(start, x[:, None], y[:, None])
-    assert np.abs(gradient).max() < 0.02 * np.abs(before).max()
 
 
 def test_divergence_is_left_in_the_result_and_spares_the_others():
@@ -168,21 +123,6 @@ def test_divergence_is_left_in_the_result_and_spares_the_others():
     assert not np.isfinite(ended[1, 0]).all()
     for r, k in ((0, 0), (0, 1), (1, 1), (2, 0), (2, 1)):
         assert _bits(ended[r, k]) == _bits(clean[r, k])
-
-
-def test_no_epochs_is_the_start():
-    x, y, start, _ = _case(MODELS[0])
-    assert _bits(sgd(MODELS[0], x, y, start, batch_size=41, epochs=0)) == _bits(start)
-
-
-def test_radius_rules():
-    assert RadiusRule(0.1).radius(1000) == RadiusRule(0.1).radius(10) == 0.1
-    assert RadiusRule(1.0, -0.5).radius(10_000) == pytest.approx(0.01)
-    assert RadiusRule(0.005, -0.083).radius(1000) == pytest.approx(0.005 * 1000**-0.083)
-    assert str(RadiusRule(0.005, -0.083)) == "0.005 n^-0.083" and str(RadiusRule(0.1)) == "0.1"
-    for scale, exponent in ((-1.0, 0.0), (np.nan, 0.0), (1.0, 0.5), (1.0, np.nan)):
-        with pytest.raises(ValueError, match="must be a finite number"):
-            RadiusRule(scale, exponent)
 
 
 def test_perturbation_is_the_symmetric_part_of_a_perturbed_full_matrix():

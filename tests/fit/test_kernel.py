@@ -50,23 +50,11 @@ def test_loss_gradient_and_hessian_are_the_plain_ones(model, n_atoms):
         expected = plain.hessian(theta, tau, curvature)
         actual = fast.hessian(theta, tau, curvature)
         np.testing.assert_allclose(fast.loss(theta, tau), expected[0], rtol=1e-13)
-        np.testing.assert_allclose(fast.gradient(theta, tau)[1], expected[1], atol=1e-13 * np.abs(expected[1]).max())
         np.testing.assert_allclose(actual[0], expected[0], rtol=1e-13)
         np.testing.assert_allclose(actual[1], expected[1], atol=1e-13 * np.abs(expected[1]).max())
         np.testing.assert_array_equal(actual[2], np.swapaxes(actual[2], 1, 2))
         for a, b in zip(actual[2], expected[2], strict=True):
             np.testing.assert_allclose(a, b, atol=tolerance * np.abs(b).max())
-
-
-@compiled
-def test_float32_products_lose_no_more_than_float32_products_must():
-    # thirty thousand samples: sums over chunks are float64, so the error does not grow with their number
-    model = Model("softmax", "full", "gelu", 3)
-    theta, x, y = _problem(model, 3, 1, 30_000, seed=2)
-    fast, plain = _both(model, 3, x, y, "mixed")
-    exact = plain.in_double().hessian(theta, 0.0)[2]
-    error = np.abs(fast.hessian(theta, 0.0)[2] - exact).max() / np.abs(exact).max()
-    assert 1e-12 < error < 2e-7
 
 
 @compiled
@@ -140,23 +128,6 @@ def test_fits_without_the_kernel_are_the_same_to_rounding(gate, expert, monkeypa
     np.testing.assert_allclose(near[0], near[1], atol=1e-5)
 
 
-@compiled
-@pytest.mark.parametrize("gate", GATES)
-@pytest.mark.parametrize("expert", ["linear", "relu", "gelu"])
-def test_the_first_steps_are_the_same_without_the_kernel(gate, expert, monkeypatch):
-    # rounding grows from step to step, so that whole fits agree in where they end, not in how they come there
-    model = Model(gate, "full", expert, 8)
-    truth = ground_truth(model, 3, "dense", np.random.default_rng(5))
-    x, y = (v[None] for v in sample(model, truth, 900, 0.01, np.random.default_rng(6)))
-    starts = split(model, truth, 4)[None, None] + 0.05 * np.random.default_rng(9).normal(size=(4, model.atom_size))
-    ends = []
-    for asked in ("", "numpy"):
-        monkeypatch.setenv("MOESTAT_KERNEL", asked)
-        ends.append(least_squares(model, x, y, starts, precision="double", max_iterations=5))
-    np.testing.assert_allclose(ends[0].theta, ends[1].theta, atol=1e-9)
-    np.testing.assert_allclose(ends[0].loss, ends[1].loss, rtol=1e-12)
-
-
 @pytest.fixture
 def fresh():
     kernel._choice.cache_clear()
@@ -228,33 +199,22 @@ def test_products_are_right_for_vectors_of_every_width(bits, capsys):
     assert result.stdout.strip() == str(bits // 8), result.stderr
 
 
-@compiled
-@pytest.mark.parametrize("problem", ["is a file", "cannot be written"])
-def test_without_a_folder_for_it_compiled_code_is_not_kept(problem, monkeypatch, tmp_path):
-    place = tmp_path / "cache"
-    if problem == "is a file":
-        place.write_text("")
-    else:
-        monkeypatch.setattr(kernel.tempfile, "TemporaryFile", lambda **_: (_ for _ in ()).throw(PermissionError))
-    monkeypatch.setenv("MOESTAT_CACHE", str(place))
-    kernel._folder.cache_clear()
-    try:
-        assert kernel.compiled(abs_plus_one)(-2.0) == 3.0
-        assert problem == "cannot be written" or place.is_file()
-    finally:
-        kernel._folder.cache_clear()
-
-
 def abs_plus_one(x):
     return abs(x) + 1.0
 
 
 @compiled
-def test_compiled_code_is_kept_in_the_users_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
+@pytest.mark.parametrize("problem", ["", "is a file", "cannot be written"])
+def test_compiled_code_is_kept_in_the_users_cache_if_it_can_be(problem, monkeypatch, tmp_path):
+    place = tmp_path / "cache"
+    if problem == "is a file":
+        place.write_text("")
+    elif problem:
+        monkeypatch.setattr(kernel.tempfile, "TemporaryFile", lambda **_: (_ for _ in ()).throw(PermissionError))
+    monkeypatch.setenv("MOESTAT_CACHE", str(place))
     kernel._folder.cache_clear()
     try:
-        assert kernel.compiled(abs_plus_one)(2.0) == 3.0
-        assert list(tmp_path.glob("kernels/*/**/*.nbi"))
+        assert kernel.compiled(abs_plus_one)(-2.0) == 3.0
+        assert bool(list(tmp_path.glob("cache/kernels/*/**/*.nbi"))) == (not problem)
     finally:
         kernel._folder.cache_clear()

@@ -1,10 +1,5 @@
-"""The batched Levenberg-Marquardt solver: known minima, an independent solver, the box, failures, batch invariance.
+"""The batched Levenberg-Marquardt solver: an independent solver, failures, batch invariance, units."""
 
-Problems: Moré, Garbow, Hillstrom, "Testing unconstrained optimization software", ACM TOMS 7 (1981), with the minima
-printed there (sums of squares); Misra1a of the NIST Statistical Reference Datasets, with its certified values.
-"""
-
-import array_api_strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,31 +8,10 @@ from scipy.optimize import least_squares
 
 from moestat.arrays import namespace, to_numpy
 from moestat.fit.levenberg_marquardt import levenberg_marquardt
-from moestat.fit.moments import Problem as MoeProblem
 from moestat.fit.second_order import Gram
-from moestat.models import truths
-from moestat.models.regression import Model
 from moestat.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-BARD = np.array([0.14, 0.18, 0.22, 0.25, 0.29, 0.32, 0.35, 0.39, 0.37, 0.58, 0.73, 0.96, 1.34, 2.10, 4.39])
-KOWALIK = np.array([0.1957, 0.1947, 0.1735, 0.16, 0.0844, 0.0627, 0.0456, 0.0342, 0.0323, 0.0235, 0.0246])
-KOWALIK_U = np.array([4, 2, 1, 0.5, 0.25, 0.167, 0.125, 0.1, 0.0833, 0.0714, 0.0625])
-MEYER = np.array(
-    [34780, 28610, 23650, 19630, 16370, 13720, 11540, 9744, 8261, 7030, 6005, 5147, 4427, 3820, 3307, 2872], dtype=float
-)
-GAUSS = np.array([9, 44, 175, 540, 1295, 2420, 3521, 3989, 3521, 2420, 1295, 540, 175, 44, 9]) / 1e4
-OSBORNE = (
-    np.array(
-        [844, 908, 932, 936, 925, 908, 881, 850, 818, 784, 751, 718, 685, 658, 628, 603, 580, 558, 538, 522, 506, 490]
-        + [478, 467, 457, 448, 438, 431, 424, 420, 414, 411, 406],
-        dtype=float,
-    )
-    / 1e3
-)
-MISRA_Y = np.array([10.07, 14.73, 17.94, 23.93, 29.61, 35.18, 40.02, 44.82, 50.76, 55.05, 61.01, 66.40, 75.47, 81.78])
-MISRA_X = np.array([77.6, 114.9, 141.1, 190.8, 239.9, 289.0, 332.8, 378.4, 434.8, 477.3, 536.8, 593.1, 689.1, 760.0])
 
 
 def from_residuals(function):
@@ -51,159 +25,6 @@ def from_residuals(function):
         return Gram(0.5 * xp.sum(r * r, axis=-1), gradient, xp.matmul(transposed, jacobian))
 
     return problem
-
-
-def _steps(count):
-    return np.arange(1.0, count + 1)
-
-
-def _helical(x):
-    turn = np.arctan(x[1] / x[0]) / (2 * np.pi) + (0.5 if np.real(x[0]) < 0 else 0.0)
-    return np.array([10 * (x[2] - 10 * turn), 10 * (np.sqrt(x[0] ** 2 + x[1] ** 2) - 1), x[2]])
-
-
-def _bard(x):
-    u = _steps(15)
-    return BARD - (x[0] + u / ((16 - u) * x[1] + np.minimum(u, 16 - u) * x[2]))
-
-
-def _brown_dennis(x):
-    t = _steps(20) / 5
-    return (x[0] + t * x[1] - np.exp(t)) ** 2 + (x[2] + x[3] * np.sin(t) - np.cos(t)) ** 2
-
-
-def _box(x):
-    t = _steps(10) / 10
-    return np.exp(-t * x[0]) - np.exp(-t * x[1]) - x[2] * (np.exp(-t) - np.exp(-10 * t))
-
-
-def _wood(x):
-    return np.array(
-        [
-            10 * (x[1] - x[0] ** 2),
-            1 - x[0],
-            np.sqrt(90) * (x[3] - x[2] ** 2),
-            1 - x[2],
-            np.sqrt(10) * (x[1] + x[3] - 2),
-            (x[1] - x[3]) / np.sqrt(10),
-        ]
-    )
-
-
-def _osborne(x):
-    t = 10 * (_steps(33) - 1)
-    return OSBORNE - (x[0] + x[1] * np.exp(-t * x[3]) + x[2] * np.exp(-t * x[4]))
-
-
-# name -> residuals, standard start, sum of squares at the minimum that is reached from there
-PROBLEMS = {
-    "Rosenbrock": (lambda x: np.array([10 * (x[1] - x[0] ** 2), 1 - x[0]]), [-1.2, 1], 0.0),
-    "Freudenstein-Roth": (
-        lambda x: np.array([-13 + x[0] + ((5 - x[1]) * x[1] - 2) * x[1], -29 + x[0] + ((x[1] + 1) * x[1] - 14) * x[1]]),
-        [0.5, -2],
-        48.9842,
-    ),
-    "Beale": (lambda x: np.array([1.5, 2.25, 2.625]) - x[0] * (1 - x[1] ** _steps(3)), [1, 1], 0.0),
-    "Jennrich-Sampson": (
-        lambda x: 2 + 2 * _steps(10) - (np.exp(_steps(10) * x[0]) + np.exp(_steps(10) * x[1])),
-        [0.3, 0.4],
-        124.362,
-    ),
-    "Helical valley": (_helical, [-1, 0, 0], 0.0),
-    "Bard": (_bard, [1, 1, 1], 8.21487e-3),
-    "Gaussian": (
-        lambda x: x[0] * np.exp(-x[1] * ((8 - _steps(15)) / 2 - x[2]) ** 2 / 2) - GAUSS,
-        [0.4, 1, 0],
-        1.12793e-8,
-    ),
-    "Meyer": (lambda x: x[0] * np.exp(x[1] / (45 + 5 * _steps(16) + x[2])) - MEYER, [0.02, 4000, 250], 87.9458),
-    "Box 3-D": (_box, [0, 10, 20], 0.0),
-    "Powell singular": (
-        lambda x: np.array(
-            [
-                x[0] + 10 * x[1],
-                np.sqrt(5) * (x[2] - x[3]),
-                (x[1] - 2 * x[2]) ** 2,
-                np.sqrt(10) * (x[0] - x[3]) ** 2,
-            ]
-        ),
-        [3, -1, 0, 1],
-        0.0,
-    ),
-    "Wood": (_wood, [-3, -1, -3, -1], 0.0),
-    "Kowalik-Osborne": (
-        lambda x: KOWALIK - x[0] * (KOWALIK_U**2 + KOWALIK_U * x[1]) / (KOWALIK_U**2 + KOWALIK_U * x[2] + x[3]),
-        [0.25, 0.39, 0.415, 0.39],
-        3.07505e-4,
-    ),
-    "Brown-Dennis": (_brown_dennis, [25, 5, -5, -1], 85822.2),
-    "Osborne 1": (_osborne, [0.5, 1.5, -1, 0.01, 0.02], 5.46489e-5),
-    "Misra1a": (lambda x: MISRA_Y - x[0] * (1 - np.exp(-x[1] * MISRA_X)), [500, 1e-4], 1.2455138894e-1),
-}
-NAMES = list(PROBLEMS)
-WIDTH, HEIGHT = 5, 33
-
-
-def _jacobian(residuals, x):
-    """Derivatives by the complex step, exact to rounding."""
-    columns = []
-    for k in range(len(x)):
-        z = x.astype(complex)
-        z[k] += 1e-30j
-        columns.append(residuals(z).imag / 1e-30)
-    return np.stack(columns, axis=-1)
-
-
-def _classical(theta, members):
-    """All problems side by side: parameters and residuals that a problem does not have are zero."""
-    xp = namespace(theta)
-    r, jacobian = np.zeros((len(theta), HEIGHT)), np.zeros((len(theta), HEIGHT, WIDTH))
-    for row, (x, k) in enumerate(zip(to_numpy(theta), to_numpy(members), strict=True)):
-        residuals, start, _ = PROBLEMS[NAMES[k]]
-        with np.errstate(all="ignore"):
-            values, slopes = residuals(x[: len(start)]), _jacobian(residuals, x[: len(start)])
-        r[row, : len(values)], jacobian[row, : len(values), : len(start)] = values, slopes
-    return xp.asarray(r), xp.asarray(jacobian)
-
-
-STARTS = np.zeros((len(NAMES), WIDTH))
-for _k, _name in enumerate(NAMES):
-    STARTS[_k, : len(PROBLEMS[_name][1])] = PROBLEMS[_name][1]
-
-
-@pytest.fixture(scope="module")
-def solved():
-    return levenberg_marquardt(from_residuals(_classical), STARTS, tolerance=1e-13, max_iterations=1000)
-
-
-@pytest.mark.parametrize("k", range(len(NAMES)), ids=NAMES)
-def test_classical_problem_ends_at_the_known_minimum_and_where_scipy_does(solved, k):
-    residuals, start, minimum = PROBLEMS[NAMES[k]]
-    assert solved.status[k] == Status.CONVERGED, solved.message()[k]
-    sum_of_squares = 2 * solved.loss[k]
-    assert sum_of_squares == pytest.approx(minimum, rel=2e-6, abs=1e-12)
-    other = least_squares(
-        residuals,
-        np.array(start, dtype=float),
-        jac=lambda x: _jacobian(residuals, x),
-        method="lm",
-        x_scale="jac",
-        **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15),
-    )
-    assert abs(solved.loss[k] - other.cost) <= 1e-8 * max(1.0, other.cost)
-
-
-def test_certified_parameters_of_misra1a(solved):
-    k = NAMES.index("Misra1a")
-    np.testing.assert_allclose(solved.theta[k, :2], [2.3894212918e2, 5.5015643181e-4], rtol=1e-8)
-
-
-def test_coordinates_that_a_problem_lacks_do_not_move(solved):
-    for k, name in enumerate(NAMES):
-        assert np.all(solved.theta[k, len(PROBLEMS[name][1]) :] == 0.0)
-
-
-# A batch of one family, computed as array code: y = a exp(-b t) + c
 
 
 def _exponential(batch_y, xp):
@@ -233,27 +54,41 @@ def _bits(result, rows):
 
 
 Y, START = _data(24)
-BOX = {"lower": np.array([-1.0, 0.4, -2.0]), "upper": np.array([2.0, 5.0, 0.5])}
-TOGETHER = levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), START, **BOX)
+TOGETHER = levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), START)
+
+
+def test_it_ends_where_scipy_does():
+    """Decays y = a exp(-b t) + c; Misra1a of the NIST reference data sets has certified parameters."""
+    function = _exponential(Y, namespace(Y))
+    assert np.all(TOGETHER.status == Status.CONVERGED)
+    for k in range(24):
+        member = np.array([k])
+        other = least_squares(
+            lambda x, member=member: function(x[None], member)[0][0],
+            START[k],
+            jac=lambda x, member=member: function(x[None], member)[1][0],
+            method="lm",
+            x_scale="jac",
+            **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15),
+        )
+        assert TOGETHER.loss[k] <= other.cost * (1 + 1e-8)
+    y = np.array([10.07, 14.73, 17.94, 23.93, 29.61, 35.18, 40.02, 44.82, 50.76, 55.05, 61.01, 66.40, 75.47, 81.78])
+    x = np.array([77.6, 114.9, 141.1, 190.8, 239.9, 289.0, 332.8, 378.4, 434.8, 477.3, 536.8, 593.1, 689.1, 760.0])
+
+    def misra(theta, members):
+        decay = np.exp(-theta[:, 1:] * x)
+        return theta[:, :1] * (1 - decay) - y, np.stack([1 - decay, theta[:, :1] * x * decay], axis=-1)
+
+    found = levenberg_marquardt(from_residuals(misra), np.array([[500.0, 1e-4]]), tolerance=1e-13)
+    np.testing.assert_allclose(found.theta[0], [2.3894212918e2, 5.5015643181e-4], rtol=1e-8)
+    assert 2 * found.loss[0] == pytest.approx(1.2455138894e-1, rel=2e-6)
 
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.integers(0, 23), min_size=1, max_size=24, unique=True))
 def test_no_bit_depends_on_the_rest_of_the_batch(rows):
-    part = levenberg_marquardt(from_residuals(_exponential(Y[rows], namespace(Y))), START[rows], **BOX)
+    part = levenberg_marquardt(from_residuals(_exponential(Y[rows], namespace(Y))), START[rows])
     assert _bits(part, slice(None)) == _bits(TOGETHER, rows)
-
-
-def test_no_bit_depends_on_the_memory_layout_of_the_start():
-    strided = np.asfortranarray(START)
-    function = from_residuals(_exponential(Y, namespace(Y)))
-
-    def problem(theta, members):
-        assert theta.flags.c_contiguous
-        return function(theta, members)
-
-    result = levenberg_marquardt(problem, strided, **BOX)
-    assert _bits(result, slice(None)) == _bits(TOGETHER, slice(None))
 
 
 def test_a_member_that_fails_leaves_the_others_alone():
@@ -266,89 +101,7 @@ def test_a_member_that_fails_leaves_the_others_alone():
     clean = levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), START)
     rest = [k for k in range(24) if k not in (5, 7)]
     assert result.status[5] == result.status[7] == Status.NOT_FINITE
-    assert result.message()[5] == Status.NOT_FINITE.sentence
     assert _bits(result, rest) == _bits(clean, rest)
-
-
-def test_the_box_against_scipy():
-    function = _exponential(Y, namespace(Y))
-    assert np.all(TOGETHER.status == Status.CONVERGED) and np.any(TOGETHER.box_hits > 0)
-    assert np.all(TOGETHER.theta >= BOX["lower"]) and np.all(TOGETHER.theta <= BOX["upper"])
-    for k in range(24):
-        member = np.array([k])
-        other = least_squares(
-            lambda x, member=member: function(x[None], member)[0][0],
-            np.clip(START[k], BOX["lower"] + 1e-3, BOX["upper"] - 1e-3),
-            jac=lambda x, member=member: function(x[None], member)[1][0],
-            bounds=(BOX["lower"], BOX["upper"]),
-            **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-14),
-        )
-        assert TOGETHER.loss[k] <= other.cost * (1 + 1e-8)
-        np.testing.assert_allclose(TOGETHER.theta[k], other.x, atol=1e-4)
-
-
-def test_the_certificate_is_what_it_says():
-    function = _exponential(Y, namespace(Y))
-    short = levenberg_marquardt(from_residuals(function), START, max_iterations=2, **BOX)
-    assert set(short.status.tolist()) <= {Status.LIMIT, Status.CONVERGED} and np.any(short.status == Status.LIMIT)
-    assert np.all(short.iterations <= 2)
-    r, jacobian = function(short.theta, np.arange(24))
-    for k in range(24):
-        g = jacobian[k].T @ r[k]
-        held = ((short.theta[k] <= BOX["lower"]) & (g > 0)) | ((short.theta[k] >= BOX["upper"]) & (g < 0))
-        free = jacobian[k][:, ~held]
-        assert short.gradient[k] == pytest.approx(np.abs(g[~held]).max(initial=0.0), rel=1e-10)
-        assert short.decrement[k] == pytest.approx(0.5 * g[~held] @ np.linalg.solve(free.T @ free, g[~held]), rel=1e-6)
-        assert short.loss[k] == pytest.approx(0.5 * r[k] @ r[k], rel=1e-14)
-
-
-def test_array_api_strict_agrees():
-    ours = TOGETHER
-    strict = levenberg_marquardt(
-        from_residuals(_exponential(Y, array_api_strict)),
-        array_api_strict.asarray(START),
-        lower=array_api_strict.asarray(BOX["lower"]),
-        upper=array_api_strict.asarray(BOX["upper"]),
-    )
-    assert namespace(strict.theta) is array_api_strict
-    np.testing.assert_array_equal(to_numpy(strict.status), ours.status)
-    np.testing.assert_allclose(to_numpy(strict.loss), ours.loss, rtol=1e-9)
-    np.testing.assert_allclose(to_numpy(strict.theta), ours.theta, atol=1e-4)
-
-
-def test_inputs_that_may_not_be_written_are_fine():
-    start, y = START.copy(), Y.copy()
-    start.flags.writeable = y.flags.writeable = False
-    result = levenberg_marquardt(from_residuals(_exponential(y, namespace(y))), start, **BOX)
-    assert _bits(result, slice(None)) == _bits(TOGETHER, slice(None))
-
-
-def test_gram_products_of_a_mixture_of_experts_without_any_jacobian():
-    model = Model("sigmoid", "full", "gelu", 1)
-    rng = np.random.default_rng(4)
-    truth = truths.ground_truth(model, 2, "dense", rng)
-    data = [truths.sample(model, truth, 400, 0.01, rng) for _ in range(3)]
-    x, y = np.stack([x for x, _ in data]), np.stack([y for _, y in data])
-    moments = MoeProblem(model, 2, x, y, precision="double")
-
-    def problem(theta, members):
-        shaped = theta.reshape(-1, 2, model.atom_size)
-        return Gram(*moments.take(members).hessian(shaped, 0.0, 0.0))
-
-    start = np.tile(truth.reshape(1, -1), (3, 1)) + 0.05 * rng.standard_normal((3, truth.size))
-    result = levenberg_marquardt(problem, start, lower=-2.0, upper=2.0, tolerance=1e-9, max_iterations=3000)
-    assert np.all(result.status == Status.CONVERGED), result.message()
-    for k in range(3):
-        # from beside our end: the problem has several minima, and two solvers may choose different ones
-        other = least_squares(
-            lambda v, k=k: (model.predict(v.reshape(truth.shape), x[k]) - y[k]) / 20.0,
-            np.clip(result.theta[k] + 0.03 * rng.standard_normal(truth.size), -1.999, 1.999),
-            bounds=(-2.0, 2.0),
-            max_nfev=3000,
-            **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-14),
-        )
-        assert result.loss[k] == pytest.approx(other.cost, abs=1e-8)
-        assert result.loss[k] < model.gradient(truth, x[k], y[k])[0]
 
 
 def test_an_indefinite_curvature_is_damped_until_it_can_be_used():
@@ -379,27 +132,6 @@ def test_a_wall_of_nan_is_not_entered():
     np.testing.assert_allclose(result.theta, 1.0, atol=1e-9)
 
 
-def test_a_point_with_a_loss_but_no_derivative_is_not_entered():
-    # r = sqrt(theta), theta >= 0: the full step leads to 0, where the loss is least and the Jacobian infinite
-    def function(theta, members):
-        with np.errstate(divide="ignore"):
-            return np.sqrt(theta), (0.5 / np.sqrt(theta))[..., None]
-
-    with np.errstate(invalid="ignore"):  # 0 * inf in the user's J'r
-        result = levenberg_marquardt(from_residuals(function), np.array([[4.0]]), lower=0.0)
-    assert 0 < result.theta[0, 0] < 1e-6 and np.isfinite(result.gradient[0])
-
-
-def test_the_predicted_decrease_is_that_of_the_step_the_box_allows():
-    # one step, straight to the corner, although 1e5 times less is gained than without the box
-    def function(theta, members):
-        return theta - np.array([100.0, -100.0]), np.broadcast_to(np.eye(2), (theta.shape[0], 2, 2))
-
-    result = levenberg_marquardt(from_residuals(function), np.zeros((1, 2)), lower=-1e-3, upper=1e-3)
-    assert result.status[0] == Status.CONVERGED and result.iterations[0] == 1 and result.box_hits[0] == 2
-    np.testing.assert_array_equal(result.theta, [[1e-3, -1e-3]])
-
-
 def test_it_does_not_see_the_units():
     # powers of two rescale without rounding, so every bit but the units' own must agree
     units = np.array([2.0**20, 2.0**-7, 1.0])
@@ -415,15 +147,6 @@ def test_it_does_not_see_the_units():
     np.testing.assert_array_equal(result.iterations, ours.iterations)
 
 
-def test_a_wrong_derivative_stalls_and_says_so():
-    def function(theta, members):
-        return theta - 3.0, -np.ones((*theta.shape, 1))
-
-    result = levenberg_marquardt(from_residuals(function), np.zeros((2, 1)))
-    assert result.status.tolist() == [Status.STALLED] * 2
-    assert np.all(result.theta == 0.0) and np.all(result.gradient == 3.0)
-
-
 def test_a_singular_jacobian_leaves_the_null_direction_at_the_start():
     # r = x + y - 1: any step along (1, -1) is free; damping takes the shortest way
     def function(theta, members):
@@ -434,16 +157,6 @@ def test_a_singular_jacobian_leaves_the_null_direction_at_the_start():
     np.testing.assert_allclose(result.theta, [[2.0, -1.0], [1.5, -0.5]], atol=1e-8)
 
 
-def test_start_at_the_minimum_and_empty_batch():
-    def function(theta, members):
-        return theta - 3.0, np.broadcast_to(np.eye(2), (theta.shape[0], 2, 2))
-
-    result = levenberg_marquardt(from_residuals(function), np.full((1, 2), 3.0))
-    assert result.status[0] == Status.CONVERGED and result.iterations[0] == 0
-    none = levenberg_marquardt(from_residuals(function), np.zeros((0, 2)))
-    assert none.theta.shape == (0, 2) and none.message() == []
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -451,7 +164,6 @@ def test_start_at_the_minimum_and_empty_batch():
         ({"tolerance": 0.0}, "tolerance"),
         ({"damping": -1.0}, "damping"),
         ({"max_iterations": 0}, "max_iterations"),
-        ({"lower": 1.0, "upper": 0.0}, "box is empty"),
     ],
 )
 def test_wrong_options_are_named(change, words):

@@ -130,17 +130,6 @@ def test_fits_do_not_depend_on_their_batch(gate, expert, precision, monkeypatch)
         np.testing.assert_array_equal(a[1:2], getattr(alone, name), err_msg=name)
 
 
-def test_single_precision_products_lead_to_the_same_minimum():
-    model = Model("sigmoid", "full", "gelu", 2)
-    truth = 3 * ground_truth(model, 2, "dense", np.random.default_rng(3))
-    x, y = (v[None] for v in sample(model, truth, 1000, 1e-4, np.random.default_rng(4)))
-    mixed, double = (
-        least_squares(model, x, y, _starts(model, truth, 2, 1), box=50.0, precision=p) for p in ("mixed", "double")
-    )
-    np.testing.assert_allclose(mixed.loss, double.loss, rtol=2e-9)
-    np.testing.assert_allclose(mixed.theta, double.theta, atol=1e-3)
-
-
 @pytest.mark.parametrize("gate", GATES)
 @pytest.mark.parametrize(("expert", "n_fitted"), [("linear", 2), ("linear", 3), ("gelu", 2)])
 def test_noiseless_data_end_at_the_absolute_floor(gate, expert, n_fitted):
@@ -163,20 +152,6 @@ def test_labels_do_not_matter(seed, permutation):
     b = least_squares(model, x, y, starts[:, :, permutation], max_iterations=5, precision="double")
     np.testing.assert_allclose(a.theta[:, permutation], b.theta, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(a.loss, b.loss, rtol=1e-9)
-
-
-def test_array_api_strict_gives_the_same_fit(monkeypatch):
-    monkeypatch.setenv("MOESTAT_KERNEL", "numpy")  # one code for both
-    model = Model("softmax", "full", "relu", 1)
-    truth, x, y = _data(model, 2, 80, 2, seed=6)
-    starts = _starts(model, truth, 2, 2, count=2)
-    a = least_squares(model, x, y, starts)
-    b = least_squares(model, *(strict.asarray(v) for v in (x, y, starts)))
-    np.testing.assert_array_equal(a.status, np.asarray(b.status))
-    np.testing.assert_array_equal(a.status, Status.CONVERGED)
-    np.testing.assert_allclose(a.loss, np.asarray(b.loss), rtol=1e-9)
-    np.testing.assert_allclose(a.theta, np.asarray(b.theta), atol=1e-4)
-    assert len(b.message()) == 2
 
 
 def test_a_saddle_between_equal_atoms_is_left():

@@ -1,29 +1,150 @@
-"""How often the maximum that was found is not the highest that is known: slow, since the reference is a long search."""
+"""The search for the highest maximum: experts put in, and cut in two; never a worse fit, and seldom one that is low."""
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from moestat.fit.softmax_global import _middle_last, global_maximum
 from moestat.fit.softmax_mle import maximum_likelihood
-from moestat.fit.softmax_starts import split_moves
+from moestat.fit.softmax_starts import cut_starts, inserted_starts
 from moestat.models import gaussian
+from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.papers.demystifying_softmax.gaussian_starts import near_starts, random_starts
 from moestat.papers.demystifying_softmax.softmax_gaussian import MODEL, TRUTH
 
+HOW = {"box": 100.0, "variances": (0.01, 100.0)}
+ONE = np.array([[[0.0, 0.0, 0.0, 0.0, 1.0]]])
+TWO = np.array([[[0.0, 0.0, 1.0, 0.0, 0.2], [-15.0, 30.0, -1.0, 2.0, 0.1]]])
 
-def test_rounds_of_splits_differ_and_the_first_one_is_as_before():
-    theta = np.stack([TRUTH, TRUTH + 0.1])
-    three = np.concatenate([theta, theta[:, :1]], axis=1)
-    first, again, second = (split_moves(three, np.array([[0.5]] * 2), number) for number in (0, 0, 1))
-    np.testing.assert_array_equal(first, again)
-    assert first.shape == second.shape == (2, 6, 3, 5) and not np.allclose(first, second)
-    # the two halves are as one at the centre's gate: their mean is the expert that was split
-    for moved in (first, second):
-        for k, (removed, split) in enumerate((r, s) for r in range(3) for s in range(3) if r != s):
-            mean = 0.5 * (moved[:, k, removed] + moved[:, k, split])
-            whole = three[:, split].copy()
-            whole[:, 0] -= np.log(2.0)
-            np.testing.assert_allclose(mean, whole, atol=1e-12)
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(3)
+    x = rng.uniform(size=(2, 100, 1))
+    y = np.stack([gaussian.sample(MODEL, TRUTH, points, rng) for points in x])
+    return x, y, np.stack([near_starts(TRUTH, 3, 2, 0.1, rng) for _ in range(2)])
+
+
+def test_starts_have_one_more_expert_and_stay_in_the_box(data):
+    x, y, starts = data
+    theta = starts[:, 0]
+    how = {"box": 30.0, "variances": (0.01, 1.0), "candidates": 40, "keep": 3}
+    found = inserted_starts(x, y, theta, **how)
+    assert found.shape == (2, 3, 4, 5)
+    np.testing.assert_array_equal(found[:, :, :3], np.broadcast_to(theta[:, None], (2, 3, 3, 5)))
+    new = found[:, :, -1]
+    assert (np.abs(new[..., :4]) <= 30.0).all() and (new[..., 4] >= 0.01).all() and (new[..., 4] <= 1.0).all()
+    again, other = (inserted_starts(x, y, theta, number=i, **how) for i in (0, 1))
+    np.testing.assert_array_equal(found, again)
+    assert not np.array_equal(found, other)
+    with pytest.raises(ValueError, match="2 dimensions"):
+        inserted_starts(np.zeros((1, 9, 2)), np.zeros((1, 9)), theta[:1], **how)
+
+
+def test_a_line_that_no_expert_fits_is_found():
+    """Twenty of two hundred samples lie on a line of their own, far from the two experts' one."""
+    rng = np.random.default_rng(4)
+    x = rng.uniform(size=(1, 200, 1))
+    y = 0.3 * rng.standard_normal((1, 200))
+    far = np.argsort(x[0, :, 0])[-20:]
+    y[0, far] = 8.0 - 5.0 * x[0, far, 0] + 0.1 * rng.standard_normal(20)
+    two = np.array([[[0.0, 0.0, 0.0, 0.0, 0.09], [0.0, 0.5, 0.0, 0.1, 0.09]]])
+    found = inserted_starts(x, y, two, box=100.0, variances=(0.01, 100.0), candidates=200, keep=1)
+    model = SoftmaxGaussian(1)
+    before, after = (gaussian.log_likelihood(model, theta, x, y)[0] for theta in (two, found[:, 0]))
+    assert after > before + 100
+    # the steps of EM have put it on the samples' own line
+    line = found[0, 0, -1]
+    assert np.abs(line[2] * 0.95 + line[3] - 3.25) < 0.1 and line[4] < 0.02
+
+
+def test_the_search_never_lowers_the_likelihood_and_does_not_hang_on_the_batch(data):
+    x, y, starts = data
+    usual = maximum_likelihood(x, y, starts, truth=TRUTH, kept=4)
+    longer = global_maximum(x, y, starts, truth=TRUTH, rounds=2)
+    assert (longer.log_likelihood >= usual.log_likelihood).all() and (
+        longer.log_likelihood > usual.log_likelihood
+    ).any()
+    np.testing.assert_allclose(longer.gain - usual.gain, longer.log_likelihood - usual.log_likelihood, atol=1e-9)
+    np.testing.assert_allclose(gaussian.log_likelihood(MODEL, longer.theta, x, y), longer.log_likelihood, rtol=1e-9)
+    np.testing.assert_array_equal(longer.start_log_likelihood, usual.start_log_likelihood)
+    assert ((longer.rounds_there >= 0) & (longer.rounds_there <= 2)).all()
+    alone = global_maximum(x[1:], y[1:], starts[1:], truth=TRUTH, rounds=2)
+    np.testing.assert_array_equal(alone.theta[0], longer.theta[1])
+    assert alone.rounds_there[0] == longer.rounds_there[1]
+
+
+def test_without_a_spare_expert_or_rounds_nothing_is_searched(data):
+    x, y, starts = data
+    for few, rounds in ((starts[:, :, :2], 2), (starts, 0)):
+        usual = maximum_likelihood(x, y, few, kept=4)
+        same = global_maximum(x, y, few, rounds=rounds)
+        np.testing.assert_array_equal(same.theta, usual.theta)
+        np.testing.assert_array_equal(same.rounds_there, 0)
+
+
+def test_two_experts_too_many_are_inserted_one_after_the_other(data):
+    x, y, _ = data
+    starts = near_starts(TRUTH, 4, 2, 0.1, np.random.default_rng(5))[None]
+    usual = maximum_likelihood(x[:1], y[:1], starts, kept=4)
+    longer = global_maximum(x[:1], y[:1], starts, rounds=1)
+    assert longer.theta.shape == (1, 4, 5) and longer.log_likelihood[0] > usual.log_likelihood[0]
+
+
+def broken(rng, n=120, at=0.62):
+    """One line below a point, another one above it."""
+    x = np.sort(rng.uniform(size=n))
+    y = np.where(x < at, 1.0 + x, 4.0 - 2.0 * x) + 0.2 * rng.standard_normal(n)
+    return x[None, :, None], y[None]
+
+
+def test_the_first_cut_is_the_best_of_all_by_brute_force():
+    """Every cut of the only expert, its two lines by `numpy.polyfit`; the samples come in another order."""
+    rng = np.random.default_rng(1)
+    x, y = broken(rng)
+    heights = []
+    for at in range(3, x.shape[1] - 3):
+        height = 0.0
+        for part in (slice(None, at), slice(at, None)):
+            line = np.polyfit(x[0, part, 0], y[0, part], 1)
+            variance = max(np.mean((y[0, part] - np.polyval(line, x[0, part, 0])) ** 2), 0.01)
+            height += np.sum(-0.5 * (np.log(variance) + (y[0, part] - np.polyval(line, x[0, part, 0])) ** 2 / variance))
+        heights.append(height)
+    best = 3 + int(np.argmax(heights))
+    order = rng.permutation(x.shape[1])
+    found = cut_starts(x[:, order], y[:, order], ONE, keep=1, **HOW)[0, 0]
+    left, right = found[np.argsort(found[:, 1])]
+    meeting = (left[0] - right[0]) / (right[1] - left[1])
+    assert x[0, best - 1, 0] < meeting < x[0, best, 0] and right[1] - left[1] == pytest.approx(75.0)
+    for half, part in ((left, slice(None, best)), (right, slice(best, None))):
+        np.testing.assert_allclose(half[2:4], np.polyfit(x[0, part, 0], y[0, part], 1), rtol=1e-6)
+
+
+def test_beside_a_cut_the_other_expert_keeps_its_ground():
+    """Two experts that meet at 0.5: cut far from there, on its own side, the gate of the other one is what it was."""
+    x = np.linspace(0, 1, 200)[None, :, None]
+    y = gaussian.sample(MODEL, TWO[0], x[0], np.random.default_rng(2))[None]
+    checked = 0
+    for start in cut_starts(x, y, TWO, keep=6, **HOW)[0]:
+        k = next(k for k in (0, 1) if not np.array_equal(start[k, 2:], TWO[0, k, 2:]))
+        np.testing.assert_array_equal(start[1 - k, 2:], TWO[0, 1 - k, 2:])
+        assert start[-1, 1] - start[k, 1] == pytest.approx(75.0)
+        past = (start[k, 0] - start[-1, 0]) / 75.0 - 0.5
+        if abs(past) > 0.2 and (past > 0) == (k == 1):  # on its own side
+            now, before = (softmax(atoms[:, 0] + x[0] * atoms[:, 1], axis=1)[:, 1 - k] for atoms in (start, TWO[0]))
+            np.testing.assert_allclose(now, before, atol=0.03)
+            checked += 1
+    assert checked >= 2
+
+
+def test_starts_are_in_the_box_and_finite_even_of_few_samples():
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(size=(2, 6, 1)), rng.standard_normal((2, 6))
+    starts = cut_starts(x, y, np.tile(TWO, (2, 1, 1)), box=20.0, variances=(0.01, 1.0), keep=4)
+    assert starts.shape == (2, 4, 3, 5) and (np.abs(starts[..., :4]) <= 20.0).all()
+    assert ((starts[..., 4] >= 0.01) & (starts[..., 4] <= 1.0)).all()
+    with pytest.raises(ValueError, match="2 dimensions"):
+        cut_starts(np.zeros((1, 9, 2)), np.zeros((1, 9)), TWO, keep=1, **HOW)
 
 
 def test_gates_are_measured_against_the_expert_in_the_middle():
@@ -53,7 +174,7 @@ def test_few_fits_fall_short_of_the_best_of_sixty_starts_and_many_moves():
         far = np.stack([random_starts(x[i], y[i], experts, 30, rng) for i in range(replicates)])
         sixty = np.concatenate([near, far], axis=1)
         usual = global_maximum(x, y, near[:, :5], truth=TRUTH)
-        starts = maximum_likelihood(x, y, sixty, truth=TRUTH, kept=10, split_rounds=12)
+        starts = maximum_likelihood(x, y, sixty, truth=TRUTH, kept=10)
         longest = global_maximum(x, y, sixty, truth=TRUTH, rounds=12, enough=6)
         best = np.max([fit.log_likelihood for fit in (usual, starts, longest)], axis=0)
         short.extend(best - usual.log_likelihood > 0.1)

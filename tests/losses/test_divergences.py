@@ -1,4 +1,3 @@
-import array_api_strict as strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -93,7 +92,7 @@ def test_two_normals_in_closed_form():
     np.testing.assert_allclose(squared_hellinger(model, a, b, np.zeros((3, 1))), exact, rtol=1e-9)
 
 
-def test_batches_chunks_and_strict_arrays_agree():
+def test_batches_and_chunks_agree():
     rng = np.random.default_rng(5)
     model = Competition(2, "affine", 2)
     fitted = np.stack([[moved(PLANES, s, rng) for s in (0.1, 0.02, 0.5)] for _ in range(2)])
@@ -107,8 +106,6 @@ def test_batches_chunks_and_strict_arrays_agree():
     h, h2 = expected_hellinger(model, fitted, PLANES, x)
     np.testing.assert_allclose(h, np.sqrt(together).mean(-1), rtol=1e-13)
     np.testing.assert_allclose(h2, together.mean(-1), rtol=1e-13)
-    same = squared_hellinger(model, *map(strict.asarray, (fitted[:, :2], PLANES, x[:20])))
-    np.testing.assert_allclose(np.asarray(same), together[:, :2, :20], rtol=1e-10)
 
 
 def test_bad_input_gets_one_clear_sentence():
@@ -116,14 +113,9 @@ def test_bad_input_gets_one_clear_sentence():
     for arguments, words in (
         ((LINE * [1, 1, 1, 1, -1], LINE, x), "fitted holds the variance -0.16; variances must be positive"),
         ((LINE, LINE * [1, 1, 1, 1, 0], x), "truth holds the variance 0"),
-        ((LINE[:, :4], LINE, x), r"fitted has shape \(2, 4\); it must be \(..., atoms, 5\)"),
         ((LINE, LINE[None], x), r"truth has shape \(1, 2, 5\); it must be \(atoms, 5\)"),
-        ((LINE, LINE, x[:, 0]), r"x has shape \(2,\); it must be \(..., samples, 1\)"),
         ((LINE, LINE, x[None]), r"x has shape \(1, 2, 1\); it must be \(inputs, 1\)"),
-        ((LINE, LINE, x * np.nan), r"x holds 2 number\(s\) that are not finite"),
     ):
         for call in (squared_hellinger, expected_hellinger):
             with pytest.raises(ValueError, match=words):
                 call(model, *arguments)
-    with pytest.raises(ValueError, match="active is 5, but theta holds only 4 experts"):
-        squared_hellinger(Competition(2, "affine", 5), PLANES, PLANES, np.zeros((3, 2)))

@@ -50,14 +50,6 @@ def basis(shape):
     return np.eye(shape[0] * shape[1]).reshape(-1, *shape)
 
 
-def test_information_of_many_points_is_the_mean_of_its_chunks():
-    model = Model("sigmoid", "full", "relu", 2)
-    theta = truths.ground_truth(model, 2, "dense", np.random.default_rng(1))
-    x = points(2, 14)
-    halves = [fisher.information(model, theta, part) for part in (x[: fisher.CHUNK], x[fisher.CHUNK :])]
-    np.testing.assert_allclose(fisher.information(model, theta, x), np.mean(halves, axis=0), rtol=1e-12, atol=1e-15)
-
-
 @pytest.mark.parametrize(
     ("gate", "expert", "regime", "nullity"),
     [
@@ -115,7 +107,6 @@ def test_least_squares_reaches_the_line(gate, atoms):
     for name, loss in (
         ("L1", voronoi.L1),
         ("L3", voronoi.L3),
-        ("matched", matching.matched),
         ("matched_sum", matching.matched_sum),
     ):
         assert loss(fit.theta, theta, model).mean() == pytest.approx(line[name], rel=0.15)

@@ -2,7 +2,6 @@
 
 from itertools import permutations
 
-import array_api_strict
 import numpy as np
 import pytest
 
@@ -29,32 +28,28 @@ def test_every_pairing(model):
     aligned = model.align(fitted, truth)
     parts = (model.a_matrix, model.b, model.c, model.eta)
     for k, atoms in enumerate(aligned):
-        squares, sums = [], []
+        sums = []
         for chosen in permutations(range(4), 3):
             difference = atoms[list(chosen)] - truth
-            squares.append(np.sqrt(np.sum(difference**2)))
             sums.append(sum(np.linalg.norm(difference[:, p], axis=1).sum() for p in parts))
-        assert matching.matched(fitted, truth, model)[k] == pytest.approx(min(squares))
         assert matching.matched_sum(fitted, truth, model)[k] == pytest.approx(min(sums))
         distances = np.linalg.norm(atoms[:, None, model.eta] - truth[:, model.eta], axis=-1)
         assert matching.nearest_expert(fitted, truth, model)[k] == pytest.approx(distances.min(axis=0).sum())
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_lists_permutations_batches_and_libraries(model):
+def test_lists_permutations_and_batches(model):
     fitted, truth = problem(model, batch=(2, 3))
     measures = np.stack([truth + 0.3, truth])
-    xp = array_api_strict
-    for distance in (matching.matched, matching.matched_sum, matching.nearest_expert):
+    for distance in (matching.matched_sum, matching.nearest_expert):
         whole = distance(fitted, measures, model)
         each = [distance(fitted, m, model) for m in measures]
         assert np.array_equal(whole, np.minimum(*each))
         np.testing.assert_allclose(distance(fitted[..., ::-1, :], truth[[1, 2, 0]], model), each[1], rtol=1e-9)
         assert np.array_equal(distance(fitted[1, 1:], measures, model), whole[1, 1:])
-        assert np.array_equal(np.asarray(distance(xp.asarray(fitted), xp.asarray(measures), model)), whole)
         assert distance(truth, truth, model) == pytest.approx(0, abs=1e-12)
     with pytest.raises(ValueError, match="cannot be paired"):
-        matching.matched(truth[:2], truth, model)
+        matching.matched_sum(truth[:2], truth, model)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
@@ -67,7 +62,5 @@ def test_function_error(model):
     np.testing.assert_allclose(values, expected, rtol=1e-12)
     assert np.array_equal(function.rmse(model, fitted[1:2], target, x), values[1:2])
     assert function.rmse(model, truth, target, x) == 0
-    strict = function.rmse(model, *(array_api_strict.asarray(a) for a in (fitted, target, x)))
-    np.testing.assert_allclose(np.asarray(strict), values, rtol=1e-14)
     with pytest.raises(ValueError, match="one value per point"):
         function.rmse(model, fitted, target[:-1], x)

@@ -1,6 +1,5 @@
 from itertools import combinations, permutations
 
-import array_api_strict as strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -212,30 +211,26 @@ def test_an_empty_cell_costs_the_weight_of_its_true_atom():
     [(competition_losses, PLANES, ROUTED), (softmax_losses, LINE, SoftmaxGaussian(1))],
     ids=["competition", "softmax"],
 )
-def test_batches_and_strict_arrays_give_the_same_numbers(score, truth, model):
+def test_batches_give_the_same_numbers(score, truth, model):
     rng = np.random.default_rng(1)
     fitted = np.stack([[near(truth, len(truth) + 1, 0.1, rng) for _ in range(2)] for _ in range(2)])
     together = score(fitted, truth, model)
-    on_strict = score(strict.asarray(fitted), strict.asarray(truth), model)
     for name, values in together.items():
         assert values.shape == (2, 2), name
-        np.testing.assert_allclose(np.asarray(on_strict[name]), values, rtol=1e-12, atol=1e-15, err_msg=name)
         for where in np.ndindex(2, 2):
             one = score(fitted[where], truth, model)[name]
             np.testing.assert_allclose(one, values[where], rtol=1e-12, atol=1e-15, err_msg=name)
 
 
 def test_bad_input_gets_one_clear_sentence():
-    line, rng = SoftmaxGaussian(1), np.random.default_rng(0)
+    line = SoftmaxGaussian(1)
     for call, words in (
         (lambda: softmax_losses(LINE[:, :4], LINE, line), r"fitted has shape \(2, 4\)"),
         (lambda: softmax_losses(LINE, LINE[None], line), r"truth has shape \(1, 2, 5\); it must be \(atoms, 5\)"),
         (lambda: softmax_losses(LINE[:1], LINE, line), "1 fitted atoms cannot be paired with 2 true atoms"),
-        (lambda: softmax_losses(LINE * [1, 1, 1, 1, 0], LINE, line), "fitted holds the variance 0"),
         (lambda: softmax_losses(LINE * np.nan, LINE, line), "fitted holds numbers that are not finite"),
         (lambda: competition_losses(PLANES, PLANES, Competition(2, "affine", 5)), r"D needs K <= k\*, but K is 5"),
         (lambda: competition_losses(PLANES[:3], PLANES, ROUTED), "3 fitted atoms cannot be paired with 4"),
-        (lambda: competition_losses(rng.normal(size=(4, 4, 3)), PLANES, ROUTED), "fitted has shape"),
     ):
         with pytest.raises(ValueError, match=words):
             call()

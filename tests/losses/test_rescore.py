@@ -7,8 +7,7 @@ from moestat import rates
 from moestat.losses import minimisers, quotient, voronoi
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses, softmax_losses
-from moestat.losses.rescore import from_blocks, rescore
-from moestat.models import gaussian
+from moestat.losses.rescore import rescore
 from moestat.models.competition import Competition
 from moestat.models.regression import Model
 from moestat.models.softmax_gaussian import SoftmaxGaussian
@@ -90,15 +89,6 @@ def test_a_list_of_true_measures_gives_the_nearest():
     assert "eta_exact" not in both
 
 
-def test_scores_that_only_some_models_have():
-    partial = Model("softmax", "partial", "gelu", 1)
-    truth = np.random.default_rng(3).normal(size=(2, partial.atom_size))
-    ds = rescore(truth + np.full((4, 2, 1, 1), 0.01), truth, n=SIZES, model=partial)
-    assert {"Lsm", "L4", "L5"} <= set(ds) and "Lsm" not in rescore(
-        saved(QUADRATIC, 2), QUADRATIC, n=SIZES, model=REGRESSION
-    )
-
-
 def test_missing_and_impossible_fits_are_nan_and_counted():
     fitted = saved(LINE, 4)
     fitted[1, 2] = np.nan
@@ -112,28 +102,6 @@ def test_missing_and_impossible_fits_are_nan_and_counted():
     assert not fit.trusted and "2 of 4 replicates are incomplete" in " ".join(fit.reasons)
 
 
-def test_the_layout_of_the_published_scripts_is_read():
-    rng = np.random.default_rng(0)
-    shape = (4, 3, 2, 3)  # sizes, replicates, (intercept, slope), atoms
-    gate, mean, variance = rng.normal(size=(4, 3, 2, 2)), rng.normal(size=shape), rng.uniform(0.1, 1, (4, 3, 1, 3))
-    atoms = from_blocks(gate, mean, variance)
-    x, y = rng.uniform(size=(5, 1)), rng.normal(size=5)
-    for s, r in np.ndindex(4, 3):
-        scores = np.column_stack([np.ones(5), x]) @ np.column_stack([gate[s, r], np.zeros(2)])
-        weight = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-        mu, v = np.column_stack([np.ones(5), x]) @ mean[s, r], variance[s, r, 0]
-        density = (weight * np.exp(-0.5 * (y[:, None] - mu) ** 2 / v) / np.sqrt(2 * np.pi * v)).sum(axis=1)
-        np.testing.assert_allclose(np.exp(gaussian.log_density(SOFTMAX, atoms[s, r], x, y)), density, rtol=1e-12)
-    np.testing.assert_array_equal(from_blocks(gate, mean, variance[:, :, 0]), atoms)
-    whole = np.concatenate([gate, np.zeros((4, 3, 2, 1))], axis=-1)
-    np.testing.assert_array_equal(from_blocks(whole, mean, variance), atoms)
-    gate[0, 0] = np.nan
-    assert np.isnan(from_blocks(gate, mean, variance)[0, 0, :, :2]).all()
-    # two input dimensions: b and a have two coordinates each
-    wide = from_blocks(rng.normal(size=(1, 1, 3, 1)), rng.normal(size=(1, 1, 3, 2)), np.ones((1, 1, 1, 2)))
-    assert wide.shape == (1, 1, 2, SoftmaxGaussian(2).atom_size)
-
-
 def test_the_example_of_the_documentation_runs(capsys):
     page = (Path(__file__).parents[2] / "docs" / "howto-rescore.md").read_text(encoding="utf-8")
     exec(page.split("```python\n")[1].split("```")[0], {})
@@ -141,89 +109,8 @@ def test_the_example_of_the_documentation_runs(capsys):
     assert printed.startswith("slope -0.") and "NOT TRUSTED" not in printed
 
 
-def slow_published(gate, mean, variance, truth):
-    """The published loss of one fit by loops: gates and means (2, N), intercepts first; truth rows [c b a beta v]."""
-    atoms = [(gate[0, i], gate[1, i], mean[1, i], mean[0, i], variance[i]) for i in range(gate.shape[1])]
-    home = []
-    for atom in atoms:
-        cost = [sum(abs(atom[k] - other[k]) for k in range(1, 5)) for other in truth]
-        home.append(cost.index(min(cost)))
-    loss = 0.0
-    for j, other in enumerate(truth):
-        inside = [atom for atom, h in zip(atoms, home, strict=True) if h == j]
-        loss += abs(sum(np.exp(atom[0]) for atom in inside) - np.exp(other[0]))
-        for atom in inside:
-            error = [abs(atom[k] - other[k]) for k in range(1, 5)]
-            if len(inside) == 1:
-                loss += np.exp(atom[0]) * sum(error)
-            elif len(atoms) > len(truth):
-                r = {2: 4, 3: 6}[len(inside)]
-                parts = error[0] ** r + error[2] ** r + error[1] ** (r / 2) + error[3] ** (r / 2)
-                loss += np.exp(atom[0]) * parts
-    return loss
-
-
-@pytest.mark.parametrize("atoms", [2, 3, 4])
-def test_gates_as_fitted_give_the_published_loss(atoms):
-    rng = np.random.default_rng(11)
-    shape = (3, 15)
-    copied = np.concatenate([rng.integers(2, size=(*shape, atoms - 2)), np.tile([0, 1], (*shape, 1))], axis=-1)
-    fitted = LINE[copied] + 0.3 * rng.normal(size=(*shape, atoms, 5))
-    fitted[..., -1] = LINE[copied][..., -1] * np.exp(0.1 * rng.normal(size=copied.shape))
-    fitted[..., -1, :2] = 0.0
-    gate, mean, variance = (np.swapaxes(fitted[..., part], 2, 3) for part in ([0, 1], [3, 2], [4]))
-    ds = rescore(from_blocks(gate[..., :-1], mean, variance), LINE, n=[1, 2, 3], model=SOFTMAX, gauge="as fitted")
-    for s, r in np.ndindex(*shape):
-        slow = slow_published(gate[s, r], mean[s, r], variance[s, r, 0], LINE.tolist())
-        assert float(ds["published"][s, r]) == pytest.approx(slow, rel=1e-12, abs=1e-12)
-    assert np.all(ds["D1"] >= ds["mass"])
-    if atoms > 2:
-        assert (ds["published"] == ds["D2"]).all() and (ds["cells_over"] >= 1).all()
-    # the infimum over the gauge is never larger by more than the definition of the cells
-    proper = rescore(fitted, LINE, n=[1, 2, 3], model=SOFTMAX)
-    assert np.median(proper["D1"]) <= np.median(ds["D1"])
-
-
-def test_a_split_of_the_pinned_expert_costs_one_for_ever():
-    """Two equal copies of the last true expert, gates pinned at 0: the same density, and a loss of 1."""
-    split = np.concatenate([LINE, LINE[-1:]])[None, None]
-    split[0, 0, 0, 0] += np.log(2.0)  # the other expert's gate, so that the density is the truth
-    x, y = np.linspace(0, 1, 50)[:, None], np.linspace(-6, 16, 50)
-    np.testing.assert_allclose(
-        gaussian.log_density(SOFTMAX, split[0, 0], x, y), gaussian.log_density(SOFTMAX, LINE, x, y), rtol=1e-12
-    )
-    as_fitted = rescore(split, LINE, n=[100], model=SOFTMAX, gauge="as fitted")
-    proper = rescore(split, LINE, n=[100], model=SOFTMAX)
-    assert float(as_fitted["published"][0, 0]) == pytest.approx(1 + np.exp(-8), rel=1e-9)
-    assert float(as_fitted["D2"][0, 0]) == float(as_fitted["published"][0, 0])
-    assert float(proper["D2"][0, 0]) == pytest.approx(0, abs=1e-9)
-
-
-@pytest.mark.parametrize("gate", ["sigmoid", "softmax"])
-def test_numbers_of_any_type_are_taken_for_what_they_are(gate):
-    model = Model(gate, "linear", "gelu", 1)
-    truth = [[0, 1, 2, 1], [1, 3, 1, 0]]
-    fitted = np.array(truth) + 0.125 * np.random.default_rng(2).integers(-2, 3, size=(4, 3, 2, 4))  # exact in float32
-    fitted[0, 0] = truth
-    floats = rescore(fitted, np.array(truth, dtype=float), n=SIZES, model=model)
-    assert float(floats["L3"][0, 0]) == 0 and 0 < float(floats["L3"].max()) < 4
-    for kind in (list, np.int64, np.float32):
-        made = truth if kind is list else np.array(truth, dtype=kind)
-        assert rescore(fitted.tolist() if kind is list else fitted, made, n=SIZES, model=model).identical(floats)
-    assert rescore(fitted.astype(np.float32), truth, n=SIZES, model=model).identical(floats)
-    whole = np.array(truth) + [[0, 0, 1, 0], [0, 0, 1, 1]]
-    (moved,) = rescore(np.array([[whole]]), truth, n=[1], model=model)["matched"].values[0]
-    assert moved == pytest.approx(1 + 2**0.5)
-    fitted[0, 1, 0, 2], fitted[0, 2] = np.nan, np.inf
-    holes = rescore(fitted, truth, n=SIZES, model=model)
-    assert holes["usable"].values.tolist() == [[True, False, False]] + [[True] * 3] * 3
-    for name in ("L1", "L3", "matched"):
-        np.testing.assert_array_equal(holes[name], floats[name].where(holes["usable"]))
-
-
 def test_bad_input_gets_one_clear_sentence():
     good = saved(LINE, 2)
-    gate, mean, variance = np.zeros((4, 2, 2, 1)), np.zeros((4, 2, 2, 2)), np.ones((4, 2, 1, 2))
     for call, words in (
         (
             lambda: rescore(good[0], LINE, n=SIZES, model=SOFTMAX),
@@ -245,18 +132,6 @@ def test_bad_input_gets_one_clear_sentence():
             lambda: rescore(saved(QUADRATIC, 2), QUADRATIC + np.inf, n=SIZES, model=REGRESSION),
             "truth holds numbers that are not finite",
         ),
-        (lambda: rescore(good, LINE, n=SIZES, model=SOFTMAX, gauge="own"), "gauge is 'own'; allowed are infimum, as"),
-        (
-            lambda: rescore(saved(PLANES, 2), PLANES, n=SIZES, model=ROUTED, gauge="as fitted"),
-            "which only a SoftmaxGaussian knows",
-        ),
-        (
-            lambda: rescore(good[:, :, :1], LINE, n=SIZES, model=SOFTMAX, gauge="as fitted"),
-            "fitted holds 1 atoms; it must hold at least the 2",
-        ),
-        (lambda: from_blocks(gate[:, :, :1], mean, variance), r"gate has shape \(4, 2, 1, 1\)"),
-        (lambda: from_blocks(gate, mean[0], variance), "mean has shape"),
-        (lambda: from_blocks(gate, mean, variance[0]), "variance has shape"),
     ):
         with pytest.raises(ValueError, match=words):
             call()

@@ -2,7 +2,6 @@
 
 import itertools
 
-import array_api_strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -101,44 +100,6 @@ def test_literal_transcription(model, radius):
         np.testing.assert_allclose(values, expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("score", ["full", "partial"])
-def test_four_hundred_random_pairs_agree_with_a_slow_loop(score):
-    """Two hundred for each score, a fit and a truth of its own each; only the order of the sums may differ."""
-    model = Model("sigmoid", score, "gelu", 2)
-    names = {"L1": "L1", "L3": "L3", "L2r": "L2_r"} if score == "full" else {"L1": "L4", "L3": "L5"}
-    rng = np.random.default_rng(11)
-    for k in range(200):
-        n_true, radius = int(rng.integers(1, 4)), (0.1, 1.0)[k % 2]
-        fitted, truth = problem(model, 1000 + k, n_true, n_true + int(rng.integers(0, 3)), (), radius)
-        for name, called in names.items():
-            r = 1.5 if name == "L2r" else None
-            loss = {"L1": voronoi.L1, "L3": voronoi.L3, "L4": voronoi.L4, "L5": voronoi.L5}.get(called)
-            ours = voronoi.L2r(fitted, truth, model, r) if loss is None else loss(fitted, truth, model)
-            assert float(ours) == pytest.approx(literal(fitted, truth, model, name, r), rel=2e-14), (k, called)
-
-
-def least_squares_gauge(fitted, truth, model):
-    """The gauge of least squares, c by the mean log mass of the occupied cells, written out."""
-    g = model.align(fitted, truth)
-    square = np.sum((g[:, None, 1:] - truth[:, 1:]) ** 2, axis=-1)
-    cell = np.argmin(square, axis=1)
-    occupied = sorted(set(cell))
-    g[:, 0] += np.mean([truth[j, 0] - np.log(np.exp(g[cell == j, 0]).sum()) for j in occupied])
-    return g
-
-
-@pytest.mark.parametrize("radius", [0.05, 0.5, 3.0])
-def test_the_gauge_of_least_squares_is_in_question_and_often_not_the_best(radius):
-    for model in (MODELS[1], MODELS[3]):
-        fitted, truth = problem(model, seed=4, radius=radius, batch=(8,))
-        known = np.stack([least_squares_gauge(one, truth, model) for one in fitted])
-        np.testing.assert_allclose(gauge.candidates(fitted, truth, model)[:, 0], known, atol=1e-12)
-        old = [literal_as_it_stands(one, truth, model, "L3") for one in known]
-        new = voronoi.L3(fitted, truth, model)
-        assert np.all(new <= np.array(old) * (1 + 1e-12))
-        assert np.any(new < 0.99 * np.array(old))
-
-
 def test_the_gauge_is_as_good_as_a_search_over_all_shifts():
     """Three numbers to shift (c, b, A) at d = 1: the simplex method from 12 starts finds nothing 1 % lower."""
     model = Model("softmax", "full", "linear", 1)
@@ -213,12 +174,6 @@ def test_softmax_split_by_weight_is_the_truth(expert):
         assert loss(split, truth, model) == pytest.approx(0, abs=1e-12)
 
 
-def test_sigmoid_split_by_weight_is_the_truth_for_l1():
-    model = Model("sigmoid", "full", "gelu", 2)
-    truth = truths.ground_truth(model, 3, "sparse", np.random.default_rng(3))
-    assert voronoi.L1(truths.split(model, truth, 4), truth, model) == pytest.approx(0, abs=1e-12)
-
-
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6), which=st.sampled_from(range(len(MODELS))))
 def test_permutations_and_the_gauge_do_not_matter(seed, which):
@@ -286,14 +241,9 @@ def test_blocks_add_up_to_the_losses(model):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_any_batch_and_any_array_library_give_the_same_numbers(model):
+def test_any_batch_gives_the_same_numbers(model):
     fitted, truth = problem(model, batch=(6,))
     names = [voronoi.L1, voronoi.L3, voronoi.L2r] + [voronoi.Lsm] * (model.gate == "softmax")
     for loss in names:
         whole = loss(fitted, truth, model)
         assert np.array_equal(whole[2:5], loss(fitted[2:5], truth, model))
-        strict = loss(array_api_strict.asarray(fitted), array_api_strict.asarray(truth), model)
-        assert np.array_equal(np.asarray(strict), whole)
-    strict = voronoi.blocks(array_api_strict.asarray(fitted), array_api_strict.asarray(truth), model)
-    for name, value in voronoi.blocks(fitted, truth, model).items():
-        assert np.array_equal(np.asarray(strict[name]), value)

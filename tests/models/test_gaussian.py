@@ -44,19 +44,6 @@ def test_density_is_the_papers_formula(model):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=IDS)
-def test_density_integrates_to_one(model):
-    theta, x, _ = draw(model, n=3)
-    for point in x:
-        total, error = integrate.quad(
-            lambda v, p=point: float(np.exp(log_density(model, theta, p[None, :], np.array([v])))[0]),
-            -40,
-            40,
-            limit=400,
-        )
-        assert total == pytest.approx(1, abs=1e-7 + error)
-
-
-@pytest.mark.parametrize("model", MODELS, ids=IDS)
 def test_score_matches_finite_differences(model):
     theta, x, y = draw(model, 2)
     score = model.score(theta, x, y)
@@ -141,45 +128,34 @@ def test_smooth_choice_tends_to_the_hard_one(active):
         np.testing.assert_allclose(numeric, through * np.sign(g[j]), rtol=1e-4, atol=1e-5)
 
 
-def test_bad_input_gets_one_clear_sentence():
+@pytest.mark.parametrize("call", [log_density, log_likelihood, SoftmaxGaussian.score])
+def test_bad_input_gets_one_clear_sentence(call):
     model = SoftmaxGaussian(1)
     theta, x, y = draw(model)
-    rng = np.random.default_rng(0)
-    for bad, words in ((0.0, "variance 0; variances must be positive"), (np.nan, "not finite")):
-        wrong = theta.copy()
-        wrong[1, -1] = bad
-        with pytest.raises(ValueError, match=words):
-            sample(model, wrong, x, rng)
-    with pytest.raises(ValueError, match=r"must be \(..., atoms, 5\)"):
-        sample(model, theta[:, :4], x, rng)
     negative, holed = theta.copy(), x.copy()
     negative[1, -1], holed[:3] = -1.0, np.nan
-    for call in (log_density, log_likelihood, SoftmaxGaussian.score):
-        for arguments, words in (
-            ((negative, x, y), "theta holds the variance -1; variances must be positive"),
-            ((np.ones((2, 5), dtype=np.int64), x, y), "theta holds numbers of type int64"),
-            ((theta, holed, y), r"x holds 3 number\(s\) that are not finite"),
-            ((theta, x[:, 0], y), r"x has shape \(40,\); it must be \(..., samples, 1\)"),
-            ((theta, x, y[1:]), r"y has shape \(39,\); it must be \(..., 40\)"),
-            ((theta, x[:0], y[:0]), "x holds no samples"),
-        ):
-            with pytest.raises(ValueError, match=words):
-                call(model, *arguments)
-    with pytest.raises(ValueError, match=r"x holds 3 number\(s\) that are not finite"):
-        sample(model, theta, holed, rng)
+    for arguments, words in (
+        ((negative, x, y), "theta holds the variance -1; variances must be positive"),
+        ((theta[:, :4], x, y), r"must be \(..., atoms, 5\)"),
+        ((theta * np.nan, x, y), "theta holds numbers that are not finite"),
+        ((np.ones((2, 5), dtype=np.int64), x, y), "theta holds numbers of type int64"),
+        ((theta, holed, y), r"x holds 3 number\(s\) that are not finite"),
+        ((theta, x[:, 0], y), r"x has shape \(40,\); it must be \(..., samples, 1\)"),
+        ((theta, x, y[1:]), r"y has shape \(39,\); it must be \(..., 40\)"),
+        ((theta, x[:0], y[:0]), "x holds no samples"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call(model, *arguments)
+
+
+def test_samples_of_what_is_no_measure_and_families_that_are_none_are_refused():
+    theta, x, y = draw(SoftmaxGaussian(1))
     with pytest.raises(ValueError, match=r"theta and x have shapes \(1, 4, 5\) and \(40, 1\)"):
-        sample(model, theta[None], x, rng)
-    with pytest.raises(ValueError, match="theta holds the variance -1"):
-        Competition(1, "affine", 2).score(negative[:, 2:], x, y)
+        sample(SoftmaxGaussian(1), theta[None], x, np.random.default_rng(0))
     with pytest.raises(ValueError, match="active is 5, but theta holds only 4 experts"):
         log_density(Competition(1, "affine", 5), np.abs(theta[:, :3]), x, y)
     with pytest.raises(ValueError, match="y has shape"):
         check_data(x, y[1:], 1)
-    with pytest.raises(ValueError, match="x has shape"):
-        check_data(x, y, 2)
-    y[4] = np.inf
-    with pytest.raises(ValueError, match="1 number"):
-        check_data(x, y, 1)
     for wrong in ({"expert": "relu"}, {"d": 0}, {"active": 0}, {"active": 2.5}):
         with pytest.raises(ValueError, match="|".join(wrong)):
             Competition(**{"d": 1, "expert": "linear", "active": 1, **wrong})

@@ -79,10 +79,3 @@ def test_samples_are_nested():
     np.testing.assert_array_equal(small.x, large.x[:30])
     np.testing.assert_array_equal(small.y, large.y[:30])
     np.testing.assert_array_equal(small.position, large.position[:30])
-
-
-def test_equal_bounds_make_constants():
-    directions = patches.dictionary(np.random.default_rng(5), 2, 10)
-    law = patches.Law(signal=(1.0, 1.0), centre=(1.0, 1.0), feature_noise=(1.0, 1.0), noise_scale=0.0)
-    drawn = patches.draw(*streams(5), directions, 20, 4, law)
-    np.testing.assert_allclose(np.sum(drawn.x**2, axis=(1, 2)), 3.0)

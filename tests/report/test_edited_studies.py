@@ -6,10 +6,8 @@ import shutil
 import pytest
 from machine import inside, undrawn, write_study
 
-from moestat.claims import sealed
 from moestat.report import ledger, meaning
 from moestat.study import load
-from moestat.study.spec import Claim
 
 RULE = "within(-0.6, -0.4"
 DAGGER, DOUBLE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
@@ -140,36 +138,6 @@ def test_the_pages_of_the_ledger_have_no_mark(ran):
         assert DAGGER not in (path.parent / name).read_text()
     told = "1 verdict; 0 by a rule sealed before the run, 1 by one edited after it, 0 by one added after it."
     assert all(told in (path.parent / name).read_text() for name in ("l.md", "l.html"))
-
-
-def claim(**more):
-    about = {"id": "c", "source": "s", "statement": "t", "kind": "slope", "variable": "L1", "arm": "a", "at_most": 0}
-    return Claim.model_validate(about | more)
-
-
-@pytest.mark.parametrize(
-    ("now", "named"),
-    [
-        ({"at_most": 1.0}, ""),
-        ({"statement": "another", "predicted": -0.5}, ""),
-        ({"variable": "L3", "at_most": 1.0}, " (variable: L1 -> L3; at most 0 -> at most 1)"),
-        ({"window": (10, 1000)}, " (window: all sizes -> [10, 1000])"),
-        ({"at": {"k": 2}, "level": 0.9}, " (at k: none -> 2; level: 0.95 -> 0.9)"),
-        ({"options": {"low": [1, 2], "strict": True}}, " (options low: none -> [1, 2]; options strict: none -> yes)"),
-        ({"versus_at": {"k": 2}}, " (versus_at: none -> k = 2)"),
-    ],
-)
-def test_what_was_changed_in_a_rule_is_named(now, named):
-    assert sealed._differences(claim(), claim(**now)) == named
-
-
-def test_a_moved_window_is_named_old_and_new(ran):
-    path, out = ran
-    change(path, 'study.rate("error"', 'study.rate("error", window=(10, 100)')
-    said("report", path, "--out", out)
-    with (out / "study" / "quick" / "claims.csv").open(newline="") as stream:
-        [row] = csv.DictReader(stream)
-    assert "(window: all sizes -> [10, 100]): by the rule before (within [-0.6, -0.4]) the verdict is: " in row["why"]
 
 
 def test_a_claim_names_the_folder_that_was_given(ran):

@@ -1,7 +1,6 @@
 """Text of a report that is bound to verdicts: it is shown where they are so, and nowhere else."""
 
 import re
-from pathlib import Path
 
 import pytest
 from machine import undrawn

@@ -117,16 +117,15 @@ def test_the_page_escapes_what_markdown_would_read():
 def test_the_items_of_a_paper_on_the_command_line(tmp_path, capsys):
     assert cli.main(["--paper", "demystifying-softmax", "--out", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
-    assert "Theorem 1" in shown and "not run" in shown and "--paper demystifying-softmax --report" in shown
+    assert "Theorem 1" in shown and "not run" in shown and "--claims demystifying-softmax" in shown
 
 
 def test_the_items_of_all_papers_as_a_page(tmp_path, capsys):
     page = tmp_path / "made" / "items.md"
-    assert cli.main(["--report", "--out", str(tmp_path), "--write", str(page)]) == 0
+    assert cli.main(["--paper", "--out", str(tmp_path), "--write", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == sorted(
         path.name.replace("_", "-") for path in Path("moestat/papers").iterdir() if (path / "contents.toml").is_file()
     )
-    assert cli.main(["--report", "--out", str(tmp_path)]) == 2
-    assert cli.main(["--paper", "task-routing", "--report", "--write", str(tmp_path / "x.csv")]) == 2
-    assert "FILE.html or FILE.md" in capsys.readouterr().err
+    assert cli.main(["--paper", "task-routing", "--write", str(tmp_path / "x.csv")]) == 2
+    assert "allowed is FILE.md" in capsys.readouterr().err

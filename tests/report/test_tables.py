@@ -176,23 +176,18 @@ def test_parameter_rates_are_rates_with_block_role_and_kind_of_atom(ds):
     assert list(table["trusted"]) == [True] * 3 + [False] + [True] * 2
 
 
-@pytest.mark.parametrize(
-    ("raised", "told"),
-    [
-        (0, "(values: 3 undefined, as the fit has no over-specified atom)"),
-        (1, "(values: 1 not finite (missing or failed); 3 undefined, as the fit has no over-specified atom)"),
-    ],
-)
-def test_an_error_of_atoms_that_a_fit_does_not_have_is_no_failure(ds, raised, told):
+@pytest.mark.parametrize("raised", [0, 1])
+def test_an_error_of_atoms_that_a_fit_does_not_have_is_no_failure(ds, raised):
     for replicate in range(3):
         ds["L3"].loc[{"arm": "sigmoid-linear", "n": 1000, "replicate": replicate}] = np.nan
     if raised:
         ds["status"].loc[{"arm": "sigmoid-linear", "n": 1000, "replicate": 5}] = Status.RAISED
     evidence = Evidence(ds, study_of(ds, parameters=BLOCKS), "quick")
     row = tables.parameters(evidence).set_index(["block", "arm"]).loc[("A", "sigmoid-linear")]
+    told = "3 of these values are undefined, as the fit has no over-specified atom."
     assert not row["trusted"] and told in row["why"] and row["failed"] == raised and row["missing"] == 0
     plain = tables.rates(evidence).set_index(["loss", "arm"]).loc[("L3", "sigmoid-linear")]
-    assert "3 undefined)" in plain["why"]
+    assert "3 of these values are undefined." in plain["why"]
 
 
 def test_parameter_rates_are_shown_arm_by_arm_in_every_format(ds):

@@ -330,16 +330,16 @@ def test_a_run_that_could_not_decide_never_takes_the_place_of_one_that_did(writt
 
     decided = rows[0]["verdict"]
     assert decided != "inconclusive"
-    none = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "why": "There is no interval around it."}
+    none = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "reason": "no interval"}
     few = {
         "verdict": "inconclusive",
         "ci_low": "-1",
         "ci_high": "1",
-        "why": "2 replicates are too few; a verdict needs at least 3.",
+        "reason": "too few",
     }
     assert table(**none) == table(**few) == ["quick", decided]
     assert table(first="paper", **few) == ["paper", "inconclusive"]
-    wide = {"verdict": "inconclusive", "ci_low": "-1", "ci_high": "1", "why": "only a part of the interval is"}
+    wide = {"verdict": "inconclusive", "ci_low": "-1", "ci_high": "1", "reason": "across the edge"}
     assert table(**wide) == ["paper", "inconclusive"], "a run that might have decided says more"
     rows[0] = rows[0] | wide
     assert table(**few) == ["paper", "inconclusive"], "nothing is decided: the stronger run stays"
@@ -350,8 +350,8 @@ def test_a_small_run_does_not_speak_past_a_larger_one_that_left_it_open(written,
     claim = study.claims[0].id
     rows = list(csv.DictReader((folder / "claims.csv").open()))
     assert rows[0]["verdict"] != "inconclusive"
-    few = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "why": "There is no interval around it."}
-    open_still = {"verdict": "inconclusive", "ci_low": "-1", "ci_high": "1", "why": "only a part of the interval is"}
+    few = {"verdict": "inconclusive", "ci_low": "", "ci_high": "", "reason": "no interval"}
+    open_still = {"verdict": "inconclusive", "ci_low": "-1", "ci_high": "1", "reason": "across the edge"}
     middle = study.model_copy(
         update={"presets": {**study.presets, "middle": study.presets["quick"].model_copy(update={"rank": 1})}}
     )

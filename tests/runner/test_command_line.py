@@ -8,19 +8,17 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
-from machine import HERE, ROOT, command, environment, inside, outside, results, shards, write_study
+from machine import HERE, command, environment, inside, results, write_study
 
 import moestat
-from moestat.cli_values import settings
-from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import begin, plan, pool, worker
+from moestat.cli_options import settings
+from moestat.errors import InputError, StaleError
+from moestat.runner import begin, plan, pool
 from moestat.runner import run as run_module
 from moestat.runner.request import Request
 from moestat.study import load
@@ -31,7 +29,7 @@ def toy(tmp_path_factory):
     """A complete run of a study by name, from a folder with ``studies/`` in it, in a process of its own."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "studies").mkdir()
-    shutil.copy(HERE / "toy.toml", folder / "studies")
+    shutil.copy(HERE / "toy_study.py", folder / "studies" / "toy.py")
     done = subprocess.run(command("toy"), env=environment(), cwd=folder, capture_output=True, text=True, timeout=300)
     return folder, done
 
@@ -39,23 +37,19 @@ def toy(tmp_path_factory):
 def test_one_command_gives_everything(toy):
     folder, done = toy
     assert done.returncode == 0, done.stderr
-    names = {path.name for path in (folder / "outputs/toy/quick").iterdir()}
+    root = folder / "outputs/toy/quick"
     wanted = {"results.nc", "rates.csv", "claims.csv", "figure.png", "figure.svg", "figure.pdf", "report.html"}
-    assert wanted | {"manifest.json", "progress.json", "shards"} <= names
+    assert wanted | {"manifest.json", "progress.json", "shards"} <= {path.name for path in root.iterdir()}
     assert "mean-rate" in done.stdout and "Claims: " in done.stdout and "report.html" in done.stdout
     assert len(done.stdout.splitlines()) < 25 and "Rates" not in done.stdout, "the answer alone"
-    assert "48 of 48 replicates (100 %), 0 failed" in done.stderr
-
-
-def test_the_results_carry_their_provenance(toy):
-    folder, _ = toy
-    with xr.open_dataset(folder / "outputs/toy/quick/results.nc") as dataset:
+    assert "48 of 48 replicates (100 %), 0 failed" in done.stderr and "\x1b" not in done.stderr
+    assert not list(root.glob("running/*")) and not list(root.glob("locks/*.json"))
+    with xr.open_dataset(root / "results.nc") as dataset:
         attrs = dataset.attrs
         assert dict(dataset.sizes) == {"arm": 2, "n": 4, "replicate": 6, "expert": 2}
     assert attrs["study"] == "toy" and attrs["preset"] == "quick" and attrs["seed"] == 7
-    assert attrs["title"] == "The mean of normal draws" and attrs["count_failed"] == 0
     assert attrs["command"] == "python -m moestat.study toy --preset quick" and "numpy" in attrs["versions"]
-    manifest = json.loads((folder / "outputs/toy/quick/manifest.json").read_text())
+    manifest = json.loads((root / "manifest.json").read_text())
     assert manifest["state"] == "collected" and len(manifest["cells"]) == 8 and "toy" in manifest["code"]
 
 
@@ -65,32 +59,27 @@ def test_the_report_can_be_made_again(toy, monkeypatch):
     report = folder / "outputs/toy/quick/report.html"
     report.unlink()
     code, out, err = inside("report", "toy")
-    assert code == 0, err
-    assert report.exists() and "mean-rate" in out
+    assert code == 0 and report.exists() and "mean-rate" in out, err
     code, _, err = inside("report", "toy", "--preset", "tiny")
     assert code == 2 and "there are results of the presets quick; run the study with: " in err, "it was never run"
-    with pytest.raises(InputError, match="there are results of the presets quick; run the study with: "):
-        moestat.load("toy", preset="tiny")
 
 
 def test_the_same_from_python(toy, tmp_path, monkeypatch):
     folder, _ = toy
     monkeypatch.chdir(folder)
     stored = moestat.load("toy")
-    assert stored.identical(moestat.load("outputs/toy/quick")) and stored.attrs["study"] == "toy"
+    assert stored.identical(moestat.load("outputs/toy/quick"))
     assert stored.identical(moestat.load(folder / "outputs/toy/quick/results.nc"))
     monkeypatch.syspath_prepend(str(HERE))
-    fresh = moestat.run("toy", jobs=1, out=tmp_path, report=False, quiet=True)
-    assert fresh.drop_attrs().identical(stored.drop_attrs())
-    other = moestat.run("toy", replicates=2, jobs=1, out=tmp_path / "x", report=False, quiet=True, n=[5], shift=1.0)
+    how = {"jobs": 1, "report": False, "quiet": True}
+    assert moestat.run("toy", out=tmp_path, **how).drop_attrs().identical(stored.drop_attrs())
+    other = moestat.run("toy", replicates=np.int64(2), out=tmp_path / "x", n=[5], shift=1.0, **how)
     assert other["error"].shape == (2, 1, 2) and (other["error"] > 1).all()
     with pytest.raises(StaleError, match="setting shift 1.0 -> 2.0"):
-        moestat.run("toy", replicates=2, jobs=1, out=tmp_path / "x", report=False, quiet=True, n=[5], shift=2.0)
+        moestat.run("toy", replicates=2, out=tmp_path / "x", n=[5], shift=2.0, **how)
     with pytest.raises(InputError, match="there is no preset 'tinny'; did you mean 'tiny'"):
         moestat.load("toy", preset="tinny")
-    with pytest.raises(
-        InputError, match="results.nc; run the study with: python -m moestat.study toy --preset quick --out"
-    ):
+    with pytest.raises(InputError, match="run the study with: python -m moestat.study toy --preset quick --out"):
         moestat.load("toy", out=tmp_path / "nowhere")
     assert "MOESTAT_CACHE" not in os.environ
 
@@ -99,10 +88,8 @@ def test_the_same_from_python(toy, tmp_path, monkeypatch):
     ("wrong", "told"),
     [
         ({"replicates": 0}, "--replicates is 0; allowed are whole numbers from 1 to 4294967296"),
-        ({"replicates": -1}, "--replicates is -1; allowed are whole numbers from 1"),
         ({"replicates": 2.5}, "--replicates is 2.5; allowed are whole numbers from 1"),
         ({"seed": -1}, "--seed is -1; allowed are whole numbers from 0"),
-        ({"jobs": 0}, "--jobs is 0; allowed are whole numbers from 1"),
         ({"jobs": True}, "--jobs is True; allowed are whole numbers from 1"),
         ({"timeout": -1.0}, "--timeout is -1.0; allowed are seconds above 0"),
     ],
@@ -113,19 +100,11 @@ def test_counts_from_python_are_counts(wrong, told, tmp_path):
     assert not (tmp_path / "study").exists()
 
 
-def test_a_count_from_python_may_be_of_numpy(tmp_path):
-    counts = {name: np.int64(2) for name in ("replicates", "seed")} | {"jobs": np.int32(1)}
-    ds = moestat.run(write_study(tmp_path), out=tmp_path, quiet=True, report=False, **counts)
-    assert ds.sizes["replicate"] == 2
-
-
 def test_a_reader_that_leaves_is_no_error_of_the_study(toy):
     folder, _ = toy
-    words = command(folder / "studies/toy.toml", "--dry-run"), command("report", "toy")
-    for line in words:
-        with subprocess.Popen(
-            line, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
+    for line in (command(folder / "studies/toy.py", "--dry-run"), command("report", "toy")):
+        how = {"cwd": folder, "env": environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(line, **how) as process:
             process.stdout.close()
             assert process.stderr.read() == b"", line
         assert process.returncode != 0
@@ -136,45 +115,30 @@ def test_every_study_at_once_ends_with_one_table_of_claims(tmp_path, monkeypatch
     folder.mkdir()
     for name, seed in (("one", 1), ("two", 2)):
         write_study(folder, name=name, seed=seed, replicates=3, grid="n = [10, 20, 40, 80, 160]")
-    (folder / "broken.toml").write_text('title = "Broken"\n')
+    (folder / "broken.py").write_text(
+        "from moestat import Study\nstudy = Study('Broken', seed=1, experiment='toy', arms=[{}])\n"
+    )
     monkeypatch.setattr(load, "study_folders", lambda: [folder])
-    code, out, err = inside("--all", "--preset", "quick", "--jobs", 1, "--out", tmp_path / "out")
-    assert code == 1 and "1 of 3 studies did not complete: broken" in err and "broken.toml: presets is missing" in err
+    code, out, err = inside("--all", "--jobs", 1, "--out", tmp_path / "out")
+    assert (
+        code == 1 and "1 of 3 studies did not complete: broken" in err and "broken.py:2: arm 1: name is missing" in err
+    )
     last = out[out.rindex("2 claims:") :]
     assert "one" in last and "two" in last and last.count("mean-rate") == 2
     assert inside("--all", "one")[0] == 2
-    other = (folder / "two.toml").read_text().replace('paper = "', 'paper = "other-')
-    (folder / "two.toml").write_text(other)
-    paper = re.search(r'paper = "(.*)"', other)[1]
-    code, out, _ = inside("--list", "--paper", paper)
-    assert code == 0 and out.split()[0] == "two" and "one" not in out
-    code, out, err = inside("--all", "--paper", "other", "--dry-run")
-    assert code == 2 and "no study of the paper 'other'" in err and paper in err
-
-
-def test_the_list_states_the_time_of_quick(tmp_path, monkeypatch):
-    """What states no time, or cannot be read, is a row all the same."""
-    monkeypatch.setattr(load, "study_folders", lambda: [tmp_path])
-    study = write_study(tmp_path, name="one")
-    study.write_text(study.read_text().replace("[presets.quick]\n", '[presets.quick]\nexpected = "about 20 s"\n'))
-    write_study(tmp_path, name="two")
-    (tmp_path / "torn.toml").write_text("presets = 3")
-    code, out, err = inside("--list")
-    rows = {line.split()[0]: line.split(maxsplit=1)[1] for line in out.splitlines()}
-    assert code == 0 and list(rows) == ["one", "torn", "two"]
-    assert rows["one"] == rows["two"] + " (about 20 s)" and rows["torn"] == "(no title)"
-    assert "the preset 'quick' states" in err
-
-
-def test_status_of_a_study_that_was_never_run(tmp_path):
-    code, out, _ = inside("status", write_study(tmp_path), "--out", tmp_path / "none")
-    assert code == 0 and "24 missing" in out and "Complete it with: python -m moestat.study" in out
-    assert not (tmp_path / "none").exists()
-    assert inside("collect", write_study(tmp_path), "--out", tmp_path / "none")[0] == 2
+    other = (folder / "two.py").read_text().replace('paper="none"', 'paper="mine"')
+    (folder / "two.py").write_text(other.replace('preset("quick"', 'preset("quick", expected="about 20 s"'))
+    code, out, _ = inside("--list", "--paper", "mine")
+    assert code == 0 and out.split()[0] == "two" and "one" not in out and out.strip().endswith(" (about 20 s)")
+    code, _, err = inside("--all", "--paper", "other", "--dry-run")
+    assert code == 2 and "no study of the paper 'other'" in err and "mine" in err
 
 
 def test_status_and_collect_remember_what_the_run_was_asked_for(tmp_path):
     study = write_study(tmp_path)
+    code, out, _ = inside("status", study, "--out", tmp_path / "none")
+    assert code == 0 and "24 missing" in out and "Complete it with: python -m moestat.study" in out
+    assert inside("collect", study, "--out", tmp_path / "none")[0] == 2 and not (tmp_path / "none").exists()
     words = ("--replicates", 3, "--set", "shift=0.5", "--seed", 11)
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet", *words)[0] == 0
     code, out, _ = inside("status", study, "--out", tmp_path)
@@ -183,7 +147,7 @@ def test_status_and_collect_remember_what_the_run_was_asked_for(tmp_path):
     assert results(tmp_path).sizes["replicate"] == 3
 
 
-def test_a_command_that_is_printed_can_be_typed(tmp_path):
+def test_a_command_that_is_printed_can_be_typed():
     request = Request("x", settings={"a": 1, "b": "text", "c": [1, 2], "d": True, "e": 0.5}, part=(2, 3), jobs=4)
     again = shlex.split(request.command())
     assert again[:4] == ["python", "-m", "moestat.study", "x"] and again[again.index("--part") + 1] == "2/3"
@@ -191,45 +155,44 @@ def test_a_command_that_is_printed_can_be_typed(tmp_path):
     assert settings(pairs) == dict(request.settings)
 
 
-def test_what_cells_share_is_prepared_once(tmp_path):
+def test_what_cells_share_is_prepared_once_in_the_cache_of_the_user(tmp_path, monkeypatch):
     study = write_study(tmp_path, settings='share = "a"')
-    study.write_text(study.read_text().replace('{ kind = "median" }', '{ kind = "median", share = "b" }'))
-    assert inside(study, "--out", tmp_path, "--jobs", 2, "--no-report", "--quiet")[0] == 0
+    study.write_text(study.read_text().replace('kind="median"', 'kind="median", share="b"'))
+    words = (study, "--out", tmp_path, "--no-report", "--quiet")
+    assert inside(*words, "--jobs", 2)[0] == 0
     prepared = tmp_path / "cache" / "prepared.log"
     assert sorted(prepared.read_text().split()) == ["a", "b"]
-    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    assert inside(*words, "--jobs", 1)[0] == 0
     assert len(prepared.read_text().split()) == 2, "nothing is prepared when nothing is missing"
-
-
-def test_a_cache_folder_of_the_users_is_respected(tmp_path, monkeypatch):
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "mine"))
-    study = write_study(tmp_path, settings='share = "a"')
-    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    assert inside(*words, "--jobs", 1, "--fresh")[0] == 0
     assert (tmp_path / "mine/prepared.log").exists() and os.environ["MOESTAT_CACHE"] == str(tmp_path / "mine")
 
 
-def test_studies_travel_with_an_installed_package(tmp_path):
-    """In a wheel they lie in the package, and a folder beside it is nobody's business."""
-    site = tmp_path / "site"
-    shutil.copytree(ROOT / "moestat", site / "moestat", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "studies", site / "moestat" / "_studies")
-    (site / "studies").mkdir()
-    (site / "studies" / "foreign.toml").write_text('title = "Not ours"')
-    words = [sys.executable, "-m", "moestat.study", "--list"]
-    found = subprocess.run(
-        words, env=os.environ | {"PYTHONPATH": str(site)}, cwd=tmp_path, capture_output=True, text=True
+def test_an_error_in_prepare_is_told_and_left_to_the_cells(tmp_path):
+    (tmp_path / "unprepared.py").write_text(
+        "import toy\nfrom toy import Settings, run\n"
+        "def prerequisites(cell):\n    return [{'a': 1}]\n"
+        "def prepare(prerequisite, *, device):\n    raise ValueError('not today')\n"
     )
-    names = [line.split()[0] for line in found.stdout.splitlines()]
-    assert names == sorted(path.stem for path in (ROOT / "studies").glob("*.toml")) and "sigmoid_vs_softmax" in names
+    study = write_study(tmp_path, experiment="unprepared")
+    code, _, err = inside(study, "--out", tmp_path, "--jobs", 1, "--no-report")
+    assert code == 0 and "preparing what cells share failed: ValueError: not today (unprepared.py line 6)" in err
+
+
+def test_claims_of_studies_without_a_run(tmp_path):
+    code, out, _ = inside("--claims", "attention_is_moe", "--out", str(tmp_path / "nothing"))
+    assert code == 0 and "6 claims" in out and "not run" in out
+    assert not (tmp_path / "nothing").exists()
 
 
 # --- the plan ------------------------------------------------------------------------------------------------------
 
 
-def test_settings_are_merged_in_a_stated_order(tmp_path, monkeypatch):
+def test_settings_are_merged_in_a_stated_order(tmp_path):
     study = write_study(tmp_path, settings="shift = 1.0\nseconds = 0.0", replicates=2)
-    text = study.read_text().replace('{ kind = "median" }', '{ kind = "median", shift = 3.0 }')
-    study.write_text(text.replace("block = 2", "block = 2\nsettings = { shift = 2.0, experts = 5 }"))
+    text = study.read_text().replace('kind="median"', 'kind="median", shift=3.0')
+    study.write_text(text.replace("block=2", "block=2, settings=dict(shift=2.0, experts=5)"))
     cells = plan.make(load.read(study)).cells
     assert [(c.cell.settings["shift"], c.cell.settings["experts"]) for c in cells] == [(2.0, 5)] * 2 + [(3.0, 5)] * 2
     assert cells[0].cell.settings["die_at"] == [], "defaults are part of the identity"
@@ -243,33 +206,26 @@ def test_large_cells_come_first_and_the_blocks_are_exact(tmp_path):
     made = plan.make(load.read(write_study(tmp_path, grid="n = [10, 90, 40]", replicates=7, block=3)))
     blocks = list(made.blocks())
     sizes = [block.planned.cell.coords["n"] for block in blocks]
-    assert sizes == sorted(sizes, reverse=True)
+    assert sizes == sorted(sizes, reverse=True) and made.total == 6 * 7
     for planned in made.cells:
         mine = [r for block in blocks if block.planned.digest == planned.digest for r in block.replicates]
         assert mine == list(range(7))
-    assert made.total == 6 * 7
 
 
 def test_the_identity_of_a_cell_is_its_settings_not_its_name(tmp_path):
-    a = plan.make(load.read(write_study(tmp_path)))
     renamed = write_study(tmp_path, name="renamed")
     renamed.write_text(renamed.read_text().replace('name = "median"', 'name = "middle"'))
-    b = plan.make(load.read(renamed))
-    assert [c.digest for c in a.cells] == [c.digest for c in b.cells]
-    c = plan.make(load.read(write_study(tmp_path, seed=8)))
-    assert not {x.digest for x in a.cells} & {x.digest for x in c.cells}
+    a, b, other = (
+        {cell.digest for cell in plan.make(load.read(study)).cells}
+        for study in (write_study(tmp_path), renamed, write_study(tmp_path, name="other", seed=8))
+    )
+    assert a == b and not a & other
 
 
 # --- devices ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def two_gpus(monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
-    monkeypatch.setattr(run_module, "resolve_device", lambda asked, made: "cuda")
-
-
-def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, two_gpus):
+def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, monkeypatch):
     """On a machine without GPUs: the processes are spawned, see one device each, and compute the same numbers."""
     (tmp_path / "seen.py").write_text(
         "import os\nimport xarray\nimport toy\nfrom toy import Settings\n"
@@ -281,6 +237,10 @@ def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, two_gpus):
         "    found['pid'] = ('replicate', [os.getpid()] * size)\n"
         "    return found\n"
     )
+    cpu = write_study(tmp_path, name="cpu", settings="seconds = 0.05", replicates=4)
+    assert inside(cpu, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
+    monkeypatch.setattr(run_module, "resolve_device", lambda asked, made: "cuda")
     study = write_study(tmp_path, experiment="seen", settings="seconds = 0.05", replicates=4, block=1)
     code, _, err = inside(study, "--out", tmp_path, "--no-report", "--quiet")
     assert code == 0, err
@@ -288,24 +248,7 @@ def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, two_gpus):
     assert set(found["device"].values.ravel()) == {"cuda"} and set(found["gpu"].values.ravel()) == {"3", "5"}
     pids = {(gpu, pid) for gpu, pid in zip(found["gpu"].values.ravel(), found["pid"].values.ravel(), strict=True)}
     assert len(pids) == 2 and os.getpid() not in {pid for _, pid in pids}
-    cpu = write_study(tmp_path, name="cpu", settings="seconds = 0.05", replicates=4)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_module, "resolve_device", lambda asked, made: "cpu")
-        assert inside(cpu, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     assert found["error"].equals(results(tmp_path, "cpu")["error"])
-
-
-@pytest.mark.slow  # as a worker on the CPU, by other processes
-def test_a_gpu_process_that_dies_is_retried_and_recorded(tmp_path, two_gpus):
-    study = write_study(tmp_path, replicates=1, grid="n = [10]")
-    study.write_text(study.read_text().replace('{ kind = "median" }', '{ kind = "median", die_at = [0] }'))
-    code, out, err = inside(study, "--out", tmp_path, "--no-report")
-    assert code == 0 and "2 of 2 replicates, 1 failed" in out and "a worker died" in err
-
-
-def test_one_gpu_is_used_from_this_process(monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    assert begin.place(Request("x"), "cuda", 1) == pool.Place("here", 1)
 
 
 def test_more_processes_than_gpus_share_them_in_turn(monkeypatch):
@@ -313,104 +256,26 @@ def test_more_processes_than_gpus_share_them_in_turn(monkeypatch):
     for jobs, devices in ((None, "35"), (5, "35353"), (2, "35")):
         assert begin.place(Request("x", jobs=jobs), "cuda", 9).devices == tuple(devices)
     assert begin.place(Request("x", jobs=1), "cuda", 9) == pool.Place("here", 1)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert begin.place(Request("x"), "cuda", 1) == pool.Place("here", 1)
 
 
-def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(tmp_path, monkeypatch):
-    made = plan.make(load.read(write_study(tmp_path)))
-
-    def with_devices(*devices):
-        return types.SimpleNamespace(experiment=types.SimpleNamespace(DEVICES=devices), module_name="x")
-
-    def taken(asked="auto"):
-        return [run_module.resolve_device(asked, with_devices(*able)) for able in (("cpu", "cuda"), ("cuda", "cpu"))]
-
-    monkeypatch.setattr("moestat.arrays.resolve_device", lambda device: "cuda" if device == "auto" else device)
-    assert run_module.resolve_device("auto", made) == "cpu"
-    assert taken() == ["cpu", "cuda"] and taken("cuda") == ["cuda", "cuda"] and taken("cpu") == ["cpu", "cpu"]
-    assert [run_module.resolve_device("auto", with_devices(able)) for able in ("cpu", "cuda")] == ["cpu", "cuda"]
-    with pytest.raises(InputError, match="computes on cpu"):
-        run_module.resolve_device("cuda", with_devices("cpu"))
-    monkeypatch.setattr("moestat.arrays.resolve_device", lambda device: "cpu" if device == "auto" else device)
-    assert taken() == ["cpu", "cpu"]  # where there is no GPU
-
-
-# --- small things ----------------------------------------------------------------------------------------------------
-
-
-def test_an_error_in_prepare_is_told_and_left_to_the_cells(tmp_path):
-    (tmp_path / "unprepared.py").write_text(
-        "import toy\nfrom toy import Settings, run\n"
-        "def prerequisites(cell):\n    return [{'a': 1}]\n"
-        "def prepare(prerequisite, *, device):\n    raise ValueError('not today')\n"
-    )
-    code, out, err = inside(
-        write_study(tmp_path, experiment="unprepared"), "--out", tmp_path, "--jobs", 1, "--no-report"
-    )
-    assert code == 0 and "preparing what cells share failed: ValueError: not today (unprepared.py line 6)" in err
-
-
-def test_a_log_has_no_terminal_codes(tmp_path):
-    study = write_study(tmp_path, replicates=1)
-    code, _, err = outside(study, "--out", tmp_path, "--jobs", 1, "--no-report")
-    assert code == 0 and "\x1b" not in err
-
-
-def test_a_worker_leaves_no_marker_behind(tmp_path):
-    study = write_study(tmp_path)
-    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
-    root = tmp_path / "study/quick"
-    assert not list((root / "running").glob("*")) and not list((root / "locks").glob("*.json"))
-
-
-def test_describe_says_what_and_where():
-    try:
-        np.linalg.cholesky(-np.eye(2))
-    except np.linalg.LinAlgError as error:
-        assert worker.describe(error).startswith("LinAlgError: Matrix is not positive definite (")
-    assert worker.describe(UserError()) == "UserError"
-
-
-def test_shards_have_names_that_tell_their_replicates(tmp_path):
-    study = write_study(tmp_path, replicates=5, block=2)
-    assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
-    names = {path.name.split(".")[0] for path in shards(tmp_path)}
-    assert names == {"0000000-0000001", "0000002-0000003", "0000004-0000004"}
-
-
-def test_claims_of_every_study_without_a_run(tmp_path):
-    code, out, _ = inside("--claims", "--out", str(tmp_path / "nothing"))
-    assert code == 0 and "not run" in out
-    assert not (tmp_path / "nothing").exists()
-    code, out, _ = inside("--claims", "attention_is_moe", "--out", str(tmp_path / "nothing"))
-    assert code == 0 and "6 claims" in out
-
-
-def test_all_runs_what_others_read_before_them(tmp_path):
-    (tmp_path / "studies").mkdir()
-    text = (HERE / "toy.toml").read_text()
-    for name, needs in {"a": ["c"], "b": [], "c": ["d"], "d": []}.items():
-        (tmp_path / "studies" / f"{name}.toml").write_text(f"needs = {needs}\n" + text)
-
-    def everything() -> subprocess.CompletedProcess:
-        words = command("--all", "--paper", "none", "--dry-run")
-        return subprocess.run(words, env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=120)
-
-    done = everything()
-    lines = [line for line in done.stdout.splitlines() if line.endswith("/quick; nothing was written")]
-    names = [Path(line.split(";")[0]).parent.name for line in lines]
-    assert [name for name in names if name in "abcd"] == ["b", "d", "c", "a"]
-    (tmp_path / "studies" / "d.toml").write_text("needs = ['a']\n" + text)
-    done = everything()
-    assert done.returncode == 2 and "circle" in done.stderr
-
-
-def test_a_neural_study_without_torch_is_refused_before_anything_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(InputError, match="the study task_routing needs PyTorch, which is not installed; install"):
-        moestat.run("task_routing", out=tmp_path, jobs=1, quiet=True)
-    assert not list(tmp_path.rglob("*.shard"))
-
-
-def test_the_version_says_which_code_computes():
-    _, shown, _ = outside("--version", MOESTAT_KERNEL="numpy")
-    assert re.fullmatch(r"moestat \d+\.\d+\.\d+; least squares by numpy .*\n", shown), shown
+@pytest.mark.parametrize(
+    ("there", "asked", "devices", "taken"),
+    [
+        ("cuda", "auto", ("cpu", "cuda"), "cpu"), ("cuda", "auto", ("cuda", "cpu"), "cuda"),
+        ("cuda", "auto", ("cuda",), "cuda"), ("cuda", "cuda", ("cpu", "cuda"), "cuda"),
+        ("cuda", "cpu", ("cuda", "cpu"), "cpu"), ("cpu", "auto", ("cuda", "cpu"), "cpu"),
+        ("cuda", "cuda", ("cpu",), None),
+    ],
+)  # fmt: skip
+def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(
+    there, asked, devices, taken, monkeypatch
+):
+    monkeypatch.setattr("moestat.arrays.resolve_device", lambda device: there if device == "auto" else device)
+    made = types.SimpleNamespace(experiment=types.SimpleNamespace(DEVICES=devices), module_name="x")
+    if taken is None:
+        with pytest.raises(InputError, match="computes on cpu"):
+            run_module.resolve_device(asked, made)
+    else:
+        assert run_module.resolve_device(asked, made) == taken

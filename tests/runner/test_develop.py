@@ -1,8 +1,7 @@
-"""While an experiment is written: --debug, --pdb, and stale results that name the file of the change."""
+"""While an experiment is written: --debug, and stale results that name the file of the change."""
 
 from __future__ import annotations
 
-import io
 import os
 import re
 
@@ -33,10 +32,11 @@ def inner(settings):
 
 def _study(folder):
     (folder / "half_done.py").write_text(BROKEN)
-    path = folder / "study.toml"
-    head = 'title = "t"\npaper = "none"\nsource = "s"\nexperiment = "half_done"\nseed = 1\n'
+    path = folder / "study.py"
     path.write_text(
-        head + 'grid = { n = [20, 10] }\narms = [{ name = "a" }]\npresets = { quick = { replicates = 2 } }\n'
+        "from moestat import Study\n"
+        "study = Study('t', experiment='half_done', seed=1, grid=dict(n=[20, 10]))\n"
+        "study.arm('a')\nstudy.preset('quick', replicates=2)\n"
     )
     return path
 
@@ -54,9 +54,6 @@ def test_the_first_failure_stops_with_a_traceback(tmp_path, monkeypatch):
     assert not (tmp_path / "o").exists() and "MOESTAT_CACHE" not in os.environ
     code, out, err = inside(study, "--debug", "--set", "limit=50", "--replicates", 2)
     assert code == 0 and "no failure" in out and err.count("arm a, n = ") == 4
-    monkeypatch.setattr("sys.stdin", io.StringIO("p settings.n\nq\n"))
-    code, out, _ = inside(study, "--pdb")
-    assert code == 1 and "-> raise ArithmeticError" in out and "\n20\n" in out.replace("(Pdb) ", "\n")
 
 
 def test_stale_results_name_the_file_of_the_change(tmp_path, monkeypatch):
@@ -64,7 +61,7 @@ def test_stale_results_name_the_file_of_the_change(tmp_path, monkeypatch):
     words = ("--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")
     assert inside(write_study(tmp_path, replicates=2), *words)[0] == 0
     code, _, err = inside(write_study(tmp_path, replicates=2, settings="shift = 2.0"), *words)
-    assert code == 3 and "setting shift 0.0 -> 2.0" in err and "The change is in study.toml." in err
+    assert code == 3 and "setting shift 0.0 -> 2.0" in err and "The change is in study.py." in err
 
 
 @pytest.mark.parametrize(

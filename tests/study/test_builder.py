@@ -12,10 +12,10 @@ from moestat.study import load, starter
 from moestat.study.rules import difference, function, mean, slope
 
 HEAD = "from moestat import Study\n"
-WHOLE = f'''{HEAD}study = Study("Widths", experiment="regression", seed=3, grid=dict(n=[100, 1000]))
+WHOLE = f"""{HEAD}study = Study("Widths", experiment="regression", seed=3, grid=dict(n=[100, 1000]))
 study.preset("quick", replicates=2)
 study.arm("relu")
-'''
+"""
 
 
 def widths(**fields):
@@ -38,8 +38,12 @@ def test_calls_make_the_checked_study():
     study.claim("a", "It falls.", slope("L3", "relu").within(-0.6, -0.4, predicted=-0.5), source="Thm 1")
     study.claim("b", "So it does.", slope("L3", "relu").at_most(0), source="Thm 1", because="it falls")
     study.ours("c", "It is low.", mean("L3", "relu", at=dict(n=100)).at_most(1), source="a check")
-    study.ours("d", "It is less.", difference("L3", "relu", versus_variable="L1").at_most(0), source="a check", at=dict(n=100))
-    study.ours("e", "It holds.", function("mine:rule", options=dict(k=1)).equivalent(1), source="a check", bearing="for")
+    study.ours(
+        "d", "It is less.", difference("L3", "relu", versus_variable="L1").at_most(0), source="a check", at=dict(n=100)
+    )
+    study.ours(
+        "e", "It holds.", function("mine:rule", options=dict(k=1)).equivalent(1), source="a check", bearing="for"
+    )
     made = study.check()
     assert made.grid == {"n": [100, 1000]} and made.settings == {"sizes": [0, 1, 2], "box": 0.5}
     assert made.arms[0].settings == {"expert": "relu", "name": "a setting"} and made.arms[0].label == "ReLU experts"
@@ -91,7 +95,10 @@ def test_in_a_loop_the_name_tells_which_and_eight_lines_are_enough(tmp_path):
         (HEAD, "this one has none"),
         ("study = 3\n", "this one has none"),
         (f"{HEAD}study = Study('x')\n", "mine.py:2: arms is []: list should have at least 1 item"),
-        (f"{HEAD}study = Study('x', seed=1, presets=3)\n", "mine.py:2: presets is 3: input should be a valid dictionary"),
+        (
+            f"{HEAD}study = Study('x', seed=1, presets=3)\n",
+            "mine.py:2: presets is 3: input should be a valid dictionary",
+        ),
     ],
 )
 def test_what_is_no_study_is_refused(tmp_path, text, told):
@@ -106,7 +113,9 @@ def test_a_toml_file_is_refused_in_a_sentence(tmp_path):
 
 def test_prose_beside_the_module_is_part_of_the_study(tmp_path):
     (tmp_path / "mine.py").write_text(WHOLE)
-    (tmp_path / "mine.md").write_text("# Widths\n\n## About\n\nOne.\n\nTwo.\n\n## Notes\n\nThree.\n\n## Remarks\n\nFour.\n")
+    (tmp_path / "mine.md").write_text(
+        "# Widths\n\n## About\n\nOne.\n\nTwo.\n\n## Notes\n\nThree.\n\n## Remarks\n\nFour.\n"
+    )
     study = load.read(tmp_path / "mine.py").study
     assert (study.about, study.notes) == ("One.\n\nTwo.", "Three.")
 
@@ -170,6 +179,10 @@ def test_the_first_study_is_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = starter.write("mine")
     assert [arm.name for arm in load.read(path).study.arms] == ["relu", "gelu"]
-    for name, told in (("mine", "exists already"), ("two words", "allowed are"), ("nowhere/mine", "there is no folder")):
+    for name, told in (
+        ("mine", "exists already"),
+        ("two words", "allowed are"),
+        ("nowhere/mine", "there is no folder"),
+    ):
         with pytest.raises(InputError, match=told):
             starter.write(name)

@@ -115,7 +115,9 @@ def test_windows_of_rates_and_presets_are_windows_too():
 
 
 def test_a_setting_that_the_grid_replaces_at_every_preset_is_refused():
-    assert refusal(settings=dict(n=5)).startswith("settings.n is 5, which never counts: the grid replaces it by n = 100,")
+    assert refusal(settings=dict(n=5)).startswith(
+        "settings.n is 5, which never counts: the grid replaces it by n = 100,"
+    )
     assert refusal(quick=dict(settings=dict(n=5))).startswith("preset 'quick': settings.n is 5, which never counts")
     rule = mean("L3", "relu", at=dict(n=1000, d=2)).at_most(1)
     assert checked(rule, settings=dict(d=2), quick=dict(grid=dict(d=[2, 3])))

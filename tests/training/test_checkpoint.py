@@ -132,27 +132,19 @@ def test_the_last_two_are_kept_and_the_newest_is_used(tmp_path):
     assert kept.latest() is None and not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("damage", [b"", b"moestat-checkpoint-1 ", b"something else\n" + b"x" * 100])
+@pytest.mark.parametrize("damage", [b"", b"moestat-checkpoint-1 ", b"something else\n" + b"x" * 100, "cut off"])
 def test_files_that_are_no_checkpoints_are_named(tmp_path, damage):
     kept = Checkpoints(tmp_path)
     kept.save(7, STATE)
     kept.save(8, STATE)
     newest = tmp_path / "step-0000000008.checkpoint"
+    damage = newest.read_bytes()[:-1] if damage == "cut off" else damage
     newest.write_bytes(damage)
     with pytest.warns(CheckpointWarning, match=str(newest)):
         step, state = kept.latest()
     assert step == 7 and same(state)
     (tmp_path / "step-0000000007.checkpoint").write_bytes(damage)
     with pytest.warns(CheckpointWarning):
-        assert kept.latest() is None
-
-
-def test_a_truncated_checkpoint_is_not_used(tmp_path):
-    kept = Checkpoints(tmp_path)
-    kept.save(7, STATE)
-    file = tmp_path / "step-0000000007.checkpoint"
-    file.write_bytes(file.read_bytes()[:-1])
-    with pytest.warns(CheckpointWarning, match="damaged or truncated"):
         assert kept.latest() is None
 
 
@@ -163,15 +155,7 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path):
     with pytest.warns(CheckpointWarning, match="no checkpoint can be written"):
         kept.save(1, STATE)
     assert not kept.due(), "it is said once"
-    assert kept.latest() is None
-
-
-def test_one_is_due_after_its_time():
-    now = [0.0]
-    kept = Checkpoints(Path("nowhere"), every=60.0, clock=lambda: now[0])
-    assert not kept.due()
-    now[0] = 60.0
-    assert kept.due()
+    assert kept.latest() is None and not Checkpoints(tmp_path).due()
 
 
 def test_every_run_has_a_folder_of_its_own_in_the_cache(tmp_path, monkeypatch):
@@ -179,13 +163,6 @@ def test_every_run_has_a_folder_of_its_own_in_the_cache(tmp_path, monkeypatch):
     runs = {folder_of("digest", replicate, device) for replicate in "01" for device in ("cpu", "cuda")}
     assert len(runs) == 4 and all(run.parent == tmp_path / "checkpoints" for run in runs)
     assert folder_of("digest", "0", "cpu") in runs
-
-
-def test_a_whole_checkpoint_gives_no_warning(tmp_path):
-    Checkpoints(tmp_path).save(3, STATE)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert Checkpoints(tmp_path).latest() is not None
 
 
 if __name__ == "__main__":

@@ -53,11 +53,6 @@ def test_benchmarks_are_bytes_in_their_usual_split(tmp_path, monkeypatch, name):
     assert [ord(found.symbols[i]) for i in found.test] == content[950:].tolist()
 
 
-def test_the_benchmarks_have_the_sizes_of_the_papers():
-    for size in corpus.BENCHMARKS.values():
-        assert [round(size * share) for share in corpus.SHARES] == [90_000_000, 5_000_000, 5_000_000]
-
-
 def test_a_truncated_benchmark_is_told(tmp_path):
     (tmp_path / "enwik8").write_bytes(b"a" * 1000)
     with pytest.raises(CorpusError, match="has 1000 bytes; enwik8 has 100000000, so the file is truncated"):

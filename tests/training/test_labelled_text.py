@@ -5,7 +5,6 @@ import csv
 import numpy as np
 import pytest
 
-from moestat.papers.mixture_of_transformers.text_ids import PAD, UNKNOWN, ByteIds, WordIds, words
 from moestat.training.labelled_text import LabelledTextError, holdout, labelled, read_csv
 
 GOOD = 'text,label,stars\n"Good, really",pos,4.5\nbad,neg,1\n"two\nlines",pos,3\n'
@@ -91,19 +90,6 @@ def test_holdout_is_a_split_and_depends_on_the_generator_alone():
     assert (holdout(50, 0.2, np.random.default_rng(2))[1] != test).any()
     with pytest.raises(LabelledTextError, match="2 rows cannot be split"):
         holdout(2, 0.1, np.random.default_rng(1))
-
-
-def test_words_and_ids():
-    assert words("Don't stop, NOW!") == ["don't", "stop", ",", "now", "!"]
-    ids = WordIds(["b a b", "a b c"], size=4)
-    assert ids.ids == {"b": 2, "a": 3} and ids.size == 4
-    assert ids(["a b zzz", "b", "a a a a a"], 4).tolist() == [[3, 2, UNKNOWN, PAD], [2, 0, 0, 0], [3, 3, 3, 3]]
-
-
-def test_bytes_are_told_apart_from_the_padding():
-    found = ByteIds()(["é\x00", "abc"], 3)
-    assert found.tolist() == [[0xC3 + 1, 0xA9 + 1, 1], [98, 99, 100]]
-    assert found.max() < ByteIds.size
 
 
 def test_labelled_sorts_the_classes():

@@ -85,7 +85,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 def length_of(settings: Settings) -> int:
     """Return the symbols of a window."""
-    from moestat.training.decoder import SIZES
+    from moestat.papers.compete_smoe.decoder_sizes import SIZES
 
     return settings.length or SIZES[settings.size].length
 
@@ -117,9 +117,10 @@ def model_of(cell: Cell, settings: Settings, replicate: int, vocabulary: int) ->
     from dataclasses import replace
 
     from moestat.papers.compete_smoe import routers, variants
+    from moestat.papers.compete_smoe.decoder_sizes import feed_forwards, shape_of
     from moestat.papers.compete_smoe.expert_bank import ExpertBank
     from moestat.papers.compete_smoe.smoe import Competition, SMoE, schedule
-    from moestat.training.decoder import Decoder, Dense, feed_forwards, shape_of
+    from moestat.training.decoder import Decoder, Dense
 
     shape = shape_of(settings.architecture, settings.size, vocabulary)
     own = 8 * max(1, round((settings.width or shape.width) * settings.thirds / 24))

@@ -1,7 +1,7 @@
 """Inequality (10) for competition gating: how small E h / D is near a truth, which is given or drawn.
 
 Nothing is fitted. A replicate moves the truth along directions that could break the inequality, see
-:mod:`moestat.losses.competition_bound`. With ``design = "drawn"`` every replicate has a truth of its own.
+:mod:`moestat.papers.compete_smoe.bound_ratios`. With ``design = "drawn"`` every replicate has a truth of its own.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pydantic import Field, model_validator
 from scipy.stats import qmc
 
 from moestat.experiment import Cell, SettingsModel
-from moestat.losses.competition_bound import certainly_asleep, information, moves, ratios, winner_code
 from moestat.models.competition import Competition, Expert
+from moestat.papers.compete_smoe.bound_ratios import certainly_asleep, information, moves, ratios, winner_code
 from moestat.papers.compete_smoe.competition_designs import Design, true_mixture
 from moestat.status import Status
 

@@ -16,10 +16,10 @@ from scipy.stats import qmc
 
 from moestat import arrays
 from moestat.experiment import Cell, SettingsModel
-from moestat.losses.competition_errors import Routing
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.papers.compete_smoe.competition_designs import Design, true_mixture
+from moestat.papers.compete_smoe.competition_errors import Routing
 from moestat.status import Status
 
 VERSION = 1

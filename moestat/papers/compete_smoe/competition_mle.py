@@ -19,13 +19,13 @@ from moestat import arrays
 from moestat.experiment import Cell, SettingsModel
 from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
 from moestat.fit.likelihood import LikelihoodFit
-from moestat.losses.competition_errors import Routing, paired_with_truth, scale_and_shape
-from moestat.losses.competition_fisher import fisher_line
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
 from moestat.models.competition import Competition
 from moestat.papers.compete_smoe.competition_designs import Degenerate, Design, true_mixture
+from moestat.papers.compete_smoe.competition_errors import Routing, paired_with_truth, scale_and_shape
+from moestat.papers.compete_smoe.competition_fisher import fisher_line
 from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
 
 VERSION = 1
@@ -76,8 +76,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         Per replicate the losses of :func:`moestat.losses.measures.competition_losses`; ``hellinger`` (E h),
         ``hellinger_squared`` and its root ``root_hellinger_squared``; ``least_wins``, the smallest share of inputs
         that an expert wins; ``hellinger_to_bound`` and ``D_to_bound``, divided by sqrt(log n / n); ``..._to_fisher``,
-        losses divided by the Fisher line of :mod:`moestat.losses.competition_fisher` (NaN with more experts than the
-        truth); with as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted`` and the parts
+        losses divided by the Fisher line of ``competition_fisher`` (NaN with more experts than
+        the truth); with as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted`` and the parts
         ``scale_error`` and ``shape_error`` of the weights' error (else NaN). Of the fit: ``gain``, ``failed_fit``
         (gain below 0), ``gradient``, ``decrement``, ``log_likelihood``, ``box_hits``, ``on_variance_bound``,
         ``start``, ``starts_reached``, ``starts_again`` (how many other starts came within 0.1 of the best point),

@@ -9,8 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from moestat.claims.counts import is_at
-from moestat.claims.selection import NoAnswerError
+from moestat.claims.selection import NoAnswerError, is_at
 from moestat.rates.estimate import mean_interval
 from moestat.report import style
 from moestat.report.tables import label

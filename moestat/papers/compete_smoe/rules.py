@@ -13,8 +13,7 @@ from scipy import optimize
 
 from moestat import rates
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.evidence import SEARCHES, counted
-from moestat.claims.obstacles import FUNCTIONS, of_points, within
+from moestat.claims.evidence import FUNCTIONS, SEARCHES, counted, unsettled
 from moestat.claims.rules import gap, lead
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
@@ -145,7 +144,8 @@ def _unsettled(ds: xr.Dataset, claim: Claim, window: tuple[float, float] | None)
     if not name:
         return ()
     found = variable(ds, name, {"arm": claim.arm, **claim.at}) + SEARCHES[name]
-    return tuple(of_points([within(found, claim.over, window or claim.window)]))
+    text = unsettled([found], claim.over, window or claim.window)
+    return (text,) if text else ()
 
 
 def average_gap(ds: xr.Dataset, claim: Claim, *, over: str, least: float) -> Estimate:

@@ -23,6 +23,7 @@ from moestat.losses.rescore import score
 from moestat.models import gaussian
 from moestat.models.softmax_gaussian import SoftmaxGaussian
 from moestat.papers.demystifying_softmax.gaussian_starts import near_starts, published_starts, random_starts
+from moestat.papers.demystifying_softmax.published import published_losses
 
 VERSION = 1
 
@@ -35,8 +36,6 @@ TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.3**2], [0.0, 0.0, 20.0, -5.0, 0.4*
 
 MOST = 4
 """Largest number of fitted experts."""
-
-_SCRIPTS = {"loss": "published", "mass": "mass"}
 
 CONSTANT = 0.9
 """Where the weights' part of the published loss is larger than this, weights that should sum to one sum to two."""
@@ -86,7 +85,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
         The losses of :func:`moestat.losses.measures.softmax_losses`, ``hellinger`` and ``hellinger_squared``, the same
         at the start that won (``start_...``), the blocks as means over atoms (``a_over_atom``, ...); ``published_loss``
         and its part in the weights ``published_mass`` as the published scripts compute them from gates pinned at the
-        last atom's (see :mod:`moestat.losses.fitted_gauge`), ``published_constant``, whether that part is larger than
+        last atom's (see :mod:`.published`), ``published_constant``, whether that part is larger than
         0.9; ``on_variance_bound``, whether a variance is on the edge of the parameter space; ``found_again``, how many
         other starts came to the best point; ``rounds_there``, how many rounds of the search did (see
         :mod:`moestat.fit.softmax_global`), and ``unsettled``, whether these were too few to say that it is the maximum
@@ -123,8 +122,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.
         variables |= {prefix + name: ("replicate", values) for name, values in losses.items()}
     pinned = theta.copy()
     pinned[..., MODEL.gate] -= theta[..., -1:, MODEL.gate]
-    scripts = score(pinned, TRUTH, MODEL, gauge="as fitted")
-    variables |= {f"published_{new}": ("replicate", scripts[old]) for new, old in _SCRIPTS.items()}
+    scripts = published_losses(pinned, TRUTH, MODEL)
+    variables |= {f"published_{name}": ("replicate", values) for name, values in scripts.items()}
     variables["published_constant"] = ("replicate", scripts["mass"] > CONSTANT)
     variables["on_variance_bound"] = ("replicate", _on_bound(theta[..., -1], s))
     variables |= _diagnostics(fit, s)

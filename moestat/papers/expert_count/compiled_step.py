@@ -1,9 +1,9 @@
 """The compiled part of a training step of Algorithm 1; importing this imports numba.
 
 A step goes through chunks of samples, in which rows are sorted by expert without being moved; the neurons of an
-expert are the lanes of a vector (:mod:`moestat.fit.vector_rows`). A row is a patch of a sample; MLP experts, which have
-weights of their own for each patch, take the patches one after the other. The router's scores have samples last, one
-row per expert, as the products of :mod:`moestat.fit.vector_code` want them.
+expert are the lanes of a vector (``vector_rows``). A row is a patch of a sample; MLP experts, which have weights of
+their own for each patch, take the patches one after the other. The router's scores have samples last, one row per
+expert, as the products of :mod:`moestat.fit.vector_code` want them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from moestat.fit.compiled import add_products
 from moestat.fit.compiled_forward import combine
 from moestat.fit.compiled_routing import add_up, logistic_slope, send, to_gradient
 from moestat.fit.kernel import compiled
-from moestat.fit.vector_rows import GROUP, LANES, add_outer, project
+from moestat.papers.expert_count.vector_rows import GROUP, LANES, add_outer, project
 
 
 @compiled

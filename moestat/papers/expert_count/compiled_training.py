@@ -1,6 +1,6 @@
 """Algorithm 1 on the CPU, compiled: one member's parameters, moved step by step.
 
-The plain code (:class:`moestat.models.sorted_experts.SortedExperts`) is its reference and its fallback; the two agree
+The plain code (``SortedExperts``) is its reference and its fallback; the two agree
 to rounding. A routing that is decided by the last digit can then go the other way, as on another machine.
 """
 
@@ -12,10 +12,9 @@ from moestat.fit.compiled import BREADTH, HEIGHT
 from moestat.fit.compiled_forward import WIDTH
 from moestat.fit.panels import ROWS, places, room_for_sums, whole, zeros
 from moestat.fit.vector_code import STRIP
-from moestat.fit.vector_rows import LANES
-from moestat.models import cubic_experts
-from moestat.papers.expert_count import compiled_step
+from moestat.papers.expert_count import compiled_step, cubic_experts
 from moestat.papers.expert_count.top_one import LOST, SMALL
+from moestat.papers.expert_count.vector_rows import LANES
 
 _STRIP = STRIP * WIDTH // 8
 """Samples of a strip, of which a chunk has a whole number."""

@@ -18,9 +18,9 @@ from pydantic import Field, model_validator
 from moestat import arrays
 from moestat.arrays import Array
 from moestat.experiment import Cell, SettingsModel, assemble
-from moestat.losses import routing
-from moestat.models import cubic_experts, patches
+from moestat.models import patches
 from moestat.models.patches import Law, Range
+from moestat.papers.expert_count import cubic_experts, expert_knowledge
 from moestat.papers.expert_count.expert_count_measures import OVER_EXPERTS, OVER_STEPS, Sample, measure
 from moestat.papers.expert_count.top_one import train
 from moestat.status import Status
@@ -188,7 +188,7 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     training, test = sample("training sample", drawn[0]), sample("test sample", drawn[1])
     weights = xp.asarray(np.stack([_start(cell, s, r) for r in replicates]))
     theta = xp.zeros((len(replicates), training.features.shape[-1], s.experts), dtype=xp.float64)
-    profession = routing.profession(weights, xp.asarray(np.stack([each.labels for each in directions])))
+    profession = expert_knowledge.profession(weights, xp.asarray(np.stack([each.labels for each in directions])))
 
     measured: dict[int, dict[str, np.ndarray]] = {}
 
@@ -211,7 +211,7 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
     out = {name: np.stack([measured[step][name] for step in s.recorded], axis=1) for name in measured[0]}
     out |= {f"explored_{name}": measured[s.exploration][name] for name in EXPLORED}
     out["profession"] = arrays.to_numpy(profession)
-    out["clusters_with_expert"] = arrays.to_numpy(routing.clusters_with_expert(profession, s.clusters))
+    out["clusters_with_expert"] = arrays.to_numpy(expert_knowledge.clusters_with_expert(profession, s.clusters))
     return out
 
 

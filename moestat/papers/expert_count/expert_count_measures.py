@@ -9,7 +9,7 @@ import numpy as np
 from moestat import arrays
 from moestat.arrays import Array
 from moestat.losses import routing
-from moestat.models import cubic_experts
+from moestat.papers.expert_count import cubic_experts, expert_knowledge
 
 OVER_STEPS = {
     "accuracy": "test accuracy",
@@ -67,7 +67,7 @@ def measure(
     theta : (B, F, M) array
     training, test : Sample
     profession : (B, M) int array
-        See :func:`moestat.losses.routing.profession`.
+        See :func:`.expert_knowledge.profession`.
     clusters : int
         K.
     """
@@ -84,12 +84,12 @@ def measure(
     margin = cubic_experts.at_expert(margins, expert)
     sent = routing.counts(expert, test.cluster, experts, clusters)
     load = routing.load(sent)
-    error = routing.error_by_cluster(~(margins > 0), test.cluster, clusters)
-    own_error, other_error = routing.own_cluster(error, profession)
-    own_sent, _ = routing.own_cluster(sent, profession)
+    error = expert_knowledge.error_by_cluster(~(margins > 0), test.cluster, clusters)
+    own_error, other_error = expert_knowledge.own_cluster(error, profession)
+    own_sent, _ = expert_knowledge.own_cluster(sent, profession)
     # the division of the experts after the training; where one is equally good on several clusters, its load decides
     division = xp.argmin(error - 1e-9 * sent / test.y.shape[-1], axis=-1)
-    best_sent, _ = routing.own_cluster(sent, division)
+    best_sent, _ = expert_knowledge.own_cluster(sent, division)
     used = routing.experts_used(sent)
     out |= {
         "accuracy": xp.mean(xp.astype(margin > 0, xp.float64), axis=-1),
@@ -99,13 +99,13 @@ def measure(
         "experts_used": used,
         "share_used": used / experts,
         "effective_experts": routing.effective_experts(sent),
-        "specialisation": routing.specialisation(error, load),
-        "best_cluster_error": routing.best_cluster_error(error),
+        "specialisation": expert_knowledge.specialisation(error, load),
+        "best_cluster_error": expert_knowledge.best_cluster_error(error),
         "own_error": xp.mean(own_error, axis=-1),
         "other_error": xp.mean(other_error, axis=-1),
         "routed_to_own": xp.sum(own_sent, axis=-1) / test.y.shape[-1],
         "routed_to_best": xp.sum(best_sent, axis=-1) / test.y.shape[-1],
-        "clusters_with_best": routing.clusters_with_expert(division, clusters),
+        "clusters_with_best": expert_knowledge.clusters_with_expert(division, clusters),
         "expert_load": load,
         "dispatch": sent / test.y.shape[-1],
         "error": error,

@@ -14,8 +14,8 @@ import xarray as xr
 from pydantic import Field, model_validator
 
 from moestat.experiment import Cell, SettingsModel, assemble
-from moestat.losses import routing
 from moestat.models import patches
+from moestat.papers.expert_count import expert_knowledge
 from moestat.status import Status
 
 VERSION = 1
@@ -73,7 +73,9 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
         next_best, best = np.sort(np.reshape(weights @ signals.T, (s.experts, -1)), axis=1)[:, -2:].T
         leads.append(bool(np.all(next_best <= (1 - share) * best)))
         reaches.append(bool(np.all(best >= 0.01)))
-        found.append(routing.clusters_with_expert(routing.profession(weights, signals[None]), s.clusters)[0])
+        found.append(
+            expert_knowledge.clusters_with_expert(expert_knowledge.profession(weights, signals[None]), s.clusters)[0]
+        )
     count = np.array(found)
     size = len(count)
     values = {

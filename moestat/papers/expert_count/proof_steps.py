@@ -13,7 +13,8 @@ import xarray as xr
 from pydantic import Field, model_validator
 
 from moestat.experiment import Cell, SettingsModel, assemble
-from moestat.models import cubic_experts, patches
+from moestat.models import patches
+from moestat.papers.expert_count import cubic_experts
 from moestat.papers.expert_count.routing_noise import probabilities
 from moestat.papers.expert_count.top_one import train
 from moestat.status import Status

@@ -12,9 +12,9 @@ import numpy as np
 
 from moestat.arrays import Array, namespace
 from moestat.fit import kernel
-from moestat.models import cubic_experts
-from moestat.models.cubic_experts import Gradient
-from moestat.models.sorted_experts import SortedExperts
+from moestat.papers.expert_count import cubic_experts
+from moestat.papers.expert_count.cubic_experts import Gradient
+from moestat.papers.expert_count.sorted_experts import SortedExperts
 
 SMALL = 1e-140
 """A gradient whose largest entry is below this is scaled before it is squared: squares below 1e-308 lose digits."""
@@ -47,7 +47,7 @@ def train(
     x : (B, n, P, d) array
         Patches.
     features : (B, n, F) array
-        What the router sees, see :func:`moestat.models.cubic_experts.router_features`.
+        What the router sees, see :func:`moestat.papers.expert_count.cubic_experts.router_features`.
     y : (B, n) array
         Labels, -1.0 or 1.0.
     weights : (B, M, P or 1, J, d) array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from moestat.models.cubic_experts import logistic_loss, logistic_slope
+from moestat.models.logistic import logistic_loss, logistic_slope
 from moestat.papers.mixture_of_transformers.model import attend, attention_gradient, pool
 
 

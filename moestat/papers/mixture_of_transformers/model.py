@@ -14,7 +14,7 @@ f_m is linear in W_m, a frozen attention leaves one **pooled feature** per sampl
 from __future__ import annotations
 
 from moestat.arrays import Array, namespace
-from moestat.models.cubic_experts import logistic_slope
+from moestat.models.logistic import logistic_slope
 from moestat.models.tiles import Tiles, cut
 
 LOWEST = -100.0

@@ -22,7 +22,7 @@ from pydantic import Field, model_validator
 
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models import patches
-from moestat.models.cubic_experts import logistic_slope, softmax
+from moestat.models.logistic import logistic_slope, softmax
 from moestat.papers.mixture_of_transformers import specialisation
 from moestat.papers.mixture_of_transformers.model import Mixture, attend, attention_gradient, pool
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models import patches
-from moestat.models.cubic_experts import logistic_slope
+from moestat.models.logistic import logistic_slope
 from moestat.papers.mixture_of_transformers import landscape_measures as landscape
 from moestat.papers.mixture_of_transformers.model import Mixture
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead

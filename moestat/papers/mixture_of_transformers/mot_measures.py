@@ -9,7 +9,7 @@ import numpy as np
 from moestat import arrays
 from moestat.arrays import Array
 from moestat.losses import routing
-from moestat.models.cubic_experts import logistic_loss
+from moestat.models.logistic import logistic_loss
 from moestat.papers.mixture_of_transformers import specialisation
 from moestat.papers.mixture_of_transformers.model import Mixture, attend
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead

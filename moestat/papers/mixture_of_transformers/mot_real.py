@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from moestat.data_file import with_digest
 from moestat.experiment import Cell, SettingsModel, assemble, require_torch
-from moestat.losses import task_routing
+from moestat.losses import routing
 from moestat.status import Status
 from moestat.threads import one_thread
 
@@ -213,9 +213,9 @@ def _replicate(cell: Cell, settings: MixtureSettings, replicate: int, posed: Pro
         "error": error[-1],
         "error_by_stage": error[np.array(_ends(settings)) - 1],
         "routing": shares,
-        "experts_used": 2.0 ** task_routing.usage_entropy(counts[:, occurs]),
-        "mutual_information": task_routing.mutual_information(counts[:, occurs]),
-        "top_share": task_routing.top_share(counts[:, occurs]),
+        "experts_used": 2.0 ** routing.usage_entropy(counts[:, occurs]),
+        "mutual_information": routing.mutual_information(counts[:, occurs]),
+        "top_share": routing.top_share(counts[:, occurs]),
         "status": int(status),
         "message": f"The training ran its {settings.epochs} epochs." if finite else status.sentence,
         "iterations": settings.epochs * -(-len(training) // settings.batch),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from moestat.rates.decay import decay, first_passage
+from moestat.papers.mixture_of_transformers.decay import decay, first_passage
 
 STAGES = ("start", "I", "II", "III")
 """Labels of the dimension ``stage``: before the first step, and the ends of the three stages."""

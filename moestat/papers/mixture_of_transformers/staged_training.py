@@ -16,7 +16,7 @@ import numpy as np
 
 from moestat.arrays import Array, namespace
 from moestat.fit import kernel
-from moestat.models.cubic_experts import logistic_slope
+from moestat.models.logistic import logistic_slope
 from moestat.papers.mixture_of_transformers.model import Mixture
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead
 from moestat.papers.mixture_of_transformers.step_rules import Descent, Name, rule

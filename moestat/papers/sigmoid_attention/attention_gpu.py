@@ -95,7 +95,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 def _model(settings: Settings, device: str) -> Any:
     import torch
 
-    from moestat.training.timed_attention import timed_decoder
+    from moestat.papers.sigmoid_attention.timed_attention import timed_decoder
 
     return timed_decoder(settings, dtype=getattr(torch, settings.precision), device=device)
 
@@ -106,7 +106,7 @@ def _passes(
     """Return what is timed, by variable and kernel, with the symbols of a pass."""
     import torch
 
-    from moestat.training.timed_attention import set_length
+    from moestat.papers.sigmoid_attention.timed_attention import set_length
 
     set_length(model, window)
     attention = [block.attention for block in model.blocks]

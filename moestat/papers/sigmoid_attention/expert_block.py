@@ -12,14 +12,14 @@ import xarray as xr
 from moestat.cache import cached
 from moestat.errors import InputError
 from moestat.experiment import Source
-from moestat.losses.expert_error import PARTS
-from moestat.losses.expert_error import expert_errors as errors_of
+from moestat.papers.sigmoid_attention.expert_error import PARTS
+from moestat.papers.sigmoid_attention.expert_error import expert_errors as errors_of
 from moestat.papers.sigmoid_attention.regression_problem import embed
 from moestat.papers.sigmoid_attention.regression_settings import Settings
 
 
 def expert_errors(source: Source, arm: str) -> xr.Dataset:
-    """Return :func:`moestat.losses.expert_error.expert_errors` of the fits of an arm, each (n, replicate).
+    """Return :func:`.expert_error.expert_errors` of the fits of an arm, each (n, replicate).
 
     Parameters
     ----------

@@ -10,8 +10,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from moestat.claims.counts import chosen
 from moestat.claims.evidence import Evidence
+from moestat.claims.selection import chosen
 from moestat.report import style
 from moestat.report.rate_panel import wrapped
 from moestat.report.tables import label

@@ -15,7 +15,7 @@ import xarray as xr
 from moestat.arrays import Device, backend, to_numpy
 from moestat.experiment import Cell
 from moestat.fit.global_search import Search
-from moestat.fit.gradient import RadiusRule, perturb, sgd
+from moestat.fit.gradient import perturb, sgd
 from moestat.fit.newton import Fit, least_squares
 from moestat.models import truths
 from moestat.models.regression import Model
@@ -169,12 +169,12 @@ def rate_bound(settings: Settings) -> float:
 def start_policy(settings: Settings, target: Target) -> str:
     """Say in one sentence where the optimiser starts."""
     if settings.estimator == "sgd":
-        rule = RadiusRule(settings.radius_scale, settings.radius_exponent)
+        falls = f" n^{settings.radius_exponent:g}" if settings.radius_exponent else ""
         beside = target.is_pseudo and settings.start_at == "target"
         truth = "the truth" if settings.start_at == "target" else "the truth's parameters"
         place = "the best pseudo-truth" if beside else truth
         copied = ", one atom copied" if settings.superfluous == "copy" and not beside else ""
-        return f"SGD starts near {place}{copied}, standard deviation per coordinate {rule}."
+        return f"SGD starts near {place}{copied}, standard deviation per coordinate {settings.radius_scale:g}{falls}."
     place = "the pseudo-truth" if target.is_pseudo else "the truth"
     text = f"{counted(min(settings.starts, len(target.minimisers)), 'start')} near {place}"
     text += f", radius {settings.start_radius:g}"
@@ -208,7 +208,7 @@ def _starts(cell: Cell, settings: Settings, problem: Problem, target: Target, re
     """Start values (replicate, start, N, P) by the declared policy."""
     near = target.minimisers[: settings.starts]
     if settings.estimator == "sgd":
-        radius = RadiusRule(settings.radius_scale, settings.radius_exponent).radius(settings.n)
+        radius = float(settings.radius_scale * float(settings.n) ** settings.radius_exponent)
     else:
         radius = settings.start_radius
     out = []

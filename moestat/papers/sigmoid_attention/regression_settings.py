@@ -96,8 +96,8 @@ class Settings(SettingsModel):
     precision: Literal["mixed", "double"] = "mixed"
     """Mixed: single precision far from the end, double at it."""
     # the paper's protocol
-    radius_scale: float = Field(0.1, ge=0, description="start radius: scale * n**exponent")
-    radius_exponent: float = Field(0.0, le=0, description="start radius: scale * n**exponent")
+    radius_scale: float = Field(0.1, ge=0, allow_inf_nan=False, description="start radius: scale * n**exponent")
+    radius_exponent: float = Field(0.0, le=0, allow_inf_nan=False, description="start radius: scale * n**exponent")
     start_rule: str = Field("", description="start radius as text, '0.1' or '0.005 n^-0.083': sets the two above")
     batch_size: int = Field(32, ge=0, description="0: all samples")
     epochs: int = Field(10, ge=0, description="passes of SGD over the samples")

@@ -29,7 +29,7 @@ EXPONENTS = {"eps^-2": -0.5, "eps^-4": -0.25, "exp(eps^(-1/tau))": 0.0}
 
 EXPERTS = {"experts": "output", "eta": "eta", "eta_vanished": "eta_vanished", "eta_others": "eta_others"}
 """Errors of the fitted experts, which are no variables of the results, and their names in
-:mod:`moestat.losses.expert_error`. That of the table is ``experts``, of their outputs, as in equation (10)."""
+``expert_error``. That of the table is ``experts``, of their outputs, as in equation (10)."""
 
 
 class Row(SettingsModel):

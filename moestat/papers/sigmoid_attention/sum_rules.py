@@ -15,8 +15,8 @@ import xarray as xr
 from moestat import rates
 from moestat.claims.selection import NoAnswerError, variable, without_lengths_of_one
 from moestat.experiment import Source
-from moestat.losses.expert_error import PARTS
 from moestat.papers.sigmoid_attention.expert_block import STORED, expert_errors
+from moestat.papers.sigmoid_attention.expert_error import PARTS
 from moestat.rates import Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from moestat.cache import cached
-from moestat.losses.typical import Features, Place, features
 from moestat.papers.sigmoid_attention.regression_problem import Problem
 from moestat.papers.sigmoid_attention.regression_settings import Settings
 from moestat.papers.sigmoid_attention.regression_targets import compute_fisher
+from moestat.papers.sigmoid_attention.typical import Features, Place, features
 from moestat.rounding import number
 from moestat.threads import one_thread
 

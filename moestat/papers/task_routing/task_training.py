@@ -19,7 +19,7 @@ from pydantic import Field, field_validator, model_validator
 
 from moestat.data_file import with_digest
 from moestat.experiment import Cell, SettingsModel, require_torch
-from moestat.losses import task_routing
+from moestat.losses import routing
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
 from moestat.papers.task_routing.template import END
@@ -215,10 +215,10 @@ def _routing(expert: np.ndarray, knowledge: Knowledge, rows: np.ndarray, setting
     wanted[asked, np.arange(settings.tasks)] = counts.sum(axis=0)
     single = knowledge.prefixes.compatible[knowledge.prefix_of[rows][real]].sum(axis=1) == 1
     return {
-        "mutual_information": task_routing.mutual_information(counts),
-        "information_limit": task_routing.mutual_information(wanted),
-        "usage_entropy": task_routing.usage_entropy(counts),
-        "top_share": task_routing.top_share(counts),
+        "mutual_information": routing.mutual_information(counts),
+        "information_limit": routing.mutual_information(wanted),
+        "usage_entropy": routing.usage_entropy(counts),
+        "top_share": routing.top_share(counts),
         "routed_as_asked": float(np.mean(expert[single] == asked[task[single]])),
         "ambiguous_share": float(np.mean(~single)),
         "routing": (counts / counts.sum(axis=0)).T,

@@ -5,8 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from moestat.experiment import Cell
-from moestat.models import cubic_experts
-from moestat.papers.expert_count import proof_steps
+from moestat.papers.expert_count import cubic_experts, proof_steps
 from moestat.papers.expert_count.proof_steps import OVER_STAGES, Settings, _Look
 
 TINY = {"experts": 4, "clusters": 2, "neurons": 3, "dimension": 12, "n": 80, "expert_rate": 0.05, "looks": 2}

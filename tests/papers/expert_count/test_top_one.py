@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from moestat.fit import kernel
-from moestat.models import cubic_experts as ce
+from moestat.papers.expert_count import cubic_experts as ce
 from moestat.papers.expert_count.top_one import train
 
 B, N, P, D, J, M = 2, 80, 3, 5, 2, 4

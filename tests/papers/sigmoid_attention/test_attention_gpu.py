@@ -8,8 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from moestat.experiment import Cell  # noqa: E402
-from moestat.papers.sigmoid_attention import attention_gpu  # noqa: E402
-from moestat.training import timed_attention  # noqa: E402
+from moestat.papers.sigmoid_attention import attention_gpu, timed_attention  # noqa: E402
 from moestat.training.decoder import Decoder, Shape  # noqa: E402
 
 SMALL = {"blocks": 2, "width": 32, "heads": 2, "hidden": 24, "vocabulary": 50, "rounds": 2, "tokens": 3}
@@ -107,7 +106,7 @@ def test_one_pass_is_the_three_operations(function):
     """On a GPU, by every tile: products of bfloat16 are summed in single precision in both."""
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device answers")
-    one_pass = pytest.importorskip("moestat.training.one_pass_attention")
+    one_pass = pytest.importorskip("moestat.papers.sigmoid_attention.one_pass_attention")
     q, k, v = (torch.randn(2, 2, 512, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
     slopes = torch.tensor([0.25, 0.004], device="cuda")
     place = torch.arange(512, device="cuda")

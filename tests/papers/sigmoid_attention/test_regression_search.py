@@ -1,7 +1,5 @@
 """The global search in the regression experiment: paired with the local arm, recorded, independent of the block."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import xarray as xr

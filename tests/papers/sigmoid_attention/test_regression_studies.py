@@ -18,9 +18,7 @@ from moestat.claims.verdicts import judge_one, judged
 from moestat.cli import main
 from moestat.errors import InputError
 from moestat.experiment import Cell, Source
-from moestat.fit.gradient import RadiusRule
 from moestat.losses import voronoi
-from moestat.losses.expert_error import expert_errors
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import (
     expert_block,
@@ -30,6 +28,7 @@ from moestat.papers.sigmoid_attention import (
     rules,
     sample_complexity,
 )
+from moestat.papers.sigmoid_attention.expert_error import expert_errors
 from moestat.papers.sigmoid_attention.regression_problem import draw_truth
 from moestat.papers.sigmoid_attention.regression_scores import per_atom, score
 from moestat.papers.sigmoid_attention.regression_targets import Target
@@ -96,10 +95,12 @@ def test_n_fitted_zero_stands_for_the_true_number():
     assert regression.Settings(n=10, n_fitted=0).n_fitted == regression.Settings.model_fields["n_true"].default
 
 
-@pytest.mark.parametrize("rule", [RadiusRule(0.1), RadiusRule(1.0, -0.5), RadiusRule(0.005, -0.083)])
-def test_a_start_rule_reads_what_a_radius_rule_prints(rule):
-    settings = regression.Settings(n=10, start_rule=str(rule))
-    assert RadiusRule(settings.radius_scale, settings.radius_exponent) == rule
+@pytest.mark.parametrize(
+    ("text", "rule"), [("0.1", (0.1, 0)), ("1 n^-0.5", (1, -0.5)), ("0.005 n^-0.083", (0.005, -0.083))]
+)
+def test_a_start_rule_is_read_as_scale_and_exponent(text, rule):
+    settings = regression.Settings(n=10, start_rule=text)
+    assert (settings.radius_scale, settings.radius_exponent) == rule
 
 
 @pytest.mark.parametrize("text", ["", "-0.1", "n", "n^0.5", "0.1 m^-1", "1 n^-"])

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from moestat.claims.selection import NoAnswerError
-from moestat.claims.verdicts import _word
+from moestat.claims.verdicts import compared
 from moestat.papers.sigmoid_attention import truth_rules
 from moestat.rates.estimate import mean_interval
 from moestat.study.spec import Claim
@@ -80,7 +80,7 @@ def test_the_interval_is_that_of_the_means_of_truths():
 def test_losses_that_part_leave_it_open(estimate, loss, error, word):
     """Both losses decide, and neither alone, for the claim or against it."""
     found = estimate(run(loss, error), ["error"])
-    assert _word(found, Claim(**CLAIM, **SIDES)) == word
+    assert compared(found, Claim(**CLAIM, **SIDES))[0] == word
     assert found.low <= found.value <= found.high and "loss -" in found.note + " loss -" and "error" in found.note
 
 

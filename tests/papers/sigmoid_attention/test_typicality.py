@@ -8,9 +8,9 @@ import pytest
 import truths_table
 import xarray as xr
 
-from moestat.losses.typical import Features, Place
 from moestat.papers.sigmoid_attention import regression, typicality
 from moestat.papers.sigmoid_attention.regression_settings import Settings
+from moestat.papers.sigmoid_attention.typical import Features, Place
 from moestat.report import design, truths
 from moestat.study.spec import Study
 

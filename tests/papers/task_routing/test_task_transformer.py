@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from moestat.losses import task_routing  # noqa: E402
+from moestat.losses import routing  # noqa: E402
 from moestat.papers.task_routing.knowledge_sources import paper_example  # noqa: E402
 from moestat.papers.task_routing.knowledge_synthetic import synthetic  # noqa: E402
 from moestat.papers.task_routing.task_transformer import Shape, TaskTransformer  # noqa: E402
@@ -187,14 +187,14 @@ def test_training_is_repeatable():
 
 def test_routing_measures():
     follow = np.kron(np.eye(3), np.ones((1, 2)))  # three experts, two tasks each
-    assert task_routing.mutual_information(follow) == pytest.approx(np.log2(3))
-    assert task_routing.usage_entropy(follow) == pytest.approx(np.log2(3))
-    assert task_routing.top_share(follow) == 1.0
+    assert routing.mutual_information(follow) == pytest.approx(np.log2(3))
+    assert routing.usage_entropy(follow) == pytest.approx(np.log2(3))
+    assert routing.top_share(follow) == 1.0
     collapsed = np.zeros((3, 6))
     collapsed[1] = 7.0
-    assert task_routing.mutual_information(collapsed) == 0.0
-    assert task_routing.usage_entropy(collapsed) == 0.0
-    assert task_routing.top_share(collapsed) == 1.0
+    assert routing.mutual_information(collapsed) == 0.0
+    assert routing.usage_entropy(collapsed) == 0.0
+    assert routing.top_share(collapsed) == 1.0
     mixed = np.array([[30.0, 10.0], [10.0, 30.0]])
     entropy = -(0.75 * np.log2(0.75) + 0.25 * np.log2(0.25))
-    assert task_routing.mutual_information(mixed) == pytest.approx(1.0 - entropy)
+    assert routing.mutual_information(mixed) == pytest.approx(1.0 - entropy)

@@ -1,0 +1,217 @@
+"""The verbs that look things up, begin a study, and hand results on."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from moestat.cli_options import called
+from moestat.errors import InputError, UserError
+from moestat.runner.request import Request
+
+if TYPE_CHECKING:
+    from moestat.runner import settings_table
+    from moestat.study.spec import Study
+
+
+def known(paper: str | None) -> dict[str, Path]:
+    """Return the known studies, or those of a paper."""
+    from moestat.study import load
+
+    studies = load.known_studies()
+    return load.of_paper(studies, paper) if paper else studies
+
+
+def listing(arguments: argparse.Namespace) -> None:
+    """List the known studies with titles and times."""
+    from moestat.study import load
+
+    rows = {name: load.summary(path) for name, path in known(arguments.paper).items()}
+    _table((name, f"{title} ({expected})" if expected else title) for name, (title, expected) in rows.items())
+    print("in brackets: what the preset 'quick' states of its time" if rows else "no studies", file=sys.stderr)
+
+
+def claims(arguments: argparse.Namespace) -> None:
+    """Print the ledger, or write it: of all studies, or of what a word means (a study, a paper, an id, a place)."""
+    from moestat.report import csv_text, ledger, ledger_html
+    from moestat.study import load, lookup
+
+    out, word, paths = arguments.out, arguments.study, known(arguments.paper)
+    if word:
+        studies = lookup.chosen(word, paths)
+    elif arguments.write:  # one that cannot be read is an error, as its claims would be lost
+        studies = {name: load.read(path).study for name, path in paths.items()}
+    else:
+        studies = lookup.readable(paths)
+    if arguments.write:
+        table = ledger.ledger(out, studies)
+        forms = {".html": lambda: ledger_html.page(table), ".csv": lambda: csv_text.dump(table)}
+        return _write(arguments.write, forms, ledger.title(table))
+    show(out, studies)
+    if word and (said := lookup.papers(word, studies)):
+        print(said)
+    return print(f"One claim: {called()} claim ID{_where(out)}; as a page: {called()} --claims --write FILE.html")
+
+
+def show(out: Path, studies: Mapping[str, Study], *, first: str = "") -> None:
+    """Print the ledger: what was run with the preset ``first``, else the run that says most."""
+    from rich.console import Console
+
+    from moestat.report import headline, ledger
+
+    table = ledger.ledger(out, studies, first=first)
+    Console().print(ledger.rich(table))
+    for line in headline.sentences(table):
+        print(line)
+
+
+def items(arguments: argparse.Namespace) -> None:
+    """Print the items of a paper, or of all, with how they stand; or write them as a table."""
+    from rich.console import Console
+
+    from moestat.report import ledger, paper_items
+    from moestat.study import contents, load
+
+    studies = {name: load.read(path).study for name, path in known(arguments.paper).items()}
+    rows = ledger.ledger(arguments.out, studies).to_dict("records")
+    found = []
+    for paper in sorted({study.paper for study in studies.values()}):
+        listed = contents.read(paper) or contents.of_sources(
+            paper, {name: study for name, study in studies.items() if study.paper == paper}
+        )
+        found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])[0]))
+    if arguments.write:
+        titles = "; ".join(listed.paper for listed, _ in found)
+        return _write(arguments.write, {".md": lambda: paper_items.page(found)}, titles)
+    for listed, parts in found:
+        Console().print(paper_items.rich(parts, listed.title))
+    return print(f"Claims: {called()} --claims {arguments.paper or 'PAPER'}{_where(arguments.out)}")
+
+
+def claim(arguments: argparse.Namespace) -> None:
+    """Print one claim; the ids of all where a theorem, a figure or words of a source have several."""
+    from moestat.report import claim_card
+    from moestat.study import lookup
+
+    out, word = arguments.out, arguments.claim
+    places = lookup.all_of(word, known(None))
+    if len(places) == 1:
+        return print(claim_card.card(out, places[0].name, places[0].study, places[0].claim))
+    studies = lookup.by_study(places)
+    print("\n".join(claim_card.listing(out, word, studies)))
+    if said := lookup.papers(word, studies):
+        print(said)
+    return print(f"One of them: {called()} claim {places[0].name}:{places[0].claim.id}{_where(out)}")
+
+
+def new(arguments: argparse.Namespace) -> None:
+    """Write a study file to begin from."""
+    from moestat.study import starter
+
+    path = starter.write(arguments.name)
+    print(f"{path} is written. Check it, and run it, with:\n  moestat {path} --dry-run\n  moestat {path}")
+
+
+def settings(arguments: argparse.Namespace) -> None:
+    """List the experiments, or the settings and the variables of one."""
+    from moestat.report import variables
+    from moestat.runner import experiments, settings_table
+
+    if not arguments.experiment:
+        return _table((name, settings_table.about(name)) for name in experiments.own_experiments())
+    about, rows = settings_table.of_experiment(arguments.experiment)
+    _print(about, 0)
+    _table((row.key, _of_setting(row)) for row in rows)
+    print()
+    _print(variables.head(arguments.experiment), 0)
+    return _table((variable.name, variable.words) for variable in variables.of_experiment(arguments.experiment))
+
+
+def _of_setting(row: settings_table.Row) -> str:
+    default = row.default if row.default in ("required", "") else f"default {row.default}"
+    parts = (", ".join(filter(None, (row.kind, default))), row.allowed and f"allowed: {row.allowed}", row.meaning)
+    return "; ".join(filter(None, parts))
+
+
+def export(arguments: argparse.Namespace) -> None:
+    """Write results as a tidy table."""
+    from moestat.api import load
+    from moestat.report import csv_text
+    from moestat.report.tidy import tidy
+    from moestat.study import load as studies
+
+    table = tidy(load(arguments.study, arguments.preset, out=arguments.out), arguments.variable or None)
+    given = Path(arguments.study).expanduser()
+    folder = given.parent if given.suffix == ".nc" else given
+    if not folder.is_dir():
+        folder = arguments.out / studies.find(arguments.study).stem / arguments.preset
+    said = f"{len(table)} rows (arm, axes, replicate, loss, value)"
+    _write(arguments.write or [folder / "losses.csv"], {".csv": lambda: csv_text.dump(table)}, said)
+
+
+def ship(arguments: argparse.Namespace) -> None:
+    """Make records of complete results."""
+    from moestat.report import shipping
+
+    for study in arguments.studies:
+        for line in shipping.ship(study, arguments.preset, arguments.out, arguments.to, replace=arguments.replace):
+            print(line, flush=True)
+    size = shipping.total(arguments.to)
+    print(f"all records in {arguments.to / 'records'}: {size / 1e6:.1f} MB of {shipping.MOST / 1e6:g}")
+
+
+def verify(arguments: argparse.Namespace) -> None:
+    """Compute a sample of the replicates of records again."""
+    from moestat.runner import verify
+
+    count, seed = 3 if arguments.replicates is None else arguments.replicates, arguments.seed or 0
+    if count < 1 or seed < 0:
+        raise InputError("--replicates is at least 1, and --seed at least 0")
+    for study in arguments.studies:
+        request = Request(study=study, preset=arguments.preset, out=arguments.out, device=arguments.device)
+        found = verify.verify(request, count, seed, lambda text: print(text, flush=True))
+        if arguments.certify:
+            found.lines.append(verify.certify(found))
+        if not found.holds:
+            raise UserError("; ".join(found.lines))
+        print("\n".join(found.lines), flush=True)
+
+
+def _where(out: Path) -> str:
+    """Return the option of a command that reads the same outputs folder."""
+    from moestat.report import stored_runs
+
+    return "".join(f" {shlex.quote(word)}" for word in stored_runs.named(out))
+
+
+def _write(paths: Sequence[Path], forms: Mapping[str, Callable[[], str]], said: str) -> None:
+    """Write a text to files, each in the form that its name asks for."""
+    from moestat import files
+
+    for path in paths:
+        if path.suffix not in forms:
+            raise InputError(f"--write is {str(path)!r}; allowed is FILE{' or FILE'.join(forms)}")
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write(path, forms[path.suffix]().encode())
+        print(f"{said}; written to {path}")
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> None:
+    """Print names with what is said of them."""
+    rows = list(rows)
+    width = max((len(name) for name, _ in rows), default=0) + 2
+    for name, text in rows:
+        _print(f"{name:{width}}{text}", width)
+
+
+def _print(text: str, indent: int) -> None:
+    """Print a text with a hanging indent: in a terminal at its width, on one line for a program."""
+    width = max(60, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 10_000
+    print(textwrap.fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False))

@@ -1,0 +1,267 @@
+"""The verbs that compute and judge: run, status, collect, report, replay, merge, and every study in turn."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from moestat.api import write_report
+from moestat.cli_options import request as request_of
+from moestat.errors import InputError, UserError
+
+if TYPE_CHECKING:
+    from moestat.report.write import Report
+    from moestat.runner.finish import Result
+    from moestat.runner.request import Request
+
+MOST_CELLS = 30
+"""Cells that ``status`` lists one by one."""
+
+
+def say(text: str) -> None:
+    """Print something that is no result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run a study, or say what a run would do."""
+    from moestat.runner.run import run
+
+    request = request_of(arguments)
+    if arguments.dry_run:
+        return _dry_run(request)
+    if arguments.debug:
+        return _debug(request)
+    if not request.quiet:
+        _tell_record(request)
+    return _tell(run(request, write_report))
+
+
+def run_all(arguments: argparse.Namespace) -> None:
+    """Run every study, the shortest rest first, or print the plans; fail at the end if one failed."""
+    from moestat import cli_look
+    from moestat.runner import agenda
+    from moestat.runner.progress import duration
+    from moestat.study import load, lookup
+
+    if arguments.study:
+        raise InputError("--all runs every study; it takes no name")
+    known, problems, chosen = cli_look.known(arguments.paper), {}, {}
+    for name, path in known.items():
+        try:
+            study_file, request = load.read(path), request_of(arguments, name)
+            if why := agenda.beyond(request, study_file):
+                say(f"note: {name} was left out: {why}")
+            else:
+                chosen[name] = (request, study_file)
+        except UserError as error:
+            problems[name] = error
+            say(f"error: {name}: {error}")
+    if not chosen and not problems:
+        raise InputError(f"no study can be run at the preset {arguments.preset!r}")
+    began = time.monotonic()
+    entries = agenda.ordered(agenda.entry(name, *what, chosen) for name, what in chosen.items())
+    for number, entry in enumerate(entries):
+        left = (entry.expected or "time not stated") if entry.left is None else f"{duration(entry.left)} left"
+        passed = duration(time.monotonic() - began)
+        say(f"[{number + 1} of {len(entries)}] {entry.name}/{entry.request.preset}: {left}; {passed} passed")
+        try:
+            run(argparse.Namespace(**{**vars(arguments), "study": entry.name}))
+        except UserError as error:
+            if error.exit_code >= 128:
+                say(f"{number} of {len(entries)} studies are done, and the same command goes on")
+                raise
+            problems[entry.name] = error
+            say(f"error: {entry.name}: {error}")
+    if arguments.report and not arguments.dry_run:
+        cli_look.show(arguments.out, lookup.readable(known), first=arguments.preset)
+    if problems:
+        total = len(chosen | problems)
+        raise UserError(f"{len(problems)} of {total} studies did not complete: {', '.join(problems)}")
+
+
+def _dry_run(request: Request) -> None:
+    from moestat.runner import begin, overview, returned, store
+
+    plan = begin.make_plan(request)
+    study = plan.study_file.study
+    if not study.reads and request.backend != "dask":
+        begin.refuse_without_libraries(plan)
+    begin.refuse_bad_data(plan)
+    returned.refuse_unknown(plan)
+    root = begin.folder_of(request, plan.study_file.name)
+    grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in plan.axes.items())
+    print(f"{study.title}\n{plan.study_file.shown}, preset {plan.preset_name}: {plan.preset.about}".rstrip(": "))
+    print(f"experiment {plan.module_name}, seed {plan.seed}; grid: {grid or 'one point'}")
+    print(f"{len(plan.arms)} arms: {', '.join(arm.name for arm in plan.arms)}")
+    print(f"{len(plan.by_digest)} cells x {plan.replicates} replicates in blocks of {plan.block}")
+    print(f"expected of the preset as it stands: {plan.preset.expected or 'not stated'}")
+    for text in [*begin.cautions(plan), *returned.cautions(plan)]:
+        print(f"caution: {text}")
+    if (root / "shards").is_dir() and not request.fresh:
+        scan = store.scan_only(root, plan, begin.version_of(plan))
+        if scan.stale:
+            print(overview.advice(request, plan, root, scan))
+    print(f"results would go to {root}; nothing was written")
+
+
+def _debug(request: Request) -> None:
+    """Compute one replicate of every cell in this process; the first failure ends it, with its traceback."""
+    from moestat.runner import debug
+
+    failure = debug.debug(request, lambda text: None if request.quiet else say(text))
+    if failure is None:
+        print(f"no failure in {request.replicates or 1} of each cell (--replicates R for more); nothing was stored")
+        return
+    if failure.text:
+        say(failure.text)
+    raise UserError(f"{failure.where}: {failure.sentence}; nothing was stored")
+
+
+def status(arguments: argparse.Namespace) -> None:
+    """Show what is done, missing, failed and stale in a folder, and the command that goes on."""
+    import pandas as pd
+
+    from moestat.runner import overview
+
+    request, plan, root, scan, _ = overview.look(request_of(arguments))
+    rows = overview.overview(plan, scan)
+    print(f"{plan.study_file.name}/{request.preset} in {root}")
+    print(pd.DataFrame(overview.by_arm(rows)).to_string(index=False))
+    begun = {row["arm"] for row in rows if row["done"]}
+    undone = [r for r in rows if r["failed"] or r["stale"] or (r["missing"] and r["arm"] in begun)]
+    if undone and len(rows) > len(plan.arms):
+        print(f"{len(undone)} cells that are not complete")
+        print(pd.DataFrame(undone[:MOST_CELLS]).to_string(index=False))
+    tally, stale = scan.tally(), sum(row["stale"] for row in rows)
+    counts = ", ".join(f"{tally[key]} {key}" for key in ("done", "missing", "failed"))
+    print(f"{tally['replicates']} replicates: {counts}, {stale} stale")
+    for line in scan.quarantined:
+        print(f"set aside a damaged shard: {line}")
+    for line in overview.running(root):
+        print(f"at work: {line}")
+    print(overview.advice(request, plan, root, scan))
+    _tell_record(request)
+
+
+def collect(arguments: argparse.Namespace) -> None:
+    """Collect the shards of a folder and report."""
+    _collect(request_of(arguments))
+
+
+def _collect(request: Request) -> None:
+    from moestat.runner import overview, store
+    from moestat.runner.finish import Result, finish
+
+    request, plan, root, scan, code = overview.look(request)
+    if not root.is_dir():
+        raise InputError(f"there is nothing to collect in {root}; run the study with: {request.command()}")
+    for line in scan.quarantined:
+        say(f"set aside a damaged shard: {line}")
+    store.refuse_stale(scan, root)
+    result = Result(request, plan, root, scan.tally(), notes=[f"set aside: {q}" for q in scan.quarantined])
+    finish(result, scan, code, write_report)
+    _tell(result)
+
+
+def report(arguments: argparse.Namespace) -> None:
+    """Report collected results again."""
+    from moestat.report.write import write_outputs
+    from moestat.runner import belongs, labels, records, results
+    from moestat.study import load
+
+    request = request_of(arguments)
+    study_file = load.read(request.study)
+    load.need_preset(study_file, request.preset)
+    root = records.results_folder(request.out, study_file.name, request.preset)
+    if study_file.study.reads and not records.is_record(root):  # seconds, and so it never outlives what it reads
+        return _collect(request)
+    dataset = records.read(root, study_file, request)
+    belongs.refuse_foreign(dataset, study_file, request, root)
+    dataset, folder = labels.described(dataset), records.report_folder(root)
+    provenance = results.provenance(dataset)
+    written = write_outputs(dataset, study_file.study, request.preset, folder, provenance=provenance)
+    return _print_report(written, verbose=request.verbose)
+
+
+def replay(arguments: argparse.Namespace) -> None:
+    """Compute one replicate again, print it, and compare it with the stored one."""
+    from moestat.runner import overview, replay
+    from moestat.status import Status
+
+    request, plan, _, scan, _ = overview.look(request_of(arguments))
+    planned, replicate = replay.parse_place(plan, arguments.place)
+    again = replay.replay(plan, scan, request.out, planned, replicate, request.device)
+    status, differences = Status(int(again.variables["status"].values[0])), again.differences or {}
+    print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
+    print(f"status: {status.name}. {status.sentence}")
+    for name, variable in again.variables.items():
+        if variable.values.size == 1 and name != "status":
+            value = variable.values.ravel()[0]
+            mark = f"   <- {differences[name]}" if name in differences else ""
+            print(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
+    for name, value in again.attrs.items():
+        print(f"  {name:24} {value}")
+    for remark in again.remarks:
+        print(f"note: {remark}")
+    if again.differences is not None and not again.equal:
+        listed = "; ".join(f"{name} {text}" for name, text in differences.items())
+        raise UserError(f"the replicate is not equal to the stored one: {listed}")
+    stored = again.differences is not None
+    print("equal to the stored replicate, bit for bit" if stored else "no stored replicate to compare with")
+
+
+def merge(arguments: argparse.Namespace) -> None:
+    """Join runs that were computed apart, and report."""
+    from moestat.runner import merge
+
+    request, said = merge.merge(arguments.study, arguments.folders, arguments.out)
+    print(said)
+    _collect(dataclasses.replace(request, report=arguments.report))
+
+
+def _tell(result: Result) -> None:
+    """Print the answer of a run; raise if it is not complete."""
+    from moestat.runner import returned
+
+    tally, request, shown = result.tally, result.request, result.plan.study_file
+    if result.dataset is None:
+        return
+    for text in result.dropped:
+        say(f"note: {text}")
+    if result.report is not None:
+        _print_report(result.report, verbose=request.verbose)
+    elif not request.quiet:
+        counts = f"{tally['done']} of {tally['replicates']} replicates, {tally['failed']} failed"
+        print(f"{shown.name}/{request.preset}: {counts}; results in {result.folder}")
+    if tally["missing"]:
+        raise UserError(f"{tally['missing']} replicates are missing; complete them with: {request.command()}")
+    if tally["converged"] == 0 and tally["failed"] == tally["replicates"]:
+        texts = [str(text) for text in result.dataset["message"].values.ravel() if text]
+        most = max(texts, key=texts.count, default="(none)")
+        raise UserError(f"all {tally['failed']} replicates failed; the most frequent message: {most}")
+    if absent := returned.absent(result.dataset, shown.study, request.preset):
+        told = f"{shown.shown}: {absent} The results are kept"
+        if request.report:
+            raise UserError(f"{told}; put the name right, and judge the claims with: {request.command('report')}")
+        say(f"note: {told}")
+
+
+def _tell_record(request: Request) -> None:
+    """Say that there is a record of what is about to be computed, if there are no results of one's own yet."""
+    from moestat.runner import records
+    from moestat.study import load
+
+    folder = records.results_folder(request.out, load.find(request.study).stem, request.preset)
+    if records.is_record(folder):
+        say(f"note: {folder} is a record of these results; to read it without computing: {request.command('report')}")
+
+
+def _print_report(report: Report, *, verbose: bool) -> None:
+    from rich.console import Console
+
+    for part in (report.rates_table(), report.claims_table(), report.summary) if verbose else (report.answer(),):
+        Console().print(part)

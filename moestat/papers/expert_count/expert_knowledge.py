@@ -1,0 +1,98 @@
+"""What the experts of a top-1 mixture know, whether or not they are sent a sample.
+
+``error[..., m, k]`` is the share of samples of cluster k that expert m gets wrong.
+"""
+
+from __future__ import annotations
+
+from moestat.arrays import Array, namespace
+from moestat.losses.routing import one_hot
+
+
+def error_by_cluster(wrong: Array, cluster: Array, clusters: int) -> Array:
+    """Return each expert's error on each cluster.
+
+    Parameters
+    ----------
+    wrong : (..., n, M) array of bools, or of 0 and 1
+        Whether expert m gets the sample wrong.
+    cluster : (..., n) int array
+    clusters : int
+        K. Every cluster must have a sample.
+
+    Returns
+    -------
+    (..., M, K) array
+    """
+    xp = namespace(wrong, cluster)
+    wrong = xp.astype(wrong, xp.float64)
+    in_cluster = xp.matrix_transpose(one_hot(cluster, clusters, xp.float64))
+    total = xp.sum(in_cluster, axis=-2, keepdims=True)
+    return xp.matmul(xp.matrix_transpose(wrong), in_cluster) / total
+
+
+def best_cluster_error(error: Array) -> Array:
+    """Return the error of an expert on the cluster that it knows best, averaged over experts, (...)."""
+    xp = namespace(error)
+    return xp.mean(xp.min(error, axis=-1), axis=-1)
+
+
+def specialisation(error: Array, load: Array) -> Array:
+    """Return how much worse an expert is away from the cluster that it knows best, (...).
+
+    It is the mean error on the other clusters minus the error on the best one, averaged over experts by load: 0 for
+    experts that do the same everywhere, 1/2 for experts that know one cluster and guess on the others.
+    """
+    xp = namespace(error, load)
+    clusters = error.shape[-1]
+    best = xp.min(error, axis=-1)
+    others = (xp.sum(error, axis=-1) - best) / (clusters - 1)
+    return xp.sum(load * (others - best), axis=-1)
+
+
+def profession(weights: Array, labels: Array) -> Array:
+    """Return the cluster that each expert is closest to at the start.
+
+    Source: "On the Impact of Expert Count in Mixture of Experts", Definition 2: the k of the largest <v_k, w_mj>, here
+    also over patches, which makes no difference when they start equal.
+
+    Parameters
+    ----------
+    weights : (..., M, P or 1, J, d) array
+        Initial weights.
+    labels : (..., K, d) array
+        The label signals v_k.
+
+    Returns
+    -------
+    (..., M) int array
+    """
+    xp = namespace(weights, labels)
+    aligned = xp.matmul(weights, xp.matrix_transpose(labels)[..., None, None, :, :])  # (..., M, P, J, K)
+    return xp.argmax(xp.max(xp.max(aligned, axis=-2), axis=-2), axis=-1)
+
+
+def own_cluster(table: Array, profession: Array) -> tuple[Array, Array]:
+    """Split a table per expert and cluster into the entry of each expert's profession and the mean of the others.
+
+    Parameters
+    ----------
+    table : (..., M, K) array
+    profession : (..., M) int array
+
+    Returns
+    -------
+    own, others : (..., M) arrays
+    """
+    xp = namespace(table, profession)
+    clusters = table.shape[-1]
+    mine = xp.astype(profession[..., None] == xp.arange(clusters, dtype=profession.dtype), table.dtype)
+    own = xp.sum(table * mine, axis=-1)
+    return own, (xp.sum(table, axis=-1) - own) / (clusters - 1)
+
+
+def clusters_with_expert(profession: Array, clusters: int) -> Array:
+    """Return how many clusters are the profession of at least one expert, (...)."""
+    xp = namespace(profession)
+    present = xp.any(one_hot(profession, clusters, xp.bool), axis=-1)
+    return xp.sum(xp.astype(present, xp.float64), axis=-1)
