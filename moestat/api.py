@@ -99,8 +99,8 @@ def load(study: str | Path | Study, preset: str = "quick", *, out: str | Path = 
     Parameters
     ----------
     study : str, Path or moestat.Study
-        Name of a study, a study, path of a study file, of a ``results.nc``, or of the folder that holds one. Results that are
-        named by their own path are read as they are, whatever the study file now says.
+        Name of a study, a study, path of a study file, of a ``results.nc``, or of the folder that holds one. Results
+        that are named by their own path are read as they are, whatever the study now says.
     preset : str
         Size of the study, where ``study`` is a name or a study file.
     out : path

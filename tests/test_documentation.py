@@ -12,7 +12,7 @@ import pytest
 import readme_table
 import scale_table
 
-from moestat import cli_options
+from moestat import Study, cli_options
 from moestat.errors import InputError
 from moestat.study import load, lookup
 from moestat.study.rules import mean

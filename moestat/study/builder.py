@@ -33,7 +33,7 @@ class Study:
         Of the results, ``outputs/<name>``; that of the file, if empty.
     **fields
         ``paper``, ``source``, ``question``, ``experiment``, ``seed``, ``settings``, ``grid``, ``scale``, ``summaries``
-        and the other fields of :class:`moestat.study.spec.Study`. Its lists (``arms``, ``claims``) may be given here, too.
+        and the other fields of :class:`moestat.study.spec.Study`; its lists (``arms``, ``claims``), too.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _import_path(function: Any) -> str:
         module = Path(file).stem
     if module in ("__main__", "", None) or "<" in name:
         raise InputError(
-            f"{name} has no import path, since it was defined in a notebook or inside a function; worker processes import "
-            "what they run, so write it into a file, my_code.py, and give 'my_code:name' or import it from there"
+            f"{name} has no import path, since it was defined in a notebook or inside a function; worker processes "
+            "import what they run, so write it into a file, my_code.py, and give 'my_code:name' or import it from there"
         )
     return f"{module}:{name}"

@@ -13,6 +13,7 @@ from typing import Any
 from moestat.experiment import no_truth_value, truth_values
 from moestat.sentences import counted, listed, nearest, show
 from moestat.study import hub, presets
+from moestat.study.builder import LISTS
 from moestat.study.patterns import fits
 from moestat.study.problems import Loc, path_text
 from moestat.study.spec import RULES, Claim, Scalar, Study
@@ -21,7 +22,7 @@ RESERVED = frozenset({"arm", "arm_label", "replicate", "status", "message", "ite
 """Names of what every run writes, which no axis may have."""
 FEWEST_SIZES = 2
 """Sizes without which there is no slope."""
-ONE = {table: table.rstrip("s") for table in ("arms", "rates", "parameters", "claims", "findings", "figures", "presets")}
+ONE = {table: table.rstrip("s") for table in (*LISTS, "presets")}
 
 Fault = tuple[Loc, str]
 """A place in the tables, and what is wrong with it, as the rest of a sentence."""
@@ -123,7 +124,8 @@ def _unknown(study: Study) -> Iterator[Fault]:
             for key in ("arms", "predicted", "printed")
         ]
     for i, claim in enumerate(study.claims):
-        named += [(("claims", i, key), [getattr(claim, key)], "arm") for key in ("arm", "versus") if getattr(claim, key)]
+        of_claim = {"arm": claim.arm, "versus": claim.versus}
+        named += [(("claims", i, key), [name], "arm") for key, name in of_claim.items() if name]
     named += [(("findings", i, "when"), finding.when, "claim") for i, finding in enumerate(study.findings)]
     for i, figure in enumerate(study.figures):
         named += [(("figures", i, "panels", j, "arms"), panel.arms, "arm") for j, panel in enumerate(figure.panels)]
@@ -187,7 +189,9 @@ def _unjudged(study: Study) -> Iterator[Fault]:
         of_claim: dict[str, str] = {}
         for key, text in _faults_of_claim(study, claim):
             of_claim.setdefault(key, text)  # of several presets the first
-        yield from ((("claims", index, *key.split(".", 1)), text) for key, text in of_claim.items())
+        for key, text in of_claim.items():
+            loc: Loc = ("claims", index, *key.split(".", 1))
+            yield loc, text
 
 
 def _faults_of_claim(study: Study, claim: Claim) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ Scale = Literal["paper", "reduced", "stand-in"]
 NO_PAPER = ("", "none")
 """What a study without a paper has for one."""
 
+
 def has_paper(paper: str) -> bool:
     """Return whether the short name of a paper is that of one.
 
@@ -243,7 +244,7 @@ class Figure(Strict):
     def _reference_of_rates(self) -> Figure:
         if self.kind != "lines" and any(panel.reference or panel.dashed for panel in self.panels):
             raise ValueError(
-                "a panel has a reference or a dashed variable in kind 'lines' alone; that of a rate stands with the rate"
+                "a panel has a reference or a dashed variable in kind 'lines' alone; that of a rate is the rate's"
             )
         return self
 

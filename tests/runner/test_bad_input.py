@@ -48,9 +48,7 @@ WRONG = [
     ("figures.0.columns", [0, 7, "x"]), ("figures.0.panels.0.arms", [["nobody"]]),
 ]  # fmt: skip
 PLACES = ("", "presets.quick.", "presets.paper.", "rates.0.", "claims.0.", "figures.0.", "arms.0.", "settings.")
-REQUIRED = (
-    "title paper source experiment seed arms presets presets.quick.replicates arms.0.name rates.0.loss claims.0.id"
-)
+REQUIRED = "title experiment seed arms presets presets.quick.replicates arms.0.name rates.0.loss claims.0.id"
 GONE = object()
 
 
@@ -148,7 +146,7 @@ def test_a_wrong_command_line_is_a_sentence(mutant, words):
         ("settings.n", 5, "settings.n is 5, which never counts: the grid replaces it by n = 10, 40; allowed is one of"),
         ("claims.0.arm", "maen", "claim 'c': arm names 'maen', which is no arm of the study"),
         ("experiment", "json", "has no Settings and no run"),
-        ("figures", BASE["figures"] * 2, "figure 'figure': name is that of an earlier figure; allowed are different names; the first"),
+        ("figures", BASE["figures"] * 2, "figure 'figure': name is that of an earlier figure; allowed are"),
     ],
 )  # fmt: skip
 def test_the_sentence_names_place_fault_and_remedy(mutant, path, value, told):
