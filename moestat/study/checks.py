@@ -14,7 +14,6 @@ from moestat.experiment import no_truth_value, truth_values
 from moestat.sentences import counted, listed, nearest, show
 from moestat.study import hub, presets
 from moestat.study.builder import LISTS
-from moestat.study.patterns import fits
 from moestat.study.problems import Loc, path_text
 from moestat.study.spec import RULES, Claim, Scalar, Study
 
@@ -33,7 +32,7 @@ def faults(study: Study, tables: Mapping[str, Any]) -> list[Fault]:
     found: list[Fault] = [(loc, "holds a NUL character, which no file of results can keep") for loc in _nul(tables)]
     for loc, of in truth_values(tables, study):  # those of settings are checked by their experiment
         found.append((loc, f"is {show(_given(tables, loc))}: {no_truth_value(of)}"))
-    found = found or [*_twice(study), *_unknown(study), *_axes(study), *_two_windows(study)]
+    found = found or [*_twice(study), *_unknown(study), *_axes(study)]
     return found or [*_idle_settings(study), *_reversed(study), *_unjudged(study)]
 
 
@@ -143,19 +142,6 @@ def _axes(study: Study) -> Iterator[Fault]:
     for loc, grid in grids:
         for axis, values in grid.items():
             yield from (((*loc, axis), problem) for problem in axis_problems(axis, values))
-
-
-def _two_windows(study: Study) -> Iterator[Fault]:
-    """Series that have a fit window twice, and not the same one."""
-    windows: dict[tuple[str, str, str], Any] = {}
-    tables = [("rates", i, rate) for i, rate in enumerate(study.rates)]
-    for table, i, rate in [*tables, *(("parameters", i, rate) for i, rate in enumerate(study.parameters))]:
-        for arm in study.arms:
-            if fits(arm.name, rate.arms):
-                before = windows.setdefault((rate.loss, rate.over, arm.name), rate.window)
-                if before != rate.window:
-                    two = f"{before or 'all sizes'} and {rate.window or 'all sizes'}"
-                    yield (table, i, "window"), f"is a second one of the arm {arm.name!r}, {two}; allowed is one"
 
 
 # -- what counts ----------------------------------------------------------------------------------------------------

@@ -17,20 +17,9 @@ Window = tuple[float, float] | None
 
 @dataclass(frozen=True)
 class SeriesFacts:
-    """What a study says about a series.
+    """What a study says about a series; see :class:`moestat.study.spec.Rate`.
 
-    Attributes
-    ----------
-    window : (low, high) or None
-        Fit window at a preset; all sizes when None.
-    bound : float or None
-        The exponent that the theory predicts, whatever the arm.
-    predicted : float or None
-        The exponent that is expected of this arm, where arms differ in it.
-    printed : float or None
-        The slope that the paper prints for the arm.
-    reference, start : str
-        Variables that are drawn beside the loss; empty for none.
+    ``window`` is None for all sizes; ``predicted`` and ``printed`` are those of the arm.
     """
 
     window: Window
