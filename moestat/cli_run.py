@@ -84,14 +84,13 @@ def run_all(arguments: argparse.Namespace) -> None:
 
 
 def _dry_run(request: Request) -> None:
-    from moestat.runner import begin, overview, returned, store
+    from moestat.runner import begin, overview, store
 
     plan = begin.make_plan(request)
     study = plan.study_file.study
     if not study.reads and request.backend != "dask":
         begin.refuse_without_libraries(plan)
     begin.refuse_bad_data(plan)
-    returned.refuse_unknown(plan)
     root = begin.folder_of(request, plan.study_file.name)
     grid = ", ".join(f"{axis} = {', '.join(str(v) for v in values)}" for axis, values in plan.axes.items())
     print(f"{study.title}\n{plan.study_file.shown}, preset {plan.preset_name}: {plan.preset.about}".rstrip(": "))
@@ -99,10 +98,10 @@ def _dry_run(request: Request) -> None:
     print(f"{len(plan.arms)} arms: {', '.join(arm.name for arm in plan.arms)}")
     print(f"{len(plan.by_digest)} cells x {plan.replicates} replicates in blocks of {plan.block}")
     print(f"expected of the preset as it stands: {plan.preset.expected or 'not stated'}")
-    for text in [*begin.cautions(plan), *returned.cautions(plan)]:
+    for text in begin.cautions(plan):
         print(f"caution: {text}")
     if (root / "shards").is_dir() and not request.fresh:
-        scan = store.scan_only(root, plan, begin.version_of(plan))
+        scan = store.scan(root, plan, begin.version_of(plan), move=False)
         if scan.stale:
             print(overview.advice(request, plan, root, scan))
     print(f"results would go to {root}; nothing was written")
@@ -189,29 +188,30 @@ def report(arguments: argparse.Namespace) -> None:
 
 def replay(arguments: argparse.Namespace) -> None:
     """Compute one replicate again, print it, and compare it with the stored one."""
-    from moestat.runner import overview, replay
+    from moestat.runner import begin, overview, replay
     from moestat.status import Status
+    from moestat.study import load
 
-    request, plan, _, scan, _ = overview.look(request_of(arguments))
+    request = request_of(arguments)
+    request = overview.recorded(request, load.find(request.study).stem)
+    plan = begin.make_plan(request)
     planned, replicate = replay.parse_place(plan, arguments.place)
-    again = replay.replay(plan, scan, request.out, planned, replicate, request.device)
-    status, differences = Status(int(again.variables["status"].values[0])), again.differences or {}
+    variables, attrs = replay.compute(plan, request.out, planned, replicate, request.device)
+    computed = variables | replay.as_variables(attrs)
+    found, remarks = replay.beside_stored(plan, request, planned, replicate, computed)
+    status, differences = Status(int(variables["status"].values[0])), found.texts if found is not None else {}
     print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
     print(f"status: {status.name}. {status.sentence}")
-    for name, variable in again.variables.items():
+    for name, variable in computed.items():
         if variable.values.size == 1 and name != "status":
             value = variable.values.ravel()[0]
             mark = f"   <- {differences[name]}" if name in differences else ""
             print(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
-    for name, value in again.attrs.items():
-        print(f"  {name:24} {value}")
-    for remark in again.remarks:
+    for remark in remarks:
         print(f"note: {remark}")
-    if again.differences is not None and not again.equal:
-        listed = "; ".join(f"{name} {text}" for name, text in differences.items())
-        raise UserError(f"the replicate is not equal to the stored one: {listed}")
-    stored = again.differences is not None
-    print("equal to the stored replicate, bit for bit" if stored else "no stored replicate to compare with")
+    if found is not None and not found.equal:
+        raise UserError(f"the replicate is not equal to the stored one: {found}")
+    print("no stored replicate to compare with" if found is None else "equal to the stored replicate, bit for bit")
 
 
 def merge(arguments: argparse.Namespace) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import NamedTuple
 
+from moestat import own_files
 from moestat.runner import experiments, labels
-from moestat.runner.possible import Source, modules_of
+
+_ROOMS = ("papers", "printed", "models", "fit", "losses", "rates", "identify", "training")
+ROOMS = tuple(f"moestat.{room}" for room in _ROOMS)
+"""Those of this package whose code names what an experiment returns."""
 
 
 class Row(NamedTuple):
@@ -28,24 +33,15 @@ def of_experiment(name: str) -> list[Row]:
 
     Known are those of ``variables.toml``, and those that the module itself describes in dicts called ``OF_...`` or
     ``OVER_...``, name -> text, or name -> (..., text).
-
-    Parameters
-    ----------
-    name : str
-        Name of an experiment of moestat, or an import path. Of one's own, the tables know the common variables alone.
-
-    Returns
-    -------
-    list of Row
-        Left out is what the source of the experiment cannot name. Which of them a run holds depends on its settings.
     """
     module = experiments.own_experiments().get(name, name)
     said = _said(experiments.load(module, "settings"))
     texts = said | {name: text for name, text in labels.texts_of(module).items() if name not in said}
-    source = Source(modules_of(module))
-    common = labels.texts_of("")
-    possible = [n for n in texts if n in said or _may(n, texts, source)]
-    names = sorted(possible, key=lambda n: n in common and n not in said)  # stable
+    common = labels.texts_of("").keys() - said
+    modules = own_files.closure([module], lambda n: n.startswith(ROOMS) or own_files.is_own(n))
+    words = {word for name in modules for word in re.findall(r"\w+", own_files.source(name) or "")}
+    named = [n for n in texts if n not in common or n.replace("*", "") in words or "*" in n]
+    names = sorted(named, key=lambda n: n in common)  # stable
     return [Row(n, *_words(*texts[n])) for n in names]
 
 
@@ -66,12 +62,6 @@ def _said(module: ModuleType) -> dict[str, Sequence[str]]:
             last = {name: text[-1] if isinstance(text, tuple) and text else text for name, text in value.items()}
             texts |= {str(name): [text] for name, text in last.items() if isinstance(text, str)}
     return texts
-
-
-def _may(name: str, texts: Mapping[str, object], source: Source) -> bool:
-    if "*" not in name:
-        return source.may_name(name)
-    return any(source.may_name(name.replace("*", other)) for other in texts if "*" not in other)
 
 
 def _words(meaning: str, units: str = "") -> tuple[str, str]:

@@ -71,7 +71,7 @@ def remaining(request: Request, jobs: int) -> float | None:
     """
     plan = begin.make_plan(overview.recorded(request, load.find(request.study).stem))
     root = begin.folder_of(request, plan.study_file.name)
-    scan = store.scan_only(root, plan, begin.version_of(plan))
+    scan = store.scan(root, plan, begin.version_of(plan), move=False)
     left = {digest: plan.replicates - sum(scan.done(digest)) for digest in plan.by_digest}
     sizes = {planned.digest: planned.size or 1.0 for planned in plan.cells}
     estimate = Estimate(sizes, left, jobs, {planned.digest: planned.cell.arm for planned in plan.cells})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import xarray as xr
@@ -15,14 +14,6 @@ from moestat.study import seal
 from moestat.study.load import StudyFile
 from moestat.study.spec import Study
 
-WHAT = {
-    "experiment": "another experiment",
-    "seed": "another seed",
-    "settings": "other settings",
-    "grid": "another grid",
-    "arms": "other arms",
-}
-
 
 def problem_of(lines: Iterable[str]) -> dict[str, str]:
     """Return what results are results of, from the lines KEY=TEXT in which a manifest or a dataset keeps it."""
@@ -31,8 +22,8 @@ def problem_of(lines: Iterable[str]) -> dict[str, str]:
 
 def differing(written: Mapping[str, str], study: Study, preset: str) -> list[str]:
     """Return in words what results are of that a study at a preset is not; what is not known does not differ."""
-    now = seal.problem(study, preset)
-    return [WHAT[key] for key in now if written.get(key, now[key]) != now[key]]
+    other = [key for key, text in seal.problem(study, preset).items() if written.get(key, text) != text]
+    return [f"other {key}" if key in ("settings", "arms") else f"another {key}" for key in other]
 
 
 def refuse_foreign(dataset: xr.Dataset, study_file: StudyFile, request: Request, root: Path) -> None:
@@ -43,19 +34,16 @@ def refuse_foreign(dataset: xr.Dataset, study_file: StudyFile, request: Request,
     StaleError
         The message says what differs, and what to run.
     """
-    path = root / results.NAME
-    plain = replace(request, accept_stale=False)
     others = differing(problem_of(results.provenance(dataset)["problem"]), study_file.study, request.preset)
     if others:
-        accept = f", or use them as they are with: {request.command('collect')}" if request.accept_stale else ""
         raise StaleError(
-            f"{path} holds results of {', '.join(others)} than {study_file.shown} now asks for; give these results "
-            f"their own folder (--out), or compute again with: {plain.command()}{accept}"
+            f"{root / results.NAME} holds results of {', '.join(others)} than {study_file.shown} now asks for; give "
+            f"these results their own folder (--out), or compute again with: {request.command()}"
         )
     sealed = seal.read(root)
     rules = str(dataset.attrs.get("rules", ""))
     if rules and (sealed is None or sealed.digest != rules):
         raise StaleError(
             f"{root / seal.NAME}, the rules as they were when the run started, was changed or removed; results judged "
-            f"by rules that cannot be told must be computed again: {plain.command()} --fresh"
+            f"by rules that cannot be told must be computed again: {request.command()} --fresh"
         )

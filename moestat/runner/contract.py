@@ -1,4 +1,9 @@
-"""What an experiment returned, checked against the contract of :mod:`moestat.experiment`."""
+"""What an experiment returned, checked against the contract of :mod:`moestat.experiment`.
+
+What a results file would not give back bit for bit is refused when the experiment returns it, not when weeks of results
+are collected: netCDF and its readers give a meaning to some attributes (``scale_factor`` multiplies the values) and
+know no NUL in a text and no slash in a name; gaps among integers are NaN, which needs a float.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +15,19 @@ import numpy as np
 import xarray as xr
 
 from moestat.experiment import Cell
-from moestat.runner import storable
 from moestat.runner.shard import Variable
 from moestat.sentences import listed, show
 from moestat.status import Status
 
 OURS = ("arm", "arm_label", "replicate")
 """Names that the results have for themselves."""
+EXACT = 2**53
+"""Integers up to this one are exact as floats, which they become where replicates are missing."""
+MOST_ENTRIES = 20
+"""Numbers or texts in one attribute."""
+TAKEN = frozenset({"scale_factor", "add_offset", "missing_value", "coordinates", "dtype", "char_dim_name"})
+TAKEN |= {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"}
+"""Attributes by which readers of netCDF change values, which they take away, or which HDF5 writes itself."""
 
 
 class ContractError(TypeError):
@@ -60,21 +71,45 @@ def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[
     names = {*variables, *(str(dim) for dim in dataset.dims), *cell.coords, *OURS}
     attrs = {}
     for key, given in dataset.attrs.items():
-        value = storable.plain(given)
-        problem = storable.name_problem(key)
+        value = _plain(given)
+        problem = _name_problem(key)
         if not problem and (not isinstance(value, str | int | float) or key in names):
             problem = "is none of these: a new name, with text or a number"
-        if problem := problem or storable.values_problem(_array(value)):
+        if problem := problem or _values_problem(as_array(value)):
             raise ContractError(f"run() returned the attribute {show(key)} of the dataset, which {problem}")
         attrs[str(key)] = value
     return variables, attrs
 
 
+def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str, Variable]:
+    """Return the variables of replicates that have no values: their status and message."""
+    count = len(replicates)
+    return {
+        "status": Variable(("replicate",), np.full(count, int(status), dtype=np.int64)),
+        "message": Variable(("replicate",), np.full(count, message, dtype=object)),
+    }
+
+
+def statuses(variables: Mapping[str, Variable]) -> list[int]:
+    """Return the status of each replicate."""
+    return [int(s) for s in variables["status"].values]
+
+
+def as_array(value: object) -> np.ndarray:
+    """Return an attribute of a dataset, which is a property of the cell, as an array."""
+    return np.asarray(value, dtype=object if isinstance(value, str) else None)
+
+
+def readable(text: str) -> str:
+    """Return a text that can be kept: what cannot be is written as its escape."""
+    return text.replace("\0", "\\0").encode(errors="backslashreplace").decode()
+
+
 def _variable(name: object, array: xr.Variable, cell: Cell, *, coord: bool) -> Variable:
     """Return one variable of an experiment's dataset, if it comes back from a results file as it is."""
-    problem = storable.name_problem(name)
+    problem = _name_problem(name)
     for dim in array.dims:
-        if not problem and (objection := storable.name_problem(dim)):
+        if not problem and (objection := _name_problem(dim)):
             problem = f"has a dimension that {objection}"
     if problem:
         raise ContractError(f"run() returned a variable whose name {problem}")
@@ -84,35 +119,74 @@ def _variable(name: object, array: xr.Variable, cell: Cell, *, coord: bool) -> V
     if "replicate" in array.dims:
         array = array.transpose("replicate", ...)
     values = np.asarray(array.values)
-    problem = storable.values_problem(values)
+    problem = _values_problem(values)
     if not problem and len(set(array.dims)) < values.ndim:
         problem = f"has a dimension twice: {array.dims}"
     if not problem and coord and array.dims == (name,):
-        problem = storable.labels_problem(values)
-    attributes = {key: storable.plain(value) for key, value in array.attrs.items()}
+        problem = _labels_problem(values)
+    attributes = {key: _plain(value) for key, value in array.attrs.items()}
     for key, value in attributes.items():
-        objection = storable.attribute_problem(key, value)
+        objection = attribute_problem(key, value)
         problem = problem or (f"has an attribute that {objection}" if objection else "")
     if problem:
         raise ContractError(f"run() returned '{name}', which {problem}")
     return Variable(dims=tuple(str(d) for d in array.dims), values=values, attrs=attributes, coord=coord)
 
 
-def _array(value: object) -> np.ndarray:
-    return np.asarray(value, dtype=object if isinstance(value, str) else None)
+def _name_problem(name: object) -> str:
+    """Say why a name of a variable, dimension or attribute cannot be kept, or return an empty text."""
+    odd = ("", ".", "..")
+    if isinstance(name, str) and name.isprintable() and "/" not in name and name.strip() == name and name not in odd:
+        return "is '_nc4_non_coord_...', a name of netCDF's own" * name.startswith("_nc4_non_coord_")
+    return f"is {show(name)}; allowed are printable characters without '/', and without spaces around them"
 
 
-def failed(replicates: Sequence[int], status: Status, message: str) -> dict[str, Variable]:
-    """Return the variables of replicates that have no values: their status and message."""
-    count = len(replicates)
-    messages = np.empty(count, dtype=object)
-    messages[:] = message
-    return {
-        "status": Variable(("replicate",), np.full(count, int(status), dtype=np.int64)),
-        "message": Variable(("replicate",), messages),
-    }
+def attribute_problem(name: object, value: object) -> str:
+    """Say why an attribute of a variable cannot be kept, or return an empty text."""
+    if problem := _name_problem(name):
+        return problem
+    if name in TAKEN or str(name).startswith("_"):
+        return f"is {show(name)}, which readers of netCDF interpret or write themselves; choose another name"
+    entries: list[Any] = value if isinstance(value, list) else [value]
+    if all(isinstance(entry, str) for entry in entries) and 1 <= len(entries) <= MOST_ENTRIES:
+        if name == "units" and any("since" in entry for entry in entries):
+            return f"'units' is {show(value)}, which readers of netCDF turn into dates; write it into 'long_name'"
+        problem = next((text for entry in entries if (text := _text_problem(entry))), "")
+        return f"'{name}' {problem}" if problem else ""
+    numbers = all(type(entry) is float or type(entry) is int and abs(entry) <= EXACT for entry in entries)
+    if numbers and 1 <= len(entries) <= MOST_ENTRIES:
+        return ""
+    return f"'{name}' is {show(value)}; allowed are text, numbers, and lists of up to {MOST_ENTRIES} of one of them"
 
 
-def statuses(variables: Mapping[str, Variable]) -> list[int]:
-    """Return the status of each replicate."""
-    return [int(s) for s in variables["status"].values]
+def _text_problem(text: str) -> str:
+    return "" if readable(text) == text else f"holds what is no character: {show(text)}"
+
+
+def _values_problem(values: np.ndarray) -> str:
+    """Say why the values of a variable cannot be kept, or return an empty text."""
+    kind = values.dtype.kind
+    if kind in "OUT":
+        flat = values.ravel().tolist()
+        if not all(isinstance(entry, str) for entry in flat):
+            return "holds Python objects; allowed are numbers, truth values and text"
+        return next((problem for entry in flat if (problem := _text_problem(entry))), "")
+    if kind not in "biufc" or kind in "fc" and values.dtype.itemsize > 8 * (1 + (kind == "c")):
+        return f"is of type {values.dtype}; allowed are numbers of at most 64 bits, truth values and text"
+    if kind in "iu" and values.size and max(abs(int(values.min())), int(values.max())) > EXACT:
+        return "holds an integer beyond 2**53, which is not exact where gaps make floats of integers; return it as text"
+    return ""
+
+
+def _labels_problem(labels: np.ndarray) -> str:
+    """Say why values cannot label a dimension, or return an empty text: labels are looked up by their value."""
+    if labels.dtype.kind == "c" or labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        return "has a label that is no finite number or text"
+    return "has a label twice" if len(set(labels.tolist())) < labels.size else ""
+
+
+def _plain(value: Any) -> Any:
+    """Return an attribute's value without NumPy's types: scalars as numbers, arrays of one dimension as lists."""
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim <= 1):
+        return value.tolist()
+    return [_plain(entry) for entry in value] if isinstance(value, tuple | list) else value

@@ -1,4 +1,4 @@
-"""How far two computations of the same variable are apart: in words, absolutely, relatively, and in last places."""
+"""How far two computations of the same variable are apart, in words and relatively."""
 
 from __future__ import annotations
 
@@ -25,12 +25,20 @@ def difference(old: Variable | None, new: Variable | None) -> str:
     if a.dtype.kind in "OUT" or b.dtype.kind in "OUT":
         pairs = zip(map(str, a.ravel()), map(str, b.ravel()), strict=True)
         return next((f"stored {show(x)}, now {show(y)}" for x, y in pairs if x != y), "")
-    if a.dtype.kind not in "fc" and b.dtype.kind not in "fc":
-        if np.array_equal(a, b):
-            return ""
-        return f"differs by at most {int(np.max(np.abs(a.astype(object) - b.astype(object))))}"
-    wide = np.promote_types(np.promote_types(a.dtype, b.dtype), np.float64)
-    return _floats(np.atleast_1d(a.astype(wide)).ravel(), np.atleast_1d(b.astype(wide)).ravel())
+    a, b = _wide(a, b)
+    holes = np.isnan(a) != np.isnan(b)
+    if holes.any():
+        return f"is a number in one and NaN in the other at {holes.sum()} of {a.size} places"
+    other = ~np.isnan(a) & ((a != b) | (np.signbit(a) != np.signbit(b)))
+    if not other.any():
+        return ""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gap = np.abs(a - b)[other]
+        shares = gap / np.maximum(np.abs(a), np.abs(b))[other]
+    return (
+        f"differs by at most {gap.max():.3g} (relatively by {np.nanmax(shares, initial=0.0):.3g}) at {gap.size} of "
+        f"{a.size} places"
+    )
 
 
 def relative(old: Variable, new: Variable, resolved: tuple[float, float] = ANY) -> float:
@@ -46,34 +54,17 @@ def relative(old: Variable, new: Variable, resolved: tuple[float, float] = ANY) 
     a, b = old.values, new.values
     if a.shape != b.shape or a.dtype.kind in "OUT" or b.dtype.kind in "OUT":
         return np.inf
-    wide = np.promote_types(np.promote_types(a.dtype, b.dtype), np.float64)
-    a, b = a.astype(wide), b.astype(wide)
+    a, b = _wide(a, b)
     least, most = resolved
     with np.errstate(invalid="ignore", divide="ignore"):
-        size = np.maximum(np.abs(a), np.abs(b))
-        rounding = (np.abs(a - b) <= least) | (np.minimum(np.abs(a), np.abs(b)) >= most)
-        gap = np.where((a == b) | rounding, 0.0, np.abs(a - b) / size)
-    gap = np.where(np.isnan(a) & np.isnan(b), 0.0, gap)
+        sizes = np.abs(a), np.abs(b)
+        equal = (a == b) | (np.abs(a - b) <= least) | (np.minimum(*sizes) >= most) | (np.isnan(a) & np.isnan(b))
+        gap = np.where(equal, 0.0, np.abs(a - b) / np.maximum(*sizes))
     return float(np.max(np.where(np.isnan(gap), np.inf, gap), initial=0.0))
 
 
-def _floats(a: np.ndarray, b: np.ndarray) -> str:
-    holes = np.isnan(a) != np.isnan(b)
-    if holes.any():
-        return f"is a number in one and NaN in the other at {holes.sum()} of {a.size} places"
-    known = ~np.isnan(a)
-    a, b = a[known], b[known]
-    if a.tobytes() == b.tobytes():
-        return ""
-    differing = a != b
-    if not differing.any():
-        return "differs in the sign of a zero"
-    a, b = a[differing], b[differing]
-    with np.errstate(invalid="ignore", over="ignore"):
-        gap = np.abs(a - b)  # infinite where one of them is
-        size = np.maximum(np.abs(a), np.abs(b))
-        relative, places = gap / size, gap / np.spacing(size)
-    return (
-        f"differs by at most {gap.max():.3g} (relatively by {np.nanmax(relative, initial=0.0):.3g}, "
-        f"{np.nanmax(places, initial=0.0):.3g} units in the last place) at {a.size} of {known.size} places"
-    )
+def _wide(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return two arrays of numbers as flat ones of 64-bit floats; a complex number becomes two of them."""
+    kind = np.promote_types(np.promote_types(a.dtype, b.dtype), np.float64)
+    one, other = (np.ascontiguousarray(v.astype(kind)).ravel().view(np.float64) for v in (a, b))
+    return one, other

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat import versions as code_versions
-from moestat.runner import kept, manifest, manifest_file, origin, store
+from moestat.runner import manifest_file, origin, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.study import seal
@@ -42,24 +42,24 @@ Reporter = Callable[[Result, Mapping[str, Any]], Any]
 
 def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Reporter | None = None) -> None:
     """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
-    from moestat.runner import collect, labels, results, summary
+    from moestat.runner import collect, labels, needs, results
 
     request, plan, root = result.request, result.plan, result.folder
     if plan.study_file.study.reads:
-        dataset = summary.dataset(plan, request)
-        result.tally = summary.tally(dataset)
+        dataset = needs.dataset(plan, request)
+        result.tally = needs.tally(dataset)
     else:
         dataset, remarks = collect.collect(scan)
         result.notes.extend([*remarks, *origin.remarks(scan.used)])
         dataset = labels.attach(dataset, plan.module_name, plan.cells)
-    result.dropped = kept.dropped(root, dataset)
+    result.dropped = results.dropped(root, dataset)
     result.notes.extend(result.dropped)
     provenance = describe(request, plan, scan, code, result)
     dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
     dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}
     extra: dict[str, Any] = {"results_sha256": results.write(root, dataset)}
     extra |= {"state": "collected", "notes": result.notes, "tally": result.tally, "updated": provenance["date"]}
-    manifest_file.write(root, manifest.describe(root, request, plan, scan, code, extra))
+    manifest_file.write(root, manifest_file.describe(root, request, plan, scan, code, extra))
     result.dataset = dataset
     if request.report and report is not None:
         result.report = report(result, provenance)
@@ -68,7 +68,7 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
 def describe(request: Request, plan: Plan, scan: store.Scan, code: Mapping[str, str], result: Result) -> dict[str, Any]:
     """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
     study = plan.study_file.study
-    versions = manifest.versions() | origin.versions(scan.used)  # of what computed, wherever it is collected
+    versions = origin.versions(scan.used)  # of what computed, wherever it is collected
     sealed = seal.read(result.folder)
     return {
         "title": study.title,
@@ -91,7 +91,6 @@ def describe(request: Request, plan: Plan, scan: store.Scan, code: Mapping[str, 
         "rules_sealed": sealed.date if sealed is not None else "",
         "problem": [f"{key}={text}" for key, text in seal.problem(study, plan.preset_name).items()],
         **{f"count_{key}": value for key, value in result.tally.items()},
-        "accepted_stale": list(scan.accepted),
         "notes": list(result.notes),
     }
 

@@ -8,10 +8,8 @@ it: one group of numbers and texts, in the file itself, packed by deflate or not
 from __future__ import annotations
 
 import math
-import mmap
 import zlib
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -27,17 +25,13 @@ SPARE, FOLD = 100_000_000, 20
 """What a file may unpack to: so many bytes, and so many times its size more. The largest record takes 25 MB."""
 MOST = 10_000
 """Variables in a file, and attributes of one."""
+MOST_TEXTS = 20
+"""Texts in one attribute: each may be as long as the file."""
 TEXT = 64
 """Bytes that a text takes in memory, be it empty."""
-
-NUMBERS = (h5t.INTEGER, h5t.FLOAT)
-FILTERS = (h5z.FILTER_DEFLATE, h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32)
-USUAL = 100_000
-"""Bytes up to which it is not worth it to look how long a text is."""
 PLACE = 16
 """Bytes that stand for a text of any length: its length, and where it is."""
-HEAP = b"GCOL\1\0\0\0"
-"""How a heap begins in which HDF5 keeps texts; its size follows."""
+FILTERS = (h5z.FILTER_DEFLATE, h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32)
 
 
 class _RefusedError(Exception):
@@ -67,7 +61,7 @@ class _Walk:
 
     def __init__(self, file: File, stream: IO[bytes], size: int) -> None:
         self.file, self.stream, self.size = file.id, stream, size
-        self.limit, self.taken = SPARE + FOLD * size, 0
+        self.left = SPARE + FOLD * size
 
     def everything(self) -> None:
         if self.file.get_create_plist().get_userblock():
@@ -99,7 +93,8 @@ class _Walk:
         layout, of = plan.get_layout(), kind.get_class()
         if layout == h5d.VIRTUAL or plan.get_external_count():  # before its shape is asked for, which opens the other
             raise _RefusedError(f"keeps {name} in another file")
-        if of not in (*NUMBERS, h5t.STRING) and not (of == h5t.COMPOUND and kind.dtype.kind == "c"):
+        complex_number = of == h5t.COMPOUND and kind.dtype.kind == "c"
+        if of not in (h5t.INTEGER, h5t.FLOAT, h5t.STRING) and not complex_number:
             raise _RefusedError(f"holds something else than numbers and texts in {name}")
         filters = [plan.get_filter(number)[0] for number in range(plan.get_nfilters())]
         any_length = of == h5t.STRING and kind.is_variable_str()
@@ -107,39 +102,30 @@ class _Walk:
             raise _RefusedError(f"packs {name} in another way than results are packed")
         shape = variable.shape
         chunk = plan.get_chunk() if layout == h5d.CHUNKED else (1,) * len(shape)
-        counts = [-(-length // part) for length, part in zip(shape, chunk, strict=True)]
+        count = math.prod(-(-length // part) for length, part in zip(shape, chunk, strict=True))
         size = math.prod(chunk) * kind.get_size()
         texts = math.prod(shape if any_length else shape[:-1]) if of == h5t.STRING else 0
-        self._take(math.prod(counts) * size + TEXT * texts, name)
-        if any_length:
-            self._take(self._lengths(variable, plan, name), name)
+        self._take(count * size + TEXT * texts, name)
+        if any_length and texts:
+            self._take(sum(self._length_of_texts(*piece, name) for piece in _pieces(variable, plan)), name)
         elif h5z.FILTER_DEFLATE in filters:
-            bit = 1 << filters.index(h5z.FILTER_DEFLATE)
-            self._unpack(
-                [piece for piece in _pieces(variable, plan) if not piece[2] & bit], math.prod(counts), size, name
-            )
-
-    def _lengths(self, variable: h5d.DatasetID, plan: h5p.PropDCID, name: str) -> int:
-        """Return the bytes of the texts of a variable; each has its length, then where it stands, in the file."""
-        count, total = math.prod(variable.shape), 0
-        for at, size, _ in _pieces(variable, plan) if count else ():
-            raw = np.frombuffer(self._read(at, size), np.uint8)
-            if raw.size != size or size % PLACE:
-                raise _RefusedError(f"is cut off in {name}")
-            total += int(raw.reshape(-1, PLACE)[:, :4].copy().view("<u4").sum(dtype=np.uint64))
-        return total
-
-    def _unpack(self, pieces: list[tuple[int, int, int]], count: int, size: int, name: str) -> None:
-        """Unpack the pieces of a variable, none further than it may: HDF5 goes on for as long as there is something."""
-        most = size + 4  # with a checksum
-        if len(pieces) > count:
-            raise _RefusedError(f"has more pieces of {name} than it has room for")
-        for at, packed, _ in pieces:
-            if (
-                packed > 2 * most + 1000
-                or len(zlib.decompressobj().decompress(self._read(at, packed), most + 1)) > most
-            ):
+            left_out = 1 << filters.index(h5z.FILTER_DEFLATE)
+            pieces = [(at, packed) for at, packed, mask in _pieces(variable, plan) if not mask & left_out]
+            if len(pieces) > count or not all(self._unpacks_to(*piece, most=size + 4) for piece in pieces):
                 raise _RefusedError(f"unpacks to more than it says with {name}")
+
+    def _length_of_texts(self, at: int, size: int, _: int, name: str) -> int:
+        """Return the bytes of the texts of a piece; each has its length, then where it stands, in the file."""
+        raw = np.frombuffer(self._read(at, size), np.uint8)
+        if raw.size != size or size % PLACE:
+            raise _RefusedError(f"is cut off in {name}")
+        return int(raw.reshape(-1, PLACE)[:, :4].copy().view("<u4").sum(dtype=np.uint64))
+
+    def _unpacks_to(self, at: int, packed: int, most: int) -> bool:
+        """Whether a piece unpacks to no more than it may (a checksum included): HDF5 goes on while there is more."""
+        if packed > 2 * most + 1000:
+            return False
+        return len(zlib.decompressobj().decompress(self._read(at, packed), most + 1)) <= most
 
     def _attributes(self, item: h5o.ObjectID, name: str) -> None:
         count = h5a.get_num_attrs(item)
@@ -147,38 +133,23 @@ class _Walk:
             raise _RefusedError(f"has more than {MOST} attributes of {name}")
         for number in range(count):
             attribute = h5a.open(item, index=number)
-            size = attribute.get_storage_size()
-            entries, rest = divmod(size, PLACE)
-            if (
-                not rest
-                and entries
-                and (kind := attribute.get_type()).get_class() == h5t.STRING
-                and kind.is_variable_str()
-            ):
-                size = entries * (TEXT + self.longest)
-                if entries == 1 and size > USUAL:
-                    size = TEXT + len(_text(attribute))
+            size, kind = attribute.get_storage_size(), attribute.get_type()
+            if kind.get_class() == h5t.STRING and kind.is_variable_str():
+                if size > PLACE * MOST_TEXTS:
+                    raise _RefusedError(f"has more than {MOST_TEXTS} texts in one of the attributes of {name}")
+                values = np.empty(attribute.shape, dtype=attribute.dtype)
+                attribute.read(values)
+                size = sum(TEXT + len(text or b"") for text in values.ravel())
             self._take(size, f"attributes of {name}")
-
-    @cached_property
-    def longest(self) -> int:
-        """The most bytes that a text can have: those of the largest heap, by what stands where one begins."""
-        sizes = [0]
-        with mmap.mmap(self.stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            at = content.find(HEAP)
-            while at >= 0:
-                sizes.append(int.from_bytes(content[at + len(HEAP) : at + len(HEAP) + 8], "little"))
-                at = content.find(HEAP, at + 1)
-        return min(max(sizes), self.size)
 
     def _read(self, at: int, size: int) -> bytes:
         self.stream.seek(at)
         return self.stream.read(min(size, self.size))
 
     def _take(self, count: int, what: str) -> None:
-        self.taken += count
-        if self.taken > self.limit:
-            raise _RefusedError(f"has {self.size} bytes and would unpack to more than {self.limit}, with {what}")
+        self.left -= count
+        if self.left < 0:
+            raise _RefusedError(f"has {self.size} bytes and would unpack to more than is believed, with {what}")
 
 
 def _pieces(variable: h5d.DatasetID, plan: h5p.PropDCID) -> Iterator[tuple[int, int, int]]:
@@ -192,9 +163,3 @@ def _pieces(variable: h5d.DatasetID, plan: h5p.PropDCID) -> Iterator[tuple[int, 
         raise _RefusedError("keeps texts beside the description of a variable")
     elif (at := variable.get_offset()) is not None:
         yield at, variable.get_storage_size(), 0
-
-
-def _text(attribute: h5a.AttrID) -> bytes:
-    value = np.empty(attribute.shape, dtype=attribute.dtype)
-    attribute.read(value)
-    return value.item() or b""

@@ -1,18 +1,25 @@
-"""Reading and writing ``manifest.json``. What stands in it: :mod:`moestat.runner.manifest`."""
+"""``manifest.json``: what a folder holds and how it came about. It can be made again from the shards at any time."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from moestat import bounded, files
 from moestat.bounded import DataFileError
 from moestat.errors import UserError
+from moestat.runner import origin
+from moestat.study import seal
 from moestat.study.problems import path_text, problems
+
+if TYPE_CHECKING:
+    from moestat.runner.plan import Plan
+    from moestat.runner.request import Request
+    from moestat.runner.store import Scan
 
 NAME = "manifest.json"
 
@@ -80,23 +87,20 @@ def read(root: Path) -> dict[str, Any]:
     UserError
         If there is one that cannot be read, or holds something else than a manifest does; the message names the key.
     """
-    path = root / NAME
+    path, advice = root / NAME, "of results of your own it is made again by the subcommand collect"
     if not path.exists():
         return {}
     try:
         content = json.loads(bounded.text(path))
-    except DataFileError as error:
-        raise UserError(f"{error}; {_ADVICE}") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} cannot be read as JSON ({error}); {_ADVICE}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path} holds no table; {_ADVICE}")
-    try:
         _Manifest.model_validate(content)
+        return dict(content)
+    except DataFileError as error:
+        raise UserError(f"{error}; {advice}") from None
     except ValidationError as error:
         where, what = problems(error, _Manifest, content)[0]
-        raise UserError(f"{path}: {path_text(where)} {what}; {_ADVICE}") from None
-    return content
+        raise UserError(f"{path}: {path_text(where)} {what}; {advice}") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} cannot be read as JSON ({error}); {advice}") from None
 
 
 def cached(root: Path) -> dict[str, Any]:
@@ -107,4 +111,39 @@ def cached(root: Path) -> dict[str, Any]:
         return {}
 
 
-_ADVICE = "of results of your own it is made again by the subcommand collect"
+def describe(
+    root: Path, request: Request, plan: Plan, scan: Scan, code: Mapping[str, str], extra: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the manifest of the folder ``root``."""
+    cells = []
+    sealed = seal.read(root)
+    for planned in plan.cells:
+        entries = scan.usable.get(planned.digest, [])
+        cells.append(
+            {
+                "arm": planned.cell.arm,
+                "coords": dict(planned.cell.coords),
+                "digest": planned.digest,
+                "replicates": sum(scan.done(planned.digest)),
+                "failed": len(scan.failures(planned.digest)),
+                "seconds": round(sum(entry.seconds for entry in entries), 3),
+                "shards": sorted(f"{entry.path.parent.name}/{entry.path.name}" for entry in entries),
+            }
+        )
+    return {
+        "study": plan.study_file.name,
+        "file": plan.study_file.shown,
+        "title": plan.study_file.study.title,
+        "preset": plan.preset_name,
+        "experiment": plan.module_name,
+        "seed": plan.seed,
+        "request": request.recorded,
+        "command": request.command(),
+        "versions": origin.versions(scan.used),
+        "origins": [of_shards | {"replicates": count} for of_shards, count in origin.groups(scan.used)],
+        "code": dict(code),
+        "rules": sealed.digest if sealed is not None else "",
+        "quarantined": list(scan.quarantined),
+        "cells": cells,
+        **extra,
+    }

@@ -1,14 +1,24 @@
-"""What a study reads from the results of other studies, and the commands that make what is missing."""
+"""Studies that summarise the results of others: what they need, and the dataset that a function makes of it."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from pydantic import ValidationError
 
 from moestat.errors import InputError
-from moestat.runner import records, results
+from moestat.experiment import Source
+from moestat.runner import experiments, records, results
+from moestat.runner.plan import Plan
 from moestat.runner.request import Request
+from moestat.status import Status
 from moestat.study import load
 from moestat.study.load import StudyFile
+from moestat.study.problems import path_text
 
 
 def requests(study_file: StudyFile, request: Request) -> list[Request]:
@@ -42,18 +52,9 @@ def readers(name: str, preset: str) -> list[tuple[StudyFile, str]]:
 
 
 def refuse_missing(study_file: StudyFile, request: Request) -> None:
-    """Refuse to go on without the results that a study needs.
-
-    Raises
-    ------
-    InputError
-        It says which commands make what is missing.
-    """
-    commands = [
-        needed.command()
-        for needed in requests(study_file, request)
-        if not (records.results_folder(needed.out, needed.study, needed.preset) / results.NAME).is_file()
-    ]
+    """Refuse to go on without the results that a study needs, and say which commands make what is missing."""
+    needed = requests(study_file, request)
+    commands = [one.command() for one in needed if not _file(one).is_file()]
     if commands:
         which = "one of them is" if len(commands) == 1 else f"{len(commands)} of them are"
         names = ", ".join(study_file.study.needs)
@@ -61,3 +62,51 @@ def refuse_missing(study_file: StudyFile, request: Request) -> None:
             f"{study_file.shown} reads the results of other studies ({names}); {which} missing. Make them first with: "
             + "; then ".join(commands)
         )
+
+
+def dataset(plan: Plan, request: Request) -> xr.Dataset:
+    """Return the results of a study that reads others, one replicate per arm.
+
+    Raises
+    ------
+    InputError
+        If results are missing, or they or the settings of an arm are not what the reader wants.
+    """
+    where, arms = plan.study_file.shown, plan.arms
+    if request.settings:
+        raise InputError(
+            f"--set {next(iter(request.settings))}: {where} reads the results of others and has no settings"
+        )
+    refuse_missing(plan.study_file, request)
+    sources = {}
+    for needed in requests(plan.study_file, request):
+        path = _file(needed)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        sources[needed.study] = Source(path, digest, results.read(path), needed.command())
+    try:
+        ds = experiments.reader(plan.study_file)(sources, arms)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise InputError(f"{where}: the settings of an arm: {path_text(problem['loc'])}: {problem['msg']}") from None
+    ds = ds.assign_coords(
+        arm=("arm", np.array([arm.name for arm in arms], dtype=object)),
+        arm_label=("arm", np.array([arm.label or arm.name for arm in arms], dtype=object)),
+        replicate=np.arange(1, dtype=np.int64),
+    )
+    shape, dims = (len(arms), 1), ("arm", "replicate")
+    return ds.assign(
+        status=(dims, np.full(shape, int(Status.CONVERGED), dtype=np.int64)),
+        iterations=(dims, np.zeros(shape, dtype=np.int64)),
+        message=(dims, np.full(shape, "Read from the results of another study.", object)),
+    )
+
+
+def tally(ds: xr.Dataset) -> dict[str, int]:
+    """Count the rows of such a study as the replicates of others are counted: all are there, none failed."""
+    count = ds.sizes["arm"]
+    none = dict.fromkeys([status.name.lower() for status in Status], 0)
+    return {"replicates": count, "done": count, "missing": 0, "failed": 0} | none | {"converged": count}
+
+
+def _file(needed: Request) -> Path:
+    return records.results_folder(needed.out, needed.study, needed.preset) / results.NAME

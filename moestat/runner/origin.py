@@ -29,11 +29,8 @@ ROUNDING = ("kernel", "blas", "simd", "numpy", "scipy", "numba", "torch", "devic
 def here() -> dict[str, Any]:
     """Return the origin of what this process computes.
 
-    Returns
-    -------
-    dict
-        ``host``, ``cpu``, ``blas`` (one text for each library that is loaded), ``simd`` (what NumPy's own loops use),
-        ``kernel`` (of the least-squares fits, "" if none was asked for), and the versions of what is loaded.
+    It has ``host``, ``cpu``, ``blas`` (a text for each library that is loaded), ``simd`` (what NumPy's own loops use),
+    ``kernel`` (of the least-squares fits, "" if none was asked for), and the versions of what is loaded.
     """
     return {**_fixed("torch" in sys.modules, "scipy.linalg" in sys.modules), "kernel": kernel.used()}
 
@@ -41,11 +38,15 @@ def here() -> dict[str, Any]:
 @functools.cache
 def _fixed(torch: bool, linalg: bool) -> dict[str, Any]:
     """What does not change while a process has loaded the same libraries."""
+    from threadpoolctl import threadpool_info
+
+    rows = [row for row in threadpool_info() if row.get("user_api") == "blas"]
+    keys = ("internal_api", "version", "architecture")
     facts: dict[str, Any] = {
         "host": socket.gethostname(),
         "cpu": processor(),
-        "blas": blas(),
-        "simd": simd(),
+        "blas": sorted({" ".join(str(row[key]) for key in keys if row.get(key)) for row in rows}),
+        "simd": " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])),
         "moestat": __version__,
         "commit": commit(),
         "python": platform.python_version(),
@@ -76,29 +77,12 @@ def commit() -> str:
 def processor() -> str:
     """Return the model of the processor, as the operating system names it."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
     except OSError:
-        lines = []
-    entries = dict(reversed([[part.strip() for part in line.split(":", 1)] for line in lines if ":" in line]))
+        text = ""
+    entries = dict([part.strip() for part in line.split(":", 1)] for line in text.splitlines() if ":" in line)
     words = [entries.get("model name", platform.processor() or platform.machine())]
-    words += [f"{key} {entries[key]}" for key in ("cpu family", "model") if key in entries]
-    return ", ".join(words)
-
-
-def blas() -> list[str]:
-    """Return the BLAS libraries that are loaded: name, version, and the kernels they chose for this processor."""
-    from threadpoolctl import threadpool_info
-
-    rows = [row for row in threadpool_info() if row.get("user_api") == "blas"]
-    loaded = {
-        " ".join(str(row[key]) for key in ("internal_api", "version", "architecture") if row.get(key)) for row in rows
-    }
-    return sorted(loaded)
-
-
-def simd() -> str:
-    """Return the instructions that NumPy's own loops use beyond its baseline, or an empty text."""
-    return " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
+    return ", ".join(words + [f"{key} {entries[key]}" for key in ("cpu family", "model") if key in entries])
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -118,16 +102,16 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 def text(facts: Mapping[str, Any]) -> str:
     """Return an origin on one line: the machine, what chose its kernels, the versions."""
-    parts = [str(facts.get("host", "an unknown machine")), str(facts.get("cpu", "")), str(facts.get("device", ""))]
-    parts += [str(facts.get("kernel", "")), *[str(row) for row in facts.get("blas", [])]]
+    parts = [facts.get("host", "an unknown machine"), *(facts.get(key, "") for key in ("cpu", "device", "kernel"))]
+    parts += facts.get("blas", [])
     parts += [f"{key} {facts[key]}" for key in ("numpy", "scipy", "torch", "python", "moestat") if facts.get(key)]
-    return ", ".join(part for part in parts if part)
+    return ", ".join(str(part) for part in parts if part)
 
 
 def groups(entries: Iterable[Any]) -> list[tuple[dict[str, Any], int]]:
     """Return the origins of some shards that may differ in a last digit, each with the number of its replicates.
 
-    Shards that know less than others (of an older moestat, or without a fit) are counted with the first that fits.
+    Shards that know less than others (computed without a fit, say) are counted with the first that fits.
     """
     merged: list[tuple[dict[str, Any], int]] = []
     for entry in sorted(entries, key=lambda e: -len(e.provenance)):
@@ -153,10 +137,7 @@ def remarks(entries: Iterable[Any]) -> list[str]:
 
 
 def versions(entries: Iterable[Any]) -> dict[str, str]:
-    """Return the versions of the processes that computed some shards; several of one library are joined by "and"."""
-    known: dict[str, dict[str, None]] = {}
-    for entry in entries:
-        for key in VERSIONS:
-            if entry.provenance.get(key):
-                known.setdefault(key, {})[str(entry.provenance[key])] = None
-    return {key: " and ".join(sorted(numbers)) for key, numbers in known.items()}
+    """Return the versions of the processes that computed some shards, without any of this one; "and" joins several."""
+    made = [entry.provenance for entry in entries] or [here()]
+    known = {key: sorted({str(facts[key]) for facts in made if facts.get(key)}) for key in VERSIONS}
+    return {key: " and ".join(numbers) for key, numbers in known.items() if numbers}

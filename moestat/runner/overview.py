@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -67,42 +68,26 @@ def overview(plan: Plan, scan: store.Scan) -> list[dict[str, Any]]:
     rows = []
     for planned in plan.cells:
         done = sum(scan.done(planned.digest))
-        failures = scan.failures(planned.digest)
+        kinds = Counter(scan.failures(planned.digest).values())
         stale = {r for entry in scan.stale.get(planned.digest, []) for r in entry.replicates if r < plan.replicates}
-        rows.append(
-            {
-                "arm": planned.cell.arm,
-                **planned.cell.coords,
-                "done": done,
-                "missing": plan.replicates - done,
-                "failed": len(failures),
-                "stale": len(stale),
-                "how": ", ".join(_counted(failures.values())),
-            }
-        )
+        counts = {"done": done, "missing": plan.replicates - done, "failed": kinds.total(), "stale": len(stale)}
+        rows.append({"arm": planned.cell.arm, **planned.cell.coords, **counts, "kinds": kinds, "how": _how(kinds)})
     return rows
 
 
 def by_arm(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Sum the rows of :func:`overview` up by arm, with the number of its cells."""
-    arms: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        arms.setdefault(row["arm"], []).append(row)
     sums = []
-    for arm, members in arms.items():
+    for arm in dict.fromkeys(row["arm"] for row in rows):
+        members = [row for row in rows if row["arm"] == arm]
         counts = {key: sum(row[key] for row in members) for key in ("done", "missing", "failed", "stale")}
-        kinds: dict[str, int] = {}
-        for how in (part for row in members for part in row["how"].split(", ") if part):
-            number, _, kind = how.partition(" ")
-            kinds[kind] = kinds.get(kind, 0) + int(number)
-        how = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-        sums.append({"arm": arm, "cells": len(members), **counts, "how": how})
+        kinds: Counter[int] = sum((row["kinds"] for row in members), Counter())
+        sums.append({"arm": arm, "cells": len(members), **counts, "how": _how(kinds)})
     return sums
 
 
-def _counted(failures: Iterable[int]) -> list[str]:
-    kinds = [Status(status).name for status in failures]
-    return [f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)]
+def _how(kinds: Mapping[int, int]) -> str:
+    return ", ".join(f"{count} {Status(status).name}" for status, count in kinds.items())
 
 
 def advice(request: Request, plan: Plan, root: Path, scan: store.Scan) -> str:
@@ -131,13 +116,13 @@ def _failed(plain: Request, plan: Plan, scan: store.Scan) -> str:
     if not lost:
         return ""
     (digest, first), status = next(iter(lost.items()))
-    why, kinds = Status(status).sentence, ", ".join(_counted(list(lost.values())))
+    why = Status(status).sentence
     entry = next(entry for entry in store.in_order(scan.usable[digest]) if first in entry.replicates)
     with suppress(UserError, OSError, ValueError):  # set aside, or damaged, in the meantime
         message = shard.read(entry.path)[1].get("message")
         why = (str(message.values[entry.replicates.index(first)]) if message is not None else "") or why
     return (
-        f"{len(lost)} of {plan.total} replicates ended with an error ({kinds}), such as: "
+        f"{len(lost)} of {plan.total} replicates ended with an error ({_how(Counter(lost.values()))}), such as: "
         f"{plan.by_digest[digest][0].label}, replicate {first}: {shorten(why, 300)}\n"
         f"Compute them again, on the same data, with: {replace(plain, retry_failed=True).command()}\n"
     )

@@ -10,10 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import xarray as xr
-
-ROUNDING = 1e-12
-"""Relative difference up to which two numbers are one label."""
 
 
 def one(a: Any, b: Any) -> bool:
@@ -23,68 +19,24 @@ def one(a: Any, b: Any) -> bool:
     (True, False, False)
     """
     if isinstance(a, float) and isinstance(b, float):
-        return math.isclose(a, b, rel_tol=ROUNDING)
+        return math.isclose(a, b, rel_tol=1e-12)
     return bool(a == b)
 
 
-def numbered(sequences: Sequence[Sequence[Any]]) -> dict[Any, int]:
-    """Number the labels of several shards: as they are if all shards agree, else sorted, so that no order matters.
-
-    Parameters
-    ----------
-    sequences : sequence of sequences
-        The labels of each shard.
-
-    Returns
-    -------
-    dict
-        Label -> its place; the first label of a place is the one that stands for it.
-    """
+def united(sequences: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the labels of several shards: as they stand if all shards agree, else sorted, so that no order matters."""
     first = sequences[0]
     if all(len(other) == len(first) and all(map(one, first, other)) for other in sequences):
-        # the least of those that stand for one place comes first, whichever shard was read first
-        return {label: at for at, labels in enumerate(zip(*sequences, strict=True)) for label in sorted(set(labels))}
-    labels = {label for sequence in sequences for label in sequence}
-    places: dict[Any, int] = {}
-    standing: list[Any] = []
-    for label in sorted(labels, key=lambda v: (isinstance(v, str), v)):
-        if not standing or not one(standing[-1], label):
-            standing.append(label)
-        places[label] = len(standing) - 1
-    return places
+        return [min(labels) for labels in zip(*sequences, strict=True)]
+    kept: list[Any] = []
+    for label in sorted({v for labels in sequences for v in labels}, key=lambda v: (isinstance(v, str), v)):
+        if not kept or not one(kept[-1], label):
+            kept.append(label)
+    return kept
 
 
-def standing(places: dict[Any, int]) -> list[Any]:
-    """Return the label that stands for each place of :func:`numbered`."""
-    return list({at: label for label, at in reversed(places.items())}.values())[::-1]
-
-
-def positions(labels: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
-    """Return where the wanted labels are among others, or None if one is not there.
-
-    Parameters
-    ----------
-    labels : array (n,)
-    wanted : array (k,)
-
-    Returns
-    -------
-    array (k,) of int, or None
-    """
-    known = labels.tolist()
+def positions(known: Sequence[Any], wanted: Sequence[Any]) -> np.ndarray | None:
+    """Return where the wanted labels are among others, or None if one is not there."""
     exact = {label: at for at, label in enumerate(known)}
-    found = [exact.get(v, next((at for at, u in enumerate(known) if one(u, v)), -1)) for v in wanted.tolist()]
+    found = [exact.get(v, next((at for at, u in enumerate(known) if one(u, v)), -1)) for v in wanted]
     return None if -1 in found else np.asarray(found, dtype=np.intp)
-
-
-def adopt(dataset: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
-    """Return a dataset with the labels of another one, where they are the same to rounding."""
-    names = {}
-    for dim in dataset.dims:
-        if dim not in dataset.coords or dim not in other.coords or dataset[dim].dtype.kind != "f":
-            continue
-        mine, theirs = dataset[dim].values.tolist(), other[dim].values.tolist()
-        labels = [next((u for u in theirs if one(u, v)), v) for v in mine]
-        if labels != mine:
-            names[dim] = (dim, labels, dataset[dim].attrs)
-    return dataset.assign_coords(names)

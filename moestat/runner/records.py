@@ -19,7 +19,6 @@ import numpy as np
 import xarray as xr
 
 from moestat import bounded, files
-from moestat.bounded import DataFileError
 from moestat.errors import InputError, StaleError, UserError
 from moestat.runner import manifest_file, results
 from moestat.runner.request import Request
@@ -32,11 +31,8 @@ SUMS = "SHA256SUMS"
 FILES = (results.NAME, "claims.csv", "rates.csv", seal.PACKED, manifest_file.NAME)
 MADE = "report"
 """Folder, beside the files of a record and not under version control, of the reports that are made from it."""
-
 PACKED = 1_000
 """Bytes from which a variable is compressed; below it, the bookkeeping costs more."""
-WORTH = 500
-"""Bytes that another order of axes must save to be worth a word about it."""
 FORMAT = ("v110", "latest")
 """HDF5 of 2016 or later: what it notes about every variable is shorter, by a fifth of all records."""
 
@@ -120,19 +116,20 @@ def check(folder: Path, names: Sequence[str] = FILES) -> None:
     try:
         lines = [line.split(maxsplit=1) for line in bounded.text(folder / SUMS).splitlines()]
         wanted = {name: digest for digest, name in lines}
+        found = {name: digest(bounded.read(folder / name)) for name in names if (folder / name).exists()}
     except ValueError as error:
-        raise UserError(f"{folder / SUMS} cannot be read ({error})") from None
+        raise UserError(f"{folder} is no record that can be read ({error})") from None
     for name in names:
-        file = folder / name
-        try:
-            found = hashlib.sha256(bounded.read(file)).hexdigest() if file.exists() else "missing"
-        except DataFileError as error:
-            raise UserError(f"{error}, so this is no record") from None
-        if wanted.get(name) != found:
+        if wanted.get(name) != found.get(name, "missing"):
             raise StaleError(
-                f"{folder / name} is {'missing' if found == 'missing' else 'not the one that was recorded'}: its "
+                f"{folder / name} is {'not the one that was recorded' if name in found else 'missing'}: its "
                 f"SHA-256 is not that of {SUMS}; get it again (git checkout), or remove the record"
             )
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 of the content of a file."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def write(folder: Path, content: Mapping[str, bytes]) -> None:
@@ -141,15 +138,14 @@ def write(folder: Path, content: Mapping[str, bytes]) -> None:
     (folder / SUMS).unlink(missing_ok=True)
     for name in FILES:
         files.write(folder / name, content[name])
-    sums = "".join(f"{hashlib.sha256(content[name]).hexdigest()}  {name}\n" for name in FILES)
-    files.write(folder / SUMS, sums.encode())
+    files.write(folder / SUMS, "".join(f"{digest(content[name])}  {name}\n" for name in FILES).encode())
 
 
 def packed(dataset: xr.Dataset) -> bytes:
     """Return a dataset as compressed netCDF, from which every number comes back to the last bit.
 
-    A variable's last axis is the one along which it compresses best: replicates of one epoch, say, have more in common
-    than epochs of one replicate. :func:`moestat.runner.results.read` gives its axes back in their order.
+    A variable's last axis is the one along which it packs best: replicates of one epoch, say, have more in common than
+    epochs of one replicate. :func:`moestat.runner.results.read` gives its axes back in their order.
     """
     import h5netcdf
     from xarray.backends import H5NetCDFStore
@@ -172,13 +168,10 @@ def _turned(array: xr.DataArray) -> xr.DataArray:
     """Return a variable with the axis last that lets it be packed best; its attributes then name the order it had."""
     if array.dtype.kind not in "fiub" or array.nbytes <= PACKED or array.ndim < 2:
         return array
-    orders = {last: (*(axis for axis in array.dims if axis != last), last) for last in reversed(array.dims)}
-    sizes = {last: _size(array.transpose(*order).values) for last, order in orders.items()}
-    best, standing = min(sizes, key=lambda last: sizes[last]), array.dims[-1]
-    if sizes[standing] - sizes[best] < WORTH:
-        return array
+    orders = [(*(axis for axis in array.dims if axis != last), last) for last in reversed(array.dims)]
+    best = min(orders, key=lambda order: _size(array.transpose(*order).values))  # of equal ones that which stands
     names = " ".join(map(str, array.dims))
-    return array.transpose(*orders[best]).assign_attrs({results.AXES: names})
+    return array if best == array.dims else array.transpose(*best).assign_attrs({results.AXES: names})
 
 
 def _size(values: np.ndarray) -> int:

@@ -1,54 +1,83 @@
-"""``replay STUDY ARM N REPLICATE``: compute a replicate from its identity alone, compare it with the stored one."""
+"""A replicate computed again from its identity alone, and compared with what results or a record hold of it.
+
+Other processors round differently, and an iterative fit then stops at another point of its tolerance, or in another
+minimum. What matters is whether an interval could tell: a difference of a hundredth of the spread over replicates
+cannot be seen in one.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
+from moestat import versions
 from moestat.errors import InputError
-from moestat.runner import contract, experiments, origin, shard, store, worker
-from moestat.runner.begin import cache_of, version_of
-from moestat.runner.cells import PlannedCell
+from moestat.runner import contract, experiments, labels, manifest_file, origin, own_labels, records, results, worker
+from moestat.runner.begin import cache_of, make_plan, version_of
+from moestat.runner.cells import PlannedCell, slot_text
 from moestat.runner.devices import resolve_device
-from moestat.runner.difference import difference
+from moestat.runner.difference import ROUNDING, difference, relative
 from moestat.runner.plan import Plan
+from moestat.runner.request import Request
 from moestat.runner.shard import Variable
 from moestat.runner.single import one_thread
 from moestat.sentences import listed, nearest
 from moestat.status import Status
+from moestat.study import load
+
+SPREAD = 0.01
+"""Share of the standard deviation over a cell's replicates below which a difference moves no verdict."""
+FEWEST = 3
+"""Replicates of a cell, fewer of which tell no spread."""
+KINDS = {
+    "other": "another result",
+    "close": "rounding, or less than 1 % of the spread over replicates",
+    "path": "another way there",
+}
 
 
 @dataclass
-class Replay:
-    """A replicate computed again. ``differences`` is None when nothing is stored to compare with."""
+class Comparison:
+    """What a replicate computed again differs in: by variable in words, and of which of the ``KINDS`` it is.
 
-    planned: PlannedCell
-    replicate: int
-    variables: dict[str, Variable]
-    attrs: dict[str, Any]
-    stored: dict[str, Variable] | None = None
-    differences: dict[str, str] | None = None
-    remarks: list[str] = field(default_factory=list)
+    What is another way there says how the computation went (iterations, gradients), and not what it found.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
 
     @property
     def equal(self) -> bool:
-        """Whether what is stored is the same, bit for bit (True if nothing is)."""
-        return not self.differences
+        """Whether everything is equal, bit for bit."""
+        return not self.texts
+
+    @property
+    def other(self) -> bool:
+        """Whether something is another result."""
+        return "other" in self.kinds.values()
+
+    def note(self, name: str, kind: str, text: str) -> None:
+        """Note how a variable differs."""
+        self.texts[name], self.kinds[name] = text, kind
+
+    def __str__(self) -> str:
+        """Say so on one line."""
+        parts = []
+        for kind, words in KINDS.items():
+            if found := [f"{name} {text}" for name, text in self.texts.items() if self.kinds[name] == kind]:
+                parts.append(f"{words}: {listed(found, 4)}")
+        return "; ".join(parts) or "equal, bit for bit"
 
 
 def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
-    """Understand ``ARM VALUE... REPLICATE``, one value (``1000`` or ``n=1000``) for each axis of the grid.
-
-    Raises
-    ------
-    InputError
-        It says which arms, values or replicates there are.
-    """
+    """Understand ``ARM VALUE... REPLICATE``, one value (``1000`` or ``n=1000``) for each axis of the grid."""
     axes = list(plan.axes)
     usage = f"the study needs: replay {plan.study_file.name} ARM {' '.join(a.upper() for a in axes)} REPLICATE"
     if len(words) != len(axes) + 2:
@@ -66,7 +95,7 @@ def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
         if axis in coords:
             raise InputError(f"{usage}; {axis} was given twice")
         coords[axis] = _coordinate(plan, axis, text)
-    planned = plan.by_slot.get(_slot(arm, coords))
+    planned = plan.by_slot.get(slot_text(arm, coords))
     if planned is None:
         raise InputError(f"arm {arm!r} has no cell at {coords}")
     if not replicate.isdigit() or int(replicate) >= 2**32:
@@ -74,27 +103,16 @@ def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
     return planned, int(replicate)
 
 
-def _slot(arm: str, coords: Mapping[str, Any]) -> str:
-    from moestat.runner.cells import slot_text
-
-    return slot_text(arm, coords)
-
-
 def _coordinate(plan: Plan, axis: str, text: str) -> Any:
     for value in plan.axes[axis]:
-        if str(value) == text or str(value).lower() == text:
-            return value
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            try:
-                if float(text) == value:
-                    return value
-            except ValueError:
-                continue
+        with suppress(ValueError):  # of a text that is no number
+            if text in (str(value), str(value).lower()) or float(text) == value:
+                return value
     raise InputError(f"{axis} is {text!r}; on the grid are {listed(plan.axes[axis])}")
 
 
-def replay(plan: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replicate: int, device: str) -> Replay:
-    """Compute one replicate alone and compare it with the stored one."""
+def compute(plan: Plan, out: Path, planned: PlannedCell, replicate: int, device: str) -> dict[str, Variable]:
+    """Return the variables of one replicate, computed alone, attributes included; one that raises is a result, too."""
     version_of(plan)  # refuses code that changed since it was imported
     context = worker.Context(
         module_name=plan.module_name,
@@ -109,48 +127,137 @@ def replay(plan: Plan, scan: store.Scan, out: Path, planned: PlannedCell, replic
         with one_thread():
             dataset = module.run(planned.cell, [replicate], device=context.device)
         variables, attrs = contract.check(dataset, planned.cell, [replicate])
-    except (Exception, SystemExit) as error:  # a replicate that raises is a result like any other
-        variables, attrs = contract.failed([replicate], Status.RAISED, worker.describe(error)), {}
-    result = Replay(planned, replicate, variables, attrs)
-    _compare(result, scan, context.device)
-    return result
+        return variables | {name: Variable((), contract.as_array(value)) for name, value in attrs.items()}
+    except (Exception, SystemExit) as error:
+        return contract.failed([replicate], Status.RAISED, worker.describe(error))
 
 
-def _compare(result: Replay, scan: store.Scan, device: str) -> None:
-    digest = result.planned.digest
-    entries = store.in_order(scan.usable.get(digest, [])) + store.in_order(scan.stale.get(digest, []))
-    for entry in entries:
-        if result.replicate not in entry.replicates:
+def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Comparison | None]:
+    """Compute the replicate at a place again, beside the collected results of the request or their record.
+
+    Returns
+    -------
+    lines : list of str
+        What is to be printed.
+    found : Comparison or None
+        None where nothing is stored of this replicate of this very cell.
+    """
+    from moestat.runner import overview
+
+    request = overview.recorded(request, load.find(request.study).stem)
+    plan = make_plan(request)
+    planned, replicate = parse_place(plan, words)
+    computed = compute(plan, request.out, planned, replicate, request.device)
+    found, remarks = _beside_stored(plan, request, planned, replicate, computed)
+    status = Status(int(computed["status"].values[0]))
+    lines = [
+        f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})",
+        f"status: {status.name}. {status.sentence}",
+    ]
+    for name, variable in computed.items():
+        if variable.values.size == 1 and name != "status":
+            value = variable.values.ravel()[0]
+            mark = f"   <- {found.texts[name]}" if found is not None and name in found.texts else ""
+            lines.append(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
+    return lines + [f"note: {remark}" for remark in remarks], found
+
+
+def _beside_stored(
+    plan: Plan, request: Request, planned: PlannedCell, replicate: int, computed: Mapping[str, Variable]
+) -> tuple[Comparison | None, list[str]]:
+    folder = records.results_folder(request.out, plan.study_file.name, request.preset)
+    kept = manifest_file.read(folder)
+    cells = kept.get("cells") or []
+    digests = cells if isinstance(cells, dict) else [row["digest"][:16] for row in cells]
+    if planned.digest[:16] not in digests or not (folder / results.NAME).is_file():
+        return None, []
+    dataset = results.read(folder / results.NAME)
+    if replicate >= dataset.sizes["replicate"] or at(dataset["status"], planned)[replicate] == results.NOT_COMPUTED:
+        return None, []
+    found = compare(dataset, planned, replicate, computed, kept.get("left_out") or ())
+    remarks = [f"it is compared with {folder / results.NAME}"]
+    if changes := versions.since(kept.get("code") or {}, version_of(plan)):
+        remarks.append(f"changed since: {'; '.join(changes[:5])}")
+    if measured := sorted(name for name, variable in computed.items() if variable.measured):
+        remarks.append(f"measurements of the machine, which are not compared: {', '.join(measured)}")
+    if not found.equal:
+        remarks += origins(kept, resolve_device(request.device, plan))[1]
+    return found, remarks
+
+
+def origins(kept: Mapping[str, Any], device: str) -> tuple[list[str], list[str]]:
+    """Return what differs from the machines that a manifest names and may change a last digit, and all in sentences."""
+    here = origin.here() | {"device": device}
+    made = kept.get("origins") or []
+    elsewhere = list(dict.fromkeys(line for facts in made for line in origin.differences(facts, here)))
+    lines = [f"what is stored was computed by {origin.text({'host': 'a machine with'} | facts)}" for facts in made]
+    lines.append(f"here it was computed by {origin.text(here | {'host': 'a machine with'})}")
+    if not elsewhere:
+        lines.append("both name the same kernels and versions: the code gives other numbers now")
+    return elsewhere, lines
+
+
+def compare(
+    record: xr.Dataset, planned: PlannedCell, replicate: int, computed: Mapping[str, Variable], left_out: Sequence[str]
+) -> Comparison:
+    """Compare a replicate that was computed again with its record, but for what the record leaves out."""
+    found, module = Comparison(), str(record.attrs.get("experiment", ""))
+    for name, new in sorted(computed.items()):
+        if name in left_out or new.measured or new.dims == (name,):
             continue
-        header, stored = shard.read(entry.path)
-        if entry.why:
-            result.remarks.append(f"the stored replicate is stale: {', '.join(entry.why)}")
-        row = header.replicates.index(result.replicate)
-        result.stored = {
-            name: Variable(v.dims, v.values[row : row + 1] if "replicate" in v.dims else v.values)
-            for name, v in (stored | as_variables(header.attrs)).items()
-        }
-        result.differences = {}
-        again = result.variables | as_variables(result.attrs)
-        measured = {name for name, variable in result.variables.items() if variable.measured}
-        if measured:
-            result.remarks.append(f"measurements of the machine, which are not compared: {', '.join(sorted(measured))}")
-        for name in sorted((result.stored.keys() | again.keys()) - measured):
-            text = difference(result.stored.get(name), again.get(name))
-            if text:
-                result.differences[name] = text
-        if result.differences:
-            now = origin.here() | {"device": device}
-            result.remarks.append(f"stored was computed by {origin.text(entry.provenance)}")
-            result.remarks.append(f"now it was computed by {origin.text(now)}")
-            if not entry.why and not origin.differences(entry.provenance, now):
-                result.remarks.append("both name the same kernels and versions: the experiment is not repeatable")
-        return
+        if name not in record.variables:
+            found.note(name, "other", "is not stored")
+            continue
+        now = new.values[0] if "replicate" in new.dims else new.values
+        own = tuple(dim for dim in new.dims if dim != "replicate")
+        stored = _placed(at(record[name], planned), own, np.shape(now), computed)
+        old = stored.isel(replicate=replicate) if "replicate" in stored.dims else stored
+        pair = Variable(own, np.asarray(old.values)), Variable(own, np.asarray(now))
+        text = difference(*pair)
+        if not text:
+            continue
+        resolved = labels.resolved(module, name)
+        if resolved is None:
+            found.note(name, "path", text)
+        else:
+            close = relative(*pair, resolved) <= ROUNDING or within_spread(pair, stored, resolved)
+            found.note(name, "close" if close else "other", text)
+    has_value = Status(int(computed["status"].values[0])).has_value
+    for name in map(str, record.data_vars if has_value else ()):
+        derived = record[name].attrs.get("derived")  # from others, for a reader of the record
+        array = at(record[name], planned)
+        values = array.isel(replicate=replicate).values if "replicate" in array.dims else array.values
+        said = ~np.isnan(values) if values.dtype.kind in "fc" else values.dtype.kind not in "OUT" or values != ""
+        if name not in computed and not derived and np.any(said):  # else another arm has it
+            found.note(name, "other", "is not computed any more")
+    return found
 
 
-def as_variables(attrs: Mapping[str, Any]) -> dict[str, Variable]:
-    """Return the attributes of a dataset, which are properties of the cell, as variables."""
-    return {
-        name: Variable((), np.asarray(value, dtype=object if isinstance(value, str) else None))
-        for name, value in attrs.items()
-    }
+def within_spread(pair: tuple[Variable, Variable], stored: xr.DataArray, resolved: tuple[float, float]) -> bool:
+    """Return whether two numbers differ by rounding, or by at most 1 % of the spread over a cell's replicates."""
+    a, b = (variable.values for variable in pair)
+    if stored.dtype.kind != "f" or a.shape != b.shape or "replicate" not in stored.dims:
+        return False
+    values = stored.where(np.isfinite(stored))
+    spread = values.std("replicate").where(values.count("replicate") >= FEWEST, 0.0).values
+    with np.errstate(invalid="ignore"):
+        near = np.abs(a - b) <= np.maximum(SPREAD * spread, np.maximum(ROUNDING * np.abs(a), resolved[0]))
+    return bool(np.all(near | (a == b) | (np.isnan(a) & np.isnan(b))))
+
+
+def at(array: xr.DataArray, planned: PlannedCell) -> xr.DataArray:
+    """Return what a variable of a record holds of a cell."""
+    places = {"arm": planned.cell.arm} | dict(planned.cell.coords)
+    return array.isel({axis: array[axis].values.tolist().index(value) for axis, value in places.items()})
+
+
+def _placed(
+    old: xr.DataArray, own: Sequence[str], shape: tuple[int, ...], computed: Mapping[str, Variable]
+) -> xr.DataArray:
+    """Return the entries of a record that a computed variable has, by their labels if they have some."""
+    for dim, size in zip(own, shape, strict=True):
+        places: Any = slice(0, size)
+        if dim in computed and dim in old.coords:
+            places = own_labels.positions(old[dim].values.tolist(), computed[dim].values.tolist())
+        old = old.isel({dim: slice(0, 0) if places is None else places})  # without a label: of another shape
+    return old.transpose(..., *own)

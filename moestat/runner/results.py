@@ -15,6 +15,7 @@ from moestat import bounded, files
 from moestat.bounded import DataFileError
 from moestat.errors import InputError, StaleError, UserError
 from moestat.runner import hdf5, manifest_file
+from moestat.sentences import listed
 
 NAME = "results.nc"
 NOT_COMPUTED = -1
@@ -25,7 +26,7 @@ RANGE = "valid_range"
 """Attribute [low, high] of values that cannot lie elsewhere (shares, say), as in the CF conventions of netCDF."""
 AXES = "standing_axes"
 """Attribute of a variable whose axes are kept in another order, for the sake of compression: their names in order."""
-LISTS = ("accepted_stale", "notes", "problem", "set")
+LISTS = ("notes", "problem", "set")
 UNREADABLE = (
     *(OSError, ValueError, LookupError, RuntimeError, TypeError, AttributeError, ArithmeticError, MemoryError),
     zlib.error,
@@ -37,25 +38,15 @@ def write(root: Path, dataset: xr.Dataset) -> str:
     """Put the dataset in place as netCDF, and return the SHA-256 of the file.
 
     The file is made in memory: HDF5 that meets a full disk leaves half a file and an object that cannot be closed.
-    """
-    try:
-        content = bytes(_coordinates_first(dataset).to_netcdf(engine="h5netcdf"))
-    except (TypeError, ValueError, AttributeError) as error:  # what a shard of an older moestat may hold
-        raise UserError(
-            f"these results cannot be written as netCDF ({error}); change what the experiment returns, and compute "
-            "them again"
-        ) from None
-    files.write(root / NAME, content)
-    return hashlib.sha256(content).hexdigest()
-
-
-def _coordinates_first(dataset: xr.Dataset) -> xr.Dataset:
-    """Return the same dataset in the order that is written in two thirds of the time.
-
-    A coordinate that comes after the values along it is detached from and attached to all of them again.
+    Coordinates come first: one after the values along it is detached from and attached to all of them again.
     """
     along = sorted(dataset.coords, key=lambda name: name not in dataset.dims)
-    return dataset[[*along, *dataset.data_vars]]
+    try:
+        content = bytes(dataset[[*along, *dataset.data_vars]].to_netcdf(engine="h5netcdf"))
+    except (TypeError, ValueError, AttributeError) as error:  # names or labels of a shard that somebody made
+        raise UserError(f"these results cannot be written as netCDF ({error}); compute them again") from None
+    files.write(root / NAME, content)
+    return hashlib.sha256(content).hexdigest()
 
 
 def provenance(dataset: xr.Dataset) -> dict[str, Any]:
@@ -64,44 +55,30 @@ def provenance(dataset: xr.Dataset) -> dict[str, Any]:
     for key, value in dataset.attrs.items():
         plain = np.asarray(value).ravel().tolist()
         plain_values[str(key)] = plain[0] if len(plain) == 1 else plain or ""
-    for key in LISTS:
-        plain_values[key] = [line for line in str(plain_values.get(key, "")).split("\n") if line]
-    return plain_values
+    return plain_values | {key: [line for line in str(plain_values.get(key, "")).split("\n") if line] for key in LISTS}
 
 
 def read(path: Path) -> xr.Dataset:
     """Read a results file into memory.
-
-    Parameters
-    ----------
-    path : Path
 
     Raises
     ------
     InputError
         If there is none.
     StaleError
-        If it is not the file that the manifest beside it names: it is damaged, or was edited.
+        If it was changed after it was written.
     UserError
-        If it is not a dataset, no file of results (:func:`moestat.runner.hdf5.check`), or the manifest beside it cannot
-        be read.
-
-    Notes
-    -----
-    Units such as "seconds" stay numbers, whatever version of xarray reads them.
+        If it cannot be read as netCDF, or reaches out of itself.
     """
     if not path.exists():
-        raise InputError(f"there is no {path}")
+        raise InputError(f"there is no {path}; run the study first")
     try:
-        bounded.require(path, hdf5.LARGEST)  # before it is read for its SHA-256
-    except DataFileError as error:
-        raise UserError(str(error)) from None
-    if altered(path):
-        raise StaleError(
-            f"{path} was changed after it was written (its SHA-256 is not that of {manifest_file.NAME}); make it again "
-            "with the subcommand collect, or read a copy that lies elsewhere"
-        )
-    try:
+        bounded.require(path, hdf5.LARGEST)
+        if altered(path):
+            raise StaleError(
+                f"{path} was changed after it was written (its SHA-256 is not that of {manifest_file.NAME}); make it "
+                "again with the subcommand collect, or read a copy that lies elsewhere"
+            )
         hdf5.check(path)
         with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as dataset:
             return in_order(dataset.load())
@@ -134,11 +111,32 @@ def altered(path: Path) -> bool:
 
 def in_order(dataset: xr.Dataset) -> xr.Dataset:
     """Return the dataset with the axes of every variable as they stood before it was packed."""
-    kept = {name: variable for name, variable in dataset.data_vars.items() if AXES in variable.attrs}
-    again = {name: variable.transpose(*variable.attrs[AXES].split()) for name, variable in kept.items()}
-    for variable in again.values():
-        variable.attrs = {key: value for key, value in variable.attrs.items() if key != AXES}
+    again = {}
+    for name, variable in dataset.data_vars.items():
+        if AXES in variable.attrs:
+            again[name] = variable.transpose(*variable.attrs[AXES].split())
+            again[name].attrs = {key: value for key, value in variable.attrs.items() if key != AXES}
     return dataset.assign(again) if again else dataset
+
+
+def dropped(root: Path, dataset: xr.Dataset) -> list[str]:
+    """Say what the results in a folder hold that those which are about to replace them do not."""
+    try:
+        before = read(root / NAME)
+    except UserError:  # there are none, or they are made again
+        return []
+    lost, most = [], before.sizes.get("replicate", 0)
+    if most > dataset.sizes["replicate"]:
+        lost.append(f"{most - dataset.sizes['replicate']} of {most} replicates")
+    for axis in before["status"].dims if "status" in before else ():
+        if axis != "replicate" and axis in dataset.coords:
+            kept = dataset[axis].values.tolist()
+            if gone := [value for value in before[axis].values.tolist() if value not in kept]:
+                lost.append(f"{axis} = {listed(gone, 8)}")
+    return [
+        f"{NAME} no longer holds {'; '.join(lost)}, which this command does not ask for; the shards are kept, and the "
+        "command that computed them brings them back at once"
+    ] * bool(lost)
 
 
 def within_range(array: xr.DataArray, low: Any, high: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,11 @@ from moestat.fit import kernel
 from moestat.runner import (
     begin,
     experiments,
-    kept,
     lock,
-    manifest,
     manifest_file,
     needs,
     origin,
     pool,
-    returned,
     store,
     worker,
 )
@@ -63,18 +60,14 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     plan = make_plan(request)
     needs.refuse_missing(plan.study_file, request)
     root = folder_of(request, plan.study_file.name)
-    request, said = kept.widened(request, plan, root)
-    if said:
-        plan = make_plan(request)
     device = resolve_device(request.device, plan)
     refuse_bad_data(plan)
-    returned.refuse_unknown(plan)
     code = version_of(plan)
     if not (root / "shards").is_dir() and request.backend != "dask":  # before anything is written
         refuse_without_libraries(plan)
     try:
         root.mkdir(parents=True, exist_ok=True)
-        return _Run(request, plan, root, device, code, report, said).locked()
+        return _Run(request, plan, root, device, code, report).locked()
     except OSError as error:
         raise files.disk_problem(error, root) from None
 
@@ -88,13 +81,11 @@ class _Run:
         device: str,
         code: Mapping[str, str],
         report: Reporter | None = None,
-        said: Sequence[str] = (),
     ) -> None:
         self.request, self.plan, self.root, self.device = request, plan, root, device
         self.report = report
         self.code = code
         self.notes: list[str] = []
-        self.said = said
         self.shown = 0
         self.scan = store.Scan(plan)
 
@@ -117,8 +108,6 @@ class _Run:
         name = "progress.json" if request.part is None else f"progress-{request.part_name}.json"
         with lock.Lock(self.root, request.part_name, say=self.say) as held:
             files.clean(self.root)
-            for text in self.said:
-                self.note(text)
             self._look()
             self._seal()
             tasks = self._tasks()
@@ -126,8 +115,6 @@ class _Run:
                 if self.request.backend != "dask":
                     refuse_without_libraries(self.plan)
                 self._tell_origin()
-                for text in returned.cautions(self.plan):
-                    self.say(f"caution: {text}")
             self._save_manifest("running")
             cache = os.environ.get("MOESTAT_CACHE")
             try:
@@ -175,10 +162,6 @@ class _Run:
             where = store.set_aside(root, [entry.path for entry in self.scan.stale_entries])
             self.note(f"--replace-stale: {len(self.scan.stale_entries)} shards were set aside in {where} ({changes})")
             self.scan.stale = {}
-        elif self.scan.stale and request.accept_stale:
-            store.accept_stale(self.scan)
-            for line in self.scan.accepted:
-                self.say(f"--accept-stale: {line}")
         store.refuse_stale(self.scan, root)
 
     def _seal(self) -> None:
@@ -298,8 +281,6 @@ class _Run:
 
     def _finish(self) -> Result:
         self.scan = store.scan(self.root, self.plan, self.code)
-        if self.request.accept_stale:
-            store.accept_stale(self.scan)
         tally = self.scan.tally()
         result = Result(self.request, self.plan, self.root, tally, notes=self.notes)
         if self.request.part is not None:
@@ -312,7 +293,7 @@ class _Run:
     def _save_manifest(self, state: str) -> None:
         extra = {"state": state, "notes": self.notes, "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
         manifest_file.write(
-            self.root, manifest.describe(self.root, self.request, self.plan, self.scan, self.code, extra)
+            self.root, manifest_file.describe(self.root, self.request, self.plan, self.scan, self.code, extra)
         )
 
     def _resume(self) -> str:

@@ -1,23 +1,22 @@
-"""Every setting of an experiment: its type, its default, what is allowed and what it means."""
+"""Every setting of an experiment: its type, its default, what is allowed and what it means; from its JSON schema."""
 
 from __future__ import annotations
 
 import ast
-import re
-import types
-from collections.abc import Iterable
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from moestat.errors import InputError
 from moestat.runner import experiments
 from moestat.sentences import listed, nearest
 
-LIMITS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-PLAIN = {"int": "whole number", "float": "number", "bool": "true or false", "str": "text", "list": "list"}
+LIMITS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
+PLAIN = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text"}
+PLAIN |= {"array": "list", "null": ""}
 
 
 class Row(NamedTuple):
@@ -32,16 +31,25 @@ class Row(NamedTuple):
 
 def rows(model: type[BaseModel]) -> list[Row]:
     """Return one row for each setting of a model."""
-    return [_row(name, field) for name, field in model.model_fields.items()]
+    table = []
+    for name, told in model.model_json_schema()["properties"].items():
+        field, branches = model.model_fields[name], list(_branches(told))
+        kinds = dict.fromkeys(kind for branch in branches if (kind := _kind(branch)))
+        choices = [json.dumps(v) for branch in branches for v in branch.get("enum", ()) or _constant(branch)]
+        limits = [f"{word} {branch[k]:g}" for branch in branches for k, word in LIMITS.items() if k in branch]
+        limits += [f"like {branch['pattern']}" for branch in branches if "pattern" in branch]
+        allowed = "; ".join(part for part in (", ".join(choices), " and ".join(limits)) if part)
+        given = None if field.is_required() else field.get_default(call_default_factory=True)
+        default = "required" if field.is_required() else "" if given is None else _text(given)
+        meaning = (field.description or "").rstrip(".")
+        if field.description and field.description.endswith("."):  # a docstring is a sentence
+            meaning = meaning[:1].lower() + meaning[1:]
+        table.append(Row(name, " or ".join(kinds), default, allowed, meaning))
+    return table
 
 
 def of_experiment(name: str) -> tuple[str, list[Row]]:
-    """Return what an experiment computes, in a sentence, and its settings.
-
-    Parameters
-    ----------
-    name : str
-        Name of an experiment of moestat, or an import path.
+    """Return what an experiment computes, in a sentence, and its settings; of moestat by name, or by import path.
 
     Raises
     ------
@@ -68,64 +76,28 @@ def _first(text: str) -> str:
     return text.strip().split("\n\n")[0].replace("\n", " ")
 
 
-def _row(name: str, field: FieldInfo) -> Row:
-    kinds = list(_kinds(field.annotation))
-    limits = " and ".join(_limits(field.metadata))
-    choices = list(_choices(field.annotation))
-    allowed = "; ".join(part for part in (", ".join(choices), limits) if part)
-    default = "required" if field.is_required() else _toml(field.get_default(call_default_factory=True))
-    meaning = (field.description or "").rstrip(".")
-    if field.description and field.description.endswith("."):  # a docstring is a sentence
-        meaning = meaning[:1].lower() + meaning[1:]
-    return Row(name, " or ".join(dict.fromkeys(kinds)), default, allowed, meaning)
+def _branches(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the alternatives of a type."""
+    if "anyOf" not in told:
+        yield told
+    for branch in told.get("anyOf", ()):
+        yield from _branches(branch)
 
 
-def _kinds(annotation: Any) -> Iterable[str]:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        yield from _kinds(arguments[0])
-    elif origin in (Union, types.UnionType):
-        for member in arguments:
-            yield from _kinds(member)
-    elif origin is Literal:
-        yield "text" if all(isinstance(value, str) for value in arguments) else "value"
-    elif origin in (list, tuple, set, frozenset):
-        inner = [member for member in arguments if member is not Ellipsis]
-        yield f"list of {PLAIN.get(getattr(inner[0], '__name__', ''), 'value')}s" if inner else "list"
-    elif origin is dict or annotation is dict:
-        yield "table"
-    elif annotation is type(None):
-        return
-    else:
-        yield PLAIN.get(getattr(annotation, "__name__", ""), "table")
+def _constant(told: Mapping[str, Any]) -> list[Any]:
+    return [told["const"]] if "const" in told else []
 
 
-def _choices(annotation: Any) -> Iterable[str]:
-    if get_origin(annotation) is Literal:
-        yield from (_toml(value) for value in get_args(annotation))
-    elif get_origin(annotation) in (Annotated, Union, types.UnionType):
-        for member in get_args(annotation):
-            yield from _choices(member)
+def _kind(told: Mapping[str, Any]) -> str:
+    if told.get("type") == "array":
+        items = told.get("items") or told["prefixItems"][0]
+        inner = [PLAIN.get(branch.get("type", ""), "value") for branch in _branches(items)]
+        return f"list of {' or '.join(f'{word}s' for word in inner if word)}"
+    return PLAIN.get(told.get("type", ""), "value" if {"enum", "const"} & told.keys() else "table")
 
 
-def _limits(metadata: Iterable[Any]) -> Iterable[str]:
-    for item in metadata:
-        for bound, words in LIMITS.items():
-            value = getattr(item, bound, None)
-            if value is not None:
-                yield f"{words} {value:g}" if isinstance(value, int | float) else f"{words} {value}"
-        pattern = getattr(item, "pattern", None)
-        if pattern is not None:
-            yield f"like {re.compile(pattern).pattern}"
-
-
-def _toml(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return f'"{value}"'
+def _text(value: Any) -> str:
+    """Return a default as it would be written."""
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"[{', '.join(map(_text, value))}]"
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False, default=str)

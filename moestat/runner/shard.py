@@ -2,13 +2,12 @@ r"""The shard: one immutable, self-describing, checksummed file with the replica
 
 Layout::
 
-    moestat-shard 1 <SHA-256 of "1\n" and everything after this line>\n
+    moestat-shard 2 <SHA-256 of "2\n" and everything after this line>\n
     <header: JSON on one line>\n
-    <arrays, one after the other>
+    <arrays of numbers, one after the other, as they lie in memory: little-endian, C order>
 
-The header holds the cell's canonical JSON, arm and coordinates, the version of what computed it, the replicates, their
-statuses, who made the shard when, and for every array its name, dimensions, type, shape and place. Numbers are stored
-as they lie in memory (little-endian, C order), text as a JSON list in UTF-8.
+Text stands in the header. A checksum shows that a file is as somebody wrote it, not who did: the header's types, sizes
+and numbers are checked before anything uses them.
 """
 
 from __future__ import annotations
@@ -17,27 +16,30 @@ import hashlib
 import json
 import math
 import os
-import stat
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
-from moestat import __version__, files
+from moestat import __version__, bounded, files, versions
 from moestat.errors import UserError
 from moestat.runner import origin
-from moestat.runner.header import DamagedShardError, Header, parse
 from moestat.sentences import show
-from moestat.versions import digest as code_digest
+from moestat.status import Status
 
 MAGIC = b"moestat-shard "
-FORMAT = 1
+FORMAT = b"2"
 SUFFIX = ".shard"
 LARGEST = 4_000_000_000
 """Bytes of a shard."""
+
+
+class DamagedShardError(ValueError):
+    """The file is not what was written: torn, flipped or no shard at all."""
 
 
 @dataclass(frozen=True)
@@ -55,31 +57,79 @@ class Variable:
         return bool(self.attrs.get("measurement"))
 
 
+class Array(BaseModel):
+    """What an array of a shard is; ``type`` is NumPy's, or ``text`` of that whose entries stand here."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    name: str
+    dims: list[str]
+    type: str
+    shape: list[NonNegativeInt]
+    attrs: dict[str, Any]
+    coord: bool
+    texts: list[str] | None = None
+
+    def unpacked(self, payload: memoryview, offset: int) -> np.ndarray:
+        """Return the array; whatever is raised, it is none."""
+        if self.type == "text":
+            flat = np.empty(len(self.texts or ()), dtype=object)
+            flat[:] = self.texts or []
+            return flat.reshape(self.shape)
+        dtype = np.dtype(self.type)
+        if dtype.kind not in "biufc":
+            raise ValueError(f"{self.name} is of type {self.type}")
+        count = math.prod(self.shape)
+        return (np.frombuffer(payload, dtype, count, offset) if count else np.empty(0, dtype)).reshape(self.shape)
+
+
+class Header(BaseModel):
+    """What a shard says of itself: its cell, the version of what computed it, its replicates, who made it when."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    cell: str
+    arm: str
+    coords: dict[str, str | bool | int | float]
+    code: dict[str, str]
+    replicates: list[Annotated[int, Field(ge=0, lt=2**32)]]
+    status: list[int]
+    provenance: dict[str, Any] = Field(alias="made")
+    attrs: dict[str, str | bool | int | float]
+    arrays: list[Array]
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the cell."""
+        return hashlib.sha256(self.cell.encode()).hexdigest()
+
+    def require(self) -> None:
+        """Raise a ValueError, or whatever comes, if the parts do not fit together."""
+        identity, seconds, device = json.loads(self.cell), self.provenance["seconds"], self.provenance["device"]
+        names = [*(item.name for item in self.arrays), *self.attrs]
+        _need(isinstance(identity["settings"], dict) and "seed" in identity, "the cell")
+        _need(type(seconds) in (int, float) and 0 <= seconds < math.inf and isinstance(device, str), "made")
+        _need(sorted(set(self.replicates)) == self.replicates, "replicates")
+        _need(len(self.status) == len(self.replicates) and {*self.status} <= {int(s) for s in Status}, "status")
+        _need(len(set(names)) == len(names), "the names of arrays and attributes")
+        for item in self.arrays:
+            sizes = list(zip(item.dims, item.shape, strict=True))
+            whole = "replicate" not in item.dims or sizes[0] == ("replicate", len(self.replicates))
+            _need(whole and len(dict(sizes)) == len(sizes), show(item.name))
+
+
+def _need(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(f"{what} cannot be")
+
+
 def name(replicates: Sequence[int], code: Mapping[str, str]) -> str:
-    """Return the file name of a shard: its replicates, and the code that computed them."""
-    runs = ranges(replicates)
-    text = "_".join(f"{first:07d}-{last:07d}" for first, last in runs[:3])
-    if len(runs) > 3:
-        text += "_" + hashlib.sha256(repr(runs).encode()).hexdigest()[:12]
-    return f"{text}.{code_digest(code)[:8]}{SUFFIX}"
+    """Return the file name of a shard: its first and last replicate, and a hash of all of them and of the code."""
+    which = hashlib.sha256(f"{list(replicates)} {versions.digest(code)}".encode()).hexdigest()[:8]
+    return f"{replicates[0]:07d}-{replicates[-1]:07d}.{which}{SUFFIX}"
 
 
 def folder(root: Path, digest: str) -> Path:
     """Return the folder of a cell's shards below the folder of a preset."""
     return root / "shards" / digest[:20]
-
-
-def ranges(replicates: Sequence[int]) -> list[list[int]]:
-    """Write sorted integers as runs [first, last]."""
-    if isinstance(replicates, range) and replicates.step == 1 and len(replicates):
-        return [[replicates[0], replicates[-1]]]
-    runs: list[list[int]] = []
-    for r in sorted(replicates):
-        if runs and r == runs[-1][1] + 1:
-            runs[-1][1] = r
-        else:
-            runs.append([r, r])
-    return runs
 
 
 def encode(
@@ -99,108 +149,86 @@ def encode(
     """Return the bytes of a shard. ``replicates`` must be increasing."""
     arrays: list[dict[str, Any]] = []
     chunks: list[bytes] = []
-    offset = 0
     for key, variable in variables.items():
-        kind, content = _pack(variable.values)
-        chunks.append(content)
-        arrays.append(
-            {
-                "name": key,
-                "dims": list(variable.dims),
-                "type": kind,
-                "shape": list(variable.values.shape),
-                "at": [offset, len(content)],
-                "attrs": dict(variable.attrs),
-                "coord": variable.coord,
-            }
-        )
-        offset += len(content)
-    provenance = {"created": created, "seconds": seconds, "device": device, "pid": os.getpid(), **origin.here()}
+        values, told = variable.values, {"name": key, "dims": list(variable.dims), "shape": list(variable.values.shape)}
+        if values.dtype.kind in "OUT":
+            told |= {"type": "text", "texts": [str(text) for text in values.ravel()]}
+        else:
+            values = values.astype(values.dtype.newbyteorder("<"), order="C", copy=False)
+            told |= {"type": values.dtype.str}
+            chunks.append(values.tobytes())
+        arrays.append(told | {"attrs": dict(variable.attrs), "coord": variable.coord})
     header = {
         "cell": cell,
         "arm": arm,
         "coords": dict(coords),
         "code": dict(code),
-        "replicates": ranges(replicates),
+        "replicates": list(replicates),
         "status": [int(s) for s in status],
-        "made": provenance,
+        "made": {"created": created, "seconds": seconds, "device": device, "pid": os.getpid(), **origin.here()},
         "attrs": dict(attrs),
         "arrays": arrays,
     }
-    body = b"".join([json.dumps(header, separators=(",", ":")).encode(), b"\n", *chunks])
-    number = str(FORMAT).encode()
+    return sealed(b"".join([json.dumps(header, separators=(",", ":")).encode(), b"\n", *chunks]))
+
+
+def sealed(body: bytes, number: bytes = FORMAT) -> bytes:
+    """Put the first line before the rest of a shard."""
     return b"".join([MAGIC, number, b" ", _checksum(number, body), b"\n", body])
 
 
-def verified(content: bytes) -> tuple[Header, memoryview]:
-    """Check the bytes of a shard and return its header and payload.
+def decode(content: bytes) -> tuple[Header, dict[str, Variable]]:
+    """Check the bytes of a shard and return its header and variables, which are views of these bytes.
 
     Raises
     ------
     DamagedShardError
-        If they are not, to the last bit, what was written.
+        If they are not, to the last bit, what was written, or what was written is no shard.
     UserError
         If a version of moestat with another shard format wrote them.
     """
     line_end = content.find(b"\n", 0, 128)
-    first = content[:line_end] if line_end > 0 else b""
-    words = first.split(b" ")
-    if not first.startswith(MAGIC) or len(words) != 3 or len(words[2]) != 64:
+    words = content[: max(line_end, 0)].split(b" ")
+    if not content.startswith(MAGIC) or len(words) != 3:
         raise DamagedShardError("its first line is not that of a shard")
-    view = memoryview(content)[line_end + 1 :]
-    if _checksum(words[1], view) != words[2]:
+    if _checksum(words[1], memoryview(content)[line_end + 1 :]) != words[2]:
         raise DamagedShardError("its checksum does not match")
-    if words[1] != str(FORMAT).encode():
+    if words[1] != FORMAT:
         raise UserError(
             f"is a shard of format {words[1].decode(errors='replace')}; this version of moestat ({__version__}) reads "
-            f"format {FORMAT}"
+            f"format {FORMAT.decode()}"
         )
     head_end = content.find(b"\n", line_end + 1)
-    if head_end < 0:
-        raise DamagedShardError("it has no header")
-    payload = memoryview(content)[head_end + 1 :]
-    return parse(content[line_end + 1 : head_end], len(payload)), payload
+    payload, offset = memoryview(content)[head_end + 1 :], 0
+    try:
+        header = Header.model_validate(json.loads(content[line_end + 1 : max(head_end, line_end + 1)]))
+        header.require()
+        variables = {}
+        for item in header.arrays:
+            values = item.unpacked(payload, offset)
+            offset += values.nbytes if item.type != "text" else 0
+            variables[item.name] = Variable(tuple(item.dims), values, item.attrs, item.coord)
+        _need(offset == len(payload), "the length of its arrays")
+        return header, variables
+    except ValidationError as error:
+        why = ".".join(map(str, error.errors()[0]["loc"])) or "it"
+        raise DamagedShardError(f"its header is not that of a shard: {why} cannot be") from None
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
+        raise DamagedShardError(f"its header is not that of a shard: {show(str(error))}") from None
 
 
 def contents(path: Path) -> bytes:
-    """Return the bytes of a file that may be a shard.
-
-    Raises
-    ------
-    DamagedShardError
-        If it is no regular file, too large, or does not begin as a shard does: what is not one is not read.
-    FileNotFoundError
-        If it is gone.
-    """
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
-        raise DamagedShardError("it is no regular file")
-    if found.st_size > LARGEST:
-        raise DamagedShardError(f"it has {found.st_size} bytes, and at most {LARGEST} are read")
-    with open(path, "rb") as stream:
-        if stream.read(len(MAGIC)) != MAGIC:
-            raise DamagedShardError("its first line is not that of a shard")
-        stream.seek(0)
-        return stream.read()
-
-
-def variables(header: Header, payload: memoryview) -> dict[str, Variable]:
-    """Return the arrays of a verified shard."""
-    return {
-        item["name"]: Variable(
-            dims=tuple(item["dims"]),
-            values=unpack(item, payload),
-            attrs=item["attrs"],
-            coord=item["coord"],
-        )
-        for item in header.arrays
-    }
+    """Return the bytes of a file that may be a shard; a DamagedShardError says that it is no file, or too large."""
+    try:
+        bounded.require(path, LARGEST)
+    except bounded.DataFileError as error:
+        raise DamagedShardError(str(error)) from None
+    return path.read_bytes()
 
 
 def read(path: Path) -> tuple[Header, dict[str, Variable]]:
     """Read and verify one shard."""
-    header, payload = verified(contents(path))
-    return header, variables(header, payload)
+    return decode(contents(path))
 
 
 def write(root: Path, digest: str, content: bytes, replicates: Sequence[int], code: Mapping[str, str]) -> Path:
@@ -225,49 +253,3 @@ def _checksum(number: bytes, body: bytes | memoryview) -> bytes:
     total = hashlib.sha256(number + b"\n")
     total.update(body)
     return total.hexdigest().encode()
-
-
-def _pack(values: np.ndarray) -> tuple[str, bytes]:
-    if values.dtype.kind in "OUT":
-        return "text", json.dumps([str(v) for v in values.ravel()], ensure_ascii=False).encode(errors="surrogatepass")
-    if values.dtype.byteorder == ">" or (values.dtype.byteorder == "=" and sys.byteorder == "big"):
-        values = values.astype(values.dtype.newbyteorder("<"))
-    return values.dtype.str, np.ascontiguousarray(values).tobytes()
-
-
-def unpack(item: Mapping[str, Any], payload: memoryview) -> np.ndarray:
-    """Return one array of a verified shard.
-
-    Raises
-    ------
-    DamagedShardError
-        If it holds text that is none.
-    """
-    shape = tuple(item["shape"])
-    if item["type"] == "text":
-        entries = texts(item, payload)
-        flat = np.empty(len(entries), dtype=object)
-        flat[:] = entries
-        return flat.reshape(shape)
-    first, length = item["at"]
-    return np.frombuffer(payload[first : first + length], dtype=np.dtype(item["type"])).reshape(shape)
-
-
-def texts(item: Mapping[str, Any], payload: memoryview) -> list[str]:
-    """Return the texts of an array of text.
-
-    Raises
-    ------
-    DamagedShardError
-        If they are none, or not as many as it says.
-    """
-    first, length = item["at"]
-    try:
-        entries = json.loads(bytes(payload[first : first + length]).decode(errors="surrogatepass"))
-    except (ValueError, RecursionError):
-        raise DamagedShardError(f"the texts of {show(item['name'])} cannot be read") from None
-    if not isinstance(entries, list) or len(entries) != math.prod(item["shape"]):
-        raise DamagedShardError(f"the texts of {show(item['name'])} are not as many as it says")
-    if not all(isinstance(entry, str) for entry in entries):
-        raise DamagedShardError(f"the texts of {show(item['name'])} are none")
-    return entries

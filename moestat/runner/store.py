@@ -6,8 +6,10 @@ computed in, so blocks of any size, overlapping ones too, add up.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,13 +18,14 @@ from typing import Any
 
 from moestat import files, versions
 from moestat.errors import StaleError, UserError
-from moestat.runner import changed_files, shard
+from moestat.runner import shard
 from moestat.runner.cells import PlannedCell, slot_text
 from moestat.runner.plan import Plan
-from moestat.sentences import listed
 from moestat.status import Status
 
 FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Status.TIMED_OUT)
+CONTENT = "_sha256"
+"""End of the name of a setting that holds a hash of the file which another setting names."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,8 @@ class Entry:
 
     path: Path
     digest: str
-    slot: str
-    replicates: tuple[int, ...]
-    status: tuple[int, ...]
-    code: Mapping[str, str]
+    replicates: Sequence[int]
+    status: Sequence[int]
     provenance: Mapping[str, Any]
     why: tuple[str, ...] = ()
 
@@ -46,14 +47,13 @@ class Entry:
 
 @dataclass
 class Scan:
-    """The shards of a folder, seen from a plan. ``usable`` is by the digest of the planned cell."""
+    """The shards of a folder, seen from a plan. ``usable`` and ``stale`` are by the digest of the planned cell."""
 
     plan: Plan
     usable: dict[str, list[Entry]] = field(default_factory=dict)
     stale: dict[str, list[Entry]] = field(default_factory=dict)
     unused: list[Path] = field(default_factory=list)
     quarantined: list[str] = field(default_factory=list)
-    accepted: list[str] = field(default_factory=list)
 
     def done(self, digest: str, *, retry: bool = False) -> bytearray:
         """Return one byte for each replicate of a cell: 1 where a shard holds it.
@@ -71,24 +71,17 @@ class Scan:
         """Return the status of each replicate that is there and did not converge."""
         best: dict[int, int] = {}
         for entry in reversed(in_order(self.usable.get(digest, []))):
-            for replicate, status in zip(entry.replicates, entry.status, strict=True):
-                if replicate < self.plan.replicates:
-                    best[replicate] = status
-        return {replicate: status for replicate, status in best.items() if status != Status.CONVERGED}
+            best |= zip(entry.replicates, entry.status, strict=True)
+        return {r: status for r, status in best.items() if r < self.plan.replicates and status != Status.CONVERGED}
 
     def tally(self) -> dict[str, int]:
         """Count the replicates of the plan: all, done, missing, failed, and those of each status."""
-        counts = {"replicates": self.plan.total, "done": 0, "missing": 0, "failed": 0}
-        counts |= {status.name.lower(): 0 for status in Status}
-        for digest in self.plan.by_digest:
-            done, failures = sum(self.done(digest)), self.failures(digest)
-            counts["done"] += done
-            counts["failed"] += len(failures)
-            counts["converged"] += done - len(failures)
-            for status in failures.values():
-                counts[Status(status).name.lower()] += 1
-        counts["missing"] = counts["replicates"] - counts["done"]
-        return counts
+        done = sum(sum(self.done(digest)) for digest in self.plan.by_digest)
+        failed = Counter(status for digest in self.plan.by_digest for status in self.failures(digest).values())
+        counts = {"replicates": self.plan.total, "done": done, "missing": self.plan.total - done}
+        counts["failed"] = failed.total()
+        counts |= {status.name.lower(): failed[status] for status in Status}
+        return counts | {"converged": done - failed.total()}
 
     @property
     def used(self) -> list[Entry]:
@@ -102,29 +95,16 @@ class Scan:
 
 
 def in_order(entries: Sequence[Entry]) -> list[Entry]:
-    """Sort the shards of a cell: where two hold the same replicate, the first one counts.
+    """Sort the shards of a cell: where two hold the same replicate, the first one counts. The clock has no say.
 
-    Valid ones before accepted stale ones, then those without a failure for good, then by name. The clock has no say.
+    Those without a failure for good come first, then it goes by name.
     """
-    return sorted(
-        entries,
-        key=lambda e: (bool(e.why), any(s in FAILED_FOR_GOOD for s in e.status), e.path.parent.name, e.path.name),
-    )
+    return sorted(entries, key=lambda e: (any(s in FAILED_FOR_GOOD for s in e.status), e.path.parent.name, e.path.name))
 
 
 def listing(root: Path) -> Iterator[Path]:
     """Yield the shard files below the folder of a preset, in order."""
-    try:
-        folders = sorted(p for p in (root / "shards").iterdir() if p.is_dir())
-    except FileNotFoundError:
-        return
-    for folder in folders:
-        yield from sorted(p for p in folder.iterdir() if p.name.endswith(shard.SUFFIX) and not p.name.startswith("."))
-
-
-def scan_only(root: Path, plan: Plan, code: Mapping[str, str]) -> Scan:
-    """Do as :func:`scan` does, and move nothing: a damaged file is named in ``quarantined`` and stays."""
-    return scan(root, plan, code, move=False)
+    yield from sorted(p for p in (root / "shards").glob(f"*/*{shard.SUFFIX}") if not p.name.startswith("."))
 
 
 def scan(root: Path, plan: Plan, code: Mapping[str, str], *, move: bool = True) -> Scan:
@@ -132,15 +112,12 @@ def scan(root: Path, plan: Plan, code: Mapping[str, str], *, move: bool = True) 
 
     A shard is *valid* if its cell and code are the plan's. It is *stale* if its cell is the plan's but the code is
     not, or if the plan has another cell (other settings, another seed) at its arm and coordinates. Otherwise it is
-    unused, and left alone. A damaged file is moved to ``quarantine/``.
+    unused, and left alone. A damaged file is moved to ``quarantine/``, or named and left without ``move``.
     """
     result = Scan(plan)
     for path in listing(root):
         try:
-            header, payload = shard.verified(shard.contents(path))
-            for item in header.arrays:
-                if item["type"] == "text":
-                    shard.texts(item, payload)
+            header, _ = shard.read(path)
         except FileNotFoundError:  # another process set it aside
             continue
         except shard.DamagedShardError as error:
@@ -155,34 +132,37 @@ def scan(root: Path, plan: Plan, code: Mapping[str, str], *, move: bool = True) 
 def _sort(result: Scan, path: Path, header: shard.Header, code: Mapping[str, str]) -> None:
     plan, digest, slot = result.plan, header.digest, slot_text(header.arm, header.coords)
     why: list[str] = []
-    if digest in plan.by_digest:
-        target = digest
-        why = versions.changes(header.code, code)
-    elif slot in plan.by_slot:
-        target = plan.by_slot[slot].digest
+    if digest not in plan.by_digest:
+        if slot not in plan.by_slot:
+            result.unused.append(path)
+            return
+        digest = plan.by_slot[slot].digest
         why = cell_changes(header.cell, plan.by_slot[slot])
-        why += versions.changes(header.code, code)
-    else:
-        result.unused.append(path)
-        return
-    entry = Entry(path, digest, slot, header.replicates, header.status, header.code, header.provenance, tuple(why))
-    (result.stale if why else result.usable).setdefault(target, []).append(entry)
+    why += versions.changes(header.code, code)
+    entry = Entry(path, header.digest, header.replicates, header.status, header.provenance, tuple(why))
+    (result.stale if why else result.usable).setdefault(digest, []).append(entry)
 
 
 def cell_changes(old: str, planned: PlannedCell) -> list[str]:
     """Say in what an old cell's identity differs from the planned one."""
     before, after = json.loads(old), json.loads(planned.cell.canonical)
-    changes = []
-    if before["seed"] != after["seed"]:
-        changes.append(f"seed {before['seed']!r} -> {after['seed']!r}")
+    changes = [] if before["seed"] == after["seed"] else [f"seed {before['seed']!r} -> {after['seed']!r}"]
+    before, after = before["settings"], after["settings"]
     absent = object()
-    for key in sorted(before["settings"].keys() | after["settings"].keys()):
-        a, b = before["settings"].get(key, absent), after["settings"].get(key, absent)
+    for key in sorted(before.keys() | after.keys()):
+        a, b = before.get(key, absent), after.get(key, absent)
+        named = key.removesuffix(CONTENT)
+        if a == b and type(a) is type(b):
+            continue
         if a is absent:
             changes.append(f"setting {key} is new (now {b!r})")
         elif b is absent:
             changes.append(f"setting {key} is gone (was {a!r})")
-        elif a != b:
+        elif key == "own_code":
+            changes.append("the code of your own functions that the settings name")
+        elif key.endswith(CONTENT) and before.get(named) == after.get(named):
+            changes.append(f"the content of {after.get(named)}")
+        else:
             changes.append(f"setting {key} {a!r} -> {b!r}")
     return changes
 
@@ -191,52 +171,32 @@ def stored(root: Path, digest: str, code: Mapping[str, str]) -> dict[int, int]:
     """Return the status of every replicate of a cell that lies there in whole shards of this code."""
     status: dict[int, int] = {}
     for path in sorted(shard.folder(root, digest).glob(f"*{shard.SUFFIX}")):
-        try:
-            header, _ = shard.verified(shard.contents(path))
-        except shard.DamagedShardError:
-            continue
-        if versions.equal(header.code, code):
-            status |= dict(zip(header.replicates, header.status, strict=True))
+        with suppress(shard.DamagedShardError, FileNotFoundError):
+            header, _ = shard.read(path)
+            if versions.equal(header.code, code):
+                status |= zip(header.replicates, header.status, strict=True)
     return status
 
 
 def reasons(result: Scan) -> dict[str, int]:
-    """Return each way in which stale shards differ, with the number of their replicates."""
-    counts: dict[str, int] = {}
+    """Return each way in which stale shards differ, with the number of their replicates, most of them first."""
+    counts: Counter[str] = Counter()
     for entry in result.stale_entries:
-        text = ", ".join(entry.why)
-        counts[text] = counts.get(text, 0) + len(entry.replicates)
-    return counts
+        counts[", ".join(entry.why)] += len(entry.replicates)
+    return dict(counts.most_common())
 
 
 def refuse_stale(result: Scan, root: Path) -> None:
-    """Refuse to go on when there are stale shards.
-
-    Raises
-    ------
-    StaleError
-        It says what changed, and what the user may type.
-    """
+    """Refuse to go on when there are stale shards, and say what changed, and what the user may type."""
     if not result.stale:
         return
-    changes = [f"{text} ({count} replicates)" for text, count in sorted(reasons(result).items(), key=lambda i: -i[1])]
+    changes = [f"{text} ({count} replicates)" for text, count in reasons(result).items()]
     more = f"; and {len(changes) - 4} more differences" if len(changes) > 4 else ""
-    why = {target: [text for entry in entries for text in entry.why] for target, entries in result.stale.items()}
     raise StaleError(
         f"{root} holds results of another version of this study: {'; '.join(changes[:4])}{more}. "
-        f"The change is in {listed(changed_files.of(result.plan, why))}. "
         "Nothing was changed. Choose: --out FOLDER (keep both), --replace-stale (set these aside and compute them "
-        "again), --fresh (set everything aside), or --accept-stale (use them as they are; the report will say so)"
+        "again), or --fresh (set everything aside)"
     )
-
-
-def accept_stale(result: Scan) -> None:
-    """Use stale shards as if they were valid, and keep what is to be said about it."""
-    for text, count in reasons(result).items():
-        result.accepted.append(f"{count} replicates were accepted although stale: {text}")
-    for digest, entries in result.stale.items():
-        result.usable.setdefault(digest, []).extend(entries)
-    result.stale = {}
 
 
 def set_aside(root: Path, paths: Sequence[Path]) -> Path:
@@ -244,14 +204,11 @@ def set_aside(root: Path, paths: Sequence[Path]) -> Path:
 
     What another process (of another part, say) moved before is left where that put it.
     """
-    number = 1
-    while True:
+    for number in itertools.count(1):
         target = root / "set-aside" / f"{number:03d}"
-        try:
+        with suppress(FileExistsError):
             target.mkdir(parents=True)
             break
-        except FileExistsError:
-            number += 1
     for path in paths:
         place = target / path.parent.name
         place.mkdir(exist_ok=True)

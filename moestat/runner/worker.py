@@ -107,10 +107,10 @@ def record_end(task: Task, status: Status, message: str) -> Outcome:
 
 def describe(error: BaseException) -> str:
     """Return an exception as a sentence: type, text, and where it was raised."""
-    from moestat.runner import storable
+    from moestat.runner import contract
 
     try:
-        text = storable.readable(" ".join(str(error).split())[:500])
+        text = contract.readable(" ".join(str(error).split())[:500])
     except Exception:  # an exception of the user's own may fail to tell what it is
         text = ""
     return (

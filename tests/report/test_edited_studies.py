@@ -92,7 +92,6 @@ def test_a_dry_run_counts_what_is_stale(ran):
     text = said(path, "--out", out, "--dry-run")
     assert "of other settings or code: 40 stored replicates, which would be computed again." in text
     assert "setting shift" in text and "--replace-stale results would go to" in text
-    assert "to be used as they are" in said(path, "--out", out, "--dry-run", "--accept-stale")
     assert sorted(out.rglob("*")) == before
 
 

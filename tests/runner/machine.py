@@ -7,8 +7,9 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xarray as xr
@@ -119,6 +120,18 @@ def finished(out: Path, name: str = "study") -> set[tuple[str, int]]:
         header, _ = shard.read(path)
         pairs |= {(header.digest[:20], replicate) for replicate in header.replicates}
     return pairs
+
+
+def rewrite(path: Path, change: Callable[[dict[str, Any], dict[str, shard.Variable]], None]) -> None:
+    """Change what a shard says of itself, or its variables, and write it as if it had been computed so."""
+    header, variables = shard.read(path)
+    raw = header.model_dump(by_alias=True, exclude={"arrays", "runs"})
+    change(raw, variables)
+    made = raw.pop("made")
+    raw |= {key: made[key] for key in ("seconds", "created", "device")} | {"replicates": header.replicates}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shard.origin, "here", lambda: made)
+        path.write_bytes(shard.encode(**raw, variables=variables))
 
 
 def logged(log: Path) -> list[tuple[str, int]]:

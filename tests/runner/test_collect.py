@@ -7,7 +7,11 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from machine import inside, results, shards, write_study
+
+from moestat.runner import origin, own_labels
 
 EXPERIMENT = """\
 import numpy as np
@@ -179,3 +183,91 @@ def test_the_manifest_can_be_made_again_from_the_shards(tmp_path):
     for key in ("cells", "code", "seed", "request", "tally", "experiment"):
         assert before[key] == after[key]
     assert [cell["replicates"] for cell in after["cells"]] == [6] * 4
+
+
+def test_a_claim_about_a_variable_that_the_results_do_not_hold_is_told_at_the_end_and_loses_nothing(tmp_path):
+    study = write_study(tmp_path, grid="n = [10, 20, 40, 80, 160]")
+    study.write_text(study.read_text().replace('variable = "error"', 'variable = "eror"'))
+    code, _, err = inside(study, "--out", tmp_path, "--jobs", 1)
+    last = err.strip().splitlines()[-1]
+    assert code == 1 and "1 claim names a variable that the results do not hold: claims[0].variable" in last
+    assert "is 'eror'; did you mean 'error'" in last and "The results are kept" in last
+    code, out, err = inside("report", write_study(tmp_path, grid="n = [10, 20, 40, 80, 160]"), "--out", tmp_path)
+    assert code == 0 and "eror" not in out, err
+
+
+# --- labels that machines round differently ------------------------------------------------------------------------
+
+NUMBERS = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=6, unique_by=lambda v: round(np.log(v), 3))
+
+
+@given(NUMBERS, st.lists(st.integers(-3, 3), min_size=6, max_size=6), st.randoms())
+def test_a_grid_that_two_machines_round_differently_is_one_grid(labels, ulps, order):
+    other = [v + k * np.spacing(v) for v, k in zip(labels, ulps, strict=False)]
+    first, second = own_labels.united([labels, other]), own_labels.united([other, labels])
+    assert first == second == [min(p) for p in zip(labels, other, strict=True)]
+    for sequence in (labels, other):
+        assert own_labels.positions(first, sequence).tolist() == list(range(len(labels)))
+    part = order.sample(other, len(other) - 1)
+    united = own_labels.united([labels, part]) if part else first
+    places = own_labels.positions(united, [*labels, *part])
+    assert len(united) == len(labels) and all(
+        own_labels.one(united[at], v) for at, v in zip(places, [*labels, *part], strict=True)
+    )
+
+
+def test_labels_that_differ_stay_apart():
+    assert own_labels.united([["relu", "gelu"], ["tanh"]]) == ["gelu", "relu", "tanh"]
+    assert own_labels.united([[0.1, 0.1 + 1e-9], [0.2]]) == [0.1, 0.1 + 1e-9, 0.2]
+    assert own_labels.positions([0.1, 0.2], [0.5]) is None
+
+
+GRIDS = """\
+import numpy as np
+import xarray as xr
+from moestat.experiment import SettingsModel
+
+class Settings(SettingsModel):
+    n: int = 1
+    kind: str = "mean"
+
+def run(cell, replicates, *, device):
+    r = np.array(replicates, dtype=float)
+    eps = 10.0 ** -np.arange(3.0)
+    data = {"status": ("replicate", [0] * len(r)), "curve": (("replicate", "eps"), r[:, None] + eps), "line": 1 / 3}
+    return xr.Dataset(data, coords={"replicate": list(replicates), "eps": eps})
+"""
+
+
+TINY = 1 + 1e-15
+
+
+@pytest.mark.parametrize(("factor", "blas", "code"), [(TINY, "another", 0), (TINY, "", 1), (1.01, "another", 1)])
+def test_shards_of_two_machines_are_one_run(tmp_path, monkeypatch, factor, blas, code):
+    (tmp_path / "grids.py").write_text(GRIDS)
+    study = write_study(tmp_path, experiment="grids", replicates=4, block=2, grid="n = [10]")
+    run = (study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
+    assert inside(*run)[0] == 0
+    before = results(tmp_path)
+    for path in shards(tmp_path)[::2]:
+        path.unlink()
+    here = origin.here()
+    if blas:
+        monkeypatch.setattr(origin, "here", lambda: here | {"blas": [blas]})
+    import grids
+
+    whole = grids.run
+
+    def elsewhere(cell, replicates, *, device):
+        found = whole(cell, replicates, device=device)
+        return found.assign_coords(eps=found["eps"] * factor).assign(line=found["line"] * factor)
+
+    monkeypatch.setattr(grids, "run", elsewhere)
+    ended, _, err = inside(*run)
+    assert ended == code, err
+    if code:
+        assert "'line' of" in err and "differs between the shards" in err
+    else:
+        found = results(tmp_path)
+        assert found.sizes == before.sizes and np.allclose(found["eps"], before["eps"], rtol=1e-14)
+        assert found["curve"].equals(before["curve"].assign_coords(eps=found["eps"]))

@@ -1,22 +1,18 @@
-"""Files that somebody made: a valid checksum shows that they are as he wrote them. A sentence, never a traceback."""
+"""Locks, entries of the cache, study files and terminals that are not as they should be: never a traceback."""
 
 from __future__ import annotations
 
 import io
-import json
 import os
 import subprocess
 import zipfile
 
 import numpy as np
 import pytest
-import xarray as xr
-from machine import command, environment, inside, results, shards, write_study
+from machine import command, environment, inside, results, write_study
 
-import moestat
 from moestat import cache
-from moestat.errors import StaleError, UserError
-from moestat.runner import lock, shard
+from moestat.runner import lock
 
 
 @pytest.fixture(scope="module")
@@ -24,132 +20,7 @@ def computed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("crafted")
     study = write_study(folder, replicates=2)
     assert inside(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")[0] == 0
-    return study, folder, results(folder)
-
-
-def array(raw: dict, name: str) -> dict:
-    return next(item for item in raw["arrays"] if item["name"] == name)
-
-
-def crafted(content: bytes, change) -> bytes:
-    """Change the header of a shard, or its bytes, and give it the right checksum."""
-    _, line, payload = content.split(b"\n", 2)
-    raw = json.loads(line)
-    made = change(raw)
-    if isinstance(made, bytes):
-        line, payload = made, b""
-    else:
-        line = json.dumps(raw).encode()
-    body = line + b"\n" + payload if payload or not isinstance(made, bytes) else line
-    return b"moestat-shard 1 " + shard._checksum(b"1", body) + b"\n" + body
-
-
-HEADERS = {
-    "no header": lambda raw: b"",
-    "no JSON": lambda raw: b"{\n",
-    "a list": lambda raw: b"[]\n",
-    "deep": lambda raw: b"[" * 100_000 + b"]" * 100_000 + b"\n",
-    "no cell": lambda raw: raw.pop("cell"),
-    "a cell of no JSON": lambda raw: raw.update(cell="x"),
-    "a cell without settings": lambda raw: raw.update(cell="{}"),
-    "a cell that is a number": lambda raw: raw.update(cell=3),
-    "coordinates that are tables": lambda raw: raw.update(coords={"n": {}}),
-    "code that is a list": lambda raw: raw.update(code=[1]),
-    "negative replicates": lambda raw: raw.update(replicates=[[-1, 0]]),
-    "reversed replicates": lambda raw: raw.update(replicates=[[1, 0]]),
-    "replicates twice": lambda raw: raw.update(replicates=[[0, 0], [0, 0]]),
-    "very many replicates": lambda raw: raw.update(replicates=[[0, 2**60]]),
-    "other replicates": lambda raw: raw.update(replicates=[[0, 4]]),
-    "replicates of text": lambda raw: raw.update(replicates=[["a", "b"]]),
-    "an unknown status": lambda raw: raw.update(status=[0, 77]),
-    "a status of text": lambda raw: raw.update(status=["0", "0"]),
-    "no provenance": lambda raw: raw.update(made=[]),
-    "no seconds": lambda raw: raw["made"].pop("seconds"),
-    "endless seconds": lambda raw: raw["made"].update(seconds=float("inf")),
-    "attributes that are lists": lambda raw: raw.update(attrs={"x": []}),
-    "an array of objects": lambda raw: array(raw, "error").update(type="|O"),
-    "an array of no type": lambda raw: array(raw, "error").update(type="zzz"),
-    "an array of structures": lambda raw: array(raw, "error").update(type="f8,f8"),
-    "an array that is larger": lambda raw: array(raw, "error").update(shape=[2**40]),
-    "an array of negative size": lambda raw: array(raw, "error").update(shape=[-2]),
-    "an array outside": lambda raw: array(raw, "error").update(at=[10**9, 16]),
-    "an array of other replicates": lambda raw: array(raw, "error").update(shape=[1], at=[0, 8]),
-    "an array twice": lambda raw: raw["arrays"].append(raw["arrays"][0]),
-    "texts that are more": lambda raw: array(raw, "message").update(shape=[3], dims=["other"]),
-    "texts that are numbers": lambda raw: array(raw, "message").update(at=array(raw, "error")["at"]),
-    "dimensions that are numbers": lambda raw: array(raw, "error").update(dims=[1]),
-    "a coordinate of text": lambda raw: array(raw, "error").update(coord="yes"),
-}
-
-
-@pytest.mark.parametrize("what", HEADERS)
-def test_a_crafted_shard_is_set_aside_and_computed_again(computed, what):
-    study, folder, whole = computed
-    path = shards(folder)[0]
-    path.write_bytes(crafted(path.read_bytes(), HEADERS[what]))
-    code, _, err = inside(study, "--out", folder, "--jobs", 1, "--no-report")
-    assert code == 0 and "Traceback" not in err, err
-    assert len([line for line in err.splitlines() if "set aside a damaged shard" in line]) == 1
-    assert results(folder).identical(whole)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
-@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "nothing"])
-def test_what_is_no_file_is_set_aside_and_not_waited_for(computed, kind):
-    study, folder, whole = computed
-    path = shards(folder)[0].with_name("0000000-0000009.0.shard")
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to("/dev/zero" if kind == "device" else "nowhere")
-    code, _, err = inside(study, "--out", folder, "--jobs", 1, "--no-report")
-    assert code == 0 and (kind == "nothing" or "it is no regular file" in err)
-    path.unlink(missing_ok=True)
-    assert results(folder).identical(whole)
-
-
-@pytest.mark.parametrize("verb", ["run", "collect", "report", "load"])
-def test_results_with_flipped_bits_are_made_again_or_one_sentence(computed, verb):
-    study, folder, whole = computed
-    path = folder / "study/quick/results.nc"
-    path.write_bytes(path.read_bytes().replace(b"FHDB\0", b"FHDB\1"))  # the blocks in which HDF5 keeps what there is
-    with pytest.raises(RuntimeError):  # no OSError: only its metadata are damaged
-        xr.load_dataset(path, engine="h5netcdf")
-    words = (study, "--out", folder, "--no-report")
-    if verb in ("run", "collect"):
-        assert inside(*(["collect"] if verb == "collect" else []), *words)[0] == 0
-        assert results(folder).identical(whole)
-    elif verb == "report":
-        code, _, err = inside("report", *words)
-        assert code == 3 and "was changed after it was written" in err and len(err.splitlines()) == 1
-    else:
-        for where in (study, path):
-            with pytest.raises(StaleError, match="make it again with the subcommand collect"):
-                moestat.load(where, out=folder)
-        (path.parent / "manifest.json").unlink()  # nothing says any more what the file was
-        with pytest.raises(UserError, match="cannot be read as netCDF"):
-            moestat.load(path)
-    assert inside("collect", *words)[0] == 0
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "[" * 100_000,
-        '{"request": 3}',
-        '{"request": {"replicates": -5, "seed": -1, "block": 0}}',
-        '{"request": {"block": true}}',
-    ]
-    + ['{"request": {"replicates": 1e400}}', '{"request": {"settings": {"x": {}}}}', "null", "\ufeff{}"],
-)
-@pytest.mark.parametrize("verb", ["status", "collect"])
-def test_a_crafted_manifest_is_as_good_as_none(computed, content, verb):
-    study, folder, _ = computed
-    (folder / "study/quick/manifest.json").write_text(content)
-    code, out, err = inside(verb, study, "--out", folder, *(["--no-report"] if verb == "collect" else []))
-    assert "Traceback" not in err and (code == 0 or (code == 2 and "settings" in content)), err
+    return study, folder
 
 
 @pytest.mark.parametrize(
@@ -163,7 +34,7 @@ def test_a_crafted_manifest_is_as_good_as_none(computed, content, verb):
     ],
 )
 def test_a_crafted_lock_is_one_of_nobody(computed, tmp_path, content):
-    study, folder, _ = computed
+    study, folder = computed
     for root in (tmp_path, folder / "study/quick"):
         (root / "locks").mkdir(exist_ok=True)
         (root / "locks/all.json").write_text(content.replace("HOST", os.uname().nodename))

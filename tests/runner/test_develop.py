@@ -6,7 +6,7 @@ import os
 import re
 
 import pytest
-from machine import inside, write_study
+from machine import inside
 
 BROKEN = """
 import numpy as np
@@ -54,14 +54,6 @@ def test_the_first_failure_stops_with_a_traceback(tmp_path, monkeypatch):
     assert not (tmp_path / "o").exists() and "MOESTAT_CACHE" not in os.environ
     code, out, err = inside(study, "--debug", "--set", "limit=50", "--replicates", 2)
     assert code == 0 and "no failure" in out and err.count("arm a, n = ") == 4
-
-
-def test_stale_results_name_the_file_of_the_change(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    words = ("--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")
-    assert inside(write_study(tmp_path, replicates=2), *words)[0] == 0
-    code, _, err = inside(write_study(tmp_path, replicates=2, settings="shift = 2.0"), *words)
-    assert code == 3 and "setting shift 0.0 -> 2.0" in err and "The change is in study.py." in err
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from machine import inside, logged, results, write_study
 
@@ -67,27 +65,14 @@ def test_arms_with_equal_cells_share_their_shards(tmp_path, run):
     assert (found.sel(arm="small").values == found.sel(arm="mean").values).all()
 
 
-def test_the_plain_command_keeps_what_the_command_line_had_added(tmp_path, run, capsys):
-    run()
-    run("--replicates", 8)
+def test_what_a_command_does_not_ask_for_is_dropped_from_the_results_and_told(tmp_path, run):
     run("--replicates", 8, "--set", "n=10,40,90")
-    grown = results(tmp_path)
-    assert run() == 0
-    assert results(tmp_path).identical(grown) and dict(grown.sizes)["replicate"] == 8
-    manifest = json.loads((tmp_path / "study/quick/manifest.json").read_text())
-    assert any(note.startswith("kept what was computed here before: 8 replicates") for note in manifest["notes"])
     path = write_study(tmp_path)
-    code, _, err = inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--replicates", 6, "--set", "n=10,40")
+    code, _, err = inside(path, "--out", tmp_path, "--jobs", 1, "--no-report")
     assert code == 0 and "no longer holds 2 of 8 replicates; n = 90" in err and "brings them back" in err
     assert results(tmp_path).sizes["replicate"] == 6
-    assert run() == 0 and results(tmp_path).sizes["replicate"] == 6, "the last complete command counts"
-
-
-def test_an_unfinished_growth_is_not_resumed_by_the_plain_command(tmp_path, run):
-    run()
-    path = write_study(tmp_path)
-    assert inside(path, "--out", tmp_path, "--jobs", 1, "--replicates", 50, "--part", "1/2", "--quiet")[0] == 0
-    assert run() == 0 and results(tmp_path).sizes["replicate"] == 6
+    assert "no longer holds" not in inside(path, "--out", tmp_path, "--jobs", 1, "--no-report")[2]
+    assert run("--replicates", 8, "--set", "n=10,40,90") == 0 and results(tmp_path).sizes["n"] == 3
 
 
 def test_several_values_of_a_setting_are_an_axis(tmp_path, run):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -75,20 +76,6 @@ def test_a_record_says_how_many_numbers_it_left_out_where_a_figure_divides_by_th
     assert code == 0 and "could not be drawn" not in said
 
 
-def test_two_drawings_of_one_figure_show_the_same(tmp_path, monkeypatch):
-    """A clip path is named by the address of an object, which is another one at each drawing."""
-    drawn = []
-
-    def write_outputs(dataset, study, preset, place, **options):
-        drawn.append(place)
-        (place / "figure.svg").write_text(f'<path clip-path="url(#p{len(drawn):010x})" d="M 1 {len(dataset)}"/>')
-
-    monkeypatch.setattr(shipping, "write_outputs", write_outputs)
-    one, other = xr.Dataset({"a": 1}), xr.Dataset({"a": 1, "b": 2})
-    shown = [shipping._shown(None, "quick", tmp_path, tmp_path, dataset) for dataset in (one, one, other)]
-    assert shipping._alike(*shown[:2]) and not shipping._alike(*shown[1:]) and len(drawn) == 3
-
-
 def test_a_record_names_no_place_of_the_machine(shipped):
     _, folder, _ = shipped
     place = own(folder / "kept")
@@ -97,20 +84,9 @@ def test_a_record_names_no_place_of_the_machine(shipped):
         content = path.read_bytes()
         assert str(folder).encode() not in content and str(Path.home()).encode() + b"/" not in content, path.name
     kept = json.loads((place / "manifest.json").read_text())
-    assert kept["origins"][0]["cpu"] and "host" not in kept["origins"][0] and "executable" not in kept
-
-
-def test_the_rules_are_those_of_the_run_in_fewer_bytes(shipped):
-    run, kept = shipped[1] / "run" / "study" / "quick", own(shipped[1] / "kept")
-    assert seal.read(kept) == seal.read(run) and seal.read(kept).digest == seal.read(run).digest
-    assert (kept / seal.PACKED).stat().st_size < (run / seal.NAME).stat().st_size / 2
-
-
-def test_the_digests_are_those_of_sha256sum(shipped):
-    place = own(shipped[1] / "kept")
-    for line in (place / records.SUMS).read_text().splitlines():
-        digest, name = line.split("  ")
-        assert hashlib.sha256((place / name).read_bytes()).hexdigest() == digest
+    assert kept["origins"][0]["cpu"] and "host" not in kept["origins"][0]
+    assert seal.read(place).digest == seal.read(folder / "run" / "study" / "quick").digest
+    assert subprocess.run(["sha256sum", "-c", "--quiet", records.SUMS], cwd=place).returncode == 0
 
 
 def test_claims_and_reports_are_read_from_a_record_and_leave_it_as_it_is(record):
@@ -208,7 +184,7 @@ def test_numbers_that_the_code_does_not_give_are_found(record):
     study, out = record
     tampered(out, 1 + 1e-12)
     code, said, err = inside("verify", study, "--out", out, "--replicates", 1)
-    assert code == 1 and "1 variable with a difference of rounding (error by 1e-12 of its value)" in said
+    assert code == 1 and "rounding, or less than 1 % of the spread over replicates: error differs by at most" in said
     assert "0 of 1 replicates are equal" in err and "the code gives other numbers now" in err
 
 
@@ -219,11 +195,11 @@ def test_another_machine_may_differ_in_the_last_digits_and_both_are_named(record
     tampered(out, 1 + 1e-12)
     code, said, err = inside("verify", study, "--out", out, "--replicates", 1)
     assert code == 0, err
-    assert "moves no verdict, at most 1e-12 of the value" in said and said.count("computed by") == 1
+    assert "the others differ by what moves no verdict" in said and said.count("computed by") == 2
     assert here["cpu"] in said and "another processor" in said
     tampered(out, 1.0001)
     code, said, err = inside("verify", study, "--out", out, "--replicates", 3, "--seed", 2)
-    assert code == 0 and "of less than 1 % of the spread over replicates (error by 0.0001 of its value)" in said, err
+    assert code == 0 and said.count("less than 1 % of the spread over replicates: error differs by at most") == 3, err
     tampered(out, 1.5)
     code, said, err = inside("verify", study, "--out", out, "--replicates", 1)
     assert code == 1 and "another result: error differs by at most" in said
@@ -364,19 +340,6 @@ def test_a_record_keeps_what_its_reader_makes_of_bulky_variables_in_their_place(
     assert code == 0 and "bit for bit" in said, said + err
 
 
-def test_a_record_keeps_all_that_a_reader_may_want_that_says_nothing_of_it(tmp_path, monkeypatch):
-    study = write_study(tmp_path, **SMALL)
-    (tmp_path / "reader_of_records.py").write_text(READER)
-    reader = tmp_path / "summary.py"
-    reader.write_text(READS)
-    monkeypatch.setattr(shipping, "BULKY", 5_000)
-    monkeypatch.setattr(needs, "readers", lambda *of: [(load.read(str(reader)), "quick")])
-    assert inside(study, "--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")[0] == 0
-    code, said, err = inside("ship", study, "--out", tmp_path, "--to", tmp_path / "kept")
-    assert code == 0 and "without" not in said, err
-    assert "centre" in moestat.load(study, out=tmp_path / "kept")
-
-
 def test_drawings_are_compared_to_a_thousandth_of_a_point():
     def drawing(y, name="p0123456789", rest="/>"):
         return {
@@ -426,15 +389,3 @@ def test_axes_are_kept_as_they_pack_best_and_come_back_in_their_order(tmp_path):
     assert again["loss"].dims == ("arm", "replicate", "epoch")
     assert records.packed(again) == content
     shipping._refuse_changed(dataset, content)
-
-
-@pytest.mark.parametrize("needed", ["", "c", "af", "abcdefg"])
-def test_what_nothing_shows_is_found_by_halves(needed):
-    asked = []
-
-    def spare(names):
-        asked.append(names)
-        return not set(names) & set(needed)
-
-    assert shipping._idle(tuple("abcdefg"), spare) == tuple(name for name in "abcdefg" if name not in needed)
-    assert len(asked) <= 1 + 6 * len(needed)

@@ -1,11 +1,16 @@
-"""Replay: any replicate can be computed again from its identity alone, and is equal to the stored one."""
+"""Replay and verify: a replicate computed again from its identity alone, and compared with what is stored of it."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from machine import inside, shards, write_study
+import xarray as xr
+from machine import inside, rewrite, shards, write_study
 
-from moestat.runner import shard
+from moestat.runner import labels
+from moestat.runner.difference import difference, relative
+from moestat.runner.replay import within_spread
+from moestat.runner.shard import Variable
 
 
 @pytest.fixture(scope="module")
@@ -18,25 +23,26 @@ def computed(tmp_path_factory):
     return study, folder
 
 
-@pytest.mark.parametrize("words", [("mean", 10, "median", 3), ("median", "n=40", "kind=mean", 6)])
-def test_a_replicate_is_equal_to_the_stored_one(computed, words):
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("mean", 10, "median", 3), "status: CONVERGED. The stopping criterion was met."),
+        (("median", "n=40", "kind=mean", 6), "iterations               3"),
+        (("mean", 10, "mean", 5), "replicate 5 cannot be computed"),  # it fails again in the same way
+    ],
+)
+def test_a_replicate_is_equal_to_the_stored_one(computed, words, told):
     study, out = computed
-    code, told, err = inside("replay", study, *words, "--out", out)
-    assert code == 0, err
-    assert "status: CONVERGED. The stopping criterion was met." in told and "iterations               3" in told
-    assert "equal to the stored replicate, bit for bit" in told
+    code, said, err = inside("replay", study, *words, "--out", out)
+    assert code == 0 and told in said and "equal to the stored replicate, bit for bit" in said, err
 
 
-def test_a_failed_replicate_fails_again_in_the_same_way(computed):
+@pytest.mark.parametrize("words", [(1000,), (3, "--set", "experts=7"), (3, "--seed", 8)])
+def test_a_replicate_that_was_never_run_can_be_replayed(computed, words):
+    """One of a number, of settings, or of a seed that nothing is stored of."""
     study, out = computed
-    code, told, _ = inside("replay", study, "mean", 10, "mean", 5, "--out", out)
-    assert code == 0 and "status: RAISED" in told and "replicate 5 cannot be computed" in told and "bit for bit" in told
-
-
-def test_a_replicate_that_was_never_run_can_be_replayed(computed):
-    study, out = computed
-    code, told, _ = inside("replay", study, "mean", 10, "mean", 1000, "--out", out)
-    assert code == 0 and "no stored replicate" in told
+    code, said, err = inside("replay", study, "mean", 10, "mean", *words, "--out", out)
+    assert code == 0 and "no stored replicate" in said, err
 
 
 @pytest.mark.parametrize(
@@ -57,26 +63,83 @@ def test_a_wrong_place_is_explained(computed, words, told):
     assert code == 2 and told in err and len(err.strip().splitlines()) == 1
 
 
-def test_a_stored_replicate_that_was_tampered_with_is_told(tmp_path):
+def test_a_stored_replicate_that_differs_is_told_with_both_machines_and_the_size(tmp_path):
     study = write_study(tmp_path, replicates=1)
     inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
+
+    def change(raw, variables):
+        raw["made"]["blas"] = ["openblas 0.1 Zen"]
+        variables["error"] = Variable(("replicate",), variables["error"].values + 1e-9)
+
     for path in shards(tmp_path):
-        header, variables = shard.read(path)
-        variables["error"].values.setflags(write=False)
-        changed = variables | {"error": shard.Variable(("replicate",), variables["error"].values + 1e-9)}
-        content = shard.encode(
-            cell=header.cell,
-            arm=header.arm,
-            coords=header.coords,
-            code=header.code,
-            replicates=header.replicates,
-            status=header.status,
-            variables=changed,
-            attrs=header.attrs,
-            seconds=0.0,
-            created=0.0,
-            device="cpu",
-        )
-        path.write_bytes(content)
+        rewrite(path, change)
+    assert inside("collect", study, "--out", tmp_path, "--no-report", "--quiet")[0] == 0
     code, told, err = inside("replay", study, "mean", 10, 0, "--out", tmp_path)
     assert code == 1 and "error differs by at most 1e-09" in err and "<- differs" in told
+    assert "stored was computed by" in told and "openblas 0.1 Zen" in told and "here it was computed by" in told
+
+
+# --- how far two results are apart ---------------------------------------------------------------------------------
+
+
+def pair(old, new):
+    return Variable((), np.asarray(old)), Variable((), np.asarray(new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (1.0, 1.0, ""),
+        ([np.nan, 2.0], [np.nan, 2.0], ""),
+        ([1, 2], [1, 4], "differs by at most 2"),
+        (1.0, 1.0 + 2**-52, "differs by at most 2.22e-16"),
+        (1 + 1j, 1 + 2j, "differs by at most 1"),
+        (0.0, -0.0, "differs by at most 0"),
+        ([1.0, np.nan], [np.nan, 1.0], "NaN in the other at 2 of 2"),
+        ([1.0], [1.0, 2.0], "shape"),
+        (True, False, "differs by at most 1"),
+        (["a", "b"], ["a", "c"], "stored 'b', now 'c'"),
+    ],
+)
+def test_a_difference_is_told(old, new, told):
+    found = difference(*pair(old, new))
+    assert told in found if told else not found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "resolved", "apart"),
+    [
+        (1.0, 1.001, (0.0, np.inf), 0.001 / 1.001),
+        (3e-17, 1e-16, (1e-14, np.inf), 0.0),
+        (1e-3, 2e-3, (1e-14, np.inf), 0.5),
+        (2e12, 5e11, (0.0, 1e10), 0.0),
+        (2e12, 1e3, (0.0, 1e10), 1 - 5e-10),
+        (np.nan, np.nan, (0.0, np.inf), 0.0),
+        (np.nan, 1.0, (0.0, np.inf), np.inf),
+        ("a", "b", (0.0, np.inf), np.inf),
+    ],
+)
+def test_what_cannot_be_told_apart_is_no_difference(old, new, resolved, apart):
+    assert relative(*pair(old, new), resolved) == pytest.approx(apart)
+
+
+def test_a_hundredth_of_the_spread_moves_nothing():
+    stored = xr.DataArray(np.array([1.0, 2.0, 3.0, np.nan]), dims="replicate")
+    spread = np.std([1.0, 2.0, 3.0])
+    for step, near in ((0.009, True), (0.011, False)):
+        assert within_spread(pair(2.0, 2.0 + step * spread), stored, (0.0, np.inf)) is near
+    assert not within_spread(pair(2.0, np.nan), stored, (0.0, np.inf))
+    assert not within_spread(pair(2.0, 2.001), stored[:2], (0.0, np.inf)), "two replicates tell no spread"
+    assert not within_spread(pair(True, False), stored > 1, (0.0, np.inf)), "truth values are equal or are not"
+    each = xr.DataArray([[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]], dims=("replicate", "eps"))
+    assert within_spread(pair([2.0, 1.0], [2.001, 1.0]), each, (0.0, np.inf))
+    assert not within_spread(pair([2.0, 1.0], [2.0, 1.001]), each, (0.0, np.inf)), "the spread is that of each place"
+
+
+def test_variables_say_what_they_can_tell_apart():
+    package = "moestat.papers.sigmoid_attention"
+    assert labels.resolved(f"{package}.regression", "rmse") == (0.0, np.inf)
+    assert labels.resolved(f"{package}.regression", "gradient") is None, "it says how the computation went"
+    assert labels.resolved(f"{package}.regression_from_target", "pseudo_decrement") is None, "like regression"
+    assert labels.resolved(f"{package}.dichotomy", "split") == (1e-14, np.inf)
+    assert labels.resolved("toy", "error") == (0.0, np.inf)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from machine import inside, write_study
+from machine import write_study
 
 from moestat.errors import UserError
-from moestat.runner import collect, contract, results, shard, store
+from moestat.runner import collect, contract, results, shard, store, worker
 from moestat.runner.plan import make
 from moestat.study import load
 
@@ -129,17 +127,6 @@ FAST = settings(max_examples=40, deadline=None, derandomize=True, suppress_healt
 @FAST
 @given(data=st.data())
 def test_what_the_contract_accepts_comes_back_bit_for_bit(plan, tmp_path_factory, data):
-    comes_back(plan, tmp_path_factory, data)
-
-
-@pytest.mark.slow
-@settings(FAST, max_examples=2000, derandomize=False)
-@given(data=st.data())
-def test_much_that_the_contract_accepts_comes_back_bit_for_bit(plan, tmp_path_factory, data):
-    comes_back(plan, tmp_path_factory, data)
-
-
-def comes_back(plan, tmp_path_factory, data):
     try:
         dataset = data.draw(datasets())
     except ValueError:  # xarray itself refuses
@@ -187,17 +174,19 @@ def test_attributes_that_would_change_values_are_refused(plan, name, value):
     ("changes", "told"),
     [
         ({"a/b": ("replicate", [1, 2, 3])}, "without '/'"),
-        ({"": ("replicate", [1, 2, 3])}, "allowed is a word"),
-        ({".": ("replicate", [1, 2, 3])}, "allowed is a word"),
-        ({3: ("replicate", [1, 2, 3])}, "which is no text"),
+        ({"": ("replicate", [1, 2, 3])}, "without spaces"),
+        ({3: ("replicate", [1, 2, 3])}, "is 3; allowed are"),
         ({"x": (("replicate", "a/b"), np.ones((3, 1)))}, "has a dimension that is 'a/b'"),
         ({"x": ("replicate", [2**60, 1, 2])}, r"beyond 2\*\*53"),
         ({"x": ("replicate", np.ones(3, dtype="g"))}, "at most 64 bits"),
-        ({"x": ("replicate", ["a", "a\0b", "b"])}, "NUL"),
-        ({"message": ("replicate", np.array(["a", "\ud800", ""], dtype=object))}, "lone surrogate"),
+        ({"x": ("replicate", ["a", "a\0b", "b"])}, "no character"),
+        ({"message": ("replicate", np.array(["a", "\ud800", ""], dtype=object))}, "no character"),
         ({"message": ("replicate", [1, 2, 3])}, "one text per replicate"),
         ({"expert": ("expert", [1, 1]), "x": (("replicate", "expert"), np.ones((3, 2)))}, "a label twice"),
-        ({"expert": ("expert", [1, np.nan]), "x": (("replicate", "expert"), np.ones((3, 2)))}, "not finite"),
+        (
+            {"expert": ("expert", [1, np.nan]), "x": (("replicate", "expert"), np.ones((3, 2)))},
+            "no finite number",
+        ),
     ],
 )
 def test_names_and_values_that_cannot_be_kept_are_refused(plan, changes, told):
@@ -216,22 +205,13 @@ def test_labels_keep_their_type_and_attributes(plan, tmp_path):
         assert read["level"].dtype == np.float32 and read["level"].attrs == labels.attrs
 
 
-def test_a_stored_attribute_that_would_change_values_is_not_collected(plan, tmp_path):
-    """Shards of an earlier moestat may hold one."""
+def test_a_message_that_no_file_can_hold_is_written_readably():
+    text = worker.describe(ValueError("a\0b \ud800"))
+    assert text.startswith("ValueError: a\\0b \\ud800") and contract.readable(text) == text
+
+
+def test_a_shard_with_an_attribute_that_would_change_values_is_not_collected(plan, tmp_path):
     values = shard.Variable(("replicate",), np.arange(3.0), {"scale_factor": 2.0})
     status = shard.Variable(("replicate",), np.zeros(3, dtype=np.int64))
     with pytest.raises(UserError, match="'loss' has an attribute that is 'scale_factor'.*compute its results again"):
         collected(plan, tmp_path, {"status": status, "loss": values}, {})
-
-
-def test_a_message_that_no_file_can_hold_is_written_readably(tmp_path):
-    (tmp_path / "odd_message.py").write_text(
-        "from toy import Settings\n"
-        "def run(cell, replicates, *, device):\n"
-        "    raise ValueError('a\\0b \\ud800' if cell.arm == 'mean' else 'plain')\n"
-    )
-    study = write_study(tmp_path, experiment="odd_message", replicates=1)
-    code, _, err = inside(study, "--out", tmp_path, "--jobs", 1, "--no-report")
-    assert code == 1 and "all 4 replicates failed" in err
-    with xr.open_dataset(io.BytesIO((tmp_path / "study/quick/results.nc").read_bytes()), engine="h5netcdf") as read:
-        assert "a\\0b \\ud800" in str(read["message"].values[0, 0, 0])

@@ -14,7 +14,7 @@ import xarray as xr
 from machine import command, environment, inside, outside, results, write_study
 
 from moestat.experiment import code_version
-from moestat.runner import contract, plan, shard, store
+from moestat.runner import contract, plan, shard
 from moestat.runner.cells import PlannedCell
 from moestat.study import load
 
@@ -158,12 +158,3 @@ def test_a_study_file_is_checked_without_the_libraries_of_the_report(tmp_path):
     assert code == 0 and "4 cells x 6 replicates in blocks of 2" in out and "nothing was written" in out
     imported = {line.split("|")[-1].strip() for line in err.splitlines() if "|" in line}
     assert "moestat.runner.plan" in imported and not {"matplotlib", "jinja2", "statsmodels"} & imported
-
-
-def test_scanning_does_not_decode_the_numbers(tmp_path, monkeypatch):
-    study = write_study(tmp_path, replicates=4)
-    fill(tmp_path, study, per_shard=2)
-    made = plan.make(load.read(study))
-    monkeypatch.setattr(shard, "unpack", lambda *arguments: pytest.fail("decoded"))
-    scan = store.scan(tmp_path / "study/quick", made, code_version(made.module_name))
-    assert scan.tally()["done"] == 16
