@@ -22,8 +22,7 @@ import numpy as np
 from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
-from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
-from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
+from moestat.papers.compete_smoe.competition_designs import DESIGNS, near_starts, random_starts, true_mixture
 
 RESULTS = Path(__file__).parent / "results"
 

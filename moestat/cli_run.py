@@ -188,27 +188,10 @@ def report(arguments: argparse.Namespace) -> None:
 
 def replay(arguments: argparse.Namespace) -> None:
     """Compute one replicate again, print it, and compare it with the stored one."""
-    from moestat.runner import begin, overview, replay
-    from moestat.status import Status
-    from moestat.study import load
+    from moestat.runner import replay
 
-    request = request_of(arguments)
-    request = overview.recorded(request, load.find(request.study).stem)
-    plan = begin.make_plan(request)
-    planned, replicate = replay.parse_place(plan, arguments.place)
-    variables, attrs = replay.compute(plan, request.out, planned, replicate, request.device)
-    computed = variables | replay.as_variables(attrs)
-    found, remarks = replay.beside_stored(plan, request, planned, replicate, computed)
-    status, differences = Status(int(variables["status"].values[0])), found.texts if found is not None else {}
-    print(f"{planned.label}, replicate {replicate} (seed {plan.seed}, cell {planned.digest[:12]})")
-    print(f"status: {status.name}. {status.sentence}")
-    for name, variable in computed.items():
-        if variable.values.size == 1 and name != "status":
-            value = variable.values.ravel()[0]
-            mark = f"   <- {differences[name]}" if name in differences else ""
-            print(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
-    for remark in remarks:
-        print(f"note: {remark}")
+    lines, found = replay.replay(request_of(arguments), arguments.place)
+    print("\n".join(lines))
     if found is not None and not found.equal:
         raise UserError(f"the replicate is not equal to the stored one: {found}")
     print("no stored replicate to compare with" if found is None else "equal to the stored replicate, bit for bit")

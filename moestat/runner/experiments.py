@@ -73,11 +73,11 @@ def own_experiments() -> dict[str, str]:
     """Return name -> import path of the experiments that moestat comes with, in the order of their names.
 
     An experiment is a module of a paper's folder that has ``Settings``, its own or another module's, and defines
-    ``run(cell, ...)``; none is imported for it.
+    ``run``; none is imported for it.
     """
     papers = Path(__file__).resolve().parents[1] / "papers"
     texts = {path: path.read_text(encoding="utf-8") for path in papers.glob("*/*.py")}
-    paths = [path for path, text in texts.items() if "\ndef run(cell" in text and re.search(r"\bSettings\b", text)]
+    paths = [path for path, text in texts.items() if "\ndef run(" in text and re.search(r"\bSettings\b", text)]
     return {path.stem: f"moestat.papers.{path.parent.name}.{path.stem}" for path in sorted(paths, key=lambda p: p.stem)}
 
 

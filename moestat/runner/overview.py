@@ -68,10 +68,10 @@ def overview(plan: Plan, scan: store.Scan) -> list[dict[str, Any]]:
     rows = []
     for planned in plan.cells:
         done = sum(scan.done(planned.digest))
-        kinds = Counter(scan.failures(planned.digest).values())
+        kinds = Counter(Status(status).name for status in scan.failures(planned.digest).values())
         stale = {r for entry in scan.stale.get(planned.digest, []) for r in entry.replicates if r < plan.replicates}
         counts = {"done": done, "missing": plan.replicates - done, "failed": kinds.total(), "stale": len(stale)}
-        rows.append({"arm": planned.cell.arm, **planned.cell.coords, **counts, "kinds": kinds, "how": _how(kinds)})
+        rows.append({"arm": planned.cell.arm, **planned.cell.coords, **counts, "how": _how(kinds)})
     return rows
 
 
@@ -81,13 +81,15 @@ def by_arm(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for arm in dict.fromkeys(row["arm"] for row in rows):
         members = [row for row in rows if row["arm"] == arm]
         counts = {key: sum(row[key] for row in members) for key in ("done", "missing", "failed", "stale")}
-        kinds: Counter[int] = sum((row["kinds"] for row in members), Counter())
+        kinds: Counter[str] = Counter()
+        for number, kind in (part.split() for row in members for part in row["how"].split(", ") if part):
+            kinds[kind] += int(number)
         sums.append({"arm": arm, "cells": len(members), **counts, "how": _how(kinds)})
     return sums
 
 
-def _how(kinds: Mapping[int, int]) -> str:
-    return ", ".join(f"{count} {Status(status).name}" for status, count in kinds.items())
+def _how(kinds: Mapping[Any, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
 def advice(request: Request, plan: Plan, root: Path, scan: store.Scan) -> str:
@@ -116,13 +118,13 @@ def _failed(plain: Request, plan: Plan, scan: store.Scan) -> str:
     if not lost:
         return ""
     (digest, first), status = next(iter(lost.items()))
-    why = Status(status).sentence
+    why, kinds = Status(status).sentence, _how(Counter(Status(one).name for one in lost.values()))
     entry = next(entry for entry in store.in_order(scan.usable[digest]) if first in entry.replicates)
     with suppress(UserError, OSError, ValueError):  # set aside, or damaged, in the meantime
         message = shard.read(entry.path)[1].get("message")
         why = (str(message.values[entry.replicates.index(first)]) if message is not None else "") or why
     return (
-        f"{len(lost)} of {plan.total} replicates ended with an error ({_how(Counter(lost.values()))}), such as: "
+        f"{len(lost)} of {plan.total} replicates ended with an error ({kinds}), such as: "
         f"{plan.by_digest[digest][0].label}, replicate {first}: {shorten(why, 300)}\n"
         f"Compute them again, on the same data, with: {replace(plain, retry_failed=True).command()}\n"
     )

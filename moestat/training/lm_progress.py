@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -28,22 +26,20 @@ class Meter:
         Steps that were done before.
     """
 
-    def __init__(
-        self, title: str, plan: Plan, done: int = 0, *, clock: Callable[[], float] = time.monotonic, stream: Any = None
-    ) -> None:
-        self.title, self.plan, self.done, self.clock, self.stream = title, plan, done, clock, stream
-        self.began = self.last = clock()
+    def __init__(self, title: str, plan: Plan, done: int = 0) -> None:
+        self.title, self.plan, self.done = title, plan, done
+        self.began = self.last = time.monotonic()
 
     def tick(self, step: int, valid: np.ndarray) -> None:
         """Print a line if a minute has passed since the last one."""
-        now = self.clock()
+        now = time.monotonic()
         if self.title and now - self.last >= LINE_EVERY and step < self.plan.steps:
             self.last = now
-            print(self.line(step, valid), file=self.stream or sys.stderr, flush=True)
+            print(self.line(step, valid), file=sys.stderr, flush=True)
 
     def line(self, step: int, valid: np.ndarray) -> str:
         """Return step, symbols per second, time left and last validation loss in one line."""
-        elapsed = max(self.clock() - self.began, 1e-9)
+        elapsed = max(time.monotonic() - self.began, 1e-9)
         speed = (step - self.done) * self.plan.batch * self.plan.length / elapsed
         left = elapsed / max(1, step - self.done) * (self.plan.steps - step)
         known = valid[np.isfinite(valid)]

@@ -52,11 +52,6 @@ def excess_over_24_others(gate, expert, seed):
 
 
 @pytest.mark.slow
-def test_the_search_is_at_least_as_low_as_24_independent_local_fits():
-    assert excess_over_24_others("softmax", "linear", 1) <= 0.05
-
-
-@pytest.mark.slow
 def test_the_search_is_seldom_above_24_independent_local_fits():
     """In at least ten of twelve data sets it is not, and in none by more than v log n."""
     combinations = (("softmax", "linear"), ("sigmoid", "relu"), ("sigmoid", "gelu"))

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from moestat.training.labelled_text import LabelledTextError, holdout, labelled, read_csv
+from moestat.training.labelled_text import LabelledTextError, holdout, read_csv
 
 GOOD = 'text,label,stars\n"Good, really",pos,4.5\nbad,neg,1\n"two\nlines",pos,3\n'
 
@@ -90,8 +90,3 @@ def test_holdout_is_a_split_and_depends_on_the_generator_alone():
     assert (holdout(50, 0.2, np.random.default_rng(2))[1] != test).any()
     with pytest.raises(LabelledTextError, match="2 rows cannot be split"):
         holdout(2, 0.1, np.random.default_rng(1))
-
-
-def test_labelled_sorts_the_classes():
-    found = labelled(["t", "u", "v"], ["z", "a", "z"])
-    assert found.classes == ("a", "z") and found.target.tolist() == [1, 0, 1]

@@ -17,29 +17,16 @@ from moestat.training.labelled_text import LabelledTextError
 
 @dataclass(frozen=True)
 class Ids:
-    """Texts as symbols of a corpus.
+    """Texts as symbols of a corpus."""
 
-    Attributes
-    ----------
-    ids : ndarray of int64, shape (n, length)
-        Longer texts are cut; what stands after the end of a text is without meaning.
-    lengths : ndarray of int64, shape (n,)
-        At least 1.
-    """
-
-    ids: np.ndarray
-    lengths: np.ndarray
+    ids: np.ndarray  # (n, length): longer texts are cut; what stands after the end of a text is without meaning
+    lengths: np.ndarray  # (n,): At least 1
 
 
 def as_symbols(texts: Sequence[str], corpus: Corpus, length: int) -> Ids:
     """Write texts in the symbols that a model was pretrained on: characters, bytes or words.
 
     A symbol that the corpus does not have becomes ``<unk>`` if there is one, else a blank.
-
-    Raises
-    ------
-    LabelledTextError
-        If the corpus has neither.
     """
     known = {symbol: number for number, symbol in enumerate(corpus.symbols)}
     unknown = known.get("<unk>", known.get(" "))
@@ -66,13 +53,7 @@ class Classifier(torch.nn.Module):
     The experts and the new layers learn, everything else is frozen, the routers too, as in the paper. The decoder stays
     in its evaluation mode: no competition, no balancing loss.
 
-    Parameters
-    ----------
-    decoder : Decoder
-        Changed in place.
-    classes : int
-    generator : numpy.random.Generator
-        Draws the new layers.
+    ``decoder``: changed in place; ``generator``: draws the new layers.
     """
 
     def __init__(self, decoder: Decoder, classes: int, generator: np.random.Generator) -> None:
@@ -94,14 +75,7 @@ class Classifier(torch.nn.Module):
 
 
 def tune(
-    model: Classifier,
-    texts: Ids,
-    target: np.ndarray,
-    *,
-    steps: int,
-    batch: int,
-    rate: float,
-    rng: np.random.Generator,
+    model: Classifier, texts: Ids, target: np.ndarray, *, steps: int, batch: int, rate: float, rng: np.random.Generator
 ) -> np.ndarray:
     """Train with Adam on random batches, an epoch being a random order; return the cross-entropy of every step."""
     device = model.out.device

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from pydantic import Field
 
-from moestat.experiment import Cell, assemble, require_torch
+from moestat.experiment import Cell, assemble
 from moestat.papers.compete_smoe import compete_lm
 from moestat.status import Status
 
@@ -44,21 +44,13 @@ def cautions(settings: Mapping[str, Any]) -> list[str]:
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Train and test one model per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``bpc``: cross-entropy of the test part in bits per symbol, with the weights of the lowest validation loss. With
-        the same weights, over the test part: ``alike`` (layer), see :func:`~.smoe_measures.alike`, and
-        ``likeness``, its mean over the layers; ``usage_entropy``, see :class:`~.smoe_measures.Routing`, its mean.
-        ``grown``: by how much the likeness has grown since the start of the training. ``together``: share of the steps
-        in which all layers compete.
+    ``bpc``: cross-entropy of the test part in bits per symbol, with the weights of the lowest validation loss. With the
+    same weights, over the test part: ``alike`` (layer), see :func:`~.smoe_measures.alike`, and ``likeness``, its mean
+    over the layers; ``usage_entropy``, see :class:`~.smoe_measures.Routing`, its mean. ``grown``: by how much the
+    likeness has grown since the start of the training. ``together``: share of the steps in which all layers compete.
     """
-    require_torch()
-    from moestat.training.lm_training import deterministic
-
     settings = Settings.model_validate(dict(cell.settings))
-    with deterministic(device if settings.precision == "single" else "cpu"):
-        rows = [_replicate(cell, settings, replicate, device) for replicate in replicates]
+    rows = compete_lm.rows_of(_replicate, cell, settings, replicates, device)
     layers = np.arange(1, rows[0]["alike"].size + 1)
     return assemble(replicates, rows, dims={"alike": ("layer",)}, coords={"layer": layers})
 
@@ -77,31 +69,22 @@ def share_coins(model: Any) -> None:
 def _replicate(cell: Cell, settings: Settings, replicate: int, device: str) -> dict[str, Any]:
     from moestat.papers.compete_smoe.smoe import SMoE
     from moestat.papers.compete_smoe.smoe_measures import alike, routing
-    from moestat.training.checkpoint import Checkpoints, folder_of
-    from moestat.training.corpus import load_checked
-    from moestat.training.lm_training import bits, evaluate, train
+    from moestat.training.lm_training import bits, evaluate
 
-    plan = compete_lm.plan_of(settings)
-    corpus = load_checked(settings.file, settings.file_sha256).require(plan.length + 1)
-    model = compete_lm.model_of(cell, settings, replicate, corpus.vocabulary)
-    if settings.coin == "shared":
-        share_coins(model)
     how = {"batch": settings.batch, "limit": settings.test}
-    start = alike(model, corpus.test, plan.length, **how)
-    checkpoints = Checkpoints(folder_of(cell.digest, str(replicate), device, f"{__name__} {VERSION}"))
-    training = train(
-        model,
-        corpus,
-        plan,
-        batches=cell.generator(replicate, "batches", file_sha256=settings.file_sha256, length=plan.length),
-        device=device,
-        checkpoints=checkpoints,
-        title=f"{settings.router}, {settings.coin} coin, replicate {replicate}",
-    )
-    finite = training.finite
-    test = evaluate(model, corpus.test, plan.length, **how) if finite else np.nan
-    found = alike(model, corpus.test, plan.length, **how) if finite else start * np.nan
-    usage = routing(model, corpus.test, plan.length, **how).usage_entropy.mean() if finite else np.nan
+    length, starts = compete_lm.length_of(settings), []
+
+    def before(model: Any, corpus: Any) -> None:
+        if settings.coin == "shared":
+            share_coins(model)
+        starts.append(alike(model, corpus.test, length, **how))
+
+    code = f"{__name__} {VERSION}"
+    model, corpus, training, checkpoints = compete_lm.trained(cell, settings, replicate, device, code, before=before)
+    (start,), finite = starts, training.finite
+    test = evaluate(model, corpus.test, length, **how) if finite else np.nan
+    found = alike(model, corpus.test, length, **how) if finite else start * np.nan
+    usage = routing(model, corpus.test, length, **how).usage_entropy.mean() if finite else np.nan
     rivals = [m.competition for m in model.modules() if isinstance(m, SMoE) and m.competition is not None]
     heads = [[rival.heads(step, settings.steps) for rival in rivals] for step in range(settings.steps)]
     checkpoints.remove()

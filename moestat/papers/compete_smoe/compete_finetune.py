@@ -16,7 +16,7 @@ import xarray as xr
 from pydantic import Field, model_validator
 
 from moestat import data_file
-from moestat.experiment import Cell, assemble, require_torch
+from moestat.experiment import Cell, assemble
 from moestat.papers.compete_smoe import compete_lm
 from moestat.status import Status
 
@@ -60,20 +60,13 @@ def cautions(settings: Mapping[str, Any]) -> list[str]:
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Pretrain, fine-tune and test one model per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``accuracy``: share of the held-out texts that are classified rightly; ``train_accuracy``: of the others;
-        ``majority``: share of the largest class among the held-out ones; ``tune_loss`` (tune_step): cross-entropy of
-        the batches of fine-tuning in nats, means of tenths of the steps; ``bpc``: of the pretrained model on the test
-        part of its corpus.
+    ``accuracy``: share of the held-out texts that are classified rightly; ``train_accuracy``: of the others;
+    ``majority``: share of the largest class among the held-out ones; ``tune_loss`` (tune_step): cross-entropy of the
+    batches of fine-tuning in nats, means of tenths of the steps; ``bpc``: of the pretrained model on the test part of
+    its corpus.
     """
-    require_torch()
-    from moestat.training.lm_training import deterministic
-
     settings = Settings.model_validate(dict(cell.settings))
-    with deterministic(device if settings.precision == "single" else "cpu"):
-        rows = [_replicate(cell, settings, replicate, device) for replicate in replicates]
+    rows = compete_lm.rows_of(_replicate, cell, settings, replicates, device)
     ends = np.array([part[-1] + 1 for part in _tenths(settings.tune_steps)])
     return assemble(replicates, rows, dims={"tune_loss": ("tune_step",)}, coords={"tune_step": ends})
 

@@ -16,12 +16,11 @@ import xarray as xr
 from pydantic import Field
 
 from moestat import arrays
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.fit.competition_mle import AGAIN, ENOUGH, HOPS, maximum_likelihood
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
-from moestat.papers.compete_smoe.competition_designs import true_mixture
-from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
+from moestat.papers.compete_smoe.competition_designs import near_starts, random_starts, true_mixture
 
 VERSION = 1
 
@@ -48,15 +47,12 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Fit three and four experts to the data of each replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``lead``, the log-likelihood of the best point of four experts less the maximum with three; ``near``, whether
-        the maximum with four may be within 0.3 of the truth: there is no lead of more than 0.1, or the search for the
-        maximum with three has not settled; ``ruled_out``, whether it is not; ``three_again``, how many points thrown
-        out from the maximum with three came back to it, and ``three_settled``, whether these were enough; ``gain`` and
-        ``three_gain``, log-likelihoods less that of the truth; ``matched`` and ``D`` of the best point of four;
-        ``least_wins``, the smallest share of inputs that one of its experts wins; the status of that fit.
+    ``lead``, the log-likelihood of the best point of four experts less the maximum with three; ``near``, whether the
+    maximum with four may be within 0.3 of the truth: there is no lead of more than 0.1, or the search for the maximum
+    with three has not settled; ``ruled_out``, whether it is not; ``three_again``, how many points thrown out from the
+    maximum with three came back to it, and ``three_settled``, whether these were enough; ``gain`` and ``three_gain``,
+    log-likelihoods less that of the truth; ``matched`` and ``D`` of the best point of four; ``least_wins``, the
+    smallest share of inputs that one of its experts wins; the status of that fit.
     """
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))
@@ -101,4 +97,4 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         "iterations": arrays.to_numpy(four.iterations),
         "message": np.asarray(four.message()),
     }
-    return xr.Dataset({k: ("replicate", v) for k, v in out.items()}, coords={"replicate": list(replicates)})
+    return assemble(replicates, out)

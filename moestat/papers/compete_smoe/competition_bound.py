@@ -6,19 +6,17 @@ Nothing is fitted. A replicate moves the truth along directions that could break
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 from scipy.stats import qmc
 
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import SettingsModel
 from moestat.models.competition import Competition, Expert
 from moestat.papers.compete_smoe.bound_ratios import certainly_asleep, information, moves, ratios, winner_code
 from moestat.papers.compete_smoe.competition_designs import Design, true_mixture
-from moestat.status import Status
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
@@ -27,8 +25,7 @@ DEVICES = ("cpu",)
 LENGTH = 10.0 ** (-np.arange(2, 6) / 2)
 """Norms of the moves, 0.1 to 0.003: smaller ones misroute too few of the inputs that are looked at."""
 
-POSITIVE = 1e-9
-"""A ratio below this one is 0 up to rounding."""
+POSITIVE = 1e-9  # a ratio below this one is 0 up to rounding
 
 
 class Settings(SettingsModel):
@@ -52,53 +49,43 @@ class Settings(SettingsModel):
         return self
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(
+    dims={"ratio": ("length",), "largest": ("length",)},
+    coords={"length": LENGTH},
+    finished="The distances were computed.",
+    iterations=len(LENGTH),
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Move the truth of each replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``least_ratio``, the least E h / D over all moves and lengths; ``holds``, whether it is positive; ``asleep``,
-        how many true experts win at no input of the sample; ``counterexample``, 1 if one of them certainly wins nowhere
-        (NaN in more than three dimensions); ``least_wins``, the smallest share of inputs that an expert wins;
-        ``deficit``, how many directions do not change the density; ``agrees``, whether the ratio is positive exactly if
-        no expert is asleep, and the deficit is the number of coordinates of those that are; ``sets_of_winners``, how
-        many occur. Over ``length``: ``ratio``, the least E h / D; ``largest``, the largest E h.
+    ``least_ratio``, the least E h / D over all moves and lengths; ``holds``, whether it is positive; ``asleep``, how
+    many true experts win at no input of the sample; ``counterexample``, 1 if one of them certainly wins nowhere (NaN in
+    more than three dimensions); ``least_wins``, the smallest share of inputs that an expert wins; ``deficit``, how many
+    directions do not change the density; ``agrees``, whether the ratio is positive exactly if no expert is asleep, and
+    the deficit is the number of coordinates of those that are; ``sets_of_winners``, how many occur. Over ``length``:
+    ``ratio``, the least E h / D; ``largest``, the largest E h.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows: list[dict[str, Any]] = []
-    for r in replicates:
-        rng = cell.generator(r, "moves", **s.model_dump(exclude={"pool_log2", "evaluation_points"}))
-        model, truth = _drawn(s, rng) if s.design == "drawn" else true_mixture(s.design)
-        sobol = qmc.Sobol(model.d, scramble=True, rng=np.random.default_rng(20240204))
-        pool = 2.0 * sobol.random_base2(s.pool_log2) - 1.0
-        wins = model.winners(truth, pool).mean(axis=-1)
-        state = information(model, truth, pool, s.evaluation_points, rng)
-        at = ratios(model, truth, moves(model, truth, state.weakest, rng), LENGTH, pool, s.evaluation_points)
-        asleep = int(np.sum(wins == 0))
-        holds = bool(at.ratio.min() > POSITIVE)
-        rows.append(
-            {
-                "ratio": at.ratio.min(axis=0),
-                "largest": at.hellinger.max(axis=0),
-                "least_ratio": at.ratio.min(),
-                "holds": holds,
-                "asleep": float(asleep),
-                "counterexample": float(certainly_asleep(model, truth).any()) if model.d <= 3 else np.nan,
-                "least_wins": wins.min(),
-                "sets_of_winners": float(len(np.unique(winner_code(model, truth, pool)))),
-                "deficit": float(state.deficit),
-                "agrees": holds == (asleep == 0) and state.deficit == asleep * model.atom_size,
-            }
-        )
-    out: dict[str, Any] = {
-        name: (("replicate", *(("length",) if np.ndim(rows[0][name]) else ())), np.stack([row[name] for row in rows]))
-        for name in rows[0]
+    rng = streams("moves", **s.model_dump(exclude={"pool_log2", "evaluation_points"}))
+    model, truth = _drawn(s, rng) if s.design == "drawn" else true_mixture(s.design)
+    sobol = qmc.Sobol(model.d, scramble=True, rng=np.random.default_rng(20240204))
+    pool = 2.0 * sobol.random_base2(s.pool_log2) - 1.0
+    wins = model.winners(truth, pool).mean(axis=-1)
+    state = information(model, truth, pool, s.evaluation_points, rng)
+    at = ratios(model, truth, moves(model, truth, state.weakest, rng), LENGTH, pool, s.evaluation_points)
+    asleep = int(np.sum(wins == 0))
+    holds = bool(at.ratio.min() > POSITIVE)
+    return {
+        "ratio": at.ratio.min(axis=0),
+        "largest": at.hellinger.max(axis=0),
+        "least_ratio": at.ratio.min(),
+        "holds": holds,
+        "asleep": float(asleep),
+        "counterexample": float(certainly_asleep(model, truth).any()) if model.d <= 3 else np.nan,
+        "least_wins": wins.min(),
+        "sets_of_winners": float(len(np.unique(winner_code(model, truth, pool)))),
+        "deficit": float(state.deficit),
+        "agrees": holds == (asleep == 0) and state.deficit == asleep * model.atom_size,
     }
-    out["status"] = ("replicate", np.full(len(rows), int(Status.CONVERGED)))
-    out["message"] = ("replicate", np.full(len(rows), "The distances were computed."))
-    out["iterations"] = ("replicate", np.full(len(rows), len(LENGTH)))
-    return xr.Dataset(out, coords={"replicate": list(replicates), "length": LENGTH})
 
 
 def _drawn(s: Settings, rng: np.random.Generator) -> tuple[Competition, np.ndarray]:

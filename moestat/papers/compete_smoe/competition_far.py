@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
@@ -36,23 +36,18 @@ TRUTHS = {
 }
 """Weights about which truths are drawn."""
 
-VARIANCES = [0.2, 0.4]
-"""Variances about which they are drawn."""
+VARIANCES = [0.2, 0.4]  # variances about which they are drawn
 
-SPREAD = 0.05
-"""Half-width of what is drawn, in every coordinate."""
+SPREAD = 0.05  # half-width of what is drawn, in every coordinate
 
 BOX, LEAST_VARIANCE, LARGEST_VARIANCE = 3.0, 0.1, 1.0
 """Measures of no symmetry are drawn from these weights and variances; all others lie within them."""
 
-REACH = 2.0
-"""Largest size of an input."""
+REACH = 2.0  # largest size of an input
 
-X = REACH * ((np.arange(100) + 0.5) / 50.0 - 1.0)
-"""Inputs, the midpoints of 100 intervals."""
+X = REACH * ((np.arange(100) + 0.5) / 50.0 - 1.0)  # inputs, the midpoints of 100 intervals
 
-Y = np.linspace(-12.0, 12.0, 801)
-"""Responses at which densities are compared."""
+Y = np.linspace(-12.0, 12.0, 801)  # responses at which densities are compared
 
 
 class Settings(SettingsModel):
@@ -63,44 +58,35 @@ class Settings(SettingsModel):
     others: int = Field(20, ge=1, description="measures that are drawn from the whole parameter space")
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(finished="The distances were computed.", iterations=len(X))
+def run(s: Settings, streams: Streams) -> Row:
     """Draw a truth per replicate, and compare it with measures that are far from it.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``least_ratio``, the least E h / D over all measures that are looked at: one expert, or both, with the other
-        weights of :func:`image`, and ``others`` that are drawn; ``image_ratio``, the least of the images alone, and
-        ``image_D``, the least D of them; ``gap``, the largest difference of the densities of the truth and of the
-        images at 200 random points, by plain loops; ``least_wins``, the smallest share of inputs that a true expert
-        wins; ``independence``, the smallest singular value of the derivatives of a true expert in its weights, each of
-        them of norm 1.
+    ``least_ratio``, the least E h / D over all measures that are looked at: one expert, or both, with the other weights
+    of :func:`image`, and ``others`` that are drawn; ``image_ratio``, the least of the images alone, and ``image_D``,
+    the least D of them; ``gap``, the largest difference of the densities of the truth and of the images at 200 random
+    points, by plain loops; ``least_wins``, the smallest share of inputs that a true expert wins; ``independence``, the
+    smallest singular value of the derivatives of a true expert in its weights, each of them of norm 1.
     """
-    s = Settings.model_validate(dict(cell.settings))
     centre = np.column_stack([TRUTHS[s.expert], VARIANCES])
-    rows: list[dict[str, Any]] = []
-    for replicate in replicates:
-        rng = cell.generator(replicate, "truth", expert=s.expert, active=s.active)
-        truth = centre + rng.uniform(-SPREAD, SPREAD, centre.shape)
-        images = [image(s.expert, truth, which) for which in ([0], [1], [0, 1])]
-        drawn = rng.uniform(-BOX, BOX, (s.others, *truth.shape))
-        drawn[..., -1] = rng.uniform(LEAST_VARIANCE, LARGEST_VARIANCE, drawn.shape[:-1])
-        far = [*images, *drawn]
-        loss = np.array([distance(measure, truth, s.active) for measure in far])
-        ratio = np.array([hellinger(s.expert, measure, truth, s.active) for measure in far]) / loss
-        points = np.column_stack([rng.uniform(-REACH, REACH, 200), rng.uniform(-3.0, 3.0, 200)])
-        wins = np.mean(winners(mean(s.expert, truth, X), s.active), axis=1)
-        rows.append(
-            {
-                "least_ratio": ratio.min(),
-                "image_ratio": ratio[: len(images)].min(),
-                "image_D": loss[: len(images)].min(),
-                "gap": max(gap(s.expert, other, truth, s.active, points) for other in images),
-                "least_wins": wins.min(),
-                "independence": min(independence(s.expert, atom) for atom in truth),
-            }
-        )
-    return assemble(replicates, rows, finished="The distances were computed.", iterations=len(X))
+    rng = streams("truth", expert=s.expert, active=s.active)
+    truth = centre + rng.uniform(-SPREAD, SPREAD, centre.shape)
+    images = [image(s.expert, truth, which) for which in ([0], [1], [0, 1])]
+    drawn = rng.uniform(-BOX, BOX, (s.others, *truth.shape))
+    drawn[..., -1] = rng.uniform(LEAST_VARIANCE, LARGEST_VARIANCE, drawn.shape[:-1])
+    far = [*images, *drawn]
+    loss = np.array([distance(measure, truth, s.active) for measure in far])
+    ratio = np.array([hellinger(s.expert, measure, truth, s.active) for measure in far]) / loss
+    points = np.column_stack([rng.uniform(-REACH, REACH, 200), rng.uniform(-3.0, 3.0, 200)])
+    wins = np.mean(winners(mean(s.expert, truth, X), s.active), axis=1)
+    return {
+        "least_ratio": ratio.min(),
+        "image_ratio": ratio[: len(images)].min(),
+        "image_D": loss[: len(images)].min(),
+        "gap": max(gap(s.expert, other, truth, s.active, points) for other in images),
+        "least_wins": wins.min(),
+        "independence": min(independence(s.expert, atom) for atom in truth),
+    }
 
 
 def mean(expert: Expert, atoms: np.ndarray, x: np.ndarray) -> np.ndarray:

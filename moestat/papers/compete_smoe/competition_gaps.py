@@ -15,22 +15,19 @@ from pydantic import Field
 from scipy.stats import qmc
 
 from moestat import arrays
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.papers.compete_smoe.competition_designs import Design, true_mixture
 from moestat.papers.compete_smoe.competition_errors import Routing
-from moestat.status import Status
 
 VERSION = 1
 
 DEVICES = ("cpu", "cuda")
 
-EPSILON = 10.0 ** (-np.arange(4, 13) / 4)
-"""Frobenius norms of the change of the weights: 0.1 to 0.001."""
+EPSILON = 10.0 ** (-np.arange(4, 13) / 4)  # Frobenius norms of the change of the weights: 0.1 to 0.001
 
-T = np.arange(0, 21) / 20
-"""Positions between an expert and its copy."""
+T = np.arange(0, 21) / 20  # positions between an expert and its copy
 
 
 class Settings(SettingsModel):
@@ -44,13 +41,10 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Follow one direction, and one copy, per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        Over ``epsilon``: ``misrouted``, the share of inputs whose winners change; ``hellinger`` (E h),
-        ``hellinger_squared`` (E h^2); ``density_change``, the largest change of p(y | x); ``D``, ``hellinger_per_D``.
-        Over ``t``: ``copy_D``, ``copy_matched``, ``copy_hellinger``, ``copy_empty_cells``. Per replicate the same at
-        t = 1: ``copied_D``, ``copied_matched``, ``copied_hellinger``.
+    Over ``epsilon``: ``misrouted``, the share of inputs whose winners change; ``hellinger`` (E h),
+    ``hellinger_squared`` (E h^2); ``density_change``, the largest change of p(y | x); ``D``, ``hellinger_per_D``. Over
+    ``t``: ``copy_D``, ``copy_matched``, ``copy_hellinger``, ``copy_empty_cells``. Per replicate the same at t = 1:
+    ``copied_D``, ``copied_matched``, ``copied_hellinger``.
     """
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))
@@ -84,12 +78,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         row["copy_hellinger"] = arrays.to_numpy(h)
         row |= {f"copied_{name}": row[f"copy_{name}"][-1] for name in ("D", "matched", "hellinger")}
         rows.append(row)
-    out: dict[str, Any] = {}
-    for name in rows[0]:
-        values = np.stack([row[name] for row in rows])
-        own = () if values.ndim == 1 else (("t",) if name.startswith("copy_") else ("epsilon",))
-        out[name] = (("replicate", *own), values)
-    out["status"] = ("replicate", np.full(len(rows), int(Status.CONVERGED)))
-    out["message"] = ("replicate", np.full(len(rows), "The distances were computed."))
-    out["iterations"] = ("replicate", np.full(len(rows), len(EPSILON)))
-    return xr.Dataset(out, coords={"replicate": list(replicates), "epsilon": EPSILON, "t": T})
+    lengths = {name: ("t" if name.startswith("copy_") else "epsilon",) for name in rows[0]}
+    dims = {name: own for name, own in lengths.items() if np.ndim(rows[0][name])}
+    coords = {"epsilon": EPSILON, "t": T}
+    finished = "The distances were computed."
+    return assemble(replicates, rows, dims=dims, coords=coords, finished=finished, iterations=len(EPSILON))

@@ -16,17 +16,16 @@ from pydantic import Field, model_validator
 from scipy.stats import qmc
 
 from moestat import arrays
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.fit.competition_mle import AGAIN, ENOUGH, maximum_likelihood
 from moestat.fit.likelihood import LikelihoodFit
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
 from moestat.models.competition import Competition
-from moestat.papers.compete_smoe.competition_designs import Degenerate, Design, true_mixture
+from moestat.papers.compete_smoe.competition_designs import Degenerate, Design, near_starts, random_starts, true_mixture
 from moestat.papers.compete_smoe.competition_errors import Routing, paired_with_truth, scale_and_shape
 from moestat.papers.compete_smoe.competition_fisher import fisher_line
-from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
 
 VERSION = 1
 
@@ -34,8 +33,7 @@ DEVICES = ("cpu", "cuda")
 
 _FISHER_POINTS = 1024
 
-REACHED = 1.0
-"""A start has reached the best point when its log-likelihood is at most so far below."""
+REACHED = 1.0  # a start has reached the best point when its log-likelihood is at most so far below
 
 
 class Settings(SettingsModel):
@@ -70,20 +68,16 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Fit and score the replicates of one cell.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate the losses of :func:`moestat.losses.measures.competition_losses`; ``hellinger`` (E h),
-        ``hellinger_squared`` and its root ``root_hellinger_squared``; ``least_wins``, the smallest share of inputs
-        that an expert wins; ``hellinger_to_bound`` and ``D_to_bound``, divided by sqrt(log n / n); ``..._to_fisher``,
-        losses divided by the Fisher line of ``competition_fisher`` (NaN with more experts than
-        the truth); with as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted`` and the parts
-        ``scale_error`` and ``shape_error`` of the weights' error (else NaN). Of the fit: ``gain``, ``failed_fit``
-        (gain below 0), ``gradient``, ``decrement``, ``log_likelihood``, ``box_hits``, ``on_variance_bound``,
-        ``start``, ``starts_reached``, ``starts_again`` (how many other starts came within 0.1 of the best point),
-        ``hops_back`` (how many thrown-out points did), ``found_again`` (the latter if they are enough for the hops to
-        end, else 0; without hops the former), ``random_reached`` (whether a random start came to the best point; NaN
-        without one).
+    Per replicate the losses of :func:`moestat.losses.measures.competition_losses`; ``hellinger`` (E h),
+    ``hellinger_squared`` and its root ``root_hellinger_squared``; ``least_wins``, the smallest share of inputs that an
+    expert wins; ``hellinger_to_bound`` and ``D_to_bound``, divided by sqrt(log n / n); ``..._to_fisher``, losses
+    divided by the Fisher line of ``competition_fisher`` (NaN with more experts than the truth); with
+    as many experts as the truth also ``misrouted``, ``hellinger_squared_misrouted`` and the parts ``scale_error`` and
+    ``shape_error`` of the weights' error (else NaN). Of the fit: ``gain``, ``failed_fit`` (gain below 0), ``gradient``,
+    ``decrement``, ``log_likelihood``, ``box_hits``, ``on_variance_bound``, ``start``, ``starts_reached``,
+    ``starts_again`` (how many other starts came within 0.1 of the best point), ``hops_back`` (how many thrown-out
+    points did), ``found_again`` (the latter if they are enough for the hops to end, else 0; without hops the former),
+    ``random_reached`` (whether a random start came to the best point; NaN without one).
     """
     s = Settings.model_validate(dict(cell.settings))
     xp = arrays.backend(arrays.resolve_device(device))
@@ -103,7 +97,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
     )
     pool = 2.0 * qmc.Sobol(model.d, scramble=True, rng=np.random.default_rng(20240204)).random_base2(s.pool_log2) - 1.0
     out = _diagnostics(fit, s) | _measures(s, model, truth, arrays.to_numpy(fit.theta), pool, xp)
-    return xr.Dataset({k: ("replicate", v) for k, v in out.items()}, coords={"replicate": list(replicates)})
+    return assemble(replicates, out)
 
 
 def _draw(

@@ -23,44 +23,35 @@ gate :math:`w = \mathrm{softmax}(|g|)` and normal densities :math:`f_i`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field
 from scipy import special, stats
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-SHIFT = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
-"""Distances of two normal densities, in standard deviations."""
+SHIFT = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0])  # distances of two normal densities, in standard deviations
 
-LOG_INVERSE = 2.0 ** np.arange(10)
-"""log(1 / delta) of the entropy integral: delta from e^-1 to e^-512."""
+LOG_INVERSE = 2.0 ** np.arange(10)  # log(1 / delta) of the entropy integral: delta from e^-1 to e^-512
 
-ETA = 10.0 ** -np.array([1, 2, 3, 4, 6, 12])
-"""Half-widths of the brackets; log(1 / eta) doubles at the end."""
+ETA = 10.0 ** -np.array([1, 2, 3, 4, 6, 12])  # half-widths of the brackets; log(1 / eta) doubles at the end
 
-LEAST = 1e-4
-"""Down to this one a bracket is held against min{2 eta, B}: p + eta - (p - eta) is not exactly 2 eta."""
+LEAST = 1e-4  # down to this one a bracket is held against min{2 eta, B}: p + eta - (p - eta) is not exactly 2 eta
 
-LARGEST_MEAN = 2.0
-"""m_1 of the envelope B."""
+LARGEST_MEAN = 2.0  # m_1 of the envelope B
 
-LARGEST = np.array([1.0, 0.5, 3.0])
-"""m_3, upper ends of the variances."""
+LARGEST = np.array([1.0, 0.5, 3.0])  # m_3, upper ends of the variances
 
 SMALLEST = np.array([0.25, 0.1, 2.0])
 """m_2, their lower ends. With the first pair B as printed is an envelope: m_3 is its own square."""
 
-FAR = 4
-"""Brackets are looked at in so many times the range of y, at as many times the points, for their width."""
+FAR = 4  # brackets are looked at in so many times the range of y, at as many times the points, for their width
 
-DEPENDENT = 1e-10
-"""Singular values below this share of the largest count as 0."""
+DEPENDENT = 1e-10  # singular values below this share of the largest count as 0
 
 
 class Settings(SettingsModel):
@@ -71,72 +62,60 @@ class Settings(SettingsModel):
     points: int = Field(2001, ge=200, description="points y on which densities are compared")
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(
+    dims=dict.fromkeys(("width", "width_ratio", "distance_ratio"), ("eta",))
+    | dict.fromkeys(("outside", "envelope_ratio"), ("largest_variance",))
+    | {"variation_ratio": ("shift",), "integral_ratio": ("log_inverse",)},
+    coords={"shift": SHIFT, "log_inverse": LOG_INVERSE, "eta": ETA, "largest_variance": LARGEST},
+    finished="The steps were tried.",
+    iterations=lambda s: s.points,
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Try the steps on drawn means and variances.
 
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``deficit``, the size of the family of step 3 less its rank; ``residual``, of p on the rest of the
-        family by least squares, relative to p; ``integral_growth``, the exponent of ``integral_ratio`` in
-        log(1 / delta) over the last doubling; ``excess``, the largest width of a bracket over min{2 eta, B}, with eta
-        from 1e-4 on, below which rounding counts; ``width_growth``, the exponent of ``width_ratio`` in log(1 / eta)
-        over the last doubling; ``distance_growth``, that of ``distance_ratio`` in 1 / eta. Over ``shift``:
-        ``variation_ratio``, V over h (printed) or over sqrt(2) h (repaired), of two normals. Over ``log_inverse``:
-        ``integral_ratio``, the entropy integral over Psi. Over ``eta``: ``width``, the integral of U - L over y; of the
-        repaired brackets ``width_ratio``, the same over eta (printed) or over eta sqrt(log(1 / eta)) (repaired), and
-        ``distance_ratio``, the Hellinger distance of their ends over the width (printed), or twice its square over it
-        (repaired). Over ``largest_variance``: ``outside``, how far a density leaves the bracket around one that is eta
-        away, over eta; ``envelope_ratio``, the largest f / B.
+    Per replicate ``deficit``, the size of the family of step 3 less its rank; ``residual``, of p on the rest of the
+    family by least squares, relative to p; ``integral_growth``, the exponent of ``integral_ratio`` in log(1 / delta)
+    over the last doubling; ``excess``, the largest width of a bracket over min{2 eta, B}, with eta from 1e-4 on, below
+    which rounding counts; ``width_growth``, the exponent of ``width_ratio`` in log(1 / eta) over the last doubling;
+    ``distance_growth``, that of ``distance_ratio`` in 1 / eta. Over ``shift``: ``variation_ratio``, V over h (printed)
+    or over sqrt(2) h (repaired), of two normals. Over ``log_inverse``: ``integral_ratio``, the entropy integral over
+    Psi. Over ``eta``: ``width``, the integral of U - L over y; of the repaired brackets ``width_ratio``, the same over
+    eta (printed) or over eta sqrt(log(1 / eta)) (repaired), and ``distance_ratio``, the Hellinger distance of their
+    ends over the width (printed), or twice its square over it (repaired). Over ``largest_variance``: ``outside``, how
+    far a density leaves the bracket around one that is eta away, over eta; ``envelope_ratio``, the largest f / B.
     """
-    s = Settings.model_validate(dict(cell.settings))
     y = np.linspace(-10.0, 10.0, s.points)
     far = np.linspace(-10.0 * FAR, 10.0 * FAR, FAR * (s.points - 1) + 1)
     integral = entropy_integral(LOG_INVERSE, s.version) / np.sqrt(LOG_INVERSE)
     limits = list(zip(SMALLEST, LARGEST, strict=True))
-    rows = []
-    for replicate in replicates:
-        rng = cell.generator(replicate, "winners", winners=s.winners)
-        means = np.linspace(-2.0, 2.0, s.winners + 1)[:-1] + rng.uniform(0.1, 0.9, s.winners) * 4.0 / (s.winners + 1)
-        places = rng.uniform(size=s.winners)
-        other = means + rng.uniform(-0.01, 0.01, s.winners)
-        first = limits[0]
-        variances = first[0] + places * (first[1] - first[0])
-        p = density(means, variances, y)
-        bounds = [bracket(p, half, y, first, s.version) for half in ETA]
-        width, distance = orders(density(means, variances, far), far, first, s.version)
-        rows.append(
-            {
-                "deficit": deficit(means, variances, y, s.version),
-                "residual": residual(means, variances, y),
-                "variation_ratio": variation_ratio(SHIFT) / (1.0 if s.version == "printed" else np.sqrt(2.0)),
-                "integral_ratio": integral,
-                "integral_growth": np.log2(integral[-1] / integral[-2]),
-                "excess": max(
-                    float(np.max((u - low) / np.minimum(2.0 * half, envelope(y, first, s.version))))
-                    for (low, u), half in zip(bounds, ETA, strict=True)
-                    if half >= LEAST
-                ),
-                "width": np.array([np.sum(u - low) * (y[1] - y[0]) for low, u in bounds]),
-                "width_ratio": width,
-                "width_growth": np.log2(width[-1] / width[-2]),
-                "distance_ratio": distance,
-                "distance_growth": np.log(distance[-1] / distance[-2]) / np.log(ETA[-2] / ETA[-1]),
-                "outside": np.array([outside(means, other, places, limit, y, s.version) for limit in limits]),
-                "envelope_ratio": np.array([envelope_ratio(limit, y, s.version) for limit in limits]),
-            }
-        )
-    dims = {
-        "variation_ratio": ("shift",),
-        "integral_ratio": ("log_inverse",),
-        "width": ("eta",),
-        "width_ratio": ("eta",),
-        "distance_ratio": ("eta",),
-        "outside": ("largest_variance",),
-        "envelope_ratio": ("largest_variance",),
+    rng = streams("winners", winners=s.winners)
+    means = np.linspace(-2.0, 2.0, s.winners + 1)[:-1] + rng.uniform(0.1, 0.9, s.winners) * 4.0 / (s.winners + 1)
+    places = rng.uniform(size=s.winners)
+    other = means + rng.uniform(-0.01, 0.01, s.winners)
+    first = limits[0]
+    variances = first[0] + places * (first[1] - first[0])
+    p = density(means, variances, y)
+    bounds = [bracket(p, half, y, first, s.version) for half in ETA]
+    width, distance = orders(density(means, variances, far), far, first, s.version)
+    return {
+        "deficit": deficit(means, variances, y, s.version),
+        "residual": residual(means, variances, y),
+        "variation_ratio": variation_ratio(SHIFT) / (1.0 if s.version == "printed" else np.sqrt(2.0)),
+        "integral_ratio": integral,
+        "integral_growth": np.log2(integral[-1] / integral[-2]),
+        "excess": max(
+            float(np.max((u - low) / np.minimum(2.0 * half, envelope(y, first, s.version))))
+            for (low, u), half in zip(bounds, ETA, strict=True)
+            if half >= LEAST
+        ),
+        "width": np.array([np.sum(u - low) * (y[1] - y[0]) for low, u in bounds]),
+        "width_ratio": width,
+        "width_growth": np.log2(width[-1] / width[-2]),
+        "distance_ratio": distance,
+        "distance_growth": np.log(distance[-1] / distance[-2]) / np.log(ETA[-2] / ETA[-1]),
+        "outside": np.array([outside(means, other, places, limit, y, s.version) for limit in limits]),
+        "envelope_ratio": np.array([envelope_ratio(limit, y, s.version) for limit in limits]),
     }
-    coords = {"shift": SHIFT, "log_inverse": LOG_INVERSE, "eta": ETA, "largest_variance": LARGEST}
-    return assemble(replicates, rows, dims=dims, coords=coords, finished="The steps were tried.", iterations=s.points)
 
 
 def density(means: np.ndarray, variances: np.ndarray, y: np.ndarray) -> np.ndarray:

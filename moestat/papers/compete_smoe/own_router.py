@@ -29,19 +29,8 @@ _TOKENS = 3
 def make(path: str, width: int, experts: int, rng: np.random.Generator) -> torch.nn.Module:
     """Return the router that an import path names, once it has been seen to score tokens.
 
-    Parameters
-    ----------
-    path : str
-        ``"package.module:name"``.
-    width, experts : int
-        Dimension of a token, N.
-    rng : numpy.random.Generator
-        What the router draws its first weights from, so that a replicate is the same everywhere.
-
-    Raises
-    ------
-    ValueError
-        If there is no such name, or what it makes does not map tokens to scores; the sentence says which.
+    ``path``: ``"package.module:name"``; ``width``, ``experts``: dimension of a token, N; ``rng``: what the router draws
+    its first weights from, so that a replicate is the same everywhere.
     """
     factory = load(path)
     try:
@@ -65,13 +54,7 @@ def make(path: str, width: int, experts: int, rng: np.random.Generator) -> torch
 
 
 def load(path: str) -> Callable[[int, int, np.random.Generator], torch.nn.Module]:
-    """Return the class or function that an import path names.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be imported, or cannot be called.
-    """
+    """Return the class or function that an import path names."""
     module_name, _, name = path.partition(":")
     try:
         factory = getattr(importlib.import_module(module_name), name)

@@ -23,20 +23,8 @@ def training(
 ) -> Canvas:
     """Draw for each group of arms the validation curves, and the differences of ``variable`` to its first arm.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results with ``valid_bpc`` over ``step``; the untrained model, at step 0, is left out.
-    figure : Figure
-        The study file's figure.
-    groups : sequence of (title, arms)
-        A row each; the first arm is the baseline.
-    variable : str
-
-    Raises
-    ------
-    NoAnswerError
-        If a variable is not in the results.
+    ``ds``: results with ``valid_bpc`` over ``step``; the untrained model, at step 0, is left out. ``figure``: the study
+    file's figure. ``groups`` (title, arms): a row each; the first arm is the baseline.
     """
     groups = [(title, [arm for arm in arms if arm in ds["arm"].values]) for title, arms in groups]
     groups = [(title, arms) for title, arms in groups if arms]
@@ -58,28 +46,12 @@ def training(
 
 
 def differences(
-    ds: xr.Dataset,
-    figure: Figure,
-    *,
-    variable: str,
-    baseline: Sequence[str | float],
-    over: str = "",
-    ylabel: str = "",
+    ds: xr.Dataset, figure: Figure, *, variable: str, baseline: Sequence[str | float], over: str = "", ylabel: str = ""
 ) -> Canvas:
     """Draw the differences of ``variable`` to a baseline: of each arm, and of each value of the axis ``over``.
 
-    Parameters
-    ----------
-    baseline : (arm) or (arm, value of ``over``)
-    over : str
-        An axis of the grid; points that were not computed are left out.
-    ylabel : str
-        Says what the differences are of.
-
-    Raises
-    ------
-    NoAnswerError
-        If the variable or the baseline is not in the results.
+    ``baseline`` (arm) or (arm, value of ``over``). ``over``: an axis of the grid; points that were not computed are
+    left out. ``ylabel``: says what the differences are of.
     """
     points = [(str(arm), place, values) for arm, place, values in _points(ds, variable, over)]
     base = [values for arm, place, values in points if arm == baseline[0] and (not over or place == baseline[1])]
@@ -104,15 +76,7 @@ def differences(
 def pairs(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], panels: Sequence[tuple[str, str, float]]) -> Canvas:
     """Draw a line per seed between the values of two arms.
 
-    Parameters
-    ----------
-    arms : (str, str)
-    panels : sequence of (variable, label of the axis, factor)
-
-    Raises
-    ------
-    NoAnswerError
-        If a variable or an arm is not in the results.
+    ``arms`` (str, str); ``panels`` (variable, label of the axis, factor).
     """
     canvas = style.new_figure(style.TWO_COLUMNS, 2.9)
     grid = canvas.subplots(1, len(panels), squeeze=False)[0]

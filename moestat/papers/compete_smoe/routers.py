@@ -121,13 +121,7 @@ class UnitRouter(torch.nn.Module):
 
 
 def make(
-    kind: str,
-    width: int,
-    experts: int,
-    rng: np.random.Generator,
-    *,
-    stage_one: float = 0.1,
-    reading: Reading = "paper",
+    kind: str, width: int, experts: int, rng: np.random.Generator, *, stage_one: float = 0.1, reading: Reading = "paper"
 ) -> torch.nn.Module:
     """Return the router of a method; SMoE, SMoE-Fixed, StableMoE and CompeteSMoE start from the same weights.
 
@@ -143,11 +137,6 @@ def make(
         Of StableMoE.
     reading : {"paper", "published"}
         Whose XMoE and StableMoE.
-
-    Raises
-    ------
-    ValueError
-        If a router of one's own cannot be used.
     """
     if own.is_path(kind):
         return own_router.make(kind, width, experts, rng)

@@ -28,11 +28,6 @@ def share(ds: xr.Dataset, claim: Claim) -> Estimate:
 
     A run that was computed and has no value, because it raised an error, counts as one in which it is 1. The interval
     is exact for independent runs with one probability; the note says where the share is largest.
-
-    Raises
-    ------
-    NoAnswerError
-        If the variable is not in the results or has no value.
     """
     array = variable(ds, claim.variable)
     if "status" in ds:
@@ -56,11 +51,6 @@ def counterexample(ds: xr.Dataset, claim: Claim, *, holds: str = "holds") -> Est
     One run with ``claim.variable`` = 1, a counterexample that is certain, refutes it. Where there is none, a run
     without ``holds``, in which the statement fails as far as can be seen, keeps it from being supported. Each run is a
     case, and a draw of its own.
-
-    Raises
-    ------
-    NoAnswerError
-        If the variables are not in the results or have no value.
     """
     rows = {name: variable(ds, name, {"arm": claim.arm}).values.astype(float) for name in (claim.variable, holds)}
     certain, fine = (row[np.isfinite(row)] for row in rows.values())
@@ -79,11 +69,6 @@ def least_exponent(ds: xr.Dataset, claim: Claim) -> Estimate:
 
     For a bound that is to hold along every direction, the rule being ``at_least``: a replicate is a direction, and a
     case. One that is below refutes it, and directions with one and the same slope are no obstacle.
-
-    Raises
-    ------
-    NoAnswerError
-        If the rule is not ``at_least``, or no replicate has a slope.
     """
     if claim.at_least is None:
         raise NoAnswerError("A bound along every direction takes the rule at_least.")
@@ -202,11 +187,6 @@ def tail_exponent(ds: xr.Dataset, claim: Claim, *, draws: int = 1000) -> Estimat
     One binomial regression with a logarithmic link over the sizes; at the smallest n half of the replicates exceed C by
     its choice. Percentile interval over ``draws`` resamples of the replicates of every size, C and all. Of parameters
     it decides nothing where the search has not settled, as a rate of theirs.
-
-    Raises
-    ------
-    NoAnswerError
-        If there are fewer than two sizes, or a value is missing.
     """
     array = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose("n", "replicate")
     n, losses = array["n"].values.astype(float), array.values.astype(float)
@@ -228,11 +208,6 @@ def share_of_layers(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate the share of the layers in which ``claim.variable`` is lower in ``claim.arm`` than in ``claim.versus``.
 
     Counted in each replicate; the mean over replicates has a t-interval that is cut to [0, 1].
-
-    Raises
-    ------
-    NoAnswerError
-        If no replicate has a value in all layers of both arms.
     """
     ours, theirs = (
         variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose("replicate", "layer").values
@@ -254,11 +229,6 @@ def lower_in_most(ds: xr.Dataset, claim: Claim, *, others: Sequence[str]) -> Est
     that in the other arm, paired by replicate. Of C cases that with the (floor(C / 2) + 1)-th smallest is judged: if it
     is below 0, more than half of them are. The ends of its interval have that place among the ends of all intervals,
     which hold jointly (Bonferroni t-quantiles). So the independent units are replicates, and not layers.
-
-    Raises
-    ------
-    NoAnswerError
-        If no replicate has a value in all layers of all arms.
     """
     ours, *theirs = (
         variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose("replicate", "layer").values
@@ -284,11 +254,6 @@ def lead_of_those_run(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lo
 
     Where some of the others were not run, one that was and is better refutes that the arm is the best of all; nothing
     can show it.
-
-    Raises
-    ------
-    NoAnswerError
-        If some were not run, and the others do not refute it.
     """
     there = [arm for arm in others if arm in ds["arm"].values]
     left = ", ".join(arm for arm in others if arm not in there)
@@ -307,18 +272,8 @@ def lead_of_those_run(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lo
 def contrast(ds: xr.Dataset, claim: Claim, *, terms: Sequence[Mapping[str, Any]]) -> Estimate:
     """Estimate a sum of signed means of ``claim.variable``, paired by replicate: a difference of differences, say.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-    claim : Claim
-        Its ``variable`` and ``level`` are used; ``claim.at`` holds for every term.
-    terms : sequence of mappings
-        ``sign`` (1 or -1), ``arm``, and ``at``, the coordinates of the term.
-
-    Raises
-    ------
-    NoAnswerError
-        If no replicate has a value in every term.
+    ``claim``: its ``variable`` and ``level`` are used; ``claim.at`` holds for every term. ``terms``: ``sign`` (1 or
+    -1), ``arm``, and ``at``, the coordinates of the term.
     """
     total: xr.DataArray | float = 0.0
     for term in terms:
@@ -353,15 +308,7 @@ def at_the_end(ds: xr.Dataset, claim: Claim, *, other: str = "") -> Estimate:
     routes in the test, these may be weights of the wrong step: replicates in which either arm was tested with other
     weights than those of its last step are left out. Differences are paired by replicate, with a t-interval.
 
-    Parameters
-    ----------
-    other : str, optional
-        The variable of ``claim.versus``, where it is another one.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two replicates are left.
+    ``other``: the variable of ``claim.versus``, where it is another one.
     """
     sides = [
         variable(ds, name, {"arm": arm, **claim.at})

@@ -9,8 +9,7 @@ from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
 from moestat.study.spec import Claim
 
-ZERO = 1e-9
-"""A ratio below this one is 0 up to rounding."""
+ZERO = 1e-9  # a ratio below this one is 0 up to rounding
 
 
 def steepest(ds: xr.Dataset, claim: Claim, *, shortest: int = 0) -> Estimate:
@@ -20,18 +19,8 @@ def steepest(ds: xr.Dataset, claim: Claim, *, shortest: int = 0) -> Estimate:
     most 0, where that of a numerator of the order D^(1 + a) is a. A replicate is a direction or a truth, and a case;
     one that is above refutes. A ratio that is 0 at some length has no exponent, and counts as infinite.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-    claim : Claim
-        Its rule must be ``at_most``.
-    shortest : int, optional
-        Look at so many of the shortest lengths only; at all of them if 0.
-
-    Raises
-    ------
-    NoAnswerError
-        If the rule is another one, there are fewer than two lengths, or a replicate lacks a ratio.
+    ``claim``: its rule must be ``at_most``. ``shortest``: look at so many of the shortest lengths only; at all of them
+    if 0.
     """
     if claim.at_most is None:
         raise NoAnswerError("A bound from below in every case takes the rule at_most.")

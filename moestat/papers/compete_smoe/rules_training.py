@@ -18,11 +18,6 @@ def at_last_step(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate by how much ``claim.variable`` of ``claim.arm`` exceeds that of ``claim.versus`` at the last step.
 
     Differences are paired by replicate, with a t-interval; no replicate is chosen.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two replicates have a value in both arms.
     """
     last = ds["step"].values.max()
     ours, theirs = (
@@ -33,24 +28,13 @@ def at_last_step(ds: xr.Dataset, claim: Claim) -> Estimate:
 
 
 def tuned(
-    ds: xr.Dataset,
-    claim: Claim,
-    *,
-    first: Sequence[str],
-    then: Mapping[str, Sequence[str]],
-    by: str,
-    seeds: int,
+    ds: xr.Dataset, claim: Claim, *, first: Sequence[str], then: Mapping[str, Sequence[str]], by: str, seeds: int
 ) -> Estimate:
     """Estimate by how much ``claim.variable`` of the arm that is tuned exceeds that of ``claim.versus``.
 
     Two settings are chosen one after the other, as in section 6.1 of compete-smoe: the arm of ``first`` with the lowest
     mean of ``by`` over the first ``seeds`` replicates, then the lowest of the arms that ``then`` names for it. The
     difference is that of the other replicates, which the choice has not seen, paired, with a t-interval.
-
-    Raises
-    ------
-    NoAnswerError
-        If an arm has no value of ``by``, or fewer than two replicates are left to judge by.
     """
     choice = _lowest(ds, by, claim, first, seeds)
     choice = _lowest(ds, by, claim, then[choice], seeds)

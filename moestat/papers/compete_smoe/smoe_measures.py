@@ -25,30 +25,19 @@ _Hook = Callable[[SMoE, Any], None]
 class Routing:
     """Means over the symbols of a text; arrays have one entry for each SMoE layer.
 
-    Attributes
-    ----------
-    entropy : ndarray
-        Of the softmax of all N scores, in nats, at most log N. The paper's Table 10 reports up to 2.5, more than the
-        log K that the softmax after TopK allows for K = 2.
-    entropy_top_k : ndarray
-        Of the gate, the softmax of the K largest scores, at most log K.
-    overlap : ndarray
-        Share of the K experts with the largest scores that are among the K with the largest output norms.
-    overlap_chance : ndarray
-        The same if both choices were independent of each other and as frequent as they are; K/N for even loads.
-    usage_entropy : ndarray
-        Entropy of the experts' shares of the load, in nats: 0 if K = 1 and one expert does everything, log N if all do
-        the same.
-    router_loss : ndarray
-        L_R, the mean squared difference of the router's policy and the competition's, equation 3.
+    ``entropy``: of the softmax of all N scores, in nats, at most log N. The paper's Table 10 reports up to 2.5, more
+    than the log K that the softmax after TopK allows for K = 2. ``overlap``: share of the K experts with the largest
+    scores that are among the K with the largest output norms. ``overlap_chance``: the same if both choices were
+    independent of each other and as frequent as they are; K/N for even loads. ``usage_entropy``: entropy of the
+    experts' shares of the load, in nats: 0 if K = 1 and one expert does everything, log N if all do the same.
     """
 
     entropy: np.ndarray
-    entropy_top_k: np.ndarray
+    entropy_top_k: np.ndarray  # Of the gate, the softmax of the K largest scores, at most log K
     overlap: np.ndarray
     overlap_chance: np.ndarray
     usage_entropy: np.ndarray
-    router_loss: np.ndarray
+    router_loss: np.ndarray  # L_R, the mean squared difference of the router's policy and the competition's, equation 3
 
 
 @contextmanager
@@ -67,16 +56,8 @@ def winners_route(model: torch.nn.Module) -> Iterator[None]:
 def routing(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> Routing:
     """Measure the routing of a text that is cut into windows as in the evaluation of the loss.
 
-    Parameters
-    ----------
-    model : Decoder
-        With SMoE layers; put into its evaluation mode.
-    text : ndarray, 1-d
-        Symbols, at least ``length``.
-    length, batch : int
-        Symbols per window, windows per pass.
-    limit : int
-        Symbols that are used, from the start; 0 for all.
+    ``model``: with SMoE layers; put into its evaluation mode. ``text``: symbols, at least ``length``. ``length``,
+    ``batch``: symbols per window, windows per pass. ``limit``: symbols that are used, from the start; 0 for all.
     """
     sums = [_Sums(layer) for layer in _layers(model)]
     _watch(model, sums, text, length, batch, limit)
@@ -87,15 +68,9 @@ def routing(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, l
 def likeness(outputs: torch.Tensor) -> torch.Tensor:
     """Return the mean cosine of the outputs of two experts for a token, over all pairs.
 
-    Parameters
-    ----------
-    outputs : Tensor, shape (N, T, width)
-        Of N experts, at least two, for T tokens.
+    ``outputs`` (N, T, width): of N experts, at least two, for T tokens.
 
-    Returns
-    -------
-    Tensor, shape (T,)
-        1 if all experts give a token the same direction; at least -1 / (N - 1). An output of length 0 counts as 0.
+    1 if all experts give a token the same direction; at least -1 / (N - 1). An output of length 0 counts as 0.
     """
     unit = torch.nn.functional.normalize(outputs.double(), dim=-1)
     experts = outputs.shape[0]
@@ -105,10 +80,7 @@ def likeness(outputs: torch.Tensor) -> torch.Tensor:
 def alike(model: Decoder, text: np.ndarray, length: int, *, batch: int = 16, limit: int = 0) -> np.ndarray:
     """Return the mean :func:`likeness` of the experts of each SMoE layer over the symbols of a text.
 
-    Parameters
-    ----------
-    model, text, length, batch, limit
-        As of :func:`routing`.
+    ``model``, ``text``, ``length``, ``batch``, ``limit``: as of :func:`routing`.
     """
     sums = np.zeros(len(_layers(model)))
 

@@ -20,12 +20,7 @@ class Dropout(torch.nn.Module):
     The entries are a function of the key and the step, so that a run that continues from a checkpoint drops those that
     it would have dropped.
 
-    Parameters
-    ----------
-    inside : Module
-    share : float
-        Probability of an entry to be dropped.
-    key : int
+    ``share``: probability of an entry to be dropped.
     """
 
     def __init__(self, inside: torch.nn.Module, share: float, key: int) -> None:

@@ -57,13 +57,7 @@ def random_starts(x: np.ndarray, y: np.ndarray, atoms: int, starts: int, rng: np
 
     Each expert is a least-squares plane through d + 4 random samples; all gates are equal, all variances var(y) / N^2.
 
-    Parameters
-    ----------
-    x : array (n, d)
-    y : array (n,)
-    atoms, starts : int
-        N and S.
-    rng : numpy.random.Generator
+    ``x`` (n, d); ``y`` (n,); ``atoms``, ``starts``: N and S.
     """
     n, d = x.shape
     out = np.zeros((starts, atoms, 2 * d + 3))

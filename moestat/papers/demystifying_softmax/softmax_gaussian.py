@@ -34,17 +34,14 @@ MODEL = SoftmaxGaussian(1)
 TRUTH = np.array([[-8.0, 25.0, -20.0, 15.0, 0.3**2], [0.0, 0.0, 20.0, -5.0, 0.4**2]])
 """Atoms ``[c, b, a, beta, v]``: gate -8 + 25 x against 0, means 15 - 20 x and -5 + 20 x, deviations 0.3 and 0.4."""
 
-MOST = 4
-"""Largest number of fitted experts."""
+MOST = 4  # largest number of fitted experts
 
 CONSTANT = 0.9
 """Where the weights' part of the published loss is larger than this, weights that should sum to one sum to two."""
 
-AGAIN = 0.1
-"""Log-likelihood units within which another start has come to the best point again."""
+AGAIN = 0.1  # log-likelihood units within which another start has come to the best point again
 
-PER_ATOM = ("b", "a", "beta", "v")
-"""Blocks whose errors are also given as means over atoms."""
+PER_ATOM = ("b", "a", "beta", "v")  # blocks whose errors are also given as means over atoms
 
 
 class Settings(SettingsModel):
@@ -79,18 +76,15 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
     """Fit and score the replicates of one cell.
 
-    Returns
-    -------
-    xarray.Dataset
-        The losses of :func:`moestat.losses.measures.softmax_losses`, ``hellinger`` and ``hellinger_squared``, the same
-        at the start that won (``start_...``), the blocks as means over atoms (``a_over_atom``, ...); ``published_loss``
-        and its part in the weights ``published_mass`` as the published scripts compute them from gates pinned at the
-        last atom's (see :mod:`.published`), ``published_constant``, whether that part is larger than
-        0.9; ``on_variance_bound``, whether a variance is on the edge of the parameter space; ``found_again``, how many
-        other starts came to the best point; ``rounds_there``, how many rounds of the search did (see
-        :mod:`moestat.fit.softmax_global`), and ``unsettled``, whether these were too few to say that it is the maximum
-        (both NaN where there was no search); ``gain``, ``shortfall`` (how far the likelihood is below that of the
-        truth, 0 if it is not), solver diagnostics, and the fitted parameters ``theta`` (replicate, atom, coordinate).
+    The losses of :func:`moestat.losses.measures.softmax_losses`, ``hellinger`` and ``hellinger_squared``, the same at
+    the start that won (``start_...``), the blocks as means over atoms (``a_over_atom``, ...); ``published_loss`` and
+    its part in the weights ``published_mass`` as the published scripts compute them from gates pinned at the last
+    atom's (see :mod:`.published`), ``published_constant``, whether that part is larger than 0.9;
+    ``on_variance_bound``, whether a variance is on the edge of the parameter space; ``found_again``, how many other
+    starts came to the best point; ``rounds_there``, how many rounds of the search did (see
+    :mod:`moestat.fit.softmax_global`), and ``unsettled``, whether these were too few to say that it is the maximum
+    (both NaN where there was no search); ``gain``, ``shortfall`` (how far the likelihood is below that of the truth, 0
+    if it is not), solver diagnostics, and the fitted parameters ``theta`` (replicate, atom, coordinate).
     """
     s = Settings(**cell.settings)
     x, y = _draw(cell, s, replicates)

@@ -30,10 +30,7 @@ def difference(ds: xr.Dataset, claim: Claim, *, after: int = 0) -> Estimate:
 
     Differences are paired by replicate, with a t-interval.
 
-    Parameters
-    ----------
-    after : int
-        Replicates that chose the run, see :func:`fresh`.
+    ``after``: replicates that chose the run, see :func:`fresh`.
     """
     return _mean(_differences(fresh(ds, after), claim, {}), claim, _chosen(ds, after))
 
@@ -41,10 +38,7 @@ def difference(ds: xr.Dataset, claim: Claim, *, after: int = 0) -> Estimate:
 def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, after: int = 0) -> Estimate:
     """Estimate by how much the mean at M = ``value`` exceeds the best other, as :func:`moestat.claims.rules.peak` does.
 
-    Parameters
-    ----------
-    after : int
-        Replicates that chose the run, see :func:`fresh`.
+    ``after``: replicates that chose the run, see :func:`fresh`.
     """
     return rules.peak(fresh(ds, after), claim, value=value)
 
@@ -52,10 +46,7 @@ def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, after: int = 0) -> Esti
 def interaction(ds: xr.Dataset, claim: Claim, *, other: Mapping[str, Scalar]) -> Estimate:
     """Estimate how much larger the difference of ``claim.at`` to ``claim.versus_at`` is there than at ``other``.
 
-    Parameters
-    ----------
-    other : mapping
-        Coordinates that take the place of those of both sides: ``{"experts": 8}``.
+    ``other``: coordinates that take the place of those of both sides: ``{"experts": 8}``.
     """
     return _mean(_differences(ds, claim, {}) - _differences(ds, claim, other), claim, "")
 
@@ -65,10 +56,7 @@ def turn(ds: xr.Dataset, claim: Claim, *, before: Mapping[str, Scalar], over: st
 
     Both changes are per doubling of ``over``, and paired by replicate.
 
-    Parameters
-    ----------
-    before : mapping
-        Coordinates of the point before: ``{"experts": 4}``.
+    ``before``: coordinates of the point before: ``{"experts": 4}``.
     """
     first, middle, last = (float(at[over]) for at in (before, claim.versus_at or {}, claim.at))
     onwards = _differences(ds, claim, {}) / np.log2(last / middle)

@@ -6,17 +6,15 @@ and the starts of the study ``expert_count``, in units of sigma_0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.models import patches
 from moestat.papers.expert_count import expert_knowledge
-from moestat.status import Status
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
@@ -52,40 +50,25 @@ class Settings(SettingsModel):
         return int(np.ceil(self.clusters * np.log(self.clusters / left_out)))
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+@each(finished="The starts were drawn.", iterations=1)
+def run(s: Settings, streams: Streams) -> Row:
     """Draw the signals and the initial weights, and count the clusters that have an expert.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``experts``: M; ``clusters_with_expert``; ``covered``: whether that is all of them; ``leads``: whether every
-        expert's best product of a weight with a signal is ahead of its next by the share delta / (3 M J^2 K^2) of
-        Lemma 6, ``reaches``: whether it is at least 0.01 sigma_0. The device plays no part.
+    ``experts``: M; ``clusters_with_expert``; ``covered``: whether that is all of them; ``leads``: whether every
+    expert's best product of a weight with a signal is ahead of its next by the share delta / (3 M J^2 K^2) of Lemma 6,
+    ``reaches``: whether it is at least 0.01 sigma_0. The device plays no part.
     """
-    s = Settings.model_validate(dict(cell.settings))
+    rng = streams("directions", clusters=s.clusters, dimension=s.dimension)
+    signals = patches.dictionary(rng, s.clusters, s.dimension).labels
+    rng = streams("start", dimension=s.dimension, neurons=s.neurons)
+    weights = rng.standard_normal((1, s.experts, 1, s.neurons, s.dimension))
+    next_best, best = np.sort(np.reshape(weights @ signals.T, (s.experts, -1)), axis=1)[:, -2:].T
+    count = expert_knowledge.clusters_with_expert(expert_knowledge.profession(weights, signals[None]), s.clusters)[0]
     share = s.delta / (3 * s.experts * s.neurons**2 * s.clusters**2)
-    found, leads, reaches = [], [], []
-    for replicate in replicates:
-        rng = cell.generator(replicate, "directions", clusters=s.clusters, dimension=s.dimension)
-        signals = patches.dictionary(rng, s.clusters, s.dimension).labels
-        rng = cell.generator(replicate, "start", dimension=s.dimension, neurons=s.neurons)
-        weights = rng.standard_normal((1, s.experts, 1, s.neurons, s.dimension))
-        next_best, best = np.sort(np.reshape(weights @ signals.T, (s.experts, -1)), axis=1)[:, -2:].T
-        leads.append(bool(np.all(next_best <= (1 - share) * best)))
-        reaches.append(bool(np.all(best >= 0.01)))
-        found.append(
-            expert_knowledge.clusters_with_expert(expert_knowledge.profession(weights, signals[None]), s.clusters)[0]
-        )
-    count = np.array(found)
-    size = len(count)
-    values = {
-        "status": np.full(size, int(Status.CONVERGED)),
-        "message": np.full(size, "The starts were drawn.", dtype=object),
-        "iterations": np.full(size, 1),
-        "experts": np.full(size, float(s.experts)),
+    return {
+        "experts": float(s.experts),
         "clusters_with_expert": count,
         "covered": count == s.clusters,
-        "leads": np.array(leads),
-        "reaches": np.array(reaches),
+        "leads": bool(np.all(next_best <= (1 - share) * best)),
+        "reaches": bool(np.all(best >= 0.01)),
     }
-    return assemble(replicates, values, dims={}, coords={}, attrs={})

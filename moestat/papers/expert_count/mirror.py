@@ -17,8 +17,7 @@ from moestat.papers.expert_count.contrasts import fresh
 from moestat.rates import Estimate
 from moestat.study.spec import Claim
 
-DRAWS = 4000
-"""Draws of replicates, and exchanges of the values of M."""
+DRAWS = 4000  # draws of replicates, and exchanges of the values of M
 
 
 def of_means(ds: xr.Dataset, claim: Claim, *, other: str, over: str = "experts", after: int = 0) -> Estimate:
@@ -29,19 +28,8 @@ def of_means(ds: xr.Dataset, claim: Claim, *, other: str, over: str = "experts",
     far from 0 on the same side in at most (1 - level) / 2 of the draws. Without that, the errors of the two means,
     which are of the same runs, would make a correlation where ``over`` does nothing, in the bootstrap as well.
 
-    Parameters
-    ----------
-    other : str
-        The variable that ``claim.variable`` is correlated with.
-    over : str
-        The axis along which.
-    after : int
-        Replicates that chose the run, see :func:`moestat.papers.expert_count.contrasts.fresh`.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than three points or two complete replicates are there, or a mean is constant.
+    ``other``: the variable that ``claim.variable`` is correlated with; ``over``: the axis along which; ``after``:
+    replicates that chose the run, see :func:`moestat.papers.expert_count.contrasts.fresh`.
     """
     pair = np.stack([_rows(fresh(ds, after), claim, name, over) for name in (claim.variable, other)])  # (2, R, points)
     pair = pair[:, np.isfinite(pair).all(axis=(0, 2))]
@@ -67,10 +55,8 @@ def of_means(ds: xr.Dataset, claim: Claim, *, other: str, over: str = "experts",
 def within_seeds(ds: xr.Dataset, claim: Claim, *, other: str, visible: float, over: str = "experts") -> Estimate:
     """Estimate Spearman's correlation within a replicate, as :func:`moestat.claims.rules.rank_correlation` does.
 
-    Parameters
-    ----------
-    visible : float
-        A replicate in which ``claim.variable`` spans less is left out: near its ceiling a few test samples order it.
+    ``visible``: a replicate in which ``claim.variable`` spans less is left out: near its ceiling a few test samples
+    order it.
     """
     array = variable(ds, claim.variable)
     seen = array.max(over) - array.min(over) >= visible

@@ -6,18 +6,17 @@ ceil(sqrt(sigma_0) / eta), the *router* stage at T_2 = ceil(1 / eta), as the rem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.models import patches
 from moestat.papers.expert_count import cubic_experts
 from moestat.papers.expert_count.routing_noise import probabilities
 from moestat.papers.expert_count.top_one import train
-from moestat.status import Status
+from moestat.replicates import Row, Streams, each, steps
 
 VERSION = 1
 
@@ -50,6 +49,9 @@ OVER_STAGES: dict[str, tuple[Callable[..., np.floating], str]] = {
 
 GROWTH = "growth of <w, v> of the own signal over eta times the steps, in the last half of the stage"
 """What ``growth`` is, which two steps make together."""
+
+
+ABOUT = {name: text for name, (_, text) in OVER_STAGES.items()} | {"growth": GROWTH}
 
 
 class Settings(SettingsModel):
@@ -95,18 +97,18 @@ class Settings(SettingsModel):
 class _Look:
     """One run: its data, its start, and what is measured of it at a step."""
 
-    def __init__(self, cell: Cell, s: Settings, replicate: int) -> None:
+    def __init__(self, s: Settings, streams: Streams) -> None:
         world = {"clusters": s.clusters, "dimension": s.dimension}
         self.s = s
-        self.directions = patches.dictionary(cell.generator(replicate, "directions", **world), s.clusters, s.dimension)
-        scalars, vectors = (cell.generator(replicate, name, **world) for name in ("scalars", "vectors"))
+        self.directions = patches.dictionary(streams("directions", **world), s.clusters, s.dimension)
+        scalars, vectors = (streams(name, **world) for name in ("scalars", "vectors"))
         self.examples = patches.draw(scalars, vectors, self.directions, s.n, s.patches)
-        rng = cell.generator(replicate, "start", neurons=s.neurons, **world)
+        rng = streams("start", neurons=s.neurons, **world)
         start = s.start_scale * rng.standard_normal((s.experts, 1, s.neurons, s.dimension))
         self.weights = np.repeat(start, s.patches, axis=1)
         best = np.reshape(start[:, 0] @ self.directions.labels.T, (s.experts, -1)).argmax(axis=1)
         self.neuron, self.profession = np.divmod(best, s.clusters)  # Definition 2
-        self._draws = cell.generator(replicate, "routing noise: gradient", experts=s.experts)
+        self._draws = streams("routing noise: gradient", experts=s.experts)
         place = np.zeros((s.n, s.patches, 3), dtype=bool)
         place[np.arange(s.n)[:, None], self.examples.position, np.arange(3)] = True
         x = self.examples.x
@@ -205,10 +207,10 @@ def _spread(values: np.ndarray, of: np.ndarray, who: np.ndarray) -> float:
     return float(np.max(np.ptp(values[np.ix_(of, who)], axis=1)))
 
 
-def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray]:
-    look = _Look(cell, s, replicate)
+def _one(s: Settings, streams: Streams) -> dict[str, np.ndarray]:
+    look = _Look(s, streams)
     measured: dict[int, dict[str, float]] = {}
-    draws = cell.generator(replicate, "routing noise", experts=s.experts, n=s.n)
+    draws = streams("routing noise", experts=s.experts, n=s.n)
     x = look.examples.x
     train(
         x[None],
@@ -232,30 +234,16 @@ def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray]:
     return out | {"growth": np.array(grown) / s.expert_rate}
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+@each(
+    dims=dict.fromkeys(ABOUT, ("stage",)),
+    coords={"stage": list(STAGES)},
+    attrs={name: {"long_name": text} for name, text in ABOUT.items()},
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Train through both stages and measure what the lemmas speak of.
 
-    Returns
-    -------
-    xarray.Dataset
-        The variables of ``OVER_STAGES`` and ``growth`` by ``stage``; ``threshold_reached``, whether any expert's
-        gradient has come to M^2 sigma_0^1.8 in the exploration stage. The device plays no part.
+    The variables of ``OVER_STAGES`` and ``growth`` by ``stage``; ``threshold_reached``, whether any expert's gradient
+    has come to M^2 sigma_0^1.8 in the exploration stage. The device plays no part.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows = [_one(cell, s, replicate) for replicate in replicates]
-    about = {name: text for name, (_, text) in OVER_STAGES.items()} | {"growth": GROWTH}
-    out = {name: np.stack([row[name] for row in rows]) for name in about}
-    finite = np.all([np.isfinite(value).all(axis=1) for value in out.values()], axis=0)
-    values = {
-        "status": np.where(finite, int(Status.CONVERGED), int(Status.NOT_FINITE)),
-        "message": np.where(finite, f"All {s.ends[1]} steps were taken.", Status.NOT_FINITE.sentence),
-        "iterations": np.full(len(finite), s.ends[1]),
-        "threshold_reached": out["over_threshold"][:, 0] >= 1,
-    }
-    return assemble(
-        replicates,
-        values | out,
-        dims=dict.fromkeys(about, ("stage",)),
-        coords={"stage": list(STAGES)},
-        attrs={name: {"long_name": text} for name, text in about.items()},
-    )
+    row = _one(s, streams)
+    return row | steps(row, s.ends[1]) | {"threshold_reached": row["over_threshold"][0] >= 1}

@@ -9,20 +9,18 @@ probabilities are simulated, as a router would produce them, and computed exactl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.papers.expert_count.routing_noise import probabilities
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-CHUNK = 4096
-"""Draws of the noise that are held at once."""
+CHUNK = 4096  # draws of the noise that are held at once
 
 
 class Settings(SettingsModel):
@@ -61,43 +59,26 @@ def _simulate(scores: np.ndarray, draws: int, rng: np.random.Generator) -> np.nd
     return count / draws
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(
+    finished="The probabilities were computed.",
+    iterations=lambda s: s.draws,
+    of_cell=lambda s: {"bound": float((s.experts / s.width) ** 2)},
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Compare routing probabilities before and after a move of the scores.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored: the work is too small for a GPU.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``change``, max |p - p'|; ``ratio``, the change over max |h - h'|; ``share_of_bound``, the ratio
-        over (M / width)^2; each also ``..._simulated``; ``simulation_error``, the largest difference between simulated
-        and exact probabilities in binomial standard errors. ``bound`` is (M / width)^2.
+    Per replicate ``change``, max |p - p'|; ``ratio``, the change over max |h - h'|; ``share_of_bound``, the ratio over
+    (M / width)^2; each also ``..._simulated``; ``simulation_error``, the largest difference between simulated and exact
+    probabilities in binomial standard errors. ``bound`` is (M / width)^2.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows = []
-    for replicate in replicates:
-        scores = _pair(s, cell.generator(replicate, "scores", pair=s.pair, experts=s.experts, scale=s.scale))
-        scaled = scores / s.width  # an argmax does not see the unit
-        exact = np.asarray(probabilities(scaled))
-        simulated = _simulate(scaled, s.draws, cell.generator(replicate, "noise", experts=s.experts))
-        error = np.abs(simulated - exact) / np.sqrt(np.maximum(exact * (1 - exact), 1 / s.draws) / s.draws)
-        rows.append((*(np.max(np.abs(p[0] - p[1])) for p in (exact, simulated)), np.max(error)))
-    change, change_simulated, error = np.asarray(rows).T
-    bound = (s.experts / s.width) ** 2
-    out = {
-        "change": change,
-        "change_simulated": change_simulated,
-        "ratio": change / s.distance,
-        "ratio_simulated": change_simulated / s.distance,
-        "share_of_bound": change / s.distance / bound,
-        "share_of_bound_simulated": change_simulated / s.distance / bound,
-        "simulation_error": error,
-    }
-    ds = assemble(replicates, out, finished="The probabilities were computed.", iterations=s.draws)
-    return ds.assign(bound=float(bound))
+    scaled = _pair(s, streams("scores", pair=s.pair, experts=s.experts, scale=s.scale)) / s.width
+    exact = np.asarray(probabilities(scaled))  # an argmax does not see the unit
+    simulated = _simulate(scaled, s.draws, streams("noise", experts=s.experts))
+    error = np.abs(simulated - exact) / np.sqrt(np.maximum(exact * (1 - exact), 1 / s.draws) / s.draws)
+    out = {"simulation_error": np.max(error)}
+    for name, (p, q) in {"": exact, "_simulated": simulated}.items():
+        change = np.max(np.abs(p - q))
+        ratio = change / s.distance
+        out |= {f"change{name}": change, f"ratio{name}": ratio}
+        out[f"share_of_bound{name}"] = ratio / (s.experts / s.width) ** 2
+    return out

@@ -23,15 +23,9 @@ from moestat.arrays import Array, namespace
 def probabilities(scores: Array) -> Array:
     """Return the probability of each expert to be chosen.
 
-    Parameters
-    ----------
-    scores : (..., M) array
-        h.
+    ``scores`` (..., M): h.
 
-    Returns
-    -------
-    (..., M) array
-        Probabilities, exact up to rounding. Memory grows like M^3 / 2 per leading entry.
+    The probabilities are exact up to rounding. Memory grows like M^3 / 2 per leading entry.
     """
     xp = namespace(scores)
     experts = scores.shape[-1]

@@ -22,8 +22,7 @@ SMALL = 1e-140
 LOST = 1e-280
 """Below this an expert's direction is computed without the factor that is lost: exp(-z) of its least margin z."""
 
-Observer = Callable[[int, Array, Array], None]
-"""Called with the step, the weights and theta."""
+Observer = Callable[[int, Array, Array], None]  # called with the step, the weights and theta
 
 
 def train(
@@ -42,33 +41,15 @@ def train(
 ) -> tuple[Array, Array]:
     """Run Algorithm 1 on a batch.
 
-    Parameters
-    ----------
-    x : (B, n, P, d) array
-        Patches.
-    features : (B, n, F) array
-        What the router sees, see :func:`moestat.papers.expert_count.cubic_experts.router_features`.
-    y : (B, n) array
-        Labels, -1.0 or 1.0.
-    weights : (B, M, P or 1, J, d) array
-        Initial weights of the experts.
-    theta : (B, F, M) array
-        Initial parameters of the router (zero in the paper).
-    noise : iterable of (B, n, M) arrays
-        The routing noise r of each step; at least ``steps`` of them.
-    steps : int
-        T.
-    expert_rate, router_rate : float
-        Learning rates eta and eta_r; a router with rate 0 stays at its start.
-    observe : callable
-        Called as ``observe(t, weights, theta)`` before step t, and once after the last, for every t in ``at``.
-    at : collection of int
-        Steps between 0 and T at which to observe.
+    ``x`` (B, n, P, d): patches. ``features`` (B, n, F): what the router sees, see
+    ``cubic_experts.router_features``. ``y`` (B, n): labels, -1.0 or 1.0. ``weights`` (B, M, P or 1,
+    J, d): initial weights of the experts. ``theta`` (B, F, M): initial parameters of the router (zero in the paper).
+    ``noise`` (B, n, M): the routing noise r of each step; at least ``steps`` of them. ``steps``: T. ``expert_rate``,
+    ``router_rate``: learning rates eta and eta_r; a router with rate 0 stays at its start. ``observe``: called as
+    ``observe(t, weights, theta)`` before step t, and once after the last, for every t in ``at``. ``at``: steps between
+    0 and T at which to observe.
 
-    Returns
-    -------
-    weights, theta : arrays
-        The parameters after T steps.
+    Returns ``weights, theta``: the parameters after T steps.
     """
     draws = iter(noise)
     if isinstance(x, np.ndarray) and kernel.vector_bits():

@@ -21,10 +21,8 @@ UNSEEN = "too small to be seen: a few test samples make it"
 def spread(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:
     """Estimate how much more the runs scatter, as :func:`moestat.claims.rules.spread` does, if it can be seen.
 
-    Parameters
-    ----------
-    visible : float
-        A smaller difference, either way, decides nothing: near the ceiling of a metric single test samples make it.
+    ``visible``: a smaller difference, either way, decides nothing: near the ceiling of a metric single test samples
+    make it.
     """
     return seen(rules.spread(ds, claim), visible, UNSEEN)
 
@@ -35,11 +33,6 @@ def along(ds: xr.Dataset, claim: Claim, *, over: str = "experts", visible: float
     The standard deviation over the points of ``over`` within each replicate, its difference between the two arms paired
     by replicate, with a t-interval. Noise within runs is part of both. A replicate with a hole in either arm is left
     out; the note has the number of the others. A difference below ``visible``, either way, decides nothing.
-
-    Raises
-    ------
-    NoAnswerError
-        If the variable also runs over another axis, or ``over`` has fewer than two points.
     """
     deviations = []
     for arm in (claim.arm, claim.versus):

@@ -22,20 +22,10 @@ def gradients(
 ) -> None:
     """Write the gradient of eq. (7) in the weights, and make that of eq. (5) in the scores.
 
-    Parameters
-    ----------
-    features : (M or 1, n, d) array
-        What the experts read of the samples.
-    expert : (n,) int array
-    y : (n,) array
-    weights, by_weight : (M, d) arrays
-        The second one is overwritten.
-    least : float
-        Samples with a smaller slope are left out of the gradient in the weights.
-    pi : (M, n) array
-        On entry exponentials of the scores, on exit the gradient in the scores. (M, 0): there is no router to train.
-    total, factor : (n,) arrays
-        Overwritten.
+    ``features`` (M or 1, n, d): what the experts read of the samples. ``expert`` (n,). ``y`` (n,). ``weights``,
+    ``by_weight`` (M, d): the second one is overwritten. ``least``: samples with a smaller slope are left out of the
+    gradient in the weights. ``pi`` (M, n): on entry exponentials of the scores, on exit the gradient in the scores. (M,
+    0): there is no router to train. ``total``, ``factor`` (n,): overwritten.
     """
     kinds, n, size = features.shape
     routed = pi.shape[1] > 0
@@ -71,14 +61,8 @@ def gradients(
 class CompiledSteps:
     """The gradients of a mixture on NumPy arrays while its attention is frozen.
 
-    Parameters
-    ----------
-    model : Mixture
-        Its parameters are read at every step.
-    y : (B, n) array
-        Labels, -1.0 or 1.0.
-    least : float
-        Samples with a smaller slope are left out of the gradient in the weights.
+    ``model``: its parameters are read at every step; ``y`` (B, n): labels, -1.0 or 1.0; ``least``: samples with a
+    smaller slope are left out of the gradient in the weights.
     """
 
     def __init__(self, model: Mixture, y: np.ndarray, least: float) -> None:
@@ -109,8 +93,7 @@ class CompiledSteps:
                 send(scores, noise[b], scores.shape[1], expert[b], self._room[0])
                 np.exp(scores, out=scores)
             gradients(
-                *(features[b], expert[b], self._y[b], model.weights[b], self._least, by_weight[b], scores),
-                *self._room,
+                *(features[b], expert[b], self._y[b], model.weights[b], self._least, by_weight[b], scores), *self._room
             )
             if by_theta is not None:
                 np.matmul(scores, self._sums[b], out=by_theta[b])

@@ -12,9 +12,9 @@ import torch
 from torch.nn import functional
 
 from moestat.papers.mixture_of_transformers.sample_routing import dispatch
+from moestat.papers.mixture_of_transformers.text_ids import PAD
 
-ATTENTION = ".attention."
-"""Part of the name of every parameter of an attention layer; its norm belongs to the rest."""
+ATTENTION = ".attention."  # part of the name of every parameter of an attention layer; its norm belongs to the rest
 
 QUERY_KEY = ".attention.query_key."
 """Part of the name of every parameter that makes queries and keys, W_KQ in the theory."""
@@ -24,25 +24,17 @@ QUERY_KEY = ".attention.query_key."
 class Shape:
     """Sizes of an encoder; the defaults are the paper's for CIFAR.
 
-    Attributes
-    ----------
-    outputs : int
-        Classes, or 1 for a regression.
-    width, depth, heads, hidden : int
-        d, number of blocks, attention heads, neurons of the feed-forward network.
-    attention : bool
-        Whether the blocks have attention; without, tokens meet only in the mean at the end.
-    feed_forwards : int
-        Feed-forward networks per block; of several, a sample uses the one that is chosen for it.
+    ``width``, ``depth``, ``heads``, ``hidden``: d, number of blocks, attention heads, neurons of the feed-forward
+    network.
     """
 
-    outputs: int
+    outputs: int  # classes, or 1 for a regression
     width: int = 48
     depth: int = 4
     heads: int = 4
     hidden: int = 192
-    attention: bool = True
-    feed_forwards: int = 1
+    attention: bool = True  # whether the blocks have attention; without, tokens meet only in the mean at the end
+    feed_forwards: int = 1  # feed-forward networks per block; of several, a sample uses the one that is chosen for it
 
 
 class Attention(torch.nn.Module):
@@ -92,11 +84,7 @@ class Block(torch.nn.Module):
 class Encoder(torch.nn.Module):
     """Embedding, blocks, mean over the real tokens, head.
 
-    Parameters
-    ----------
-    embedding : Module
-        Maps the inputs to (tokens (B, L, width), real (B, L) or None).
-    shape : Shape
+    ``embedding``: maps the inputs to (tokens (B, L, width), real (B, L) or None).
     """
 
     def __init__(self, embedding: torch.nn.Module, shape: Shape) -> None:
@@ -116,3 +104,45 @@ class Encoder(torch.nn.Module):
             return self.head(x.mean(dim=1))
         weight = real.to(x.dtype) / real.sum(dim=1, keepdim=True).clamp(min=1)
         return self.head((x * weight[..., None]).sum(dim=1))
+
+
+class PatchEmbedding(torch.nn.Module):
+    """A linear map of the flattened patch plus an embedding of its position.
+
+    ``length``, ``features``, ``width``: patches of an image, numbers of a patch, d.
+    """
+
+    def __init__(self, length: int, features: int, width: int) -> None:
+        super().__init__()
+        self.patch = torch.nn.Linear(features, width)
+        self.position = torch.nn.Parameter(0.02 * torch.randn(length, width))
+
+    def forward(self, patches: torch.Tensor) -> tuple[torch.Tensor, None]:
+        """Return tokens (B, L, width) of patches (B, L, features); all of them are real."""
+        return self.patch(patches) + self.position, None
+
+
+def vision_transformer(length: int, features: int, shape: Shape) -> Encoder:
+    """Return a vision transformer with weights from torch's global generator."""
+    return Encoder(PatchEmbedding(length, features, shape.width), shape)
+
+
+class TokenEmbedding(torch.nn.Module):
+    """An embedding of the id plus one of the position; padding is told apart as not real.
+
+    ``length``, ``ids``, ``width``: tokens of a text with its padding, number of ids, d.
+    """
+
+    def __init__(self, length: int, ids: int, width: int) -> None:
+        super().__init__()
+        self.token = torch.nn.Embedding(ids, width)
+        self.position = torch.nn.Parameter(0.02 * torch.randn(length, width))
+
+    def forward(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return tokens (B, L, width) of ids (B, L), and which of them are real (B, L)."""
+        return self.token(ids) + self.position, ids != PAD
+
+
+def text_transformer(length: int, ids: int, shape: Shape) -> Encoder:
+    """Return a text transformer with weights from torch's global generator."""
+    return Encoder(TokenEmbedding(length, ids, shape.width), shape)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
-SMALLEST = 0.8
-"""Ours: a crop has at least this share of the height and width; the paper says "slightly"."""
+SMALLEST = 0.8  # ours: a crop has at least this share of the height and width; the paper says "slightly"
 
 
 class FlipAndCrop:
@@ -14,14 +13,8 @@ class FlipAndCrop:
 
     The images come and go as patches; what stands in their place after the corruption moves with them.
 
-    Parameters
-    ----------
-    patch : int
-        Side of a patch in pixels.
-    height, width : int
-        Of an image.
-    seed : int
-        Of the draws, which are made on the CPU, so that they do not depend on the device.
+    ``patch``: side of a patch in pixels; ``height``, ``width``: of an image; ``seed``: of the draws, which are made on
+    the CPU, so that they do not depend on the device.
     """
 
     def __init__(self, patch: int, height: int, width: int, seed: int) -> None:

@@ -17,8 +17,7 @@ import numpy as np
 from moestat import bounded
 from moestat.papers.mixture_of_transformers.image_data import ImageDataError, one_line
 
-SIDE = 32
-"""Height and width of a CIFAR image in pixels; there are three channels."""
+SIDE = 32  # height and width of a CIFAR image in pixels; there are three channels
 
 PARTS = {
     "cifar-10": (
@@ -42,11 +41,6 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, 
     """Return training images (n, 32, 32, 3) and labels, test images and labels, and the names of the classes.
 
     Names are those of the folder's meta file; without one there are none.
-
-    Raises
-    ------
-    ImageDataError
-        If a file is missing, cut off, hostile, or holds other shapes or labels than CIFAR's.
     """
     train, test, key, meta, names_key = next(parts for parts in PARTS.values() if (folder / parts[0][0]).is_file())
     batches = [_batch(folder / name, key) for name in train]
@@ -68,13 +62,7 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, 
 
 
 def safe_load(path: Path) -> Any:
-    """Load a pickle that holds arrays of numbers, lists, dicts, texts and whole numbers, and nothing else.
-
-    Raises
-    ------
-    ImageDataError
-        If it asks for anything else, is cut off or is no pickle.
-    """
+    """Load a pickle that holds arrays of numbers, lists, dicts, texts and whole numbers, and nothing else."""
     try:
         return _Unpickler(bounded.read(path)).load()
     except bounded.DataFileError as error:
@@ -145,8 +133,7 @@ class _Unpickler(pickle._Unpickler):
         return text.encode("latin1")
 
 
-_NDARRAY = object()
-"""Stands for the type numpy.ndarray, which a pickle names and must not be able to call."""
+_NDARRAY = object()  # stands for the type numpy.ndarray, which a pickle names and must not be able to call
 
 
 def _dtype(code: object, *options: object) -> np.dtype:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-DIGITS_TEST_SHARE = 1 / 3
-"""The digits come in one piece; 599 of 1797 are held out."""
+DIGITS_TEST_SHARE = 1 / 3  # the digits come in one piece; 599 of 1797 are held out
 
 
 class ImageDataError(ValueError):
@@ -17,19 +16,10 @@ class ImageDataError(ValueError):
 
 @dataclass(frozen=True)
 class Images:
-    """Training and test images with their classes.
+    """Training and test images with their classes."""
 
-    Attributes
-    ----------
-    train, test : ndarray, shape (n, height, width, channels)
-        Pixels as float32, on any scale.
-    train_class, test_class : ndarray, shape (n,)
-        int64, 0 to ``len(classes) - 1``.
-    classes : tuple of str
-    """
-
-    train: np.ndarray
-    train_class: np.ndarray
+    train: np.ndarray  # train, test: (n, height, width, channels): Pixels as float32, on any scale
+    train_class: np.ndarray  # train_class, test_class: (n,): int64, 0 to ``len(classes) - 1``
     test: np.ndarray
     test_class: np.ndarray
     classes: tuple[str, ...]
@@ -54,13 +44,7 @@ class Images:
 
 
 def digits(rng: np.random.Generator) -> Images:
-    """Return scikit-learn's 1797 digits of 8 x 8 pixels, split at random into training and test images.
-
-    Raises
-    ------
-    ImportError
-        If scikit-learn is not installed.
-    """
+    """Return scikit-learn's 1797 digits of 8 x 8 pixels, split at random into training and test images."""
     try:
         from sklearn.datasets import load_digits
     except ImportError as error:

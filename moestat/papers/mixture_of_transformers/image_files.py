@@ -19,11 +19,6 @@ def load(path: str | Path) -> Images:
 
     An ``.npz`` file holds ``x_train``, ``y_train``, ``x_test``, ``y_test``: images (n, height, width) or (n, height,
     width, channels), labels (n,) or (n, 1) of whole numbers.
-
-    Raises
-    ------
-    ImageDataError
-        If there is no such data, or it is cut off, too large, has another shape, or labels and images do not match.
     """
     path = Path(path)
     if path.is_dir():

@@ -19,13 +19,7 @@ def is_here(folder: Path) -> bool:
 
 
 def read(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return training images (n, height, width) and labels, test images and labels, all uint8.
-
-    Raises
-    ------
-    ImageDataError
-        If a file is missing, cut off, too large or not in the format.
-    """
+    """Return training images (n, height, width) and labels, test images and labels, all uint8."""
     parts = []
     for part in ("train", "t10k"):
         for name, dimensions in ((IMAGES.format(part), 3), (LABELS.format(part), 1)):

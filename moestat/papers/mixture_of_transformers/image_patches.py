@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-FOREIGN, NOISE = 0.15, 0.10
-"""Shares of patches that the paper replaces: by patches of another class, by Gaussian noise."""
+FOREIGN, NOISE = 0.15, 0.10  # shares of patches that the paper replaces: by patches of another class, by Gaussian noise
 
 
 def patches(images: np.ndarray, size: int) -> np.ndarray:
-    """Cut images (n, height, width, channels) into patches (n, L, size * size * channels), row by row.
-
-    Raises
-    ------
-    ValueError
-        If ``size`` does not divide height and width.
-    """
+    """Cut images (n, height, width, channels) into patches (n, L, size * size * channels), row by row."""
     n, height, width, channels = images.shape
     if height % size or width % size:
         raise ValueError(f"patch is {size}; it must divide the images' height and width, {height} x {width}")
@@ -31,22 +24,7 @@ def corrupt(
     Every patch is replaced independently of the others, so the shares hold on average. A foreign patch is a random one
     of a random image of another class in the same array.
 
-    Parameters
-    ----------
-    cut : ndarray, shape (n, L, f)
-        Patches of standardised images.
-    label : ndarray, shape (n,)
-        Classes.
-
-    Returns
-    -------
-    ndarray
-        A new array.
-
-    Raises
-    ------
-    ValueError
-        If all images are of one class, so that there is no patch of another, and ``foreign`` is above 0.
+    ``cut`` (n, L, f): patches of standardised images; ``label`` (n,): classes.
     """
     if foreign > 0 and np.all(label == label[:1]):
         raise ValueError(

@@ -24,35 +24,19 @@ whose feed-forward networks alone are experts."""
 class Routed:
     """What a model says of a batch.
 
-    Attributes
-    ----------
-    output : Tensor, shape (B, outputs)
-        f of the chosen expert, without the gate.
-    gate : Tensor, shape (B,)
-        pi of the chosen expert (MT equation 2); it carries the gradient to the router. 1 without a router.
-    expert : Tensor, shape (B,)
-        The chosen expert, 0 to M - 1.
+    ``gate`` (B,): pi of the chosen expert (MT equation 2); it carries the gradient to the router. 1 without a router.
     """
 
-    output: torch.Tensor
+    output: torch.Tensor  # (B, outputs): f of the chosen expert, without the gate
     gate: torch.Tensor
-    expert: torch.Tensor
+    expert: torch.Tensor  # (B,): the chosen expert, 0 to M - 1
 
 
 class Model(torch.nn.Module):
     """A transformer, or experts behind a top-1 router.
 
-    Parameters
-    ----------
-    kind : {"transformer", "mixture", "no_attention", "shared_attention"}
-    experts : int
-        M; a transformer without a router has one.
-    make : callable
-        Makes an encoder of a shape.
-    shape : Shape
-        Sizes of an expert.
-    router : SampleRouter
-        Reads the inputs; not used by a single transformer.
+    ``experts``: M; a transformer without a router has one. ``make``: makes an encoder of a shape. ``shape``: sizes of
+    an expert. ``router``: reads the inputs; not used by a single transformer.
     """
 
     def __init__(
@@ -69,12 +53,8 @@ class Model(torch.nn.Module):
     def forward(self, inputs: torch.Tensor, noise: torch.Tensor | None = None) -> Routed:
         """Return the output of the expert that the router chooses for every sample.
 
-        Parameters
-        ----------
-        inputs : Tensor
-            Patches (B, L, features) or ids (B, L).
-        noise : Tensor, shape (B, M), optional
-            Perturbation r of the scores; none when the model is only evaluated.
+        ``inputs``: patches (B, L, features) or ids (B, L). ``noise`` (B, M): perturbation r of the scores; none when
+        the model is only evaluated.
         """
         if self.router is None:
             zeros = torch.zeros(len(inputs), dtype=torch.long, device=inputs.device)

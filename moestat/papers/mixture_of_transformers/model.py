@@ -21,24 +21,15 @@ LOWEST = -100.0
 """Attention scores further below the row's largest count as 0, which they are to rounding: their exponentials would end
 in denormal numbers, which cost fifty times the time."""
 
-ROWS = 32
-"""Rows of a tile of samples while the attention moves; fixed, see :mod:`moestat.models.tiles`."""
+ROWS = 32  # rows of a tile of samples while the attention moves; fixed, see :mod:`moestat.models.tiles`
 
 
 def attend(x: Array, kq: Array) -> Array:
     """Return the attention of every token (rows) to every token (columns).
 
-    Parameters
-    ----------
-    x : (..., n, L, d) array
-        Tokens.
-    kq : (..., d, d) array
-        The merged key-query matrix, one for all n.
+    ``x`` (..., n, L, d): tokens; ``kq`` (..., d, d): the merged key-query matrix, one for all n.
 
-    Returns
-    -------
-    (..., n, L, L) array
-        Entry (l, h) is softmax(X' KQ X_l)_h; rows sum to 1.
+    Entry (l, h) is softmax(X' KQ X_l)_h; rows sum to 1.
     """
     xp = namespace(x, kq)
     *leading, n, length, d = x.shape
@@ -59,18 +50,10 @@ def pool(x: Array, attention: Array) -> Array:
 def attention_gradient(x: Array, attention: Array, by_output: Array) -> Array:
     """Return the gradient in KQ of a function of the attended tokens X p_l.
 
-    Parameters
-    ----------
-    x : (..., n, L, d) array
-    attention : (..., n, L, L) array
-        The p_l as rows.
-    by_output : (..., n, L, L) array
-        ``u[l, h] = <g_l, X_h>`` with g_l the function's gradient in X p_l.
+    ``x`` (..., n, L, d); ``attention`` (..., n, L, L): the p_l as rows; ``by_output`` (..., n, L, L): ``u[l, h] = <g_l,
+    X_h>`` with g_l the function's gradient in X p_l.
 
-    Returns
-    -------
-    (..., d, d) array
-        ``sum_k sum_l X (diag(p_l) - p_l p_l') X' g_l X_l'``, eq. (14).
+    Returns ``sum_k sum_l X (diag(p_l) - p_l p_l') X' g_l X_l'``, eq. (14).
     """
     xp = namespace(x, attention, by_output)
     *leading, n, length, d = x.shape
@@ -83,23 +66,12 @@ def attention_gradient(x: Array, attention: Array, by_output: Array) -> Array:
 class Mixture:
     """A mixture of transformers, or of one of its relatives, on one batch of samples.
 
-    Parameters
-    ----------
-    x : (B, n, L, d) array
-        Tokens.
-    weights : (B, M, d) array
-        W.
-    kq : (B, M or 1, d, d) array or None
-        Key-query matrices: one per expert, one for all (an FFN-level mixture), or no attention, f_m = sum_l W_m' X_l.
-    theta : (B, M, d) array
-        Parameters of the router.
+    ``x`` (B, n, L, d): tokens; ``weights`` (B, M, d): W; ``kq`` (B, M or 1, d, d): key-query matrices: one per expert,
+    one for all (an FFN-level mixture), or no attention, f_m = sum_l W_m' X_l; ``theta`` (B, M, d): parameters of the
+    router.
 
-    Attributes
-    ----------
-    sums : (B, n, d) array
-        sum_l X_l, what the router sees.
-    expert : (B, n) int array
-        Where every sample is sent, see :meth:`route` and :meth:`send`.
+    ``sums`` (B, n, d): sum_l X_l, what the router sees; ``expert`` (B, n): where every sample is sent, see
+    :meth:`route` and :meth:`send`.
     """
 
     def __init__(self, x: Array, weights: Array, kq: Array | None, theta: Array) -> None:

@@ -19,8 +19,17 @@ from moestat.arrays import Array
 from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.models import patches
 from moestat.papers.mixture_of_transformers.model import Mixture
-from moestat.papers.mixture_of_transformers.mot_measures import OVER_EPOCHS, TOKENS, Sample, View, measure
-from moestat.papers.mixture_of_transformers.mot_summaries import STAGES, TUNING_DIMS, stage_lengths, tuning
+from moestat.papers.mixture_of_transformers.mot_measures import (
+    OVER_EPOCHS,
+    STAGES,
+    TOKENS,
+    TUNING_DIMS,
+    Sample,
+    View,
+    measure,
+    stage_lengths,
+    tuning,
+)
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
 from moestat.papers.mixture_of_transformers.step_rules import Name
@@ -233,22 +242,11 @@ def _train(cell: Cell, s: Settings, replicates: list[int], xp: Any) -> dict[str,
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Train a model and measure loss, specialisation, routing and attention along the way.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-        One after the other on the CPU, where a batch saves little; in one batch on a GPU.
-    device : {"auto", "cpu", "cuda"}
-
-    Returns
-    -------
-    xarray.Dataset
-        Over ``epoch`` (steps taken): the variables of ``OVER_EPOCHS``; ``attention`` by ``query`` and ``key``;
-        ``on_labels`` <W, v_n>, ``on_centres`` <W, c_n> and ``dispatch`` by ``expert`` and ``class``, padded with NaN to
-        ``expert_slots``. Over ``stage`` ("start", "I", "II", "III": at its end): ``after_...`` of the same. Over
-        ``tuning`` (steps of stage III), with laws fitted to it: see ``mot_summaries.tuning``.
-        Per replicate: lengths of the stages, see ``mot_summaries.stage_lengths``.
+    Over ``epoch`` (steps taken): the variables of ``OVER_EPOCHS``; ``attention`` by ``query`` and ``key``;
+    ``on_labels`` <W, v_n>, ``on_centres`` <W, c_n> and ``dispatch`` by ``expert`` and ``class``, padded with NaN to
+    ``expert_slots``. Over ``stage`` ("start", "I", "II", "III": at its end): ``after_...`` of the same. Over ``tuning``
+    (steps of stage III), with laws fitted to it: see ``mot_measures.tuning``. Per replicate: lengths of the stages,
+    see ``mot_measures.stage_lengths``.
     """
     s = Settings.model_validate(dict(cell.settings))
     resolved = arrays.resolve_device(device)

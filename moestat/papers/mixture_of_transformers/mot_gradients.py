@@ -13,27 +13,23 @@ probability.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.models import patches
 from moestat.models.logistic import logistic_slope, softmax
 from moestat.papers.mixture_of_transformers import specialisation
 from moestat.papers.mixture_of_transformers.model import Mixture, attend, attention_gradient, pool
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
-from moestat.status import Status
+from moestat.replicates import Row, Streams, each, steps
 
 VERSION = 1
 
-_NODES = 32
-"""Of the quadrature; 16 are exact for 32 experts with equal scores."""
-_ROWS = 512
-"""Samples whose routing is integrated at a time."""
+_NODES = 32  # of the quadrature; 16 are exact for 32 experts with equal scores
+_ROWS = 512  # samples whose routing is integrated at a time
 
 STATES = ("start", "early", "trained", "promised")
 
@@ -127,17 +123,17 @@ def _world(
     return _World(labels, centres, np.concatenate([signals, noise], axis=1), y, own)
 
 
-def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | float]:
+def _one(s: Settings, streams: Streams) -> dict[str, np.ndarray | float]:
     world = {"classes": s.classes, "dimension": s.dimension}
-    directions = patches.dictionary(cell.generator(replicate, "directions", **world), s.classes, s.dimension)
-    training = _world(s, directions, cell.generator(replicate, "tokens: a", **world), s.repeats)
-    judged = _world(s, directions, cell.generator(replicate, "tokens: b", **world), s.judged, mirrored=True)
+    directions = patches.dictionary(streams("directions", **world), s.classes, s.dimension)
+    training = _world(s, directions, streams("tokens: a", **world), s.repeats)
+    judged = _world(s, directions, streams("tokens: b", **world), s.judged, mirrored=True)
     scale = s.start_scale / np.sqrt(s.dimension)
-    weights = scale * cell.generator(replicate, "start: weights", **world).standard_normal((s.experts, s.dimension))
-    rng = cell.generator(replicate, "start: attention", dimension=s.dimension)
+    weights = scale * streams("start: weights", **world).standard_normal((s.experts, s.dimension))
+    rng = streams("start: attention", dimension=s.dimension)
     kq = scale * rng.standard_normal((s.experts, s.dimension, s.dimension))
     model = Mixture(training.x[None], weights[None], kq[None], np.zeros((1, s.experts, s.dimension)))
-    rng = cell.generator(replicate, "perturbation", experts=s.experts, n=len(training.y))
+    rng = streams("perturbation", experts=s.experts, n=len(training.y))
     noise = (rng.random((1, s.experts, len(training.y))) for _ in range(s.steps))
     schedule = Schedule(s.steps, s.steps, s.steps, s.rate, s.rate, s.rate, s.rate)
     early: list[np.ndarray] = []
@@ -175,10 +171,7 @@ def smallest_response(attention: np.ndarray, least: float) -> float:
 
     Scores of one query differ by what the logarithms of its attentions do; NaN where none are that far apart.
 
-    Parameters
-    ----------
-    attention : (..., keys) array
-    least : float
+    ``attention`` (..., keys).
     """
     first, second = np.triu_indices(attention.shape[-1], 1)
     one, other = attention[..., first], attention[..., second]
@@ -199,9 +192,7 @@ def argmax_probabilities(scores: np.ndarray) -> np.ndarray:
     With F the distribution function of r, ``P_m`` is the integral of ``prod_{j != m} F(t - h_j)`` over t from the
     largest score, below which a factor is 0, to h_m + 1. Gauss's quadrature is exact where no factor reaches 1 before.
 
-    Parameters
-    ----------
-    scores : (n, M) array
+    ``scores`` (n, M).
     """
     nodes, parts = np.polynomial.legendre.leggauss(_NODES)
     top = scores.max(axis=1)
@@ -289,27 +280,15 @@ def _pair_growth(
     return -(moved * (x @ query)).sum(axis=1)
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+@each(
+    dims=dict.fromkeys(OVER_STATES, ("state",)),
+    coords={"state": list(STATES)},
+    attrs={name: {"long_name": text} for name, text in (OF_START | OVER_STATES).items()},
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Run stage I and measure what the lemmas speak of.
 
-    Returns
-    -------
-    xarray.Dataset
-        The variables of ``OF_START`` per replicate, those of ``OVER_STATES`` by ``state``. The device plays no part.
+    The variables of ``OF_START`` per replicate, those of ``OVER_STATES`` by ``state``. The device plays no part.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows = [_one(cell, s, replicate) for replicate in replicates]
-    out = {name: np.stack([np.asarray(row[name]) for row in rows]) for name in OF_START | OVER_STATES}
-    finite = np.all([np.isfinite(value.reshape(len(rows), -1)).all(axis=1) for value in out.values()], axis=0)
-    values = {
-        "status": np.where(finite, int(Status.CONVERGED), int(Status.NOT_FINITE)),
-        "message": np.where(finite, f"All {s.steps} steps were taken.", Status.NOT_FINITE.sentence),
-        "iterations": np.full(len(finite), s.steps),
-    }
-    return assemble(
-        replicates,
-        values | out,
-        dims=dict.fromkeys(OVER_STATES, ("state",)),
-        coords={"state": list(STATES)},
-        attrs={name: {"long_name": text} for name, text in (OF_START | OVER_STATES).items()},
-    )
+    row = _one(s, streams)
+    return row | steps(row, s.steps)

@@ -52,8 +52,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 
 def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
+    from moestat.papers.mixture_of_transformers.encoder import vision_transformer
     from moestat.papers.mixture_of_transformers.image_augmentation import FlipAndCrop
-    from moestat.papers.mixture_of_transformers.vision_transformer import vision_transformer
 
     identity: dict[str, Any] = {"data": settings.data_sha256 or "digits"}
     if settings.data:

@@ -6,16 +6,15 @@ probabilities stand beside it, see :mod:`moestat.papers.mixture_of_transformers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.papers.mixture_of_transformers import specialisation
 from moestat.papers.mixture_of_transformers.coverage import enough_experts, near_tie, occupancy
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
@@ -39,54 +38,45 @@ class Settings(SettingsModel):
         return max(1, int(np.ceil(self.multiple * rules[self.rule] - 1e-9)))
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
-    """Draw initial weights, and count what the lemmas speak of.
-
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored: the work is too small for a GPU.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate, shares of the draws: ``all_covered``, every class has an expert (Lemma 8); ``gap_holds``, for
-        every expert the next largest <W, v_n> is below 1 - delta / (3 M N^2) times the largest (Lemma 7); and
-        ``simulation_error``, the larger of the two distances to the exact probability in binomial standard errors. Of
-        the cell: ``exact_all_covered``, ``exact_gap_holds``; ``printed_all_covered``, the product of Lemma 8's proof,
-        and ``bound_all_covered``, its bound 1 - N exp(-M / N); ``M`` and ``enough``, the smallest M that Lemma 8 needs.
-    """
-    s = Settings.model_validate(dict(cell.settings))
+def _exact(s: Settings) -> np.ndarray:
+    """Return the exact probabilities that every class has an expert, and that every expert has its gap."""
     n, m = s.classes, s.experts
-    share = s.delta / (3 * m * n**2)
-    exact = np.array([occupancy(n, m)[-1], (1 - near_tie(n, share)) ** m])
-    rows = []
-    for replicate in replicates:
-        rng = cell.generator(replicate, "initial weights", classes=n, experts=m)
-        hits = np.zeros(2)
-        for _ in range(s.draws):
-            # only <W_i, v_n> matters, and its scale does not
-            on_labels = rng.standard_normal((m, n))
-            top = np.sort(on_labels, axis=1)[:, -2:]
-            clear = np.all(top[:, 0] <= (1 - share) * top[:, 1])
-            hits += specialisation.covered(on_labels) == n, clear
-        rows.append(hits / s.draws)
-    shares = np.asarray(rows)
-    error = np.abs(shares - exact) / np.sqrt(np.maximum(exact * (1 - exact), 1 / s.draws) / s.draws)
-    drawn = {"all_covered": shares[:, 0], "gap_holds": shares[:, 1], "simulation_error": np.max(error, axis=1)}
-    ds = assemble(replicates, drawn, finished="All initialisations were drawn.", iterations=s.draws)
-    of_cell = {
-        "exact_all_covered": exact[0],
-        "exact_gap_holds": exact[1],
+    return np.array([occupancy(n, m)[-1], (1 - near_tie(n, s.delta / (3 * m * n**2))) ** m])
+
+
+def _of_cell(s: Settings) -> dict[str, Any]:
+    n, m = s.classes, s.experts
+    covered, gap = (((), value, {"long_name": "exact probability"}) for value in _exact(s))
+    return {
+        "exact_all_covered": covered,
+        "exact_gap_holds": gap,
         "printed_all_covered": (1 - (1 - 1 / n) ** m) ** n,
         "bound_all_covered": max(0.0, 1 - n * np.exp(-m / n)),
         "M": float(m),
         "enough": float(enough_experts(n, s.delta)),
     }
-    ds = ds.assign({name: ((), value) for name, value in of_cell.items()})
-    for name in ("exact_all_covered", "exact_gap_holds"):
-        ds[name].attrs["long_name"] = "exact probability"
-    return ds
+
+
+@each(finished="All initialisations were drawn.", iterations=lambda s: s.draws, of_cell=_of_cell)
+def run(s: Settings, streams: Streams) -> Row:
+    """Draw initial weights, and count what the lemmas speak of.
+
+    Per replicate, shares of the draws: ``all_covered``, every class has an expert (Lemma 8); ``gap_holds``, for every
+    expert the next largest <W, v_n> is below 1 - delta / (3 M N^2) times the largest (Lemma 7); and
+    ``simulation_error``, the larger of the two distances to the exact probability in binomial standard errors. Of the
+    cell: ``exact_all_covered``, ``exact_gap_holds``; ``printed_all_covered``, the product of Lemma 8's proof, and
+    ``bound_all_covered``, its bound 1 - N exp(-M / N); ``M`` and ``enough``, the smallest M that Lemma 8 needs.
+    """
+    n, m = s.classes, s.experts
+    share, exact = s.delta / (3 * m * n**2), _exact(s)
+    rng = streams("initial weights", classes=n, experts=m)
+    hits = np.zeros(2)
+    for _ in range(s.draws):
+        # only <W_i, v_n> matters, and its scale does not
+        on_labels = rng.standard_normal((m, n))
+        top = np.sort(on_labels, axis=1)[:, -2:]
+        clear = np.all(top[:, 0] <= (1 - share) * top[:, 1])
+        hits += specialisation.covered(on_labels) == n, clear
+    shares = hits / s.draws
+    error = np.abs(shares - exact) / np.sqrt(np.maximum(exact * (1 - exact), 1 / s.draws) / s.draws)
+    return {"all_covered": shares[0], "gap_holds": shares[1], "simulation_error": np.max(error)}

@@ -8,21 +8,19 @@ product is negative.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.models import patches
-from moestat.models.logistic import logistic_slope
-from moestat.papers.mixture_of_transformers import landscape_measures as landscape
-from moestat.papers.mixture_of_transformers.model import Mixture
+from moestat.models.logistic import logistic_loss, logistic_slope
+from moestat.papers.mixture_of_transformers.model import Mixture, attend, attention_gradient, pool
 from moestat.papers.mixture_of_transformers.multi_head import MultiHead
 from moestat.papers.mixture_of_transformers.staged_training import Schedule, train
-from moestat.status import Status
+from moestat.replicates import Row, Streams, each, steps
 
 VERSION = 1
 
@@ -96,16 +94,16 @@ class Settings(SettingsModel):
         )
 
 
-def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | float]:
+def _one(s: Settings, streams: Streams) -> dict[str, np.ndarray | float]:
     world = {"classes": s.classes, "dimension": s.dimension}
-    directions = patches.dictionary(cell.generator(replicate, "directions", **world), s.classes, s.dimension)
+    directions = patches.dictionary(streams("directions", **world), s.classes, s.dimension)
     law = patches.Law(signal=(1, 1), centre=(1, 1), feature_noise=(1, 1), noise_scale=s.token_noise)
-    scalars = cell.generator(replicate, "training: scalars", **world)
-    vectors = cell.generator(replicate, "training: vectors", **world)
+    scalars = streams("training: scalars", **world)
+    vectors = streams("training: vectors", **world)
     data = patches.draw(scalars, vectors, directions, s.samples, s.tokens, law)
-    noise = _noise(cell, s, replicate) if s.model == "mot" and s.start == "random" else None
-    model = _model(cell, s, replicate, directions, data)
-    judged = None if noise is None else next(_noise(cell, s, replicate, "judged"))
+    noise = _noise(s, streams) if s.model == "mot" and s.start == "random" else None
+    model = _model(s, streams, directions, data)
+    judged = None if noise is None else next(_noise(s, streams, "judged"))
 
     first, second, end = s.ends
     at_state: dict[int, list[str]] = {}
@@ -122,7 +120,7 @@ def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | floa
         for state in at_state.get(t, []):
             by_state[state] = _conflicts(data, expert, margin, by_weights, by_attention)
         if t == second and isinstance(model, MultiHead):
-            by_state["convexity"] = {"convexity": _halfway(cell, s, replicate, model, data.y)}
+            by_state["convexity"] = {"convexity": _halfway(s, streams, model, data.y)}
 
     schedule = Schedule(first, second, end, s.specialise_rate, s.attention_rate, s.router_rate, s.tuning_rate)
     train(model, data.y[None], schedule, noise, observe, {*at_state, *at_tuning})
@@ -133,24 +131,24 @@ def _one(cell: Cell, s: Settings, replicate: int) -> dict[str, np.ndarray | floa
     }
 
 
-def _noise(cell: Cell, s: Settings, replicate: int, purpose: str = "training") -> Iterator[np.ndarray]:
-    rng = cell.generator(replicate, f"perturbation: {purpose}", experts=s.experts, n=s.samples)
+def _noise(s: Settings, streams: Streams, purpose: str = "training") -> Iterator[np.ndarray]:
+    rng = streams(f"perturbation: {purpose}", experts=s.experts, n=s.samples)
     while True:
         yield rng.random((1, s.experts, s.samples))
 
 
 def _model(
-    cell: Cell, s: Settings, replicate: int, directions: patches.Dictionary, data: patches.Examples
+    s: Settings, streams: Streams, directions: patches.Dictionary, data: patches.Examples
 ) -> Mixture | MultiHead:
     """Return the model at its start."""
     d, x = s.dimension, data.x[None]
     scale = s.start_scale / np.sqrt(d)
     kind = {"kind": s.model, "dimension": d}
-    weights = scale * cell.generator(replicate, "start: weights", **kind).standard_normal(
+    weights = scale * streams("start: weights", **kind).standard_normal(
         (s.neurons, s.heads, d) if s.model == "multi-head" else (s.experts, d)
     )
     count = s.heads if s.model == "multi-head" else s.experts
-    kq = scale * cell.generator(replicate, "start: attention", dimension=d).standard_normal((count, d, d))
+    kq = scale * streams("start: attention", dimension=d).standard_normal((count, d, d))
     if s.model == "multi-head":
         return MultiHead(x, weights[None], kq[None])
     labels = directions.labels[np.arange(s.experts) % s.classes]
@@ -160,7 +158,7 @@ def _model(
         return Mixture(x, weights[None], kq[None], np.zeros((1, s.experts, d)))
     mixture = Mixture(x, labels[None], kq[None], np.zeros((1, s.experts, d)))
     members = 1 + (s.experts - 1 - np.arange(s.classes)) // s.classes
-    u = cell.generator(replicate, "ideal routing", experts=s.experts).random(s.samples)
+    u = streams("ideal routing", experts=s.experts).random(s.samples)
     mixture.send((data.cluster + s.classes * (u * members[data.cluster]).astype(np.int64))[None])
     return mixture
 
@@ -171,11 +169,11 @@ def _look(
     """Return the expert of every sample (noisy, as in training), its margin and the gradients of its margin."""
     if isinstance(model, MultiHead):
         expert = np.zeros(len(data.y), dtype=np.int64)
-        f, *gradients = landscape.of_heads(data.x, model.weights[0], model.kq[0], model.signs)
+        f, *gradients = of_heads(data.x, model.weights[0], model.kq[0], model.signs)
     else:
         scores, kq = model.scores()[0], np.asarray(model.kq)
         expert = model.expert[0] if noise is None else np.argmax(scores + noise[0], axis=0)
-        f, *gradients = landscape.of_experts(data.x, model.weights[0], kq[0], expert)
+        f, *gradients = of_experts(data.x, model.weights[0], kq[0], expert)
     return (expert, data.y * f, *(data.y[:, None] * g for g in gradients))
 
 
@@ -183,13 +181,13 @@ def _conflicts(
     data: patches.Examples, expert: np.ndarray, margin: np.ndarray, by_weights: np.ndarray, by_attention: np.ndarray
 ) -> dict[str, float]:
     slope = logistic_slope(margin)[:, None]
-    share, agreement = landscape.conflicts(slope * by_weights, expert)
+    share, agreement = conflicts(slope * by_weights, expert)
     i, j = np.triu_indices(len(expert), 1)
     mates = expert[i] == expert[j]
     return {
         "conflict": share,
         "agreement": agreement,
-        "attention_conflict": landscape.conflicts(slope * by_attention, expert)[0],
+        "attention_conflict": conflicts(slope * by_attention, expert)[0],
         "across": float(np.mean(data.cluster[i[mates]] != data.cluster[j[mates]])),
     }
 
@@ -199,18 +197,18 @@ def _curvature(
 ) -> dict[str, float]:
     loss = float(np.mean(np.logaddexp(0.0, -margin)))
     if isinstance(model, MultiHead):
-        return {"loss": loss, "polyak": landscape.of_network(by_weights, margin), "curvature": np.nan}
-    found = landscape.curvature(by_weights, margin, expert)
+        return {"loss": loss, "polyak": of_network(by_weights, margin), "curvature": np.nan}
+    found = curvature(by_weights, margin, expert)
     return {"loss": loss, "polyak": found["polyak"], "curvature": found["least"]}
 
 
-def _halfway(cell: Cell, s: Settings, replicate: int, model: MultiHead, y: np.ndarray) -> float:
+def _halfway(s: Settings, streams: Streams, model: MultiHead, y: np.ndarray) -> float:
     """Return the least of 20 comparisons of the FFN with itself, neurons of one sign permuted.
 
     Both have one loss. One that is convex in the weights is not higher halfway; returned is the loss less that halfway,
     relative to it.
     """
-    rng = cell.generator(replicate, "permutations", neurons=s.neurons)
+    rng = streams("permutations", neurons=s.neurons)
     first = np.arange(s.neurons)[: (s.neurons + 1) // 2]
     rest = np.arange(s.neurons)[len(first) :]
     own = model.weights[0]
@@ -219,36 +217,123 @@ def _halfway(cell: Cell, s: Settings, replicate: int, model: MultiHead, y: np.nd
     ]
     losses = []
     for weights in mixed:
-        f = landscape.of_heads(model.x[0], weights, model.kq[0], model.signs)[0]
+        f = of_heads(model.x[0], weights, model.kq[0], model.signs)[0]
         losses.append(float(np.mean(np.logaddexp(0.0, -y * f))))
     return (losses[0] - max(losses[1:])) / losses[0]
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+@each(
+    dims=dict.fromkeys(OF_STATES, ("state",)) | dict.fromkeys(OVER_TUNING, ("tuning",)),
+    coords=lambda s: {"state": list(STATES), "tuning": np.array(s.tuning)},
+    attrs={name: {"long_name": text} for name, text in (OF_STATES | OVER_TUNING | {"convexity": CONVEXITY}).items()},
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Run Algorithm 1 and measure conflicts at the ends of its stages, and curvature along stage III.
 
-    Returns
-    -------
-    xarray.Dataset
-        The variables of ``OF_STATES`` by ``state``, those of ``OVER_TUNING`` over ``tuning`` (steps of stage III), and
-        ``convexity`` per replicate. The device plays no part.
+    The variables of ``OF_STATES`` by ``state``, those of ``OVER_TUNING`` over ``tuning`` (steps of stage III), and
+    ``convexity`` per replicate. The device plays no part.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows = [_one(cell, s, replicate) for replicate in replicates]
-    values = {
-        name: np.stack([np.asarray(row[name]) for row in rows]) for name in (*OF_STATES, *OVER_TUNING, "convexity")
-    }
-    finite = np.isfinite(values["loss"]).all(axis=1)
-    status = {
-        "status": np.where(finite, int(Status.CONVERGED), int(Status.NOT_FINITE)),
-        "message": np.where(finite, f"All {s.ends[2]} steps were taken.", Status.NOT_FINITE.sentence),
-        "iterations": np.full(len(finite), s.ends[2]),
-    }
-    about = OF_STATES | OVER_TUNING | {"convexity": CONVEXITY}
-    return assemble(
-        replicates,
-        values | status,
-        dims=dict.fromkeys(OF_STATES, ("state",)) | dict.fromkeys(OVER_TUNING, ("tuning",)),
-        coords={"state": list(STATES), "tuning": np.array(s.tuning)},
-        attrs={name: {"long_name": text} for name, text in about.items()},
-    )
+    row = _one(s, streams)
+    return row | steps({"loss": row["loss"]}, s.ends[2])
+
+
+def conflicts(gradients: np.ndarray, group: np.ndarray) -> tuple[float, float]:
+    """Return how much gradients of one group conflict.
+
+    ``gradients`` (n, p): one gradient per sample; those of length 0 are left out. ``group`` (n,): the expert of every
+    sample.
+
+    Returns ``share``: of the pairs of two samples of one group, those whose gradients have a negative inner product;
+    ``agreement``: length of a group's mean gradient over the mean length of its gradients, mean over samples: 1 if all
+    of them point the same way.
+    """
+    length = np.linalg.norm(gradients, axis=1)
+    negative = pairs = agreement = counted = 0.0
+    for m in np.unique(group):
+        mine = (group == m) & (length > 0)
+        count = int(mine.sum())
+        if not count:
+            continue
+        part = gradients[mine]
+        unit = part / length[mine, None]
+        negative += float(np.sum((unit @ unit.T)[np.triu_indices(count, 1)] < 0))
+        pairs += count * (count - 1) / 2
+        agreement += count * float(np.linalg.norm(part.mean(axis=0)) / length[mine].mean())
+        counted += count
+    return (negative / pairs if pairs else np.nan), (agreement / counted if counted else np.nan)
+
+
+def curvature(features: np.ndarray, margin: np.ndarray, group: np.ndarray) -> dict[str, float]:
+    """Return constants of strong convexity of losses ``mean log(1 + exp(-margin))``, linear in their weights.
+
+    ``features`` (n, d): gradients of the margins in the weights. ``margin`` (n,). ``group`` (n,): the expert of every
+    sample; each has a loss of its own.
+
+    Returns ``least``: the least eigenvalue of a group's Hessian; ``polyak``: ``|grad|^2 / (2 loss)``, which is at least
+    the modulus of strong convexity where the infimum of the loss is 0. Each is the largest over the groups, the kindest
+    to a statement about all of them.
+    """
+    least, polyak = [], []
+    for m in np.unique(group):
+        mine = group == m
+        z, own = features[mine], margin[mine]
+        slope = logistic_slope(own)
+        hessian = (z * (-slope * (1.0 + slope))[:, None]).T @ z / len(own)
+        least.append(float(np.linalg.eigvalsh(hessian)[0]))
+        polyak.append(_polyak((slope[:, None] * z).mean(axis=0), own))
+    return {"least": max(least), "polyak": max(polyak)}
+
+
+def _polyak(gradient: np.ndarray, margin: np.ndarray) -> float:
+    return float(np.sum(gradient**2) / (2.0 * np.mean(logistic_loss(margin))))
+
+
+def of_network(features: np.ndarray, margin: np.ndarray) -> float:
+    """Return ``|grad|^2 / (2 loss)`` of one network, its margins' gradients being ``features`` (n, p)."""
+    return _polyak((logistic_slope(margin)[:, None] * features).mean(axis=0), margin)
+
+
+def of_experts(
+    x: np.ndarray, weights: np.ndarray, kq: np.ndarray, expert: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return outputs of samples at their experts and their gradients, sample by sample.
+
+    ``x`` (n, L, d); ``weights`` (M, d); ``kq`` (M, d, d); ``expert`` (n,).
+
+    ``f`` (n,); ``by_weights`` (n, d): gradients in the weights of a sample's own expert; ``by_attention`` (n, d d):
+    gradients in its key-query matrix.
+    """
+    n, _, d = x.shape
+    f, by_weights, by_attention = np.empty(n), np.empty((n, d)), np.empty((n, d * d))
+    for m in np.unique(expert):
+        mine = expert == m
+        p = attend(x[mine], kq[m])
+        by_weights[mine] = pool(x[mine], p)
+        f[mine] = by_weights[mine] @ weights[m]
+        by_output = np.broadcast_to((x[mine] @ weights[m])[:, None, :], p.shape)
+        each = attention_gradient(x[mine][:, None], p[:, None], by_output[:, None])
+        by_attention[mine] = each.reshape(len(each), -1)
+    return f, by_weights, by_attention
+
+
+def of_heads(
+    x: np.ndarray, weights: np.ndarray, kq: np.ndarray, signs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return outputs of a multi-head transformer and their gradients, sample by sample.
+
+    ``x`` (n, L, d); ``weights`` (m, H, d); ``kq`` (H, d, d); ``signs`` (m,): of the neurons.
+
+    ``f`` (n,); ``by_weights`` (n, m H d); ``by_attention`` (n, H d d).
+    """
+    n = len(x)
+    attention = [attend(x, each) for each in kq]
+    seen = np.stack([p @ x for p in attention], axis=2)  # (n, L, H, d)
+    reach = np.einsum("nlhd,mhd->nlm", seen, weights)
+    active = np.where(reach > 0, signs, 0.0)
+    by_weights = np.einsum("nlm,nlhd->nmhd", active, seen).reshape(n, -1)
+    by_token = np.einsum("nlm,mhd->nlhd", active, weights)
+    parts = [
+        attention_gradient(x[:, None], p[:, None], np.einsum("nld,nkd->nlk", by_token[:, :, h], x)[:, None])
+        for h, p in enumerate(attention)
+    ]
+    return np.sum(reach * active, axis=(1, 2)), by_weights, np.stack(parts, axis=1).reshape(n, -1)

@@ -77,63 +77,34 @@ class MixtureSettings(SettingsModel):
 class Problem:
     """What one replicate learns from.
 
-    Attributes
-    ----------
-    inputs, target : pair of ndarray
-        Training and test: patches (n, L, features) or ids (n, L); classes int64 or standardised numbers float32.
-    outputs : int
-        Classes, or 1.
-    group : ndarray, shape (n,)
-        The row of the routing table that a test sample belongs to.
-    groups : tuple of str
-        Names of the rows.
-    encoder : callable
-        Makes an expert of a shape.
-    reads : str
-        How the router reads the inputs.
-    features : int
-        Numbers of a token, or number of ids.
-    centre : ndarray, shape (features,), optional
-        What the router subtracts from the counts of the ids.
-    augment : callable, optional
-        Makes the inputs of a training batch others of the same targets, drawn anew for every batch.
+    ``inputs``, ``target``: training and test: patches (n, L, features) or ids (n, L); classes int64 or standardised
+    numbers float32. ``augment``: makes the inputs of a training batch others of the same targets, drawn anew for every
+    batch.
     """
 
     inputs: tuple[np.ndarray, np.ndarray]
     target: tuple[np.ndarray, np.ndarray]
-    outputs: int
-    group: np.ndarray
-    groups: tuple[str, ...]
-    encoder: Callable[[Shape], Encoder]
-    reads: Reads
-    features: int
-    centre: np.ndarray | None = None
+    outputs: int  # classes, or 1
+    group: np.ndarray  # (n,): the row of the routing table that a test sample belongs to
+    groups: tuple[str, ...]  # names of the rows
+    encoder: Callable[[Shape], Encoder]  # makes an expert of a shape
+    reads: Reads  # how the router reads the inputs
+    features: int  # numbers of a token, or number of ids
+    centre: np.ndarray | None = None  # (features,): what the router subtracts from the counts of the ids
     augment: Callable[[torch.Tensor], torch.Tensor] | None = None
 
 
 def measure(
-    cell: Cell,
-    settings: MixtureSettings,
-    replicates: Sequence[int],
-    device: str,
-    problem: Callable[[int], Problem],
+    cell: Cell, settings: MixtureSettings, replicates: Sequence[int], device: str, problem: Callable[[int], Problem]
 ) -> xr.Dataset:
     """Train one model per replicate, and describe how it went.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``test_error`` (epoch): share of wrong classes, or mean squared error over the variance of the targets;
-        ``train_loss`` (epoch): mean loss of the chosen experts over the epoch; ``error``: the last test error;
-        ``error_by_stage`` (stage): at T1, T2 and T, also where the training is joint. Of the test samples at the last
-        epoch: ``routing`` (class, expert): share of the class's samples at the expert; ``experts_used``: 2 to the
-        entropy of the loads in bits; ``mutual_information`` of class and expert in bits; ``top_share`` of a class's
-        favourite expert. ``stage_end`` (stage): T1, T2, T.
-
-    Raises
-    ------
-    ImportError
-        If PyTorch is not installed.
+    ``test_error`` (epoch): share of wrong classes, or mean squared error over the variance of the targets;
+    ``train_loss`` (epoch): mean loss of the chosen experts over the epoch; ``error``: the last test error;
+    ``error_by_stage`` (stage): at T1, T2 and T, also where the training is joint. Of the test samples at the last
+    epoch: ``routing`` (class, expert): share of the class's samples at the expert; ``experts_used``: 2 to the entropy
+    of the loads in bits; ``mutual_information`` of class and expert in bits; ``top_share`` of a class's favourite
+    expert. ``stage_end`` (stage): T1, T2, T.
     """
     require_torch()
     groups: tuple[str, ...] = ()

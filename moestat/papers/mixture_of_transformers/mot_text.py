@@ -18,8 +18,7 @@ from moestat.training.labelled_text import LabelledText, holdout, read_csv
 
 VERSION = 1
 
-TEST_SHARE = 0.2
-"""Share of a user's texts that is held out."""
+TEST_SHARE = 0.2  # share of a user's texts that is held out
 
 FIFTHS = ("lowest fifth", "second", "third", "fourth", "highest fifth")
 """Rows of the routing table of a regression: fifths of the test targets."""
@@ -60,7 +59,7 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dat
 
 
 def _problem(cell: Cell, settings: Settings, replicate: int) -> Problem:
-    from moestat.papers.mixture_of_transformers.text_transformer import text_transformer
+    from moestat.papers.mixture_of_transformers.encoder import text_transformer
 
     training, test, group, groups = _texts(cell, settings, replicate)
     ids = WordIds(training.texts, size=settings.vocabulary) if settings.ids == "words" else ByteIds()

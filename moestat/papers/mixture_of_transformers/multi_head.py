@@ -17,14 +17,8 @@ from moestat.papers.mixture_of_transformers.model import attend, attention_gradi
 class MultiHead:
     """The transformer on one batch of samples.
 
-    Parameters
-    ----------
-    x : (B, n, L, d) array
-        Tokens.
-    weights : (B, m, H, d) array
-        First layer of the FFN; the first half of its m neurons has a = 1, the others -1.
-    kq : (B, H, d, d) array
-        Key-query matrices of the heads.
+    ``x`` (B, n, L, d): tokens. ``weights`` (B, m, H, d): first layer of the FFN; the first half of its m neurons has a
+    = 1, the others -1. ``kq`` (B, H, d, d): key-query matrices of the heads.
     """
 
     def __init__(self, x: Array, weights: Array, kq: Array) -> None:

@@ -17,8 +17,7 @@ from moestat.rates import Estimate
 from moestat.rates.estimate import replicate_slopes
 from moestat.study.spec import Claim
 
-DRAWS = 2000
-"""Bootstrap draws behind the interval of a slope of medians."""
+DRAWS = 2000  # bootstrap draws behind the interval of a slope of medians
 
 
 def median_slope(
@@ -36,15 +35,9 @@ def median_slope(
     censored median are left out of the slope, which is then a lower bound of an increase: it is said, and with fewer
     than three points there is no answer.
 
-    Parameters
-    ----------
-    over : str
-        The axis.
-    least : float
-        Points of the axis below it are left out (too few experts to cover the classes, say).
-    points : mapping of str to float, optional
-        Arms and where each of them stands on ``over``, which is then no axis of the results but a name for the note:
-        for settings that bring others along (an eta for which T1 is longer).
+    ``over``: the axis; ``least``: points of the axis below it are left out (too few experts to cover the classes, say);
+    ``points``: arms and where each of them stands on ``over``, which is then no axis of the results but a name for the
+    note: for settings that bring others along (an eta for which T1 is longer).
     """
     if points:
         each = [variable(ds, claim.variable, {"arm": arm, **claim.at}) for arm in points]
@@ -111,11 +104,8 @@ def tuned_log_ratio(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate") 
     count as worse than all others in the choice; one at a chosen rate leaves its replicate out, which is said, and
     below four replicates there is no answer.
 
-    Parameters
-    ----------
-    over : str
-        The axis of rates, the same for both arms. A best rate at its end is said in the note, and where a better one
-        beyond it could turn the verdict, nothing is decided.
+    ``over``: the axis of rates, the same for both arms. A best rate at its end is said in the note, and where a better
+    one beyond it could turn the verdict, nothing is decided.
     """
     return at_best_rates(ds, claim, over, lambda values: np.median(values, axis=1))
 
@@ -127,11 +117,6 @@ def own_class(ds: xr.Dataset, claim: Claim, *, of: str, to: str = "") -> Estimat
     experts, then over replicates; or "variable", ``claim.variable`` as it is. With ``to``, or with ``claim.versus``, it
     is the log ratio of the mean of ``of`` to that of ``to`` (else of ``of``) in ``claim.versus`` (else in
     ``claim.arm``), paired by replicate.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two replicates have a number, a positive one where a logarithm is taken.
     """
 
     def values(arm: str, name: str) -> np.ndarray:

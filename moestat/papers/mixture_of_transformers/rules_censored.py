@@ -22,17 +22,7 @@ def median_slope_bounds(ds: xr.Dataset, claim: Claim, *, over: str = "experts", 
     median is somewhere between the latest time that any run was seen to need and infinity. The upper end of the
     interval is that of the largest slopes that this allows, the lower end that of the smallest; either may be infinite.
 
-    Parameters
-    ----------
-    over : str
-        The axis.
-    least : float
-        Points of the axis below it are left out.
-
-    Raises
-    ------
-    NoAnswerError
-        If a median of the runs themselves is censored, or there are fewer than three points.
+    ``over``: the axis; ``least``: points of the axis below it are left out.
     """
     array = _times(ds, claim, over, least)
     seen = np.isfinite(array.values)
@@ -65,17 +55,7 @@ def growth(ds: xr.Dataset, claim: Claim, *, over: str = "experts", least: float 
     of all runs moves along the times of those that do arrive, whether or not these are longer. So the exponent of the
     medians of the runs that arrive is estimated too, and nothing is decided unless it lies where the first one does.
 
-    Parameters
-    ----------
-    over : str
-        The axis.
-    least : float
-        Points of the axis below it are left out.
-
-    Raises
-    ------
-    NoAnswerError
-        If :func:`rules.median_slope` has no answer, or no run arrives at some point.
+    ``over``: the axis; ``least``: points of the axis below it are left out.
     """
     every = median_slope(ds, claim, over=over, least=least)
     array = _times(ds, claim, over, least)

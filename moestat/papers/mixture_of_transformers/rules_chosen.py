@@ -25,22 +25,9 @@ def best_of(
     The best has the highest mean over replicates. It is chosen on one half of the replicates (even, odd) and used for
     the other, so that no run is judged where it chose itself. Replicates with a hole at some point are left out.
 
-    Parameters
-    ----------
-    over : str
-        The axis that the constant runs along.
-    arms : sequence of str
-        The arms that are looked at, in place of ``claim.arm``.
-    lower : bool
-        Whether the best is the lowest.
-    open_ends : bool
-        Whether a better value may lie beyond an end of the axis: a best at an end then decides nothing against the
-        statement.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than four replicates are whole.
+    ``over``: the axis that the constant runs along; ``arms``: the arms that are looked at, in place of ``claim.arm``;
+    ``lower``: whether the best is the lowest; ``open_ends``: whether a better value may lie beyond an end of the axis:
+    a best at an end then decides nothing against the statement.
     """
     each = [variable(ds, claim.variable, {"arm": arm, **claim.at}).transpose(over, "replicate") for arm in arms]
     axis = each[0][over].values
@@ -81,18 +68,7 @@ def at_first(ds: xr.Dataset, claim: Claim, *, when: str, least: float, over: str
     The step is that of each replicate. With ``claim.versus`` it is the log ratio to what that arm has at its own first
     step, paired by replicate.
 
-    Parameters
-    ----------
-    when : str
-        A variable over the same axis.
-    least : float
-    over : str
-        The axis of the steps.
-
-    Raises
-    ------
-    NoAnswerError
-        If the variable ``when`` does not get that far in some replicate: there is then no such step.
+    ``when``: a variable over the same axis; ``over``: the axis of the steps.
     """
 
     def first(arm: str) -> tuple[np.ndarray, np.ndarray]:

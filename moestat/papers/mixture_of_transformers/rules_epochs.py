@@ -20,17 +20,8 @@ def stage_mean(ds: xr.Dataset, claim: Claim, *, stage: str, ends: str = "stage_e
 
     A course that is slower for a while lies higher for a while; at the end of the stage both may have arrived.
 
-    Parameters
-    ----------
-    stage : str
-        A label of the axis ``stage``.
-    ends : str
-        The variable that holds the last epoch of every stage, by ``stage``; those of ``claim.arm`` are taken.
-
-    Raises
-    ------
-    NoAnswerError
-        If there is no such stage, or fewer than two replicates are whole.
+    ``stage``: a label of the axis ``stage``. ``ends``: the variable that holds the last epoch of every stage, by
+    ``stage``; those of ``claim.arm`` are taken.
     """
     epoch = ds["epoch"].values
     last = _ends(ds, claim, ends)
@@ -50,11 +41,6 @@ def at_chosen_epoch(ds: xr.Dataset, claim: Claim) -> Estimate:
     For every replicate and each arm the epoch is that of the lowest mean over all *other* replicates, the first of
     several that are level, so that no run is judged at an epoch that it chose itself. What is left is what remains of a
     lead if neither side is trained too long.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than three replicates are whole: one of two would be judged by the choice of a single run.
     """
     sides = _courses(ds, claim)
     whole = np.all([np.isfinite(course).all(axis=1) for course in sides], axis=0)

@@ -19,11 +19,6 @@ def adds(
     """Estimate by how much the difference (or log ratio) of two arms at ``claim.at`` exceeds that at stage ``since``.
 
     It is paired by replicate. Zero: what the arms differ by at the end, they differed by at that stage.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two replicates have all four numbers.
     """
 
     def lead(at: dict[str, Any]) -> np.ndarray:

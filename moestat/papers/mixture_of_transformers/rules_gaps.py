@@ -21,11 +21,6 @@ def expert_gaps(
 
     The gap of an expert is its largest <W, v_n> less the next one, from ``claim.variable`` by expert and class; rows
     that are NaN are experts beyond M.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two replicates have experts.
     """
     labels = variable(ds, claim.variable, {"arm": claim.arm, **claim.at}).transpose("replicate", "expert", "class")
     gaps = specialisation.gap(labels.values)

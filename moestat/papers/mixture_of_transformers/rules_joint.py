@@ -25,20 +25,8 @@ def at_one_step(
     The halves are ``own`` at ``least`` or more, and ``claim.variable`` at the bound of the arm or less. In each
     replicate the best step of every arm is looked at, and of the arms the worst.
 
-    Parameters
-    ----------
-    own : str
-        The variable that is to be large.
-    least : float
-    bounds : mapping of str to float
-        Arms and the bounds of ``claim.variable`` in them, in place of ``claim.arm``.
-    over : str
-        The axis of the steps.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two replicates have a step in every arm.
+    ``own``: the variable that is to be large; ``bounds``: arms and the bounds of ``claim.variable`` in them, in place
+    of ``claim.arm``; ``over``: the axis of the steps.
     """
     worst = []
     for arm, bound in bounds.items():
@@ -56,11 +44,6 @@ def weights(ds: xr.Dataset, claim: Claim, *, own: float, other: float) -> Estima
 
     The halves are an expert's largest <W, v_n>, that of its class (Definition 2), at ``own`` or more, and the next one
     at ``other`` or less. ``claim.variable`` is <W, v_n> by expert and class.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two replicates have experts.
     """
     largest, second = _two_largest(ds, claim, claim.arm)
     short = np.divide(own, largest, out=np.full_like(largest, np.inf), where=largest > 0)
@@ -71,11 +54,6 @@ def weights_order(ds: xr.Dataset, claim: Claim, *, own: float, target: float) ->
     """Estimate the log ratio of the second largest <W, v_n> in ``claim.arm`` to that in ``claim.versus``.
 
     Means over the experts, as in :func:`weights`, and judged as :func:`rules_orders.exponent` judges.
-
-    Raises
-    ------
-    NoAnswerError
-        If the largest one, that of an expert's class, is not ``own`` or more in both arms, or there is no number.
     """
     logs = []
     for arm in (claim.arm, claim.versus):

@@ -18,20 +18,9 @@ def largest_ratio(ds: xr.Dataset, claim: Claim, *, bound: Mapping[str, float]) -
     A quantity that stops growing below its bound is of the order of the bound at most, and has no slope that would show
     it; its ratio to the bound does. The constant of the order is the limit of the rule: with ``at_most = 1`` it is 1.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results; values that are NaN are passed over.
-    claim : Claim
-        Its ``variable``, ``arm`` and ``at`` say what is looked at; all axes that are not fixed are run over.
-    bound : mapping of str to float
-        Axes of the grid and the powers in which they stand in the bound: ``{"start_scale": 0.5, "experts": -2}`` is
-        sigma_0^0.5 / M^2.
-
-    Raises
-    ------
-    NoAnswerError
-        If the results have no such variable or axis, or no value is there.
+    ``ds``: results; values that are NaN are passed over. ``claim``: its ``variable``, ``arm`` and ``at`` say what is
+    looked at; all axes that are not fixed are run over. ``bound``: axes of the grid and the powers in which they stand
+    in the bound: ``{"start_scale": 0.5, "experts": -2}`` is sigma_0^0.5 / M^2.
     """
     ratio = variable(ds, claim.variable)
     if missing := sorted(set(bound) - set(map(str, ratio.dims))):

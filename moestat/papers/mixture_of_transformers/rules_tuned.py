@@ -21,16 +21,8 @@ def log_ratio_at_best(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate"
     and used for the other, so that no run is judged at the rate that it chose itself. Runs that are not finite count as
     worse than all others in the choice; one at a chosen rate leaves its replicate out, which is said.
 
-    Parameters
-    ----------
-    over : str
-        The axis of rates, the same for both arms. Where a best rate is at its end and a better one beyond it could turn
-        the verdict, nothing is decided.
-
-    Raises
-    ------
-    NoAnswerError
-        If there are fewer than four replicates, or fewer than four have both values at the best rates.
+    ``over``: the axis of rates, the same for both arms. Where a best rate is at its end and a better one beyond it
+    could turn the verdict, nothing is decided.
     """
     return at_best_rates(ds, claim, over, lambda values: np.log(values).mean(axis=1))
 
@@ -38,12 +30,8 @@ def log_ratio_at_best(ds: xr.Dataset, claim: Claim, *, over: str = "tuning_rate"
 def at_best_rates(ds: xr.Dataset, claim: Claim, over: str, centre: Callable[[np.ndarray], np.ndarray]) -> Estimate:
     """Estimate the log ratio of two arms, each at the rate with the lowest ``centre`` of the other half's replicates.
 
-    Parameters
-    ----------
-    over : str
-        The axis of rates.
-    centre : callable
-        Takes values (rates, replicates), infinite where a run is not finite or 0, to one number for each rate.
+    ``over``: the axis of rates; ``centre``: takes values (rates, replicates), infinite where a run is not finite or 0,
+    to one number for each rate.
     """
     logs, chosen, fixed = [], [], []
     for arm in (claim.arm, claim.versus):

@@ -13,19 +13,12 @@ Reads = Literal["positions", "sum", "words"]
 class SampleRouter(torch.nn.Module):
     """Scores h(X) = sum_l Theta_l' X_l of the experts for a sample, Theta = 0 at the start.
 
-    Parameters
-    ----------
-    reads : {"positions", "sum", "words"}
-        ``"sum"`` is the paper's: one Theta for all tokens, which on raw patches sees only their sum. ``"positions"``
-        has a Theta for every position. ``"words"`` takes ids, that is one-hot tokens, with one Theta for all
-        positions; the id 0 is padding.
-    length, features : int
-        Tokens of a sample, numbers of a token (``"words"``: number of ids).
-    experts : int
-        M.
-    centre : Tensor, shape (features,), optional
-        ``"words"``: what is subtracted from the counts, their mean say. Words that every text has move all scores of an
-        expert together, so without it the first expert that is a little better takes every text.
+    ``reads``: ``"sum"`` is the paper's: one Theta for all tokens, which on raw patches sees only their sum.
+    ``"positions"`` has a Theta for every position. ``"words"`` takes ids, that is one-hot tokens, with one Theta for
+    all positions; the id 0 is padding. ``length``, ``features``: tokens of a sample, numbers of a token (``"words"``:
+    number of ids). ``experts``: M. ``centre`` (features,): ``"words"``: what is subtracted from the counts, their mean
+    say. Words that every text has move all scores of an expert together, so without it the first expert that is a
+    little better takes every text.
     """
 
     centre: torch.Tensor | None
@@ -57,13 +50,8 @@ def dispatch(
 ) -> torch.Tensor:
     """Apply to every sample the expert chosen for it; experts without a sample are not called.
 
-    Parameters
-    ----------
-    experts : sequence of callable
-        Functions of the inputs, all of one output shape.
-    chosen : Tensor, shape (B,)
-    *inputs : Tensor or None
-        What the experts get, samples first; None is passed on.
+    ``experts``: functions of the inputs, all of one output shape. ``chosen`` (B,). ``*inputs``: what the experts get,
+    samples first; None is passed on.
     """
     if len(experts) == 1:
         return experts[0](*inputs)

@@ -49,12 +49,7 @@ def distance_from_equal(on_labels: Array, counts: Array) -> Array:
 
     The total variation distance, averaged over classes; a class without an expert counts as 1.
 
-    Parameters
-    ----------
-    on_labels : (..., M, N) array
-        <W_i, v_n>.
-    counts : (..., M, N) array
-        Samples of each class at each expert.
+    ``on_labels`` (..., M, N): <W_i, v_n>; ``counts`` (..., M, N): samples of each class at each expert.
     """
     xp = namespace(on_labels, counts)
     mine = members(on_labels)

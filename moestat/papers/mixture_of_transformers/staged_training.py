@@ -24,38 +24,28 @@ from moestat.papers.mixture_of_transformers.step_rules import Descent, Name, rul
 LEAST = 1e-200
 """Samples with a smaller slope than this are left out of a gradient: their products would be denormal numbers."""
 
-Observer = Callable[[int], None]
-"""Called with the number of steps that were taken; it looks at the model itself."""
+Observer = Callable[[int], None]  # called with the number of steps that were taken; it looks at the model itself
 
 
 @dataclass(frozen=True)
 class Schedule:
     """What is trained when, and how fast.
 
-    Attributes
-    ----------
-    specialised, attended, end : int
-        T1, T2 and T: the last step of each stage.
-    specialise_rate, attention_rate, router_rate, tuning_rate : float
-        eta of stage I, eta_a, eta_r, and the rate of stage III (eta again in the paper).
-    tuning_rule : {"gd", "normalised", "adam"}
-        Step rule of stage III; gradient descent in the paper.
-    tuning_router : {"on", "frozen"}
-        Whether the router goes on in stage III (as in the paper), or routes without noise and stays as it is.
-    joint : bool
-        Train all at once, by the rates of stages II and III.
+    ``specialise_rate``, ``attention_rate``, ``router_rate``, ``tuning_rate``: eta of stage I, eta_a, eta_r, and the
+    rate of stage III (eta again in the paper); ``tuning_router``: whether the router goes on in stage III (as in the
+    paper), or routes without noise and stays as it is.
     """
 
-    specialised: int
+    specialised: int  # specialised, attended, end: T1, T2 and T: the last step of each stage
     attended: int
     end: int
     specialise_rate: float
     attention_rate: float
     router_rate: float
     tuning_rate: float
-    tuning_rule: Name = "gd"
+    tuning_rule: Name = "gd"  # step rule of stage III; gradient descent in the paper
     tuning_router: Literal["on", "frozen"] = "on"
-    joint: bool = False
+    joint: bool = False  # train all at once, by the rates of stages II and III
 
 
 def train(
@@ -68,19 +58,10 @@ def train(
 ) -> None:
     """Train a model in place.
 
-    Parameters
-    ----------
-    model : Mixture or MultiHead
-        A mixture without attention trains its weights by the rule of stage III in stage II as well.
-    y : (B, n) array
-        Labels, -1.0 or 1.0.
-    schedule : Schedule
-    noise : iterator of (B, M, n) arrays, or None
-        The perturbation r of each step. None: no router is trained, and the samples stay where they were sent.
-    observe : callable
-        Called as ``observe(t)`` after t steps, for every t in ``at``.
-    at : collection of int
-        Between 0 and T.
+    ``model``: a mixture without attention trains its weights by the rule of stage III in stage II as well. ``y`` (B,
+    n): labels, -1.0 or 1.0. ``noise`` (B, M, n): the perturbation r of each step. None: no router is trained, and the
+    samples stay where they were sent. ``observe``: called as ``observe(t)`` after t steps, for every t in ``at``.
+    ``at``: between 0 and T.
     """
     xp = namespace(y)
     wanted = set(at)

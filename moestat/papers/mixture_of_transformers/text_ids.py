@@ -8,11 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-PAD = 0
-"""Stands after the end of a text."""
+PAD = 0  # stands after the end of a text
 
-UNKNOWN = 1
-"""A word that the vocabulary does not hold."""
+UNKNOWN = 1  # a word that the vocabulary does not hold
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
@@ -25,12 +23,8 @@ def words(text: str) -> list[str]:
 class WordIds:
     """Word ids from 2 on, the most frequent words first (ties in alphabetical order).
 
-    Parameters
-    ----------
-    texts : iterable of str
-        Texts that the vocabulary is made from; the training texts alone, so that nothing of the test leaks.
-    size : int
-        Largest number of ids, padding and the unknown word included.
+    ``texts``: texts that the vocabulary is made from; the training texts alone, so that nothing of the test leaks.
+    ``size``: largest number of ids, padding and the unknown word included.
     """
 
     def __init__(self, texts: Iterable[str], *, size: int = 10_000) -> None:

@@ -28,32 +28,18 @@ Second = Literal["attention", "query_key"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How a model is trained.
-
-    Attributes
-    ----------
-    schedule : {"staged", "joint"}
-    epochs, stage_one, stage_two : int
-        T, T1, T2.
-    second : {"attention", "query_key"}
-        What stage II trains and the others hold.
-    rate, router_rate, weight_decay : float
-        AdamW's.
-    batch : int
-    noise : float
-        The perturbation of the router's scores is uniform on [0, noise], in training only.
-    """
+    """How a model is trained."""
 
     schedule: Schedule
-    epochs: int
+    epochs: int  # epochs, stage_one, stage_two: T, T1, T2
     stage_one: int
     stage_two: int
-    second: Second = "attention"
-    rate: float = 1e-3
+    second: Second = "attention"  # what stage II trains and the others hold
+    rate: float = 1e-3  # rate, router_rate, weight_decay: AdamW's
     router_rate: float = 1e-3
     weight_decay: float = 0.01
     batch: int = 256
-    noise: float = 1.0
+    noise: float = 1.0  # the perturbation of the router's scores is uniform on [0, noise], in training only
 
     def stage(self, epoch: int) -> int:
         """Return the stage of an epoch (from 1): 0, 1, 2, or 0 throughout when the training is joint."""
@@ -77,21 +63,11 @@ class Samples:
 
 @dataclass(frozen=True)
 class Epoch:
-    """Where a training stands after an epoch.
+    """Where a training stands after an epoch."""
 
-    Attributes
-    ----------
-    loss : float
-        Mean training loss of the chosen experts over the epoch.
-    error : float
-        On the test samples: share of wrong classes, or mean squared error over the variance of the targets.
-    expert : ndarray, shape (n,)
-        The expert of every test sample, without perturbation.
-    """
-
-    loss: float
-    error: float
-    expert: np.ndarray
+    loss: float  # mean training loss of the chosen experts over the epoch
+    error: float  # On the test samples: share of wrong classes, or mean squared error over the variance of the targets
+    expert: np.ndarray  # (n,): the expert of every test sample, without perturbation
 
 
 def train(
@@ -105,14 +81,8 @@ def train(
 ) -> Iterator[Epoch]:
     """Train a model, and yield after every epoch where it stands.
 
-    Parameters
-    ----------
-    order : numpy.random.Generator
-        Draws the order of the samples, anew in every epoch.
-    noise : torch.Generator
-        Draws the perturbation of the router, on the CPU.
-    augment : callable, optional
-        Makes the inputs of a training batch others of the same targets.
+    ``order``: draws the order of the samples, anew in every epoch; ``noise``: draws the perturbation of the router, on
+    the CPU; ``augment``: makes the inputs of a training batch others of the same targets.
     """
     stage = plan.stage(1)
     optimiser = _optimiser(model, plan, stage)

@@ -17,11 +17,7 @@ from moestat.study.spec import Figure
 def stage_lengths(ds: xr.Dataset, figure: Figure, *, arm: str, variables: Sequence[str]) -> Canvas:
     """Draw waiting times against M: every run, the median where half of the runs got there, and how many did not.
 
-    Parameters
-    ----------
-    arm : str
-    variables : sequence of str
-        Waiting times with NaN where they were not reached; one panel each.
+    ``variables``: waiting times with NaN where they were not reached; one panel each.
     """
     experts = ds["experts"].values.astype(float)
     canvas = style.new_figure(style.TWO_COLUMNS, 0.4 + 2.3 * -(-len(variables) // 2))

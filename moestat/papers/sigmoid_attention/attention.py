@@ -31,32 +31,18 @@ from moestat.models.regression import Model
 
 @dataclass(frozen=True)
 class AttentionLayer:
-    """Weights of a multi-head attention layer, heads first; rows act from the right, q = x W_Q + b_Q.
+    """Weights of a multi-head attention layer, heads first; rows act from the right, q = x W_Q + b_Q."""
 
-    Attributes
-    ----------
-    query, key : arrays (H, d, d_k)
-    value : array (H, d, d_v)
-    output : array (H, d_v, d_o)
-        What maps a head's output into the layer's; the identity for a bare head.
-    query_bias, key_bias : arrays (H, d_k)
-    value_bias : array (H, d_v)
-    output_bias : array (d_o,)
-    gate : {"softmax", "sigmoid"}
-    scale : float
-        Factor of the scores, 1 / sqrt(d_k) as a rule.
-    """
-
-    query: np.ndarray
+    query: np.ndarray  # (H, d, d_k), as the key
     key: np.ndarray
-    value: np.ndarray
-    output: np.ndarray
-    query_bias: np.ndarray
+    value: np.ndarray  # (H, d, d_v)
+    output: np.ndarray  # (H, d_v, d_o): what maps a head's output into the layer's; the identity for a bare head
+    query_bias: np.ndarray  # (H, d_k), as the key bias
     key_bias: np.ndarray
-    value_bias: np.ndarray
-    output_bias: np.ndarray
+    value_bias: np.ndarray  # (H, d_v)
+    output_bias: np.ndarray  # (d_o,)
     gate: Gate
-    scale: float
+    scale: float  # factor of the scores, 1 / sqrt(d_k) as a rule
 
     @property
     def heads(self) -> int:
@@ -102,11 +88,6 @@ class AttentionLayer:
             The token i whose output is read.
         mask : array (n, n) or (H, n, n), optional
             Added to the scores; tokens hidden by -inf (a causal mask) have no atom.
-
-        Raises
-        ------
-        ValueError
-            If the row is not one of the sequence, no token is visible to it, or heads see different tokens.
         """
         if not 0 <= row < tokens:
             raise ValueError(f"row is {row}; it must be between 0 and {tokens - 1}")
@@ -145,33 +126,15 @@ class AttentionLayer:
 
 @dataclass(frozen=True)
 class AttentionAtoms:
-    """One row of an attention layer as a sum over heads of mixtures of experts over X, the tokens in one row.
+    """One row of an attention layer as a sum over heads of mixtures of experts over X, the tokens in one row."""
 
-    Attributes
-    ----------
-    a_matrix : array (H, n, D, D)
-        A = kappa E_i B E_j', as it comes: only its symmetric part acts.
-    b : array (H, n, D)
-        0 for layers without query and key biases.
-    c : array (H, n)
-    a : array (H, n, D, d_o)
-        Slopes of the experts, X a + beta.
-    beta : array (H, d_o)
-        The same for all experts of a head.
-    offset : array (d_o,)
-        The layer's output bias, outside the mixtures.
-    token : int array (n,)
-        The token j of each atom.
-    gate : {"softmax", "sigmoid"}
-    """
-
-    a_matrix: np.ndarray
-    b: np.ndarray
-    c: np.ndarray
-    a: np.ndarray
-    beta: np.ndarray
-    offset: np.ndarray
-    token: np.ndarray
+    a_matrix: np.ndarray  # (H, n, D, D): A = kappa E_i B E_j', as it comes: only its symmetric part acts
+    b: np.ndarray  # (H, n, D): 0 for layers without query and key biases
+    c: np.ndarray  # (H, n)
+    a: np.ndarray  # (H, n, D, d_o): slopes of the experts, X a + beta
+    beta: np.ndarray  # (H, d_o): the same for all experts of a head
+    offset: np.ndarray  # (d_o,): the layer's output bias, outside the mixtures
+    token: np.ndarray  # (n,): the token j of each atom
     gate: Gate
 
     @property
@@ -203,7 +166,6 @@ def head(
     ----------
     query, key : arrays (d, d_k) or (H, d, d_k)
     value : array (d, d_v) or (H, d, d_v)
-    gate : {"softmax", "sigmoid"}
     scale : float, optional
         1 / sqrt(d_k) by default; 1 in the paper.
     """
@@ -241,11 +203,6 @@ def from_torch(
     scale : float, optional
         1 / sqrt(d / heads) by default.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit each other.
-
     Examples
     --------
     >>> layer = torch.nn.MultiheadAttention(16, 4, batch_first=True)  # doctest: +SKIP
@@ -256,6 +213,11 @@ def from_torch(
     ... )
     >>> read.atoms(tokens=10, row=3).theta(coordinate=0).shape  # doctest: +SKIP
     (4, 10, 13202)
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit each other.
     """
     w, o = (np.asarray(part, dtype=np.float64) for part in (in_proj_weight, out_proj_weight))
     d = w.shape[-1]

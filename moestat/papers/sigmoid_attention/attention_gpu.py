@@ -59,15 +59,12 @@ class Settings(SettingsModel):
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Time the kernels once per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``inference_throughput`` (window, kernel): symbols per second of forward passes over whole windows, to the
-        logits; ``decoding_throughput``: of passes over one symbol whose earlier keys and values are kept, one window at
-        a time; ``training_throughput``: of forward pass, gradient and AdamW step. ``attention_seconds``: of attention
-        alone in one block, between its projections, over a batch of whole windows. Measurements of the machine, and the
-        attribute ``measurement`` says so. A kernel in one pass needs a GPU, has forward passes over whole windows only,
-        and is missing elsewhere.
+    ``inference_throughput`` (window, kernel): symbols per second of forward passes over whole windows, to the logits;
+    ``decoding_throughput``: of passes over one symbol whose earlier keys and values are kept, one window at a time;
+    ``training_throughput``: of forward pass, gradient and AdamW step. ``attention_seconds``: of attention alone in one
+    block, between its projections, over a batch of whole windows. Measurements of the machine, and the attribute
+    ``measurement`` says so. A kernel in one pass needs a GPU, has forward passes over whole windows only, and is
+    missing elsewhere.
     """
     require_torch()
     settings = Settings.model_validate(dict(cell.settings))

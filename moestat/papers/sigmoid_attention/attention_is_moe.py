@@ -8,16 +8,15 @@ of one operation can do to the result, whatever cancels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.models.gates import Gate, gate_values
 from moestat.papers.sigmoid_attention.attention import AttentionLayer
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
@@ -76,33 +75,17 @@ def _scores(layer: AttentionLayer, tokens: np.ndarray) -> np.ndarray:
     return layer.scale * (q @ np.swapaxes(k, 1, 2))
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(finished="Attention and mixture were compared.")
+def run(s: Settings, streams: Streams) -> Row:
     """Compare attention with its mixture on one random layer and sequence per replicate.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored: the identity is one of float64 arithmetic on the CPU.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``tokens``, ``width``, ``size`` (d_k), ``length``: number D + 2 d_k + d + H n of terms in the
-        longest chain of sums; ``ulps``: largest deviation over rows and coordinates; ``share``: that over ``length``;
-        ``relative``: the largest absolute deviation over the largest output; ``model_ulps``: the deviation of
-        :meth:`Model.predict` on the isometric storage of the symmetric parts; ``rank`` of the symmetric part of A over
-        2 d (at most 1), ``slope``: largest |b|.
+    Per replicate ``tokens``, ``width``, ``size`` (d_k), ``length``: number D + 2 d_k + d + H n of terms in the longest
+    chain of sums; ``ulps``: largest deviation over rows and coordinates; ``share``: that over ``length``; ``relative``:
+    the largest absolute deviation over the largest output; ``model_ulps``: the deviation of :meth:`Model.predict` on
+    the isometric storage of the symmetric parts; ``rank`` of the symmetric part of A over 2 d (at most 1), ``slope``:
+    largest |b|.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows = []
-    for replicate in replicates:
-        rng = cell.generator(replicate, "layer", heads=s.heads, gate=s.gate)
-        layer, tokens, mask = _layer(s, rng)
-        rows.append(_compare(layer, tokens, mask))
-    return assemble(replicates, rows, finished="Attention and mixture were compared.")
+    return _compare(*_layer(s, streams("layer", heads=s.heads, gate=s.gate)))
 
 
 def _compare(layer: AttentionLayer, tokens: np.ndarray, mask: np.ndarray) -> dict[str, float]:

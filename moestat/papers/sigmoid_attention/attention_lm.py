@@ -78,15 +78,11 @@ def read_data(settings: Mapping[str, Any]) -> None:
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
     """Train one model per replicate, or time the kernels once per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``measure = "loss"``: ``valid_bpc`` and ``train_bpc`` (step): cross-entropy in bits per symbol, of the
-        validation part and of the batches since the last point (none at step 0); ``test_bpc``: of the whole test part,
-        after the last step; ``parameters``. ``measure = "throughput"``: ``training_throughput`` and
-        ``inference_throughput`` (hardware, window, kernel) in symbols per second, see
-        ``throughput``. These are measurements of the machine, and say so in the attribute
-        ``measurement``. ``"cuda"`` is measured when it is the device, and missing otherwise.
+    ``measure = "loss"``: ``valid_bpc`` and ``train_bpc`` (step): cross-entropy in bits per symbol, of the validation
+    part and of the batches since the last point (none at step 0); ``test_bpc``: of the whole test part, after the last
+    step; ``parameters``. ``measure = "throughput"``: ``training_throughput`` and ``inference_throughput`` (hardware,
+    window, kernel) in symbols per second, see ``throughput``. These are measurements of the machine, and say so in the
+    attribute ``measurement``. ``"cuda"`` is measured when it is the device, and missing otherwise.
     """
     require_torch()
     from moestat.training.lm_training import deterministic

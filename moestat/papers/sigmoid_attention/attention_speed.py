@@ -31,13 +31,7 @@ class Settings(attention_lm.Settings):
 
 
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
-    """Time the kernels once per replicate, see :func:`moestat.papers.sigmoid_attention.attention_lm.run`.
-
-    Raises
-    ------
-    RuntimeError
-        If the processor cannot flush subnormal numbers.
-    """
+    """Time the kernels once per replicate, see :func:`moestat.papers.sigmoid_attention.attention_lm.run`."""
     require_torch()
     settings = dict(cell.settings)
     with flushed() if settings.pop("subnormals") == "flushed" else contextlib.nullcontext():

@@ -15,20 +15,18 @@ which (14) wants to be of the order log(1 / eps).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.models.regression import Model
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-EPSILON = 2.0 ** -np.arange(1, 31)
-"""Sizes of brackets, from 1/2 down."""
+EPSILON = 2.0 ** -np.arange(1, 31)  # sizes of brackets, from 1/2 down
 
 
 class Settings(SettingsModel):
@@ -78,49 +76,36 @@ def entropy(model: Model, atoms: int, box: float, epsilon: np.ndarray) -> np.nda
     return np.asarray(atoms * np.sum(np.log(steps), axis=1))
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(
+    dims={"entropy": ("epsilon",), "ratio": ("epsilon",)},
+    coords={"epsilon": EPSILON},
+    finished="The brackets were tried.",
+    iterations=lambda s: s.functions,
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Try the brackets on drawn functions, and count the cover.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``outside``, how far a function within tau of a centre leaves its bracket, in units of tau (0 if
-        it does not); ``excess``, the largest width over what is claimed, 2 tau or M (printed) or 2 M (mended),
-        whichever is smaller; ``cover``, the largest distance of a drawn function to the nearest grid point, over tau.
-        Per ``epsilon``: ``entropy`` and ``ratio``, the entropy over log(1 / epsilon).
+    Per replicate ``outside``, how far a function within tau of a centre leaves its bracket, in units of tau (0 if it
+    does not); ``excess``, the largest width over what is claimed, 2 tau or M (printed) or 2 M (mended), whichever is
+    smaller; ``cover``, the largest distance of a drawn function to the nearest grid point, over tau. Per ``epsilon``:
+    ``entropy`` and ``ratio``, the entropy over log(1 / epsilon).
     """
-    s = Settings.model_validate(dict(cell.settings))
     model = Model("sigmoid", "full", s.expert, s.d)
     largest = largest_value(s.d, s.atoms, s.box)
     width = min(2.0 * s.tau, largest if s.bracket == "printed" else 2.0 * largest)
     grid = spacing(model, s.atoms, s.box, s.tau)
     counted = entropy(model, s.atoms, s.box, EPSILON)
-    rows = []
-    for replicate in replicates:
-        rng = cell.generator(replicate, "functions", d=s.d, atoms=s.atoms)
-        x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
-        theta = rng.uniform(-s.box, s.box, (s.functions, s.atoms, model.atom_size))
-        near = np.clip((np.floor(theta / grid) + 0.5) * grid, -s.box, s.box)
-        f, centre = model.predict(theta, x), model.predict(near, x)
-        lower, upper = bounds(centre, s.tau, largest, s.bracket)
-        outside = np.maximum(np.maximum(lower - f, f - upper), 0.0)
-        rows.append(
-            {
-                "outside": np.max(outside) / s.tau,
-                "excess": np.max(upper - lower) / width,
-                "cover": np.max(np.abs(f - centre)) / s.tau,
-                "entropy": counted,
-                "ratio": counted / np.log(1.0 / EPSILON),
-            }
-        )
-    dims = {"entropy": ("epsilon",), "ratio": ("epsilon",)}
-    finished = "The brackets were tried."
-    return assemble(replicates, rows, dims=dims, coords={"epsilon": EPSILON}, finished=finished, iterations=s.functions)
+    rng = streams("functions", d=s.d, atoms=s.atoms)
+    x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
+    theta = rng.uniform(-s.box, s.box, (s.functions, s.atoms, model.atom_size))
+    near = np.clip((np.floor(theta / grid) + 0.5) * grid, -s.box, s.box)
+    f, centre = model.predict(theta, x), model.predict(near, x)
+    lower, upper = bounds(centre, s.tau, largest, s.bracket)
+    outside = np.maximum(np.maximum(lower - f, f - upper), 0.0)
+    return {
+        "outside": np.max(outside) / s.tau,
+        "excess": np.max(upper - lower) / width,
+        "cover": np.max(np.abs(f - centre)) / s.tau,
+        "entropy": counted,
+        "ratio": counted / np.log(1.0 / EPSILON),
+    }

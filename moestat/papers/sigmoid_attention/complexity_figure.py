@@ -12,19 +12,13 @@ from moestat.report.exponents import mathtext
 from moestat.report.tables import label
 from moestat.study.spec import Figure
 
-LIMITS = (-1.05, 0.45)
-"""Slopes that are drawn; an interval that goes on is cut."""
+LIMITS = (-1.05, 0.45)  # slopes that are drawn; an interval that goes on is cut
 
 
 def table(ds: xr.Dataset, figure: Figure) -> Canvas:
     """Draw one row per arm: the printed order, the slope with its interval, and the halving factor.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results of ``moestat.papers.sigmoid_attention.sample_complexity``.
-    figure : Figure
-        The study file's figure.
+    ``ds``: results of ``moestat.papers.sigmoid_attention.sample_complexity``; ``figure``: the study file's figure.
     """
     arms = [str(arm) for arm in ds["arm"].values]
     canvas = style.new_figure(style.TWO_COLUMNS, 1.1 + 0.24 * len(arms))

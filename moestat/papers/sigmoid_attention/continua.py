@@ -23,24 +23,13 @@ from moestat.models import experts, gates
 from moestat.models.experts import HOMOGENEOUS
 from moestat.models.regression import Model
 
-CHUNK = 2048
-"""Points per product of :func:`jacobian`."""
+CHUNK = 2048  # points per product of :func:`jacobian`
 
 
 def split(model: Model, truth: np.ndarray, t: np.ndarray) -> np.ndarray:
     """Split the last atom's expert in the shares t and 1 - t; the gate is kept.
 
-    Parameters
-    ----------
-    model : Model
-        Sigmoid gate, homogeneous expert.
-    truth : array (N*, P)
-    t : array (T,)
-        In [0, 1].
-
-    Returns
-    -------
-    array (T, N* + 1, P)
+    ``model``: sigmoid gate, homogeneous expert; ``truth`` (N*, P); ``t`` (T,): in [0, 1].
     """
     _homogeneous(model, "split")
     shares = np.stack([t, 1.0 - t], axis=1) ** (1.0 / model.power)
@@ -128,17 +117,7 @@ def softmax_pair(model: Model, pair: np.ndarray, t: np.ndarray) -> np.ndarray:
     sigma(s) h_1 + sigma(-s) h_2 = sigma(s) (h_1 - t h_2) + sigma(-s) (1 - t) h_2 + sigma(0) 2 t h_2.
     At t = 0 the third atom is null: for every expert, two softmax atoms are two sigmoid atoms.
 
-    Parameters
-    ----------
-    model : Model
-        The sigmoid model.
-    pair : array (2, P)
-        The atoms of the softmax mixture.
-    t : array (T,)
-
-    Returns
-    -------
-    array (T, 3, P)
+    ``model``: the sigmoid model; ``pair`` (2, P): the atoms of the softmax mixture; ``t`` (T,).
     """
     if model.expert != "linear" or model.gate != "sigmoid":
         raise ValueError("softmax_pair needs the sigmoid model with linear experts")
@@ -168,10 +147,7 @@ def opposite_matrices(model: Model, truth: np.ndarray, matrix: np.ndarray, t: np
 def antisymmetric(model: Model, truth: np.ndarray, matrices: np.ndarray, t: np.ndarray) -> np.ndarray:
     """Return full matrices A_i + t (K_i - K_i') / 2 that all have the same x'Ax; ``matrices`` is K, (N*, d, d).
 
-    Returns
-    -------
-    array (T, N*, d, d)
-        To be used with :func:`predict_full`; the storage of :class:`Model` has no place for them.
+    To be used with :func:`predict_full`; the storage of :class:`Model` has no place for them.
     """
     skew = 0.5 * (matrices - np.swapaxes(matrices, 1, 2))
     moved: np.ndarray = gates.unpack_symmetric(truth[:, model.a_matrix], model.d) + t[:, None, None, None] * skew
@@ -191,10 +167,7 @@ def predict_full(model: Model, truth: np.ndarray, matrices: np.ndarray, x: np.nd
 def jacobian(model: Model, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the derivatives of f in all coordinates, (n, N P); for small problems, it is held whole.
 
-    Parameters
-    ----------
-    theta : array (N, P)
-    x : array (n, d)
+    ``theta`` (N, P); ``x`` (n, d).
     """
     parts = []
     for start in range(0, len(x), CHUNK):
@@ -223,18 +196,10 @@ def antisymmetric_jacobian(model: Model, theta: np.ndarray, x: np.ndarray) -> np
 def null_directions(columns: np.ndarray, tolerance: float = 1e-10) -> tuple[int, float]:
     """Count the null directions of the information matrix J'J / n, and say how clearly.
 
-    Parameters
-    ----------
-    columns : array (n, p)
-        The Jacobian; columns are scaled to unit length, so that the count does not depend on units.
-    tolerance : float
-        Singular values of the scaled Jacobian below this multiple of the largest count as zero.
+    ``columns`` (n, p): the Jacobian; columns are scaled to unit length, so that the count does not depend on units.
+    ``tolerance``: singular values of the scaled Jacobian below this multiple of the largest count as zero.
 
-    Returns
-    -------
-    count : int
-    gap : float
-        Smallest kept over largest dropped singular value (over the tolerance where none is dropped).
+    ``gap`` is the smallest kept over largest dropped singular value (over the tolerance where none is dropped).
     """
     length = np.sqrt(np.sum(columns**2, axis=0))
     values = np.linalg.svd(columns[:, length > 0] / length[length > 0], compute_uv=False)

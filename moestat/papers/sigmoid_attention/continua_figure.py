@@ -20,16 +20,8 @@ COLUMNS = 3
 def families(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], near: Sequence[str]) -> Canvas:
     """Draw one panel per exact family, and one for the near families together.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results of :mod:`moestat.papers.sigmoid_attention.non_identifiability`.
-    figure : Figure
-        The study file's figure.
-    arms : sequence of str
-        Exact families; those that were not run are left out.
-    near : sequence of str
-        Families along which f moves.
+    ``ds``: results of :mod:`moestat.papers.sigmoid_attention.non_identifiability`. ``figure``: the study file's figure.
+    ``arms``: exact families; those that were not run are left out. ``near``: families along which f moves.
     """
     shown = [arm for arm in arms if arm in ds["arm"].values]
     moving = [arm for arm in near if arm in ds["arm"].values]

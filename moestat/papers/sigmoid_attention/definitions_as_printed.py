@@ -20,27 +20,24 @@ with each other: what is dependent for it is dependent for every expert.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.identify.derivatives import Jet, activation
 from moestat.identify.derivatives import assemble as two_layer
 from moestat.identify.families import Atom, family, gate_monomials
 from moestat.identify.relations import decompose
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-TOLERANCE = 1e-12
-"""Singular values below this multiple of the largest are 0."""
+TOLERANCE = 1e-12  # singular values below this multiple of the largest are 0
 
 POINTS = 1024
-RANGE = 3.0
-"""Half the side of the cube that the points fill: the numbers are better conditioned than on the small one."""
+RANGE = 3.0  # half the side of the cube that the points fill: the numbers are better conditioned than on the small one
 
 DEFINITIONS = {1: ("printed", "full"), 2: ("first", "full"), 3: ("printed", "partial"), 4: ("first", "partial")}
 """The family and the score of each definition."""
@@ -80,44 +77,30 @@ def _smooth(x: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
     return total
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(finished="The dependencies were counted.", iterations=POINTS)
+def run(s: Settings, streams: Streams) -> Row:
     """Count the dependencies of the four families for one expert, at one draw of the parameters per replicate.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate, for k = 1 to 4: ``one_k``, how many functions of Definition k are too many for independence at
-        one generic atom; ``opposite_k``, the same at two atoms with opposite gates and the same expert; ``printed_k``,
-        the larger of the two: 0 if the expert may satisfy Definition k to the letter. For k = 2 and 4 ``three_k``, the
-        same at three generic atoms.
+    Per replicate, for k = 1 to 4: ``one_k``, how many functions of Definition k are too many for independence at one
+    generic atom; ``opposite_k``, the same at two atoms with opposite gates and the same expert; ``printed_k``, the
+    larger of the two: 0 if the expert may satisfy Definition k to the letter. For k = 2 and 4 ``three_k``, the same at
+    three generic atoms.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows = []
-    for replicate in replicates:
-        rng = cell.generator(replicate, "parameters", d=s.d)
-        x = rng.uniform(-RANGE, RANGE, (POINTS, s.d))
-        eta = _eta(s.d, rng)
-        gates = {score: _gate(score, x, rng) for score in ("full", "partial")}
-        c = float(rng.uniform(0.3, 1.0))
-        row: dict[str, float] = {}
-        for number, (kind, score) in DEFINITIONS.items():
-            pair = [Atom(gates[score], c, eta), Atom(-gates[score], -c, eta)]
-            one, opposite = (_too_many(s, kind, score, pair[:m], [_jet(s, x, eta, rng)] * m, x) for m in (1, 2))
-            row |= {f"one_{number}": one, f"opposite_{number}": opposite, f"printed_{number}": max(one, opposite)}
-        for number in (2, 4):
-            kind, score = DEFINITIONS[number]
-            atoms = [Atom(_gate(score, x, rng), float(rng.uniform(-1.0, 1.0)), _eta(s.d, rng)) for _ in range(3)]
-            row[f"three_{number}"] = _too_many(s, kind, score, atoms, [_jet(s, x, a.eta, rng) for a in atoms], x)
-        rows.append(row)
-    return assemble(replicates, rows, finished="The dependencies were counted.", iterations=POINTS)
+    rng = streams("parameters", d=s.d)
+    x = rng.uniform(-RANGE, RANGE, (POINTS, s.d))
+    eta = _eta(s.d, rng)
+    gates = {score: _gate(score, x, rng) for score in ("full", "partial")}
+    c = float(rng.uniform(0.3, 1.0))
+    row: dict[str, float] = {}
+    for number, (kind, score) in DEFINITIONS.items():
+        pair = [Atom(gates[score], c, eta), Atom(-gates[score], -c, eta)]
+        one, opposite = (_too_many(s, kind, score, pair[:m], [_jet(s, x, eta, rng)] * m, x) for m in (1, 2))
+        row |= {f"one_{number}": one, f"opposite_{number}": opposite, f"printed_{number}": max(one, opposite)}
+    for number in (2, 4):
+        kind, score = DEFINITIONS[number]
+        atoms = [Atom(_gate(score, x, rng), float(rng.uniform(-1.0, 1.0)), _eta(s.d, rng)) for _ in range(3)]
+        row[f"three_{number}"] = _too_many(s, kind, score, atoms, [_jet(s, x, a.eta, rng) for a in atoms], x)
+    return row
 
 
 def _gate(score: str, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:

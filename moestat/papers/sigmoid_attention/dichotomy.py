@@ -15,18 +15,16 @@ A replicate is a truth with one atom too many to come, the gate of its last atom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-import xarray as xr
 from pydantic import Field
 from scipy.optimize import minimize
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.models import gates
 from moestat.models.experts import HOMOGENEOUS, Expert, activation, expert_features
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
@@ -50,20 +48,9 @@ class Settings(SettingsModel):
 def closest_together(score: np.ndarray, c: float, output: np.ndarray, box: float) -> tuple[float, np.ndarray]:
     """Return the least distance of two atoms at one true atom, over their intercepts, and these.
 
-    Parameters
-    ----------
-    score : array (m,)
-        The true score without its intercept.
-    c : float
-    output : array (m,)
-        The expert's.
-    box : float
+    ``score`` (m,): the true score without its intercept; ``output`` (m,): the expert's.
 
-    Returns
-    -------
-    distance : float
-        Root mean square of the difference.
-    intercepts : array (2,)
+    Returns ``distance``: root mean square of the difference; ``intercepts`` (2,).
     """
     target = 1.0 / (1.0 + np.exp(-(score + c)))
 
@@ -83,48 +70,34 @@ def closest_together(score: np.ndarray, c: float, output: np.ndarray, box: float
     return float(np.sqrt(best.fun)), np.asarray(best.x)
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(finished="The truth was represented.", iterations=len(STARTS))
+def run(s: Settings, streams: Streams) -> Row:
     """Represent a truth with one atom too many in the ways that there are.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate distances to f*, in units of the root mean square of the last true atom: ``together``, both atoms
-        at the last true one, intercepts in the box at their best; ``vanished``, the atom too many has eta = 0;
-        ``split``, it has half of the expert (NaN if the expert is not homogeneous); ``faint``, it is a copy of the last
-        true one with (A, b) = 0 and the intercept -box. ``nearest``: the least of the last three.
+    Per replicate distances to f*, in units of the root mean square of the last true atom: ``together``, both atoms at
+    the last true one, intercepts in the box at their best; ``vanished``, the atom too many has eta = 0; ``split``, it
+    has half of the expert (NaN if the expert is not homogeneous); ``faint``, it is a copy of the last true one with (A,
+    b) = 0 and the intercept -box. ``nearest``: the least of the last three.
     """
-    s = Settings.model_validate(dict(cell.settings))
     model = Model("sigmoid", "full", s.expert, s.d, s.power)
-    rows = []
-    for replicate in replicates:
-        rng = cell.generator(replicate, "truth", d=s.d, n_true=s.n_true)
-        truth = ground_truth(model, s.n_true, "dense", rng)
-        truth[-1, 1 : model.gate_size] *= s.gate
-        x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
-        target, last = model.predict(truth, x), truth[-1]
-        score = last[1 : model.gate_size] @ gates.score_features(x, model.score)[1:]
-        output = activation(model.expert, last[model.eta] @ expert_features(x), power=model.power)[0]
-        unit = float(np.sqrt(np.mean(model.predict(last[None], x) ** 2)))
-        distance, _ = closest_together(score, float(last[0]), output, s.box)
-        null, faint = last.copy(), last.copy()
-        null[model.eta] = 0.0
-        faint[: model.gate_size] = 0.0
-        faint[0] = -s.box
-        ways = {"vanished": np.vstack([truth, null]), "faint": np.vstack([truth, faint])}
-        if s.expert in HOMOGENEOUS:
-            half = last.copy()
-            half[model.eta] *= 0.5 ** (1.0 / s.power)
-            ways["split"] = np.vstack([truth[:-1], half, half])
-        row = {name: float(np.sqrt(np.mean((model.predict(g, x) - target) ** 2))) / unit for name, g in ways.items()}
-        row = {"split": np.nan} | row
-        rows.append(row | {"nearest": float(np.nanmin(list(row.values()))), "together": distance / unit})
-    return assemble(replicates, rows, finished="The truth was represented.", iterations=len(STARTS))
+    rng = streams("truth", d=s.d, n_true=s.n_true)
+    truth = ground_truth(model, s.n_true, "dense", rng)
+    truth[-1, 1 : model.gate_size] *= s.gate
+    x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
+    target, last = model.predict(truth, x), truth[-1]
+    score = last[1 : model.gate_size] @ gates.score_features(x, model.score)[1:]
+    output = activation(model.expert, last[model.eta] @ expert_features(x), power=model.power)[0]
+    unit = float(np.sqrt(np.mean(model.predict(last[None], x) ** 2)))
+    distance, _ = closest_together(score, float(last[0]), output, s.box)
+    null, faint = last.copy(), last.copy()
+    null[model.eta] = 0.0
+    faint[: model.gate_size] = 0.0
+    faint[0] = -s.box
+    ways = {"vanished": np.vstack([truth, null]), "faint": np.vstack([truth, faint])}
+    if s.expert in HOMOGENEOUS:
+        half = last.copy()
+        half[model.eta] *= 0.5 ** (1.0 / s.power)
+        ways["split"] = np.vstack([truth[:-1], half, half])
+    row = {name: float(np.sqrt(np.mean((model.predict(g, x) - target) ** 2))) / unit for name, g in ways.items()}
+    row = {"split": np.nan} | row
+    return row | {"nearest": float(np.nanmin(list(row.values()))), "together": distance / unit}

@@ -21,18 +21,9 @@ from moestat.papers.sigmoid_attention.regression_settings import Settings
 def expert_errors(source: Source, arm: str) -> xr.Dataset:
     """Return :func:`.expert_error.expert_errors` of the fits of an arm, each (n, replicate).
 
-    Parameters
-    ----------
-    source : Source
-        Results of the experiment ``regression``, with the settings of the arms and the fitted parameters ``theta``, or
-        with the errors of their experts in the place of these.
-    arm : str
-        Its fitted model must contain the truth.
-
-    Raises
-    ------
-    InputError
-        If the results have no parameters or settings, or the fitted model does not contain the truth.
+    ``source``: results of the experiment ``regression``, with the settings of the arms and the fitted parameters
+    ``theta``, or with the errors of their experts in the place of these; ``arm``: its fitted model must contain the
+    truth.
     """
     ds = source.dataset
     if arm in _stored(ds):
@@ -108,13 +99,10 @@ def _of_fits(errors: xr.DataArray) -> xr.DataArray:
     return plain.transpose(*FITS).drop_attrs()
 
 
-ERRORS_VERSION = 1
-"""Of cached errors: to be raised when their numbers change."""
+ERRORS_VERSION = 1  # of cached errors: to be raised when their numbers change
 FITS = ("n", "replicate")
-KEPT = (*FITS, "atom", "coordinate")
-"""The dimensions of the fitted parameters of one arm."""
-STORED = "expert_{}"
-"""The name that a part of the error has among the results of a study."""
+KEPT = (*FITS, "atom", "coordinate")  # the dimensions of the fitted parameters of one arm
+STORED = "expert_{}"  # the name that a part of the error has among the results of a study
 LABELS = {
     "output": "error of the experts' outputs to the nearest representation",
     "eta": "error of the experts' parameters to the nearest representation",

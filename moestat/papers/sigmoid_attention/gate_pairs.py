@@ -39,8 +39,7 @@ from moestat.models.regression import Model
 CRITICAL = 1.0 - 1.0 / np.sqrt(3.0)
 """The weight of the true atom at which equal shares hide b to the order t^6, and above which others do to t^5."""
 
-LEAST_SHARE = 0.05
-"""Shares below this are not looked at; no zero lies there."""
+LEAST_SHARE = 0.05  # shares below this are not looked at; no zero lies there
 
 
 def gate_slopes(weight: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -55,12 +54,7 @@ def pair_scores(weight: float, share: float) -> tuple[np.ndarray, np.ndarray, np
 
     The sum of their gates is ``weight`` up to terms of order t^4.
 
-    Parameters
-    ----------
-    weight : float
-        w*, in (0, 1).
-    share : float
-        Of the first atom in the weight, in (0, 1).
+    ``weight``: w*, in (0, 1); ``share``: of the first atom in the weight, in (0, 1).
     """
     g = weight * np.array([share, 1.0 - share])
     first, second, third, _ = gate_slopes(g)
@@ -92,23 +86,7 @@ def flat_share(weight: float) -> float:
 def hidden_pair(model: Model, truth: np.ndarray, direction: np.ndarray, share: float, t: np.ndarray) -> np.ndarray:
     """Fit the last true atom, of constant gate, by the pair of :func:`pair_scores` along u = ``direction``.
 
-    Parameters
-    ----------
-    model : Model
-        Sigmoid gate, fully quadratic score.
-    truth : array (N*, P)
-    direction : array (d,)
-    share : float
-    t : array (T,)
-
-    Returns
-    -------
-    array (T, N* + 1, P)
-
-    Raises
-    ------
-    ValueError
-        If the model has another gate or score, or the gate of the last atom is not constant.
+    ``model``: sigmoid gate, fully quadratic score; ``truth`` (N*, P); ``direction`` (d,); ``t`` (T,).
     """
     last = truth[-1]
     if model.gate != "sigmoid" or model.score != "full" or np.any(last[1 : model.gate_size] != 0.0):
@@ -130,14 +108,7 @@ def smallest_curvature(weights: np.ndarray) -> np.ndarray:
 
     The unit is :math:`\sum_i \sigma'_i a_i^2`.
 
-    Parameters
-    ----------
-    weights : array (..., m)
-        Values g_i of the gates, in (0, 1).
-
-    Returns
-    -------
-    array (...)
+    ``weights`` (..., m): values g_i of the gates, in (0, 1).
     """
     first, second, _, _ = gate_slopes(weights)
     # z_i = sqrt(sigma'_i) a_i: the form is diag(second / first), the constraint sqrt(first)' z = 0

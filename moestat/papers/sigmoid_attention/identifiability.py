@@ -6,15 +6,14 @@ partial differential equations are read at d = 1 and one atom, where they are (8
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.identify import Identification, identify
+from moestat.replicates import Row, Streams, each
 from moestat.status import Status
 
 VERSION = 1
@@ -23,8 +22,7 @@ EQUATIONS = ("F_{A c} = F_{b b}", "F_{A beta} = F_{b a}", "F_{b beta} = F_{c a}"
 """Equation (8) in the notation of :mod:`moestat.identify`."""
 
 CODES = {"neither": 0.0, "weak": 1.0, "strong": 2.0, "undecided": np.nan}
-VALUES = 160
-"""Length of the axis ``index`` of singular values; longer than any family here, the rest is NaN."""
+VALUES = 160  # length of the axis ``index`` of singular values; longer than any family here, the rest is NaN
 
 
 class Settings(SettingsModel):
@@ -48,43 +46,28 @@ class Settings(SettingsModel):
         return self
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(dims={"singular_values": ("index",)})
+def run(s: Settings, streams: Streams) -> Row:
     """Check one expert under one score, at one draw of the parameters per replicate.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``verdict``: 2 strong, 1 weak, 0 neither (partial- with the partially quadratic score), and
-        ``short_of_strong``, 2 less that; ``order_zero``: how far the verdict is from that of the orders 1 and 2 alone,
-        as Definition 1 lists them; ``short_but_for_gate``: 0 if the expert would be strong without the relations
-        that every expert has, else 1; ``functions`` and ``rank`` of the strong family, ``gap`` between its singular
-        values; ``rate``, the exponent that the theorems give over-specified parameters in the sparse regime (0 for
-        none); ``fails``, the number of special, distinct parameters at which the first derivatives are dependent, and
-        ``opposite``, whether opposite gates are among them; ``missing_8``, the number of equations (8) that do not
-        hold, ``missing_8_gate`` the same for the first one with every expert, ``missing_8_phi`` for the others with
-        every phi(a'x + beta). ``singular_values`` along ``index``. Texts: ``word``, ``equations``, ``relations``,
-        ``fails_at``.
+    Per replicate ``verdict``: 2 strong, 1 weak, 0 neither (partial- with the partially quadratic score), and
+    ``short_of_strong``, 2 less that; ``order_zero``: how far the verdict is from that of the orders 1 and 2 alone, as
+    Definition 1 lists them; ``short_but_for_gate``: 0 if the expert would be strong without the relations that every
+    expert has, else 1; ``functions`` and ``rank`` of the strong family, ``gap`` between its singular values; ``rate``,
+    the exponent that the theorems give over-specified parameters in the sparse regime (0 for none); ``fails``, the
+    number of special, distinct parameters at which the first derivatives are dependent, and ``opposite``, whether
+    opposite gates are among them; ``missing_8``, the number of equations (8) that do not hold, ``missing_8_gate`` the
+    same for the first one with every expert, ``missing_8_phi`` for the others with every phi(a'x + beta).
+    ``singular_values`` along ``index``. Texts: ``word``, ``equations``, ``relations``, ``fails_at``.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows = [_check(s, int(cell.generator(replicate, "seed").integers(2**31))) for replicate in replicates]
-    ds = assemble(replicates, rows, dims={"singular_values": ("index",)})
-    undecided = np.isnan(ds["verdict"].values)
-    ds["status"] = ("replicate", np.where(undecided, int(Status.STALLED), int(Status.CONVERGED)))
-    text = np.where(undecided, "The singular values have no clear gap.", "The dependencies were counted.")
-    ds["message"] = ("replicate", text)
-    ds["iterations"] = ("replicate", np.zeros(len(rows), dtype=np.int64))
-    return ds
+    row = _check(s, int(streams("seed").integers(2**31)))
+    undecided = bool(np.isnan(row["verdict"]))
+    status = Status.STALLED if undecided else Status.CONVERGED
+    text = "The singular values have no clear gap." if undecided else "The dependencies were counted."
+    return row | {"status": int(status), "message": text, "iterations": 0}
 
 
-def _check(s: Settings, seed: int) -> dict[str, object]:
+def _check(s: Settings, seed: int) -> dict[str, Any]:
     options = {"score": s.score, "power": s.power, "outer_scale": s.outer_scale, "seed": seed}
     general = identify(s.expert, d=s.d, atoms=s.atoms, **options)  # type: ignore[arg-type]
     printed = identify(s.expert, d=s.d, atoms=s.atoms, order_zero=False, **options)  # type: ignore[arg-type]

@@ -23,14 +23,8 @@ FLOOR = 1e-18
 def verdicts(ds: xr.Dataset, figure: Figure, *, spectra: Sequence[str]) -> Canvas:
     """Draw verdicts by expert and score (left), and singular values of the strong family (right).
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results of :mod:`moestat.papers.sigmoid_attention.identifiability`.
-    figure : Figure
-        The study file's figure.
-    spectra : sequence of str
-        Arms whose singular values are drawn, with the fully quadratic score and no outer scale.
+    ``ds``: results of :mod:`moestat.papers.sigmoid_attention.identifiability`; ``figure``: the study file's figure;
+    ``spectra``: arms whose singular values are drawn, with the fully quadratic score and no outer scale.
     """
     canvas = style.new_figure(style.TWO_COLUMNS, 3.9)
     canvas.get_layout_engine().set(w_pad=0.12)  # type: ignore[union-attr, call-arg]

@@ -18,12 +18,7 @@ FLOOR = 1e-7
 def sequences(ds: xr.Dataset, figure: Figure) -> Canvas:
     """Draw both quantities, one column of panels per r, medians over truths.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results of :mod:`moestat.papers.sigmoid_attention.minimax_lower_bound`.
-    figure : Figure
-        The study file's figure.
+    ``ds``: results of :mod:`moestat.papers.sigmoid_attention.minimax_lower_bound`; ``figure``: the study file's figure.
     """
     exponents = ds["r"].values
     canvas = style.new_figure(style.TWO_COLUMNS, 5.4)

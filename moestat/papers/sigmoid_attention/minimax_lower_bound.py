@@ -6,19 +6,18 @@ Table 1. Nothing is fitted; see :mod:`moestat.papers.sigmoid_attention.minimax` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.losses.voronoi import L3, L2r
 from moestat.models.experts import Expert
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
-from moestat.papers.sigmoid_attention import minimax, weak_triangle
+from moestat.papers.sigmoid_attention import minimax
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
@@ -50,50 +49,36 @@ class Settings(SettingsModel):
         return self
 
 
-M = 2.0 ** np.arange(3, 13)
-"""The grid of m, from 8 to 4096."""
+M = 2.0 ** np.arange(3, 13)  # the grid of m, from 8 to 4096
 
-N = 10.0 ** np.arange(2, 9)
-"""The sample sizes at which Le Cam's bound is evaluated."""
+N = 10.0 ** np.arange(2, 9)  # the sample sizes at which Le Cam's bound is evaluated
 
 FINE = 2.0 ** np.linspace(3, 24, 169)
 """The grid of m over which Le Cam's bound is maximised; t^2 is then far above rounding."""
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(
+    dims={"L2r": ("m",), "distance": ("m",), "lemma": ("m",), "between": ("m",), "le_cam": ("size",)},
+    coords={"m": M, "size": N},
+    finished="The sequence was followed.",
+    iterations=len(M),
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Follow a sequence for one truth per replicate.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored: the work is too small for a GPU.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate and ``m``: ``L2r``, ``distance`` (root mean squared difference of the functions, at least 1e-14)
-        and ``lemma``, distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m.
-        Per replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m, where empty cells
-        cost nothing; and ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of
-        the losses of a measure to G* and G_m, over that of G_m to G* (:mod:`~.weak_triangle`). Splits have instead of
-        the losses to G* ``between``, per ``m`` the L3 from G_m to the measure with t = 0, for which ``le_cam`` is then.
+    Per replicate and ``m``: ``L2r``, ``distance`` (root mean squared difference of the functions, at least 1e-14) and
+    ``lemma``, distance over L2r. Per replicate and ``size``: ``le_cam``, the two-point bound maximised over m. Per
+    replicate ``lone``: the largest of L2r from the lone first atom to G* and to G_m, all m, where empty cells cost
+    nothing; and ``weak_triangle``: where the sum over an empty cell is zero, 2^(r - 1) times the least sum of the
+    losses of a measure to G* and G_m, over that of G_m to G* (``minimax``). Splits have instead of the
+    losses to G* ``between``, per ``m`` the L3 from G_m to the measure with t = 0, for which ``le_cam`` is then.
     """
-    s = Settings.model_validate(dict(cell.settings))
     model = Model(s.gate, "full", s.expert, s.d, s.power)
-    one = _split if s.sequence == "split" else _replicate
-    rows = [one(s, model, cell, replicate) for replicate in replicates]
-    dims = {"L2r": ("m",), "distance": ("m",), "lemma": ("m",), "between": ("m",), "le_cam": ("size",)}
-    coords = {"m": M, "size": N}
-    return assemble(
-        replicates, rows, dims=dims, coords=coords, finished="The sequence was followed.", iterations=len(M)
-    )
+    return (_split if s.sequence == "split" else _replicate)(s, model, streams)
 
 
-def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[str, np.ndarray]:
-    rng = cell.generator(replicate, "truth", d=s.d, n_true=s.n_true)
+def _replicate(s: Settings, model: Model, streams: Streams) -> dict[str, np.ndarray]:
+    rng = streams("truth", d=s.d, n_true=s.n_true)
     truth = ground_truth(model, s.n_true, "sparse", rng, n_sparse=1)
     x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
     # |beta*| = 1 keeps h away from 0, so that the term of order t^2 does not vanish by chance
@@ -110,8 +95,8 @@ def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[st
 
     measures, loss, distance = follow(M)
     _, fine_loss, fine_distance = follow(FINE)
-    lone = weak_triangle.lone_atom(truth)
-    ratio = weak_triangle.smallest_ratio(truth, measures, model, s.r)
+    lone = minimax.lone_atom(truth)
+    ratio = minimax.smallest_ratio(truth, measures, model, s.r)
     losses = [float(L2r(lone, other, model, s.r)) for other in (truth, *measures)]
     le_cam = minimax.le_cam(fine_loss, fine_distance, N, s.noise_variance, s.r)
     return {
@@ -125,8 +110,8 @@ def _replicate(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[st
     }
 
 
-def _split(s: Settings, model: Model, cell: Cell, replicate: int) -> dict[str, np.ndarray]:
-    rng = cell.generator(replicate, "dense truth", d=s.d, n_true=s.n_true)
+def _split(s: Settings, model: Model, streams: Streams) -> dict[str, np.ndarray]:
+    rng = streams("dense truth", d=s.d, n_true=s.n_true)
     truth = ground_truth(model, s.n_true, "dense", rng)
     x = rng.uniform(-1.0, 1.0, (2**s.points_log2, s.d))
     target = model.predict(truth, x)

@@ -7,15 +7,13 @@ null directions of the information matrix at t = 1/2 are counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
 from moestat.losses import voronoi
 from moestat.losses.minimisers import L3_infimum
 from moestat.losses.quotient import quotient
@@ -24,6 +22,7 @@ from moestat.models.gates import Score
 from moestat.models.regression import Model
 from moestat.models.truths import Regime, ground_truth
 from moestat.papers.sigmoid_attention import continua, gate_pairs
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
@@ -40,17 +39,13 @@ Family = Literal[
     "vanishing atom",
     "moved shares",
 ]
-T = 2.0 ** (-np.arange(16, -1, -1) / 2)
-"""The grid of t, from 1/256 to 1."""
+T = 2.0 ** (-np.arange(16, -1, -1) / 2)  # the grid of t, from 1/256 to 1
 
-AT = 14
-"""The position of t = 1/2."""
+AT = 14  # the position of t = 1/2
 
-FLOOR = 1e-16
-"""Changes of the function below this count as this where they are divided by."""
+FLOOR = 1e-16  # changes of the function below this count as this where they are divided by
 
-DEAD = 0.05
-"""Truths are drawn again while a ReLU expert is on, or off, at less than this share of the points."""
+DEAD = 0.05  # truths are drawn again while a ReLU expert is on, or off, at less than this share of the points
 
 SPARSE = {"trade": 2, "mirror": 1, "opposite b": 1, "opposite A": 1}
 """Families that need atoms of constant gate, and how many of them the truth has."""
@@ -186,44 +181,32 @@ def _losses(s: Settings, path: _Path) -> dict[str, np.ndarray]:
     return out
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+ALONG_T = dict.fromkeys(
+    ("L1", "L3", "quotient", "L3_nearest", "change", "largest_change", "ratio", "ratio_nearest", "L1_over_change"),
+    ("t",),
+)
+
+
+@each(dims=ALONG_T, coords={"t": T}, finished="The family was followed.", iterations=len(T))
+def run(s: Settings, streams: Streams) -> Row:
     """Follow a family along t for one truth per replicate.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored: the work is too small for a GPU.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate and t: ``L1``, ``L3``, ``quotient`` to the truth (for the shift the first two are L3 before the
-        gauge is removed); ``change``, the root mean squared change of f, ``largest_change``; ``ratio``, change over L1,
-        and ``L1_over_change``, its inverse with changes below 1e-16 taken as that. For the vanishing atom and the moved
-        shares ``L3_nearest``, the infimum of equation (12) over the representations of the truth, and
-        ``ratio_nearest``, change over that (else NaN). Per replicate: ``null``, the number of null directions at
-        t = 1/2, ``null_error``, its absolute difference from :func:`expected_null`, and ``null_gap``, between the
-        singular values counted and not.
+    Per replicate and t: ``L1``, ``L3``, ``quotient`` to the truth (for the shift the first two are L3 before the gauge
+    is removed); ``change``, the root mean squared change of f, ``largest_change``; ``ratio``, change over L1, and
+    ``L1_over_change``, its inverse with changes below 1e-16 taken as that. For the vanishing atom and the moved shares
+    ``L3_nearest``, the infimum of equation (12) over the representations of the truth, and ``ratio_nearest``, change
+    over that (else NaN). Per replicate: ``null``, the number of null directions at t = 1/2, ``null_error``, its
+    absolute difference from :func:`expected_null`, and ``null_gap``, between the singular values counted and not.
     """
-    s = Settings.model_validate(dict(cell.settings))
-    rows = []
-    for replicate in replicates:
-        identity = {"family": s.family, "d": s.d, "n_true": s.n_true}
-        path = _follow(s, cell.generator(replicate, "truth", **identity))
-        row = _losses(s, path)
-        change = np.sqrt(np.mean(path.change**2, axis=1))
-        row |= {"change": change, "largest_change": np.max(np.abs(path.change), axis=1)}
-        with np.errstate(divide="ignore", invalid="ignore"):
-            row["ratio"] = np.where(row["L1"] > 0, change / row["L1"], np.nan)
-            row["ratio_nearest"] = change / row["L3_nearest"]
-        row["L1_over_change"] = row["L1"] / np.maximum(change, FLOOR)
-        along_t = dict.fromkeys(row, ("t",))
-        expected = expected_null(s)
-        null, gap = continua.null_directions(path.jacobian) if np.isfinite(expected) else (np.nan, np.nan)
-        rows.append(row | {"null": float(null), "null_error": abs(null - expected), "null_gap": gap})
-    return assemble(
-        replicates, rows, dims=along_t, coords={"t": T}, finished="The family was followed.", iterations=len(T)
-    )
+    identity = {"family": s.family, "d": s.d, "n_true": s.n_true}
+    path = _follow(s, streams("truth", **identity))
+    row = _losses(s, path)
+    change = np.sqrt(np.mean(path.change**2, axis=1))
+    row |= {"change": change, "largest_change": np.max(np.abs(path.change), axis=1)}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        row["ratio"] = np.where(row["L1"] > 0, change / row["L1"], np.nan)
+        row["ratio_nearest"] = change / row["L3_nearest"]
+    row["L1_over_change"] = row["L1"] / np.maximum(change, FLOOR)
+    expected = expected_null(s)
+    null, gap = continua.null_directions(path.jacobian) if np.isfinite(expected) else (np.nan, np.nan)
+    return row | {"null": float(null), "null_error": abs(null - expected), "null_gap": gap}

@@ -23,14 +23,9 @@ from moestat.study.spec import Claim
 def ordered_series(ds: xr.Dataset, claim: Claim, *, slower_at_most: float) -> Estimate:
     """Estimate the difference of the slopes of two series, paired by replicate.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-    claim : Claim
-        As of kind ``slope_difference``: ``arm``, ``variable``, ``versus``, ``versus_variable``, ``at``, ``over``,
-        ``window``. With the rule ``at_most`` the second side is the slower one, with ``at_least`` the first.
-    slower_at_most : float
-        The region of the slower slope.
+    ``claim``: as of kind ``slope_difference``: ``arm``, ``variable``, ``versus``, ``versus_variable``, ``at``,
+    ``over``, ``window``. With the rule ``at_most`` the second side is the slower one, with ``at_least`` the first.
+    ``slower_at_most``: the region of the slower slope.
     """
     names = (claim.variable, claim.versus_variable or claim.variable)
     arms = (claim.arm, claim.versus or claim.arm)

@@ -15,12 +15,7 @@ SIGNIFICANT = 1.96
 def differences(ds: xr.Dataset, figure: Figure) -> Canvas:
     """Draw one row per printed pair: the difference over its error, with an interval of 1.96 to both sides.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results of :mod:`moestat.papers.sigmoid_attention.printed_table`.
-    figure : Figure
-        The study file's figure.
+    ``ds``: results of :mod:`moestat.papers.sigmoid_attention.printed_table`; ``figure``: the study file's figure.
     """
     arms = [str(arm) for arm in ds["arm"].values]
     canvas = style.new_figure(style.TWO_COLUMNS, 0.9 + 0.28 * len(arms))

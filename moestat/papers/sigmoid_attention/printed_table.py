@@ -8,19 +8,16 @@ the root of the summed squares of the two printed errors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-import xarray as xr
 from pydantic import Field, model_validator
 from scipy import stats
 
-from moestat.experiment import Cell, SettingsModel, assemble
+from moestat.experiment import SettingsModel
+from moestat.replicates import Row, Streams, each
 
 VERSION = 1
 
-MOST_RUNS = 10_000
-"""Beyond that many runs nobody would go."""
+MOST_RUNS = 10_000  # beyond that many runs nobody would go
 
 
 class Settings(SettingsModel):
@@ -41,30 +38,19 @@ class Settings(SettingsModel):
         return self
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
+@each(finished="The arithmetic was done.", iterations=1)
+def run(s: Settings, streams: Streams) -> Row:
     """Return a printed difference, its error and their ratio; every replicate is the same.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``difference`` (sigmoid less softmax), ``error``, ``ratio``, the size of their quotient,
-        ``ratio_elsewhere``, the largest with the sizes of all test sets that are given, ``low`` and ``high``, the
-        95 % interval of the difference by the normal law, and ``runs``, how many runs of each model would make the
-        difference significant at 5 % if the printed errors are standard deviations over runs (NaN for accuracies).
+    Per replicate ``difference`` (sigmoid less softmax), ``error``, ``ratio``, the size of their quotient,
+    ``ratio_elsewhere``, the largest with the sizes of all test sets that are given, ``low`` and ``high``, the 95 %
+    interval of the difference by the normal law, and ``runs``, how many runs of each model would make the difference
+    significant at 5 % if the printed errors are standard deviations over runs (NaN for accuracies).
     """
-    s = Settings.model_validate(dict(cell.settings))
     difference = s.sigmoid - s.softmax
     errors = [_share_error(s, n) for n in s.questions] or [float(np.hypot(s.softmax_error, s.sigmoid_error))]
     error, width = errors[0], stats.norm.ppf(0.975) * errors[0]
-    row = {
+    return {
         "difference": difference,
         "error": error,
         "ratio": abs(difference) / error,
@@ -73,7 +59,6 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
         "high": difference + width,
         "runs": np.nan if s.questions else runs_needed(difference, s.softmax_error, s.sigmoid_error),
     }
-    return assemble(replicates, [row] * len(replicates), finished="The arithmetic was done.", iterations=1)
 
 
 def _share_error(s: Settings, questions: int) -> float:

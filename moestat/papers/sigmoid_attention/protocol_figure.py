@@ -21,15 +21,9 @@ from moestat.study.spec import Figure, Rate
 def slopes(ds: xr.Dataset, figure: Figure, *, evidence: Evidence, columns: int = 4) -> Canvas:
     """Draw for each arm the slope at the end (y) against the slope at the start (x), one mark per rule and batch size.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results with the axes ``n``, ``batch_size`` and ``start_rule``.
-    figure : Figure
-        The study file's figure.
-    evidence : Evidence
-        The fitted series; the rates of the study say which loss is drawn for an arm, its start and its printed slope.
-    columns : int, default 4
+    ``ds``: results with the axes ``n``, ``batch_size`` and ``start_rule``. ``figure``: the study file's figure.
+    ``evidence``: the fitted series; the rates of the study say which loss is drawn for an arm, its start and its
+    printed slope.
     """
     panels = [(arm, rate) for arm in chosen(ds, ["*"]) for rate in evidence.study.rates if arm in chosen(ds, rate.arms)]
     rows = math.ceil(len(panels) / columns)

@@ -34,18 +34,9 @@ def nearest_reading(
 ) -> Estimate:
     """Estimate by how much the nearest reading misses the regions of some slopes; below 0 it meets all of them.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-    claim : Claim
-        Its ``arm`` and ``variable`` stand for what a curve leaves out.
-    curves : sequence of mapping
-        ``within``, the region [low, high] of a slope, with ``arm`` and ``variable``. A reading misses by the slope that
-        is farthest from its region.
-    between : sequence of str
-        The axes of the readings.
-    over : str, default "n"
-        The axis of the slopes.
+    ``claim``: its ``arm`` and ``variable`` stand for what a curve leaves out. ``curves``: ``within``, the region [low,
+    high] of a slope, with ``arm`` and ``variable``. A reading misses by the slope that is farthest from its region.
+    ``between``: the axes of the readings. ``over``: the axis of the slopes.
     """
     kept, names, turns = zip(*(_of_curve(ds, claim, curve, between, over) for curve in curves), strict=True)
     slopes = np.stack(paired(kept))  # curves, readings, replicates

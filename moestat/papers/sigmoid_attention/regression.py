@@ -19,7 +19,7 @@ from moestat.fit.gradient import perturb, sgd
 from moestat.fit.newton import Fit, least_squares
 from moestat.models import truths
 from moestat.models.regression import Model
-from moestat.papers.sigmoid_attention import regression_search, several_truths
+from moestat.papers.sigmoid_attention import regression_search
 from moestat.papers.sigmoid_attention.regression_laws import law_of_noise, law_of_x
 from moestat.papers.sigmoid_attention.regression_problem import Problem, embed
 from moestat.papers.sigmoid_attention.regression_pseudo_truths import compute_pseudo_truths, near_truth, prerequisite
@@ -50,16 +50,13 @@ def prepare(prerequisite: dict, *, device: Device) -> None:
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
     """Fit and score the replicates of one cell.
 
-    Returns
-    -------
-    xarray.Dataset
-        Losses (``L1`` ... ``rmse``), the same at the start (``start_L1`` ...), solver diagnostics, the fitted
-        parameters ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the
-        bound of the function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With
-        ``scores = "L3"`` there are the losses of :func:`~.regression_scores.score_L3` at the end alone, and beside
-        them ``moved``, the distance from start to end, and ``line_L3``, the Fisher line of the own truth. After a
-        global search also its record (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ...), see
-        :mod:`moestat.papers.sigmoid_attention.regression_search`; the start is then the first local one.
+    Losses (``L1`` ... ``rmse``), the same at the start (``start_L1`` ...), solver diagnostics, the fitted parameters
+    ``theta`` (replicate, atom, coordinate), and without replicate the Fisher line (``fisher_*``), the bound of the
+    function error (``bound_rmse``) and the certificate of the pseudo-truth (``pseudo_*``). With ``scores = "L3"`` there
+    are the losses of :func:`~.regression_scores.score_L3` at the end alone, and beside them ``moved``, the distance
+    from start to end, and ``line_L3``, the Fisher line of the own truth. After a global search also its record
+    (``search_*``) and the bands of near-minimisers (``<loss>_near_low``, ...), see
+    :mod:`moestat.papers.sigmoid_attention.regression_search`; the start is then the first local one.
     """
     return fitted(cell, Settings(**cell.settings), replicates, device=device)
 
@@ -71,7 +68,7 @@ def fitted(cell: Cell, settings: Settings, replicates: Sequence[int], *, device:
     by_truth = [[r for r in replicates if r % settings.truths == draw] for draw in range(settings.truths)]
     parts = [_run(cell, settings, settings.problem_of(draw), own, device) for draw, own in enumerate(by_truth) if own]
     targets = [target_of(settings.problem_of(draw), cell.study_seed, device=device) for draw in range(settings.truths)]
-    joined = several_truths.join(settings, targets, parts, replicates)
+    joined = join(settings, targets, parts, replicates)
     joined.attrs["start_policy"] = start_policy(settings, targets[0])
     return joined
 
@@ -281,3 +278,41 @@ def _sgd_diagnostics(
         "train_loss": ("replicate", loss),
         "gradient": ("replicate", np.abs(gradient).max(axis=(-2, -1))),
     }
+
+
+LEAST = ("fisher_rank", "pseudo_found", "pseudo_searched")
+"""Of these the truth with the lowest value counts for the cell; of every other count or certificate the highest."""
+
+
+def join(
+    settings: Settings, targets: Sequence[Target], parts: Sequence[xr.Dataset], replicates: Sequence[int]
+) -> xr.Dataset:
+    """Put the replicates of several truths together, in the order asked for.
+
+    ``settings``: of the cell; ``truths`` is above 1. ``targets``: one for every truth of the cell. ``parts``: the
+    replicates of every truth that any of them has, from ``regression.run``.
+
+    As ``regression.run``, with ``truth`` (the number of each replicate's truth). What belongs to a truth, and so was no
+    property of a replicate, is taken over all truths of the cell whichever replicates are asked for: the geometric mean
+    of a Fisher line, the worst number of a certificate.
+    """
+    own = [part.drop_vars([name for name in part.data_vars if "replicate" not in part[name].dims]) for part in parts]
+    dataset = xr.concat(own, dim="replicate", join="outer", combine_attrs="drop").sel(replicate=list(replicates))
+    dataset["truth"] = ("replicate", np.asarray(replicates, dtype=np.int64) % settings.truths)
+    lines = [target.lines(settings.n) for target in targets]
+    for name in lines[0]:
+        values = np.array([line[name] for line in lines])
+        if name.startswith("fisher_") and name not in ("fisher_rank", "fisher_nullity"):
+            dataset[name] = float(np.exp(np.mean(np.log(values))))
+        else:
+            dataset[name] = float(values.min() if name in LEAST else values.max())
+    dataset["bound_rmse"] = parts[0]["bound_rmse"]
+    if targets[0].fisher_at_one:
+        dataset.attrs["fisher"] = f"Geometric mean over the truths. {targets[0].fisher_meaning}"
+    dataset.attrs["target"] = (
+        f"Each of {settings.truths} truths has every {settings.truths}th replicate. {targets[0].description}"
+        if not targets[0].is_pseudo
+        else f"Each of {settings.truths} truths has every {settings.truths}th replicate. Losses are taken to the "
+        "nearest of the pseudo-truths of the replicate's own truth, its population minima within 1 % of the best."
+    )
+    return dataset

@@ -35,10 +35,7 @@ class Settings(regression_settings.Settings):
 def run(cell: Cell, replicates: Sequence[int], *, device: Device = "cpu") -> xr.Dataset:
     """Run the protocol in the replicates of one cell, and score where it starts and where it ends.
 
-    Returns
-    -------
-    xarray.Dataset
-        Losses (``L3`` ... ``rmse``), the same at the start (``start_L3`` ...), what is known of an end point of SGD,
-        and the fitted parameters ``theta``; see ``regression.run``.
+    Losses (``L3`` ... ``rmse``), the same at the start (``start_L3`` ...), what is known of an end point of SGD, and
+    the fitted parameters ``theta``; see ``regression.run``.
     """
     return regression.fitted(cell, Settings(**cell.settings), replicates, device=device).drop_vars("truth_loss")

@@ -29,10 +29,8 @@ from moestat import own, streams
 from moestat.models.regression import Model
 from moestat.models.truths import LawOfNoise, LawOfX, standard_normal, uniform
 
-TRIED = 64
-"""Points that a law of x is tried on."""
-NOISE_DRAWS = 2**20
-"""Draws on which mean and variance of a law of the noise are checked."""
+TRIED = 64  # points that a law of x is tried on
+NOISE_DRAWS = 2**20  # draws on which mean and variance of a law of the noise are checked
 MEAN, VARIANCE = 0.02, 0.05
 """Largest distances of the two from 0 and 1 there: the heavy tails of a t-distribution with 3 degrees stay below."""
 
@@ -40,16 +38,7 @@ MEAN, VARIANCE = 0.02, 0.05
 def law_of_x(path: str, d: int) -> LawOfX:
     """Return the law of x that an import path names, or the uniform one of [-1, 1]^d for "".
 
-    Parameters
-    ----------
-    path : str
-        Of a function ``(rng, n, d) -> array (n, d)``.
-    d : int
-
-    Raises
-    ------
-    ValueError
-        If there is no such function, or it does not draw points from its generator; the sentence says which.
+    ``path``: of a function ``(rng, n, d) -> array (n, d)``.
     """
     return _law_of_x(path, own.imported(path), d) if path else uniform
 
@@ -66,15 +55,7 @@ def _law_of_x(path: str, function: Callable[..., Any], d: int) -> LawOfX:
 def law_of_noise(path: str) -> LawOfNoise:
     """Return the law of the noise that an import path names, or the standard normal one for "".
 
-    Parameters
-    ----------
-    path : str
-        Of a function ``(rng, n) -> array (n,)`` of mean 0 and variance 1.
-
-    Raises
-    ------
-    ValueError
-        If there is no such function, it does not draw from its generator, or has another mean or variance.
+    ``path``: of a function ``(rng, n) -> array (n,)`` of mean 0 and variance 1.
     """
     return _law_of_noise(path, own.imported(path)) if path else standard_normal
 
@@ -97,17 +78,8 @@ def _law_of_noise(path: str, function: Callable[..., Any]) -> LawOfNoise:
 def true_atoms(truth: str | Sequence[Sequence[float]], model: Model) -> tuple[tuple[float, ...], ...]:
     """Return the atoms of an explicit truth, rows of P numbers; no rows for "".
 
-    Parameters
-    ----------
-    truth : str or rows of numbers
-        An import path of a function ``(model) -> array (N*, P)``, or the rows.
-    model : Model
-        The true model; its docstring has the order of the coordinates.
-
-    Raises
-    ------
-    ValueError
-        If there is no such function, or what it returns is not rows of P finite numbers.
+    ``truth``: an import path of a function ``(model) -> array (N*, P)``, or the rows. ``model``: the true model; its
+    docstring has the order of the coordinates.
     """
     if not truth:
         return ()

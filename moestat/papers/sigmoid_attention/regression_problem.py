@@ -120,13 +120,7 @@ def evaluation_points(d: int, log2: int, law_of_x: str = "") -> np.ndarray:
 def embed(theta: np.ndarray, source: Model, destination: Model) -> np.ndarray:
     """Write atoms of one score in the coordinates of another: new parts are zero, parts that it lacks are dropped.
 
-    Parameters
-    ----------
-    theta : array (..., N, P_source)
-
-    Returns
-    -------
-    array (..., N, P_destination)
+    ``theta`` (..., N, P_source).
     """
     out = np.zeros((*theta.shape[:-1], destination.atom_size))
     for block in ("c", "b", "a_matrix", "eta"):

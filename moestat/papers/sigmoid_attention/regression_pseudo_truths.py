@@ -25,11 +25,9 @@ from moestat.papers.sigmoid_attention import shipped_targets
 from moestat.papers.sigmoid_attention.regression_laws import law_points
 from moestat.papers.sigmoid_attention.regression_problem import Problem, embed, true_model, true_parameters
 
-SEARCH_RADIUS = 0.05
-"""Standard deviation per coordinate of the starts near the truth in the search for pseudo-truths."""
+SEARCH_RADIUS = 0.05  # standard deviation per coordinate of the starts near the truth in the search for pseudo-truths
 
-SEARCH_VERSION = 1
-"""Of cached pseudo-truths: to be raised when their numbers change."""
+SEARCH_VERSION = 1  # of cached pseudo-truths: to be raised when their numbers change
 
 CERTIFICATE = ("rmse", "fresh_rmse", "gradient", "decrement", "box_hits")
 SEARCHED = ("found", "distinct", "searched", "lower_left")
@@ -58,10 +56,7 @@ def prerequisite(problem: Problem, study_seed: int) -> dict | None:
 def compute_pseudo_truths(identity: Mapping[str, Any], *, device: Device = "cpu") -> dict[str, np.ndarray]:
     """Return the pseudo-truths that ``identity`` names, from the cache, from the package, or searched now.
 
-    Returns
-    -------
-    dict
-        ``theta`` (K, N, P), best first, ``rmse`` (K,), and the numbers of ``Target.certificate``.
+    Returns ``theta`` (K, N, P), best first, ``rmse`` (K,), and the numbers of ``Target.certificate``.
     """
 
     def compute() -> dict[str, np.ndarray]:
@@ -79,20 +74,11 @@ def search(
 ) -> dict[str, np.ndarray]:
     """Search the pseudo-truths that ``identity`` names.
 
-    Parameters
-    ----------
-    identity : mapping
-        From :func:`prerequisite`; other ``starts`` or ``points_log2`` make a larger search of the same problem.
-    budget : Budget, optional
-        Of a global search.
-    seed : int, optional
-        Of the starts that a global search draws; that of ``identity`` if left out.
-    device : {"cpu", "cuda"}
+    ``identity``: from :func:`prerequisite`; other ``starts`` or ``points_log2`` make a larger search of the same
+    problem. ``budget``: of a global search. ``seed``: of the starts that a global search draws; that of ``identity`` if
+    left out.
 
-    Returns
-    -------
-    dict
-        As :func:`compute_pseudo_truths`.
+    Returns what :func:`compute_pseudo_truths` does.
     """
     truth_model, truth = true_model(identity["data"]), true_parameters(identity["data"], identity["seed"])
     fitted = fitted_model(identity)

@@ -17,23 +17,14 @@ from moestat.papers.sigmoid_attention.regression_targets import Target
 def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: int) -> dict[str, np.ndarray]:
     """Return the losses of fitted parameters, one array (R,) per loss.
 
-    Parameters
-    ----------
-    problem : Problem
-    target : Target
-    theta : array (R, N, P)
-        Fitted parameters. Members that are not finite get NaN in every loss.
-    evaluation_log2 : int
-        The function error is taken on 2**evaluation_log2 points of the law of x.
+    ``theta`` (R, N, P): fitted parameters. Members that are not finite get NaN in every loss. ``evaluation_log2``: the
+    function error is taken on 2**evaluation_log2 points of the law of x.
 
-    Returns
-    -------
-    dict
-        ``L1``, ``L2_1``, ``L2_2`` (L2r with r = 1 and 2), ``L3``, for a softmax gate ``Lsm``, for a partially
-        quadratic score ``L4`` and ``L5``, ``quotient``, ``matched``, ``nearest_expert``, ``rmse`` (to f*), for
-        pseudo-truths ``rmse_pseudo`` (to the nearest pseudo-truth's function); against the measure of the target that
-        is nearest (least L3) ``empty_cells``, the blocks (``A_over``, ``A_exact``, ...), and from them ``over_atom``,
-        ``exact_atom`` and the blocks per atom ``A_over_atom``, ... (:func:`per_atom`).
+    Returns ``L1``, ``L2_1``, ``L2_2`` (L2r with r = 1 and 2), ``L3``, for a softmax gate ``Lsm``, for a partially
+    quadratic score ``L4`` and ``L5``, ``quotient``, ``matched``, ``nearest_expert``, ``rmse`` (to f*), for
+    pseudo-truths ``rmse_pseudo`` (to the nearest pseudo-truth's function); against the measure of the target that is
+    nearest (least L3) ``empty_cells``, the blocks (``A_over``, ``A_exact``, ...), and from them ``over_atom``,
+    ``exact_atom`` and the blocks per atom ``A_over_atom``, ... (:func:`per_atom`).
     """
     finite = np.isfinite(theta).all(axis=(-2, -1))
     usable = np.where(finite[:, None, None], theta, 0.0)
@@ -53,16 +44,10 @@ def score(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: 
 def score_L3(problem: Problem, target: Target, theta: np.ndarray, evaluation_log2: int) -> dict[str, np.ndarray]:
     """Return the loss of Fig. 1 alone, in both readings of it, and the function error, one array (R,) each.
 
-    Parameters
-    ----------
-    problem, target, theta, evaluation_log2
-        As of :func:`score`.
+    ``problem``, ``target``, ``theta``, ``evaluation_log2``: as of :func:`score`.
 
-    Returns
-    -------
-    dict
-        ``L3`` to the set of population minimisers, which Theorem 3 bounds; ``L3_to_truth`` to the truth itself with its
-        N* atoms, as the legend of Fig. 1 writes it (to pseudo-truths, which have N atoms, it is ``L3``); ``rmse``.
+    Returns ``L3`` to the set of population minimisers, which Theorem 3 bounds; ``L3_to_truth`` to the truth itself with
+    its N* atoms, as the legend of Fig. 1 writes it (to pseudo-truths, which have N atoms, it is ``L3``); ``rmse``.
     """
     finite = np.isfinite(theta).all(axis=(-2, -1))
     usable = np.where(finite[:, None, None], theta, 0.0)
@@ -97,19 +82,11 @@ def per_atom(blocks: Mapping[str, np.ndarray], n_fitted: int) -> dict[str, np.nd
     Sums over cells grow with the number of atoms in them, so the rates of the two kinds (n^(-1/4) and n^(-1/2) in
     section 4.1.1 of sigmoid-attention) are read off means over atoms. As in equation (9), c counts in exact cells only.
 
-    Parameters
-    ----------
-    blocks : mapping of arrays (R,)
-        From :func:`moestat.losses.voronoi.blocks`.
-    n_fitted : int
-        Number N of fitted atoms.
+    ``blocks`` (R,): from :func:`moestat.losses.voronoi.blocks`; ``n_fitted``: number N of fitted atoms.
 
-    Returns
-    -------
-    dict of arrays (R,)
-        ``over_atom``: mean of ||dA|| + ||db|| + ||deta|| over the fitted atoms in cells with two or more atoms;
-        ``exact_atom``: mean of ||dA|| + ||db|| + |dc| + ||deta|| over those in cells with one; and the same of every
-        block alone: ``A_over_atom``, ``A_exact_atom``, ... NaN where there is no such cell.
+    Returns ``over_atom``: mean of ||dA|| + ||db|| + ||deta|| over the fitted atoms in cells with two or more atoms;
+    ``exact_atom``: mean of ||dA|| + ||db|| + |dc| + ||deta|| over those in cells with one; and the same of every block
+    alone: ``A_over_atom``, ``A_exact_atom``, ... NaN where there is no such cell.
     """
     exact_count = blocks["cells_exact"]
     counts = {"over": n_fitted - exact_count, "exact": exact_count}

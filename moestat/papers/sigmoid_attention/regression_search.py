@@ -17,20 +17,7 @@ from moestat.papers.sigmoid_attention.regression_problem import Problem
 from moestat.papers.sigmoid_attention.regression_scores import score
 from moestat.papers.sigmoid_attention.regression_targets import Target
 
-BANDS = (
-    "L1",
-    "L2_1",
-    "L2_2",
-    "L3",
-    "Lsm",
-    "L4",
-    "L5",
-    "quotient",
-    "matched",
-    "nearest_expert",
-    "rmse",
-    "rmse_pseudo",
-)
+BANDS = ("L1", "L2_1", "L2_2", "L3", "Lsm", "L4", "L5", "quotient", "matched", "nearest_expert", "rmse", "rmse_pseudo")
 """Losses that get a band: lowest and highest value over the near-minimisers that the search saw."""
 
 
@@ -80,14 +67,11 @@ def _stream(cell: Cell, problem: Problem, replicate: int, n: int) -> Stream:
 def record(searches: Sequence[Search], noise_variance: float, effort: float, n_local: int) -> dict[str, tuple]:
     """Return what the searches saw, as variables of a dataset.
 
-    Returns
-    -------
-    dict
-        Per replicate ``search_kind`` (of the start that won), ``search_found`` (how many independent starts ended at
-        the best minimum), ``search_distinct`` (different minima), ``search_ends``, ``search_lower_left`` (the chance
-        that something lower is left), ``search_agreed``, ``search_steps``, ``search_gain`` (over the local fit, in the
-        residual sum of squares divided by the noise variance), ``search_local_loss``; and ``search_loss`` (replicate,
-        search_start), the last loss of every start, NaN for starts that were not needed, with ``search_start_kind``.
+    Per replicate ``search_kind`` (of the start that won), ``search_found`` (how many independent starts ended
+    at the best minimum), ``search_distinct`` (different minima), ``search_ends``, ``search_lower_left`` (the chance
+    that something lower is left), ``search_agreed``, ``search_steps``, ``search_gain`` (over the local fit, in the
+    residual sum of squares divided by the noise variance), ``search_local_loss``; and ``search_loss`` (replicate,
+    search_start), the last loss of every start, NaN for starts that were not needed, with ``search_start_kind``.
     """
     budget = Budget().times(effort)
     counts = (n_local, budget.near, budget.random, budget.inserted, budget.rounds * budget.replaced)
@@ -120,12 +104,9 @@ def bands(
 ) -> dict[str, tuple]:
     """Return the lowest and highest loss over the near-minimisers of every replicate.
 
-    Returns
-    -------
-    dict
-        For every loss of ``BANDS`` that the problem has ``<loss>_near_low`` and ``_near_high`` (excess of at most
-        v log n in the residual sum of squares), ``<loss>_wide_low`` and ``_wide_high`` (v p); and how many points these
-        are over, ``near_count`` and ``wide_count``. The widths are those of :mod:`moestat.fit.end_points`.
+    For every loss of ``BANDS`` that the problem has ``<loss>_near_low`` and ``_near_high`` (excess of at most v
+    log n in the residual sum of squares), ``<loss>_wide_low`` and ``_wide_high`` (v p); and how many points these are
+    over, ``near_count`` and ``wide_count``. The widths are those of :mod:`moestat.fit.end_points`.
     """
     widths = end_points.excesses(problem.noise_variance, n, problem.n_fitted * problem.fitted.atom_size)
     close = {name: [end_points.near(s.loss, n, excess) for s in searches] for name, excess in widths.items()}

@@ -231,13 +231,7 @@ class Settings(SettingsModel):
 
 
 def radius_rule(text: str) -> tuple[float, float]:
-    """Return scale and exponent of a start radius written as ``0.1``, ``n^-0.5`` or ``0.005 n^-0.083``.
-
-    Raises
-    ------
-    ValueError
-        If the text is something else.
-    """
+    """Return scale and exponent of a start radius written as ``0.1``, ``n^-0.5`` or ``0.005 n^-0.083``."""
     number = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
     match = re.fullmatch(rf"\s*(?P<scale>{number})?\s*(?P<power>n\^(?P<exponent>-{number}))?\s*", str(text))
     if match is None or not (match["scale"] or match["power"]):

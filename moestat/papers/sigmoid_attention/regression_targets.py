@@ -30,43 +30,29 @@ from moestat.papers.sigmoid_attention.regression_pseudo_truths import (
 from moestat.sentences import counted
 
 FISHER_VERSION = 1
-SANDWICH_VERSION = 1
-"""Of cached lines: to be raised when their numbers change."""
+SANDWICH_VERSION = 1  # of cached lines: to be raised when their numbers change
 
 
 @dataclass(frozen=True)
 class Target:
     """What the fits of a problem are scored against, and where they start.
 
-    Attributes
-    ----------
-    truth : array (N*, P)
-        The truth, in the coordinates of the true model.
-    measures : array (K, M, P)
-        The truth (K = 1, M = N*) or the pseudo-truths (K kept minima, M = N), in the fitted model's coordinates.
-    minimisers : array (K, N, P)
-        Population minimisers with N atoms: the pseudo-truths, best first, or the truth with one atom split in equal
-        parts, for each atom in turn, the last one first. Fits start near them. L3 and L5 are infima over the
-        pseudo-truths, or over all representations of the truth with N atoms, of which these are some.
-    is_pseudo : bool
-        Whether ``measures`` are pseudo-truths.
-    rmse : array (K,)
-        Distance ||f_G - f*|| of each measure; zero for the truth.
-    fisher_at_one : mapping
-        Asymptotic errors at n = 1, which fall like n^(-1/2): of the oracle with N* atoms, or, for pseudo-truths, of
-        least squares beside the best of them (the sandwich covariance).
-    certificate : mapping
-        For pseudo-truths what is known about the best: ``rmse``, ``fresh_rmse``, ``gradient``, ``decrement``,
-        ``box_hits``, and, after a global search, ``found``, ``distinct``, ``searched``, ``lower_left``.
-    gaussian_noise : bool
-        Whether the noise is normal, so that no regular estimator can be expected to beat least squares.
+    ``measures`` (K, M, P): the truth (K = 1, M = N*) or the pseudo-truths (K kept minima, M = N), in the fitted model's
+    coordinates. ``minimisers`` (K, N, P): population minimisers with N atoms: the pseudo-truths, best first, or the
+    truth with one atom split in equal parts, for each atom in turn, the last one first. Fits start near them. L3 and L5
+    are infima over the pseudo-truths, or over all representations of the truth with N atoms, of which these are some.
+    ``fisher_at_one``: asymptotic errors at n = 1, which fall like n^(-1/2): of the oracle with N* atoms, or, for
+    pseudo-truths, of least squares beside the best of them (the sandwich covariance). ``certificate``: for
+    pseudo-truths what is known about the best: ``rmse``, ``fresh_rmse``, ``gradient``, ``decrement``, ``box_hits``,
+    and, after a global search, ``found``, ``distinct``, ``searched``, ``lower_left``. ``gaussian_noise``: whether the
+    noise is normal, so that no regular estimator can be expected to beat least squares.
     """
 
-    truth: np.ndarray
+    truth: np.ndarray  # (N*, P): the truth, in the coordinates of the true model
     measures: np.ndarray
     minimisers: np.ndarray
-    is_pseudo: bool
-    rmse: np.ndarray
+    is_pseudo: bool  # whether ``measures`` are pseudo-truths
+    rmse: np.ndarray  # (K,): distance ||f_G - f*|| of each measure; zero for the truth
     fisher_at_one: Mapping[str, float]
     certificate: Mapping[str, float] = field(default_factory=dict)
     gaussian_noise: bool = True

@@ -72,14 +72,8 @@ def _slopes(
 def slopes_of(array: xr.DataArray, axes: Sequence[str], over: str) -> np.ndarray:
     """Return the slopes of a variable, (points, replicates), NaN in replicates with a hole.
 
-    Parameters
-    ----------
-    array : xarray.DataArray
-        Along ``axes``, ``over`` and replicate, with nothing else.
-    axes : sequence of str
-        Their points are in row-major order.
-    over : str
-        The axis of the slopes.
+    ``array``: along ``axes``, ``over`` and replicate, with nothing else; ``axes``: their points are in row-major order;
+    ``over``: the axis of the slopes.
     """
     values, sizes = _lines(array, axes, over)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -50,29 +50,17 @@ class Row(SettingsModel):
 def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
     """Read the series of every row and fit its rate.
 
-    Parameters
-    ----------
-    sources : mapping
-        The results of the studies that are read, by study.
-    arms : sequence of Arm
-        The rows; their settings are those of :class:`Row`.
+    ``sources``: the results of the studies that are read, by study. ``arms``: the rows; their settings are those of
+    :class:`Row`.
 
-    Returns
-    -------
-    xarray.Dataset
-        By ``arm``: ``slope``, ``slope_low``, ``slope_high`` (95 % interval over the replicates of the source),
-        ``halving``, ``halving_low``, ``halving_high`` (times the samples that halve the error, 2^(-1/slope); infinite
-        where the error does not fall), ``predicted_slope``, ``error_first``, ``error_last`` (geometric means),
-        ``source_replicates``, and the interval without replicates that did not converge, ``converged_low`` and
-        ``converged_high`` (NaN where too few are left); by ``arm`` and ``member``, a replicate of the source,
-        ``slopes`` and ``slopes_converged`` (NaN in incomplete replicates), ``lasts``, ``lasts_converged`` (log of the
-        error at the largest size); as text ``order``, ``reasons`` (why the rate is not to be trusted), ``turn`` (how
-        the line bends), ``source_file``, ``source_sha256`` and ``source_date``.
-
-    Raises
-    ------
-    InputError
-        If a study that is read is none of the sources, or lacks the arm or the loss; the message says what to run.
+    By ``arm``: ``slope``, ``slope_low``, ``slope_high`` (95 % interval over the replicates of the source), ``halving``,
+    ``halving_low``, ``halving_high`` (times the samples that halve the error, 2^(-1/slope); infinite where the error
+    does not fall), ``predicted_slope``, ``error_first``, ``error_last`` (geometric means), ``source_replicates``, and
+    the interval without replicates that did not converge, ``converged_low`` and ``converged_high`` (NaN where too few
+    are left); by ``arm`` and ``member``, a replicate of the source, ``slopes`` and ``slopes_converged`` (NaN in
+    incomplete replicates), ``lasts``, ``lasts_converged`` (log of the error at the largest size); as text ``order``,
+    ``reasons`` (why the rate is not to be trusted), ``turn`` (how the line bends), ``source_file``, ``source_sha256``
+    and ``source_date``.
     """
     rows = [_row(sources, Row.model_validate(arm.settings)) for arm in arms]
     columns = {name: [row[name] for row in rows] for name in rows[0] if name not in OF_MEMBERS}
@@ -87,11 +75,7 @@ def table(sources: Mapping[str, Source], arms: Sequence[Arm]) -> xr.Dataset:
 def condensed(source: Source, arms: Sequence[Arm]) -> xr.Dataset:
     """Return the results of a source with the errors that :func:`table` would compute from its fitted parameters.
 
-    Parameters
-    ----------
-    source : Source
-    arms : sequence of Arm
-        The rows; those of other studies, and of arms that the source does not have, say nothing.
+    ``arms``: the rows; those of other studies, and of arms that the source does not have, say nothing.
     """
     rows = [Row.model_validate(arm.settings) for arm in arms]
     ds = source.dataset
@@ -184,13 +168,7 @@ def halving(slope: float) -> float:
 
 
 def series(source: Source, row: Row, *, converged_only: bool = False) -> xr.DataArray:
-    """Return the errors (n, replicate) that a row rests on, NaN for replicates without values (or not converged).
-
-    Raises
-    ------
-    InputError
-        If the results lack the arm, the loss or any value; the message says what to run.
-    """
+    """Return the errors (n, replicate) that a row rests on, NaN for replicates without values (or not converged)."""
     ds, again = source.dataset, source.command
     if row.source_arm not in [str(arm) for arm in ds["arm"].values]:
         raise InputError(f"{source.path} holds no arm {row.source_arm!r}; run it with that arm: {again}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from moestat.claims.rules import largest, smallest
+from moestat.claims.rules import smallest
 from moestat.claims.selection import NoAnswerError
 from moestat.rates import Estimate
 from moestat.study.patterns import fits
@@ -16,13 +16,6 @@ def least_together(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Return the least distance of two atoms at a true one of dense gate, all experts and truths."""
     dense = claim.model_copy(update={"variable": "together"})
     return smallest(ds.sel(gate=ds["gate"].values[ds["gate"].values > 0]), dense, arms=["*"])
-
-
-def entropy_growth(ds: xr.Dataset, claim: Claim, *, arms: list[str]) -> Estimate:
-    """Return the largest ratio of entropy and log(1 / epsilon), in units of the one at the largest epsilon."""
-    first = ds["ratio"].sel(epsilon=float(ds["epsilon"].max()), drop=True)
-    relative = ds.assign(growth=ds["ratio"] / first)
-    return largest(relative, claim.model_copy(update={"variable": "growth"}), arms=arms)
 
 
 def entropy_added(ds: xr.Dataset, claim: Claim, *, arms: list[str]) -> Estimate:

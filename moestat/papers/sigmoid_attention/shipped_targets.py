@@ -23,8 +23,7 @@ from moestat.fit.population import Points
 from moestat.models.regression import Model
 
 FOLDER = Path(__file__).parent / "pseudo_truths"
-VALUE = 1e-6
-"""Largest relative difference of a stored root mean square from the one computed again."""
+VALUE = 1e-6  # largest relative difference of a stored root mean square from the one computed again
 DECREMENT = 1e-6
 """Largest Newton decrement, as a share of the loss: a thousand times the tolerance of the fit, for other machines."""
 
@@ -32,10 +31,7 @@ DECREMENT = 1e-6
 def file_of(identity: Mapping[str, Any]) -> Path:
     """Return the file of a problem, whether it exists or not.
 
-    Parameters
-    ----------
-    identity : mapping
-        From :func:`moestat.papers.sigmoid_attention.regression_pseudo_truths.prerequisite`.
+    ``identity``: from :func:`moestat.papers.sigmoid_attention.regression_pseudo_truths.prerequisite`.
     """
     canonical = json.dumps(dict(identity), sort_keys=True, separators=(",", ":"), allow_nan=False)
     return FOLDER / f"{hashlib.sha256(canonical.encode()).hexdigest()[:20]}.npz"
@@ -46,15 +42,8 @@ def load(
 ) -> dict[str, np.ndarray] | None:
     """Return the shipped pseudo-truths of a problem that are minima, or None where the best is not to be trusted.
 
-    Parameters
-    ----------
-    identity : mapping
-    model : Model
-        The model that is fitted.
-    target : callable
-        The true function, from points (n, d) to values (n,).
-    points_of : callable
-        The points that stand for the law of x, see :data:`moestat.fit.population.Points`.
+    ``model``: the model that is fitted; ``target``: the true function, from points (n, d) to values (n,);
+    ``points_of``: the points that stand for the law of x, see :data:`moestat.fit.population.Points`.
     """
     file = file_of(identity)
     if not file.is_file():

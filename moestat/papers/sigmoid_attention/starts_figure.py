@@ -38,13 +38,8 @@ EXPERTS = {"relu": "ReLU", "linear": "linear"}
 def starts(ds: xr.Dataset, figure: Figure, *, evidence: Evidence) -> Canvas:
     """Draw L3 over n from every start, one panel for each gate and expert.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results of the arms ``{gate}-{expert}-{start}``, with ``L3`` and ``line_L3`` over n and replicate.
-    figure : Figure
-    evidence : Evidence
-        The fitted series.
+    ``ds``: results of the arms ``{gate}-{expert}-{start}``, with ``L3`` and ``line_L3`` over n and replicate;
+    ``evidence``: the fitted series.
     """
     kept = _record(evidence)
     canvas = style.new_figure(style.TWO_COLUMNS, 5.4)

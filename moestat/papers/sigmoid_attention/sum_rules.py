@@ -30,20 +30,10 @@ def slope_of_sum(ds: xr.Dataset, claim: Claim, *, parts: Sequence[str]) -> Estim
     own estimate: as n grows the slope of the sum tends to that of its slowest part. A sum that is itself outside of
     the region stays there.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-    claim : Claim
-        As of kind ``slope``, with the rule ``at_most`` or ``within``: ``arm``, ``variable``, ``at``, ``over``,
-        ``window``.
-    parts : sequence of str
-        Variables that are terms of the sum. A replicate counts where the part is positive at every size. Errors of
-        experts, which records hold and runs do not, are computed from the fitted parameters where they are not there.
-
-    Raises
-    ------
-    NoAnswerError
-        If the rule has no upper end.
+    ``claim``: as of kind ``slope``, with the rule ``at_most`` or ``within``: ``arm``, ``variable``, ``at``, ``over``,
+    ``window``. ``parts``: variables that are terms of the sum. A replicate counts where the part is positive at every
+    size. Errors of experts, which records hold and runs do not, are computed from the fitted parameters where they are
+    not there.
     """
     most = claim.region[1]
     if not most < float("inf"):

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 from pydantic import Field
 
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import Cell, SettingsModel, assemble
 from moestat.fit.newton import least_squares
 from moestat.losses.function import rmse
 from moestat.models import truths
@@ -25,8 +25,7 @@ from moestat.status import Status
 
 VERSION = 1
 
-GRID = np.linspace(-1.0, 1.0, 513)[:, None]
-"""The function error is taken on this grid."""
+GRID = np.linspace(-1.0, 1.0, 513)[:, None]  # the function error is taken on this grid
 
 
 class Settings(SettingsModel):
@@ -67,20 +66,9 @@ def smallest_constant(errors: np.ndarray, n: int) -> float:
 def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Dataset:
     """Fit one atom too many to every data set of a batch and find the constant of Lemma 1.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :class:`Settings`.
-    replicates : sequence of int
-    device : {"auto", "cpu", "cuda"}
-        Ignored.
-
-    Returns
-    -------
-    xarray.Dataset
-        Per replicate ``constant``, see :func:`smallest_constant`; ``beyond``, the share of data sets beyond
-        sqrt(log n / n); ``mean_error``, the root of the mean squared error, and ``unconverged``, the share of fits that
-        did not converge. A replicate has converged if every fit has.
+    Per replicate ``constant``, see :func:`smallest_constant`; ``beyond``, the share of data sets beyond sqrt(log n /
+    n); ``mean_error``, the root of the mean squared error, and ``unconverged``, the share of fits that did not
+    converge. A replicate has converged if every fit has.
     """
     s = Settings.model_validate(dict(cell.settings))
     model = Model("sigmoid", "full", s.expert, 1)
@@ -105,9 +93,8 @@ def run(cell: Cell, replicates: Sequence[int], *, device: str = "auto") -> xr.Da
                 "mean_error": np.sqrt(np.mean(errors**2)),
                 "unconverged": lost,
                 "status": int(Status.CONVERGED if lost == 0 else Status.LIMIT),
+                "message": f"{s.data_sets} data sets were fitted.",
+                "iterations": s.data_sets,
             }
         )
-    columns = {name: ("replicate", np.array([row[name] for row in rows])) for name in rows[0]}
-    columns["message"] = ("replicate", np.array([f"{s.data_sets} data sets were fitted." for _ in rows]))
-    columns["iterations"] = ("replicate", np.full(len(rows), s.data_sets))
-    return xr.Dataset(columns, coords={"replicate": np.asarray(replicates, dtype=np.int64)})
+    return assemble(replicates, rows)

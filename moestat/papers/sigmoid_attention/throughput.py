@@ -13,8 +13,7 @@ import torch
 
 from moestat.training.decoder import Decoder
 
-WARM_UP = 1
-"""Passes of each model that do not count: the first one chooses kernels and takes memory."""
+WARM_UP = 1  # passes of each model that do not count: the first one chooses kernels and takes memory
 
 
 def throughput(
@@ -22,23 +21,11 @@ def throughput(
 ) -> dict[str, tuple[float, float]]:
     """Measure models on one batch.
 
-    Parameters
-    ----------
-    models : mapping of str to Decoder
-        What takes turns; moved to ``device``, and changed by the training passes.
-    tokens : Tensor of int64, shape (batch, length + 1)
-        The batch.
-    rounds : int
-        Passes of each model that count.
-    device : str
-        ``"cpu"``: symbols per second of CPU time of this thread, which other processes do not shorten; ``"cuda"``: per
-        second on the clock, with the device waited for.
+    ``models``: what takes turns; moved to ``device``, and changed by the training passes. ``tokens`` (batch, length +
+    1): the batch. ``rounds``: passes of each model that count.
 
-    Returns
-    -------
-    dict of str to (float, float)
-        Symbols per second in training (forward pass, gradient, AdamW step) and in inference (forward pass to the
-        logits).
+    Returns symbols per second in training (forward pass, gradient, AdamW step) and in inference (forward pass to the
+    logits).
     """
     given, wanted = tokens[:, :-1].to(device), tokens[:, 1:].to(device)
     passes: dict[str, list[Callable[[], object]]] = {}

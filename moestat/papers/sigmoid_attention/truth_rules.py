@@ -28,18 +28,8 @@ from moestat.study.spec import Claim
 def level_by_truth(ds: xr.Dataset, claim: Claim, *, together: Sequence[str] = ()) -> Estimate:
     """Estimate the log ratio of two arms' losses at ``claim.at``, over truths.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-    claim : Claim
-        ``arm``, ``versus``, ``at``, and the loss, ``variable``.
-    together : sequence of str
-        Further losses; the value is that of the largest log ratio, the interval the hull of all.
-
-    Raises
-    ------
-    NoAnswerError
-        If fewer than two truths have both sides.
+    ``claim``: ``arm``, ``versus``, ``at``, and the loss, ``variable``. ``together``: further losses; the value is that
+    of the largest log ratio, the interval the hull of all.
     """
     parts = {}
     for name in (claim.variable, *together):

@@ -21,8 +21,7 @@ from moestat.rounding import number
 from moestat.threads import one_thread
 
 EXPERIMENTS = ("regression", "regression_from_target")
-VERSION = 1
-"""Of cached features: to be raised when their numbers change."""
+VERSION = 1  # of cached features: to be raised when their numbers change
 SEED = 0
 DRAWS = range(1, 41)
 LOG2 = 15
@@ -39,14 +38,8 @@ def place_of(problem: Problem, study_seed: int, truths: int = 1) -> Place:
     ----------
     problem : Problem
         Its truth is drawn, and its noise variance above 0.
-    study_seed : int
     truths : int, default 1
         The study has the draws 0 to ``truths`` - 1.
-
-    Raises
-    ------
-    ValueError
-        If the truth is explicit, or there is no noise.
     """
     if problem.atoms:
         raise ValueError("the truth is explicit: a design, and no draw of a law")

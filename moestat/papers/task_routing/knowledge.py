@@ -53,38 +53,26 @@ class Task:
 class Sentences:
     """All sentences of a dataset, one row per (task, template, pair); padded with -1."""
 
-    tokens: np.ndarray
-    """(S, L) token ids."""
-    length: np.ndarray
-    """(S,) number of tokens, the end-of-sentence token included."""
-    task: np.ndarray
-    """(S,) index of the task."""
-    template: np.ndarray
-    """(S,) index into ``Knowledge.templates``."""
-    pair: np.ndarray
-    """(S,) index of the pair in the task's table."""
+    tokens: np.ndarray  # (S, L) token ids
+    length: np.ndarray  # (S,) number of tokens, the end-of-sentence token included
+    task: np.ndarray  # (S,) index of the task
+    template: np.ndarray  # (S,) index into ``Knowledge.templates``
+    pair: np.ndarray  # (S,) index of the pair in the task's table
 
 
 @dataclass(frozen=True)
 class Prefixes:
     """Every distinct prefix that has a next token, with what may follow it and who can have said it."""
 
-    tokens: np.ndarray
-    """(W, L - 1) token ids, padded with -1."""
-    length: np.ndarray
-    """(W,) number of tokens, at least 1."""
-    pattern: np.ndarray
-    """(W,) index into ``patterns``: the prefix with its entities replaced by the wildcards."""
-    compatible: np.ndarray
-    """(W, K) whether the task generates the prefix."""
-    valid_start: np.ndarray
-    """(W + 1,) offsets into ``valid_token``."""
+    tokens: np.ndarray  # (W, L - 1) token ids, padded with -1
+    length: np.ndarray  # (W,) number of tokens, at least 1
+    pattern: np.ndarray  # (W,) index into ``patterns``: the prefix with its entities replaced by the wildcards
+    compatible: np.ndarray  # (W, K) whether the task generates the prefix
+    valid_start: np.ndarray  # (W + 1,) offsets into ``valid_token``
     valid_token: np.ndarray
     """Valid next tokens V(w) of all prefixes, one after the other, over all tasks of the dataset."""
-    patterns: tuple[tuple[str, ...], ...]
-    """The M distinct template prefixes."""
-    pattern_tasks: np.ndarray
-    """(M, K) whether the task has a template that starts with the pattern."""
+    patterns: tuple[tuple[str, ...], ...]  # the M distinct template prefixes
+    pattern_tasks: np.ndarray  # (M, K) whether the task has a template that starts with the pattern
 
     def __len__(self) -> int:
         return int(self.length.shape[0])

@@ -16,12 +16,6 @@ def load(path: str | Path) -> Knowledge:
 
     A line is ``{"relation": "P17", "templates": ["{subject} is located in {object}."], "pairs": [["Opachychi",
     "Ukraine"], ...]}``. Names need no quotation marks; blank lines are skipped.
-
-    Raises
-    ------
-    KnowledgeError
-        If the file cannot be read or is too large, or a line is not of this form; the message names the file and the
-        line.
     """
     path = Path(path)
     try:

@@ -21,22 +21,14 @@ def paper_example() -> Knowledge:
         (
             Task("location", (Template.parse("*1 is in *2."),), (("Paris", "France"), ("Madrid", "Spain"))),
             Task(
-                "language",
-                (Template.parse("*1 is spoken widely in *2."),),
-                (("English", "Canada"), ("Hindi", "India")),
+                "language", (Template.parse("*1 is spoken widely in *2."),), (("English", "Canada"), ("Hindi", "India"))
             ),
         )
     )
 
 
 def sample(knowledge: Knowledge, rng: np.random.Generator, tasks: int, templates: int, pairs: int) -> Knowledge:
-    """Draw some tasks, some templates and some pairs of each from a larger dataset, without replacement.
-
-    Raises
-    ------
-    KnowledgeError
-        If the dataset has fewer tasks, or a task fewer templates or pairs, than asked for.
-    """
+    """Draw some tasks, some templates and some pairs of each from a larger dataset, without replacement."""
     if len(knowledge.tasks) < tasks:
         raise KnowledgeError(f"{tasks} tasks are asked for; the file has {len(knowledge.tasks)}")
     out = []
@@ -91,15 +83,7 @@ class Source:
         }
 
     def draw(self, rng: np.random.Generator) -> Knowledge:
-        """Return the knowledge.
-
-        Raises
-        ------
-        KnowledgeError
-            If the file cannot be used, or is too small.
-        DataFileError
-            If the file's checksum is not the one in the settings: results must say which data they are of.
-        """
+        """Return the knowledge."""
         if self.size == "example":
             return paper_example()
         if not self.tasks:

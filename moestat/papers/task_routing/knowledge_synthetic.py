@@ -54,29 +54,14 @@ def synthetic(
     Every template holds a word of its own relation before the object, so that a prefix that shows an object belongs
     to one task; prefixes before that word may be shared by many tasks ("``*1`` is the", "the").
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    tasks, templates, pairs : int
-        Number of tasks, templates per task and pairs per task (the paper: 10 to 50, 5, 200).
-    subject_first : float
-        Share of templates that start with the subject.
-    shared_subjects : float
-        Share of a table's subjects that come from a pool common to all tasks.
-    fewest_objects : int
-        The number of distinct objects of a task is log-uniform between this and ``pairs``.
-    zipf : float
-        Objects are drawn with weights 1 / rank**zipf.
-    max_length : int
-        Longest template, at least 9.
-    shared_templates : int
-        So many templates of every task are common to all tasks (and hold no word of a relation).
+    ``rng``: source of randomness; ``tasks``, ``templates``, ``pairs``: number of tasks, templates per task and pairs
+    per task (the paper: 10 to 50, 5, 200); ``subject_first``: share of templates that start with the subject;
+    ``shared_subjects``: share of a table's subjects that come from a pool common to all tasks; ``fewest_objects``: the
+    number of distinct objects of a task is log-uniform between this and ``pairs``; ``zipf``: objects are drawn with
+    weights 1 / rank**zipf; ``max_length``: longest template, at least 9; ``shared_templates``: so many templates of
+    every task are common to all tasks (and hold no word of a relation).
 
-    Returns
-    -------
-    Knowledge
-        The subjects of one table are distinct.
+    The subjects of one table are distinct.
     """
     if max_length < 9:
         raise KnowledgeError(f"max_length is {max_length}; the generator needs at least 9")

@@ -28,22 +28,11 @@ def worst(
     The largest, or the smallest where the rule is a lower limit. A statement about every dataset is refuted by one: see
     :func:`moestat.claims.rules.largest`. Sizes count alike.
 
-    Parameters
-    ----------
-    witness : str, optional
-        A text variable of the results that names what fails; that of the first dataset against the rule goes into the
-        note.
-    without : str, optional
-        A value of the axis ``repairs``: the note compares with the same datasets there, which tells what a repair
-        mends.
-    exact : mapping, optional
-        Errors of the weights, and how large each may be: ``{"router_error": 1e-10}``. Where one is larger, rounding has
-        left other weights than those that the claim is about; such datasets are told in the note and decide nothing.
-
-    Raises
-    ------
-    NoAnswerError
-        If the arm, a coordinate or the variable is not in the results.
+    ``witness``: a text variable of the results that names what fails; that of the first dataset against the rule goes
+    into the note. ``without``: a value of the axis ``repairs``: the note compares with the same datasets there, which
+    tells what a repair mends. ``exact``: errors of the weights, and how large each may be: ``{"router_error": 1e-10}``.
+    Where one is larger, rounding has left other weights than those that the claim is about; such datasets are told in
+    the note and decide nothing.
     """
     here = {"arm": claim.arm, **claim.at}
     inexact = []
@@ -93,15 +82,7 @@ def neurons_over_bound(ds: xr.Dataset, claim: Claim, *, tasks: Mapping[str, int]
     The theorem has tables of fewer than N pairs. What is recorded, ``claim.variable``, takes the largest table for N:
     that is safe where the bound is to be kept, and too strict where it is to be exceeded.
 
-    Parameters
-    ----------
-    tasks : mapping
-        Number of tasks |K| for every value of the axis ``size``.
-
-    Raises
-    ------
-    NoAnswerError
-        If a size is not among ``tasks``, or the arm, a coordinate or the variable is not in the results.
+    ``tasks``: number of tasks |K| for every value of the axis ``size``.
     """
     variable(ds, claim.variable, {"arm": claim.arm, **claim.at})
     sizes = ds["size"].values.tolist()
@@ -116,17 +97,8 @@ def neurons_over_bound(ds: xr.Dataset, claim: Claim, *, tasks: Mapping[str, int]
 def printed_spread(ds: xr.Dataset, claim: Claim, *, columns: Sequence[str], limit: float | None = None) -> Estimate:
     """Return by how much the rows of printed tables differ at most in one cell: a column of an arm.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        The columns that count.
-    limit : float, optional
-        The share of cells whose rows differ by no more than that, in place of the largest difference.
-
-    Raises
-    ------
-    NoAnswerError
-        If a column is not in the tables.
+    ``columns``: the columns that count; ``limit``: the share of cells whose rows differ by no more than that, in place
+    of the largest difference.
     """
     table = variable(ds, claim.variable, claim.at).isel(replicate=0)
     there = table["column"].values.tolist()
@@ -162,27 +134,11 @@ def dealt(
     A deal leaves every row its numbers and puts them into the cells, columns of arms, in a random order of its own.
     What such tables pass as well says nothing of the rows in one cell, only of the levels of whole rows.
 
-    Parameters
-    ----------
-    rule : {"lead", "share", "spread"}
-        :func:`moestat.claims.printed.lead`, :func:`moestat.claims.printed.share` or :func:`printed_spread`.
-    cells : sequence of str
-        The columns whose numbers are dealt.
-    draws : int, optional
-        Deals, of a generator with a fixed seed.
-    **options
-        Those of the rule.
-
-    Raises
-    ------
-    NoAnswerError
-        If a column is not in the tables, or the rule has no answer.
+    ``rule``: :func:`moestat.claims.printed.lead`, :func:`moestat.claims.printed.share` or :func:`printed_spread`;
+    ``cells``: the columns whose numbers are dealt; ``draws``: deals, of a generator with a fixed seed; ``**options``:
+    those of the rule.
     """
-    rules: dict[str, Callable[..., Estimate]] = {
-        "lead": printed.lead,
-        "share": printed.share,
-        "spread": printed_spread,
-    }
+    rules: dict[str, Callable[..., Estimate]] = {"lead": printed.lead, "share": printed.share, "spread": printed_spread}
     judged = rules[rule]
     answer = judged(ds, claim, **options)
     table = _cells(ds, claim, cells)
@@ -203,11 +159,6 @@ def nearer_in_cells(
 
     The share of deals (see :func:`dealt`), the table itself among them, whose spread, the mean or the largest over the
     cells, is no larger. A gap between whole rows is in all deals and makes no p-value small.
-
-    Raises
-    ------
-    NoAnswerError
-        If a column is not in the tables.
     """
     table = _cells(ds, claim, cells)
 
@@ -253,10 +204,7 @@ def gap_for_its_share(ds: xr.Dataset, claim: Claim, *, share: str) -> Estimate:
 def visible_gap(ds: xr.Dataset, claim: Claim, *, visible: float) -> Estimate:
     """Estimate the gap between ``claim.arm`` and ``claim.versus`` at ``claim.at``, paired by replicate.
 
-    Parameters
-    ----------
-    visible : float
-        A smaller gap, either way, decides nothing: a statement on what a figure shows is not about it.
+    ``visible``: a smaller gap, either way, decides nothing: a statement on what a figure shows is not about it.
     """
     return seen(paired_gap(ds, claim, over=()), visible, "too small to be seen in a figure")
 
@@ -266,11 +214,6 @@ def trend(ds: xr.Dataset, claim: Claim, *, along: str = "experts") -> Estimate:
 
     The least-squares slope of the gap in every replicate, other axes averaged; a t-interval over replicates, the
     independent units.
-
-    Raises
-    ------
-    NoAnswerError
-        If an arm or a coordinate is not in the results, or ``along`` has fewer than two values.
     """
     sides = [variable(ds, claim.variable, {"arm": arm, **claim.at}) for arm in (claim.arm, claim.versus)]
     gap = sides[0] - sides[1]
@@ -290,11 +233,6 @@ def cells_at_least(ds: xr.Dataset, claim: Claim, *, least: float, over: str = "e
 
     Gaps are paired by replicate, with t-intervals that cover all cells at once (Bonferroni). The interval of the share
     runs from the cells that lie in the region with their whole interval to those with some part of it.
-
-    Raises
-    ------
-    NoAnswerError
-        If an arm or a coordinate is not in the results, or ``over`` has fewer than two values.
     """
     sides = [variable(ds, claim.variable, {"arm": arm, **claim.at}) for arm in (claim.arm, claim.versus)]
     gap = sides[0] - sides[1]

@@ -7,15 +7,13 @@ or it does not, and the first prefix on which it does not is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, field_validator, model_validator
 
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel
+from moestat.experiment import SettingsModel
 from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import model, parity
 from moestat.papers.task_routing.construction.arcs import find_star
@@ -23,14 +21,13 @@ from moestat.papers.task_routing.construction.build import build
 from moestat.papers.task_routing.construction.check import Check, check
 from moestat.papers.task_routing.construction.forward import cast
 from moestat.papers.task_routing.construction.inputs import inputs
-from moestat.papers.task_routing.construction.isolated import isolate
-from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
+from moestat.papers.task_routing.construction.isolated import check_isolated, circuits, isolate
 from moestat.papers.task_routing.construction.memoriser import wrong_peaks
-from moestat.papers.task_routing.construction.tables import build_tables
-from moestat.papers.task_routing.construction.tables_check import check_tables
+from moestat.papers.task_routing.construction.tables import build_tables, check_tables
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
 from moestat.papers.task_routing.task_training import read_data as read_data
+from moestat.replicates import Row, Streams, each
 from moestat.status import Status
 
 VERSION = 1
@@ -104,52 +101,45 @@ class Settings(SettingsModel):
         )
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+@each()
+def run(s: Settings, streams: Streams) -> Row:
     """Build and check the construction on one dataset per replicate.
 
     The weights are NumPy arrays in float64 whatever the device is.
 
-    Returns
-    -------
-    xarray.Dataset
-        Whole sentences count as prefixes. Sizes: ``tokens``, ``templates``, ``longest`` template, ``patterns``,
-        ``prefixes``, of which ``checked``, ``whole`` sentences among these, ``ambiguous`` (several tasks generate them:
-        the theorems cannot mean them) and ``untold`` (pattern and subject leave other tasks than those that generate
-        the prefix). Weights: ``heads`` in all, ``rank`` of what the router
-        sees of the patterns, ``dependent``: patterns less rank, ``head_rank`` of the first content head alone,
-        ``rank_bound`` on it, ``rank_excess`` over that, ``dimension_ratio``: coordinates in use over 2 L|T|,
-        ``width``: neurons of the largest expert or circuit, ``width_ratio``: over L|T(k)| + N (largest task),
-        ``complexity_ratio`` and ``complexity_ratio_least``: largest and least over c(k), ``neurons`` in all,
-        ``neurons_ratio``: over L|T| + N|K|, ``router_error`` against the one-hot target, ``inseparable``: whether the
-        router's argmax fails a condition that the prefixes make, ``draws`` of queries and keys. Lemmas: ``fit_error``
-        of the memorisers (A.4), ``plane_wrong``: tokens whose own coordinate is not the only largest one (5.1).
-        Whatever the weights, ``not_arcs``: whether three valid sets were found that are not all arcs of a polygon of
-        tokens (:mod:`moestat.papers.task_routing.construction.arcs`), and ``not_arcs_at``, after what. Checks,
-        as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also ``_ambiguous`` (only
-        ``misrouted`` leaves these out), the first two also ``_told`` (not ``untold``), the first and the third also
-        ``_whole`` (whole sentences), ``failing``: any of
-        them, and ``failing_share``; ``circuit_distance``: largest total variation distance between model and circuit
-        over all prefixes and all tasks that generate them; ``worst_mass``, ``most_active`` tasks at a prefix of one
-        task; ``failure``: the shortest failing prefix in words, ``failure_ambiguous``: the shortest ambiguous one,
-        ``failure_mass``: the shortest one with ``low_mass``.
-        ``collision``: for the datasets ``parity-m``, the distance between a positive combination of what a router sees
-        of one task and one of the other, for two generic heads of any kind (NaN elsewhere).
+    Whole sentences count as prefixes. Sizes: ``tokens``, ``templates``, ``longest`` template, ``patterns``,
+    ``prefixes``, of which ``checked``, ``whole`` sentences among these, ``ambiguous`` (several tasks generate them: the
+    theorems cannot mean them) and ``untold`` (pattern and subject leave other tasks than those that generate the
+    prefix). Weights: ``heads`` in all, ``rank`` of what the router sees of the patterns, ``dependent``: patterns less
+    rank, ``head_rank`` of the first content head alone, ``rank_bound`` on it, ``rank_excess`` over that,
+    ``dimension_ratio``: coordinates in use over 2 L|T|, ``width``: neurons of the largest expert or circuit,
+    ``width_ratio``: over L|T(k)| + N (largest task), ``complexity_ratio`` and ``complexity_ratio_least``: largest and
+    least over c(k), ``neurons`` in all, ``neurons_ratio``: over L|T| + N|K|, ``router_error`` against the one-hot
+    target, ``inseparable``: whether the router's argmax fails a condition that the prefixes make, ``draws`` of queries
+    and keys. Lemmas: ``fit_error`` of the memorisers (A.4), ``plane_wrong``: tokens whose own coordinate is not the
+    only largest one (5.1). Whatever the weights, ``not_arcs``: whether three valid sets were found that are not all
+    arcs of a polygon of tokens (:mod:`moestat.papers.task_routing.construction.arcs`), and ``not_arcs_at``, after what.
+    Checks, as numbers of prefixes: ``misrouted``, ``low_mass``, ``circuit_differs``, each also ``_ambiguous`` (only
+    ``misrouted`` leaves these out), the first two also ``_told`` (not ``untold``), the first and the third also
+    ``_whole`` (whole sentences), ``failing``: any of them, and ``failing_share``; ``circuit_distance``: largest total
+    variation distance between model and circuit over all prefixes and all tasks that generate them; ``worst_mass``,
+    ``most_active`` tasks at a prefix of one task; ``failure``: the shortest failing prefix in words,
+    ``failure_ambiguous``: the shortest ambiguous one, ``failure_mass``: the shortest one with ``low_mass``.
+    ``collision``: for the datasets ``parity-m``, the distance between a positive combination of what a router sees of
+    one task and one of the other, for two generic heads of any kind (NaN elsewhere).
     """
-    settings = Settings.model_validate(dict(cell.settings))
-    rows = [_replicate(cell, settings, replicate) for replicate in replicates]
-    variables = {name: ("replicate", np.array([row[name] for row in rows])) for name in rows[0]}
-    return xr.Dataset(variables, coords={"replicate": np.asarray(replicates, dtype=np.int64)})
+    return _replicate(s, streams)
 
 
-def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]:
+def _replicate(settings: Settings, streams: Streams) -> dict[str, Any]:
     source = settings.source()
     identity = source.identity
-    knowledge = source.draw(cell.generator(replicate, "knowledge", **identity))
+    knowledge = source.draw(streams("knowledge", **identity))
     if settings.router == "tables" or settings.router == "none":
-        return _in_head(cell, settings, replicate, knowledge)
+        return _in_head(settings, streams, knowledge)
     built = build(
         knowledge,
-        cell.generator(replicate, "weights", **identity),
+        streams("weights", **identity),
         theorem=settings.theorem,
         repairs=model.Repairs.parse(settings.repairs),
         router=settings.router,
@@ -157,11 +147,11 @@ def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]
     )
     if settings.precision == "float32":
         built = cast(built, np.float32)
-    checked = check(built, cell.generator(replicate, "prefixes", **identity), most=settings.max_prefixes)
+    checked = check(built, streams("prefixes", **identity), most=settings.max_prefixes)
     collision = np.nan
     if settings.size.startswith("parity-"):
         bits = int(settings.size.removeprefix("parity-"))
-        collision = parity.distance(bits, 2, cell.generator(replicate, "collision", **identity))
+        collision = parity.distance(bits, 2, streams("collision", **identity))
     own = {
         "rank": built.rank,
         "head_rank": built.head_rank,
@@ -184,11 +174,11 @@ OWN = ("rank", "head_rank", "rank_bound", "rank_excess", "dependent", "router_er
 """What neurons that speak one at a time do not have, but ``inseparable`` behind a router."""
 
 
-def _in_head(cell: Cell, settings: Settings, replicate: int, knowledge: Knowledge) -> dict[str, Any]:
+def _in_head(settings: Settings, streams: Streams, knowledge: Knowledge) -> dict[str, Any]:
     """Build and check the models whose embedding of a subject holds its objects: dense, and with a router."""
     identity = settings.source().identity
-    weights = cell.generator(replicate, "weights", **identity)
-    prefixes = cell.generator(replicate, "prefixes", **identity)
+    weights = streams("weights", **identity)
+    prefixes = streams("prefixes", **identity)
     own = dict.fromkeys((*OWN, "collision"), np.nan)
     if settings.router == "tables":
         routed = build_tables(knowledge, weights, epsilon=settings.epsilon)

@@ -15,8 +15,7 @@ from moestat.report import style
 from moestat.report.tables import label
 from moestat.study.spec import Figure
 
-FLOOR = 1e-5
-"""Where exact zeros are drawn on the logarithmic axis."""
+FLOOR = 1e-5  # where exact zeros are drawn on the logarithmic axis
 
 STEPS = {
     "heads": ("one content head", "more content heads"),
@@ -33,16 +32,8 @@ STEPS = {
 def gaps(ds: xr.Dataset, figure: Figure, *, arms: Sequence[str], variable: str = "failing_share") -> Canvas:
     """Draw which step of a proof fails as printed (left), and what fails as they are mended one by one (right).
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results with the axes ``size`` and ``repairs``: ``none``, sums, ``all`` and ``all but ...``.
-    figure : Figure
-        The study file's figure.
-    arms : sequence of str
-        One row of panels each.
-    variable : str
-        The share of prefixes that fail.
+    ``ds``: results with the axes ``size`` and ``repairs``: ``none``, sums, ``all`` and ``all but ...``; ``figure``: the
+    study file's figure; ``arms``: one row of panels each; ``variable``: the share of prefixes that fail.
     """
     values = [str(value) for value in ds["repairs"].values]
     taken = ["all", *(value for value in values if value.startswith("all but "))]
@@ -109,14 +100,9 @@ def accuracy_curves(
 ) -> Canvas:
     """Draw accuracy against the number of experts, one panel per number of tasks (Fig. 3 and Table 1).
 
-    Parameters
-    ----------
-    arms : sequence of str
-        One line each, with t-intervals over replicates; arms that were not run are left out.
-    printed : mapping, optional
-        ``{tasks: {experts: {arm: per cent}}}`` of the paper, drawn as hollow marks.
-    printed_pairs : int
-        Pairs per task of the paper; its numbers are drawn only over tables of this size.
+    ``arms``: one line each, with t-intervals over replicates; arms that were not run are left out. ``printed``:
+    ``{tasks: {experts: {arm: per cent}}}`` of the paper, drawn as hollow marks. ``printed_pairs``: pairs per task of
+    the paper; its numbers are drawn only over tables of this size.
     """
     comparable = "pairs" in ds and bool((ds["pairs"] == printed_pairs).where(ds["pairs"].notnull(), True).all())
     shown = [arm for arm in arms if arm in ds["arm"].values]

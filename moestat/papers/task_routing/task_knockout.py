@@ -10,17 +10,16 @@ its output is also put at its mean over the training cuts of the task, a constan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
-from moestat.experiment import Cell, require_torch
+from moestat.experiment import require_torch
 from moestat.papers.task_routing.task_training import Settings as Settings
 from moestat.papers.task_routing.task_training import read_data as read_data
 from moestat.papers.task_routing.task_training import trained
+from moestat.replicates import Row, Streams, each
 from moestat.threads import one_thread
 
 VERSION = 1
@@ -29,38 +28,24 @@ SILENT = ("none", "own", "other", "all")
 """Which experts are silent: none, the one that a task uses most, each of the others in turn, all."""
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+@each(dims={"recall": ("silent",), "recall_mean": ("silent",)}, coords={"silent": SILENT})
+def run(s: Settings, streams: Streams) -> Row:
     """Train one model per replicate and silence its experts.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``recall`` (silent): share of the test sentences, cut just before the object with the subject shown, of which
-        the next token is the object; a mean over tasks, for *other* over the other experts, too. ``recall_mean``: the
-        same where an expert's output is put at its mean over the training cuts of the task that go to it (0 if none
-        does) in place of 0. ``own_loss``, ``own_loss_mean``: recall with another expert so less that with the own one.
-        ``own_share``: share of those cuts that the router sends to the own expert, the one that most of them of the
-        task go to. ``train_loss`` in nats per token.
+    ``recall`` (silent): share of the test sentences, cut just before the object with the subject shown, of which the
+    next token is the object; a mean over tasks, for *other* over the other experts, too. ``recall_mean``: the same
+    where an expert's output is put at its mean over the training cuts of the task that go to it (0 if none does) in
+    place of 0. ``own_loss``, ``own_loss_mean``: recall with another expert so less that with the own one.
+    ``own_share``: share of those cuts that the router sends to the own expert, the one that most of them of the task go
+    to. ``train_loss`` in nats per token.
     """
     require_torch()
-    settings = Settings.model_validate(dict(cell.settings))
     with one_thread():
-        rows = [_replicate(cell, settings, replicate) for replicate in replicates]
-    dims = {"recall": ("silent",), "recall_mean": ("silent",)}
-    variables = {name: (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows])) for name in rows[0]}
-    coords = {"replicate": np.asarray(replicates, dtype=np.int64), "silent": np.array(SILENT, dtype=object)}
-    return xr.Dataset(variables, coords=coords)
-
-
-def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]:
-    one = trained(cell, settings, replicate)
-    sentences = one.knowledge.sentences
-    test, known = ((sentences.tokens[rows], sentences.task[rows]) for rows in (one.test_rows, one.train_rows))
-    return {
-        **silenced(one.model, *test, known, len(one.knowledge.words)),
-        "train_loss": float(one.curve[-1]),
-        **one.ending,
-    }
+        one = trained(s, streams)
+        sentences = one.knowledge.sentences
+        test, known = ((sentences.tokens[rows], sentences.task[rows]) for rows in (one.test_rows, one.train_rows))
+        found = silenced(one.model, *test, known, len(one.knowledge.words))
+    return found | {"train_loss": float(one.curve[-1])} | one.ending
 
 
 def silenced(
@@ -68,24 +53,12 @@ def silenced(
 ) -> dict[str, Any]:
     """Count the objects that a model names with single experts silent, or at their mean.
 
-    Parameters
-    ----------
-    model : TaskTransformer
-        The transformer.
-    tokens : ndarray, shape (B, L)
-        Sentences, padded with -1; the second entity (a token of ``words`` or more) is the object.
-    task : ndarray, shape (B,)
-        Task of each sentence.
-    known : tuple of ndarrays, shapes (B', L) and (B',)
-        Training sentences and their tasks, over which the means are taken.
-    words : int
-        Number of tokens that are words.
+    ``model``: the transformer. ``tokens`` (B, L): sentences, padded with -1; the second entity (a token of ``words`` or
+    more) is the object. ``task`` (B,): task of each sentence. ``known`` (B', L) and (B',): training sentences and their
+    tasks, over which the means are taken. ``words``: number of tokens that are words.
 
-    Returns
-    -------
-    dict
-        ``recall`` and ``recall_mean`` (4,) in the order of ``SILENT``, ``own_loss``, ``own_loss_mean`` and
-        ``own_share``: see :func:`run`.
+    Returns ``recall`` and ``recall_mean`` (4,) in the order of ``SILENT``, ``own_loss``, ``own_loss_mean`` and
+    ``own_share``: see :func:`run`.
     """
     experts, kinds = model.shape.experts, np.unique(task)
     cuts, learnt = _cuts(model, tokens, words), _cuts(model, known[0], words)

@@ -9,27 +9,26 @@ accuracy may differ by several points, and only means over seeds are comparable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import xarray as xr
 from pydantic import Field, field_validator, model_validator
 
 from moestat.data_file import with_digest
-from moestat.experiment import Cell, SettingsModel, require_torch
+from moestat.experiment import SettingsModel, require_torch
 from moestat.losses import routing
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.knowledge_sources import Source
 from moestat.papers.task_routing.template import END
+from moestat.replicates import Row, Streams, each
 from moestat.status import Status
 from moestat.threads import one_thread
 
 VERSION = 1
 
-CUTS = ("start", "recall", "rest")
-"""Where a sentence was cut: so many entities were shown (none, the subject, both)."""
+CUTS = ("start", "recall", "rest")  # where a sentence was cut: so many entities were shown (none, the subject, both)
 
 
 class Settings(SettingsModel):
@@ -88,77 +87,56 @@ def read_data(settings: Mapping[str, Any]) -> None:
     load(settings["file"])
 
 
-def run(cell: Cell, replicates: Sequence[int], *, device: str = "cpu") -> xr.Dataset:
+@each(
+    dims={"routing": ("task", "expert"), "curve": ("epoch",), "accuracy_by_cut": ("cut",)},
+    coords=lambda s: {
+        "cut": CUTS,
+        "task": np.arange(1, s.tasks + 1),
+        "expert": np.arange(1, s.experts + 1),
+        "epoch": np.arange(1, s.epochs + 1),
+    },
+)
+def run(s: Settings, streams: Streams) -> Row:
     """Train and evaluate one model per replicate.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``accuracy``: share of the completed sentences that are in the dataset; ``accuracy_by_cut`` (cut): the same by
-        where the sentence was cut: before the subject (``start``), with the object still to be recalled (``recall``)
-        or after the object (``rest``). Over the tokens of the test sentences: ``mutual_information`` of task and
-        expert in bits, ``information_limit``: that of the experts the router loss asks for, ``usage_entropy`` of the
-        experts in bits, ``top_share`` of a task's favourite expert, ``routed_as_asked``: share sent to expert k mod E
-        of their task k, among tokens whose prefix one task alone generates, ``ambiguous_share``: the other tokens,
-        ``routing`` (task, expert): share of the task's tokens. ``curve`` (epoch): training cross-entropy in nats per
-        token, ``train_loss``: its last value, ``tokens`` in the vocabulary, ``pairs`` per task.
+    ``accuracy``: share of the completed sentences that are in the dataset; ``accuracy_by_cut`` (cut): the same by where
+    the sentence was cut: before the subject (``start``), with the object still to be recalled (``recall``) or after the
+    object (``rest``). Over the tokens of the test sentences: ``mutual_information`` of task and expert in bits,
+    ``information_limit``: that of the experts the router loss asks for, ``usage_entropy`` of the experts in bits,
+    ``top_share`` of a task's favourite expert, ``routed_as_asked``: share sent to expert k mod E of their task k, among
+    tokens whose prefix one task alone generates, ``ambiguous_share``: the other tokens, ``routing`` (task, expert):
+    share of the task's tokens. ``curve`` (epoch): training cross-entropy in nats per token, ``train_loss``: its last
+    value, ``tokens`` in the vocabulary, ``pairs`` per task.
     """
     require_torch()
-    settings = Settings.model_validate(dict(cell.settings))
     with one_thread():
-        rows = [_replicate(cell, settings, replicate) for replicate in replicates]
-    dims = {"routing": ("task", "expert"), "curve": ("epoch",), "accuracy_by_cut": ("cut",)}
-    variables = {name: (("replicate", *dims.get(name, ())), np.array([row[name] for row in rows])) for name in rows[0]}
-    coords = {
-        "replicate": np.asarray(replicates, dtype=np.int64),
-        "cut": np.array(CUTS, dtype=object),
-        "task": np.arange(1, settings.tasks + 1),
-        "expert": np.arange(1, settings.experts + 1),
-        "epoch": np.arange(1, settings.epochs + 1),
-    }
-    return xr.Dataset(variables, coords=coords)
+        return _replicate(s, streams)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model, what it was trained and can be tested on, and how the training went.
-
-    Attributes
-    ----------
-    model : TaskTransformer
-    knowledge : Knowledge
-    train_rows, test_rows : int arrays
-        Sentences of ``knowledge``.
-    split : dict
-        What the split depends on, for draws that follow it.
-    curve : array (epochs,)
-        Training cross-entropy in nats per token.
-    ending : dict
-        ``status``, ``message``, ``iterations``.
-    """
+    """A trained model, what it was trained and can be tested on, and how the training went."""
 
     model: Any
     knowledge: Knowledge
-    train_rows: np.ndarray
+    train_rows: np.ndarray  # train_rows, test_rows: sentences of ``knowledge``
     test_rows: np.ndarray
-    split: dict[str, Any]
-    curve: np.ndarray
-    ending: dict[str, Any]
+    split: dict[str, Any]  # what the split depends on, for draws that follow it
+    curve: np.ndarray  # (epochs,): training cross-entropy in nats per token
+    ending: dict[str, Any]  # ``status``, ``message``, ``iterations``
 
 
-def trained(cell: Cell, settings: Settings, replicate: int) -> Trained:
+def trained(settings: Settings, streams: Streams) -> Trained:
     """Draw the dataset, the split and the initial weights of a replicate, and train its model."""
     from moestat.papers.task_routing import transformer_training as training
     from moestat.papers.task_routing.task_transformer import Shape, TaskTransformer
 
     source = settings.source()
     data = source.identity
-    knowledge = source.draw(cell.generator(replicate, "knowledge", **data))
+    knowledge = source.draw(streams("knowledge", **data))
     sentences = knowledge.sentences
     split = {**data, "split": settings.split, "test_share": settings.test_share}
-    train_rows, test_rows = training.holdout(
-        sentences, settings.split, settings.test_share, cell.generator(replicate, "split", **split)
-    )
+    train_rows, test_rows = training.holdout(sentences, settings.split, settings.test_share, streams("split", **split))
     shape = Shape(
         vocabulary=len(knowledge.vocabulary),
         length=knowledge.max_length,
@@ -167,7 +145,7 @@ def trained(cell: Cell, settings: Settings, replicate: int) -> Trained:
         hidden=settings.hidden,
         heads=settings.heads,
     )
-    start = cell.generator(replicate, "start", tokens=shape.vocabulary, experts=shape.experts, width=shape.width)
+    start = streams("start", tokens=shape.vocabulary, experts=shape.experts, width=shape.width)
     model = TaskTransformer(shape, start, gate=settings.gate)
     plan = training.Training(
         loss=settings.loss,
@@ -177,7 +155,7 @@ def trained(cell: Cell, settings: Settings, replicate: int) -> Trained:
         decay=settings.decay,
         batch=settings.batch,
     )
-    curve = training.train(model, sentences, train_rows, plan, cell.generator(replicate, "batches", **split))
+    curve = training.train(model, sentences, train_rows, plan, streams("batches", **split))
     finite = bool(np.isfinite(curve).all())
     status = Status.CONVERGED if finite else Status.NOT_FINITE
     ending = {
@@ -188,12 +166,12 @@ def trained(cell: Cell, settings: Settings, replicate: int) -> Trained:
     return Trained(model, knowledge, train_rows, test_rows, split, curve, ending)
 
 
-def _replicate(cell: Cell, settings: Settings, replicate: int) -> dict[str, Any]:
+def _replicate(settings: Settings, streams: Streams) -> dict[str, Any]:
     from moestat.papers.task_routing import transformer_training as training
 
-    one = trained(cell, settings, replicate)
+    one = trained(settings, streams)
     chosen = training.experts_chosen(one.model, one.knowledge.sentences, one.test_rows)
-    cuts = cell.generator(replicate, "cuts", **one.split)
+    cuts = streams("cuts", **one.split)
     return {
         **_completions(one.model, one.knowledge, one.test_rows, settings, cuts),
         **_routing(chosen, one.knowledge, one.test_rows, settings),

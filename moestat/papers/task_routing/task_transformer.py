@@ -24,27 +24,18 @@ class Shape:
 class Routed:
     """What the layer computes at some positions (rows)."""
 
-    output: torch.Tensor
-    """(rows, width) input of the output layer."""
-    scores: torch.Tensor
-    """(rows, E) logarithms of the router's probabilities."""
-    expert: torch.Tensor
-    """(rows,) the expert with the largest one."""
+    output: torch.Tensor  # (rows, width) input of the output layer
+    scores: torch.Tensor  # (rows, E) logarithms of the router's probabilities
+    expert: torch.Tensor  # (rows,) the expert with the largest one
 
 
 class TaskTransformer(torch.nn.Module):
     """Token and position embeddings, causal attention, top-1 experts, output layer; residuals, no normalisation.
 
-    Parameters
-    ----------
-    shape : Shape
-        Sizes.
-    rng : numpy.random.Generator
-        Draws the weights: embeddings N(0, 1), linear layers uniform on +-1/sqrt(inputs), the defaults of PyTorch.
-        Drawn with NumPy, so that a replicate is the same with every version of PyTorch.
-    gate : bool
-        Whether the expert's output is multiplied with its probability (Fedus et al. 2022). The paper's formula,
-        MoE(x) = FF_e(x), has no such factor; the cross-entropy then has no gradient with respect to the router.
+    ``shape``: sizes. ``rng``: draws the weights: embeddings N(0, 1), linear layers uniform on +-1/sqrt(inputs), the
+    defaults of PyTorch. Drawn with NumPy, so that a replicate is the same with every version of PyTorch. ``gate``:
+    whether the expert's output is multiplied with its probability (Fedus et al. 2022). The paper's formula, MoE(x) =
+    FF_e(x), has no such factor; the cross-entropy then has no gradient with respect to the router.
     """
 
     def __init__(self, shape: Shape, rng: np.random.Generator, *, gate: bool = True) -> None:
@@ -71,12 +62,8 @@ class TaskTransformer(torch.nn.Module):
     def forward(self, tokens: torch.Tensor, rows: torch.Tensor) -> Routed:
         """Run the layer.
 
-        Parameters
-        ----------
-        tokens : Tensor of int64, shape (B, S)
-            Token ids; padding on the right may hold any id, the attention is causal.
-        rows : Tensor of int64, shape (rows,)
-            Positions b * S + s at which the experts and the output are wanted.
+        ``tokens`` (B, S): token ids; padding on the right may hold any id, the attention is causal. ``rows`` (rows,):
+        positions b * S + s at which the experts and the output are wanted.
         """
         batch, steps = tokens.shape
         heads, d = self.shape.heads, self.shape.width

@@ -28,11 +28,6 @@ def tokenize(text: str) -> tuple[str, ...]:
 
     >>> tokenize('"bent county high school" is located in {object}.')
     ('"bent county high school"', 'is', 'located', 'in', '*2', '.')
-
-    Raises
-    ------
-    KnowledgeError
-        If a quotation mark or a brace is not closed, or a brace holds something else.
     """
     body = text.strip()
     ends = body.endswith(END)

@@ -18,8 +18,7 @@ from moestat.papers.task_routing.task_transformer import TaskTransformer
 
 Loss = Literal["ce", "load_balance", "router"]
 
-ROOM = 1 << 18
-"""Logits per block, which stays in the cache. Fixed, so that results do not depend on anything else."""
+ROOM = 1 << 18  # logits per block, which stays in the cache. Fixed, so that results do not depend on anything else.
 
 LOG2E = float(np.log2(np.e))
 
@@ -32,16 +31,9 @@ def output_gradient(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the mean cross-entropy () of ``softmax(x weight' + bias)`` at the targets and its gradient in x.
 
-    Parameters
-    ----------
-    x : Tensor, shape (rows, d)
-    target : Tensor of int64, shape (rows,)
-    weight : Tensor, shape (classes, d + 2)
-        Weights, bias, and a column of ones.
-    grad_weight : Tensor, shape (classes, d + 2)
-        Overwritten: the gradient, of which the last column means nothing.
-    room : Tensor, shape (rows of a block, classes)
-        Overwritten.
+    ``x`` (rows, d); ``target`` (rows,); ``weight`` (classes, d + 2): weights, bias, and a column of ones;
+    ``grad_weight`` (classes, d + 2): overwritten: the gradient, of which the last column means nothing; ``room`` (rows
+    of a block, classes): overwritten.
     """
     count, size = x.shape
     # times the two last columns of the weights: the bias, and nothing
@@ -70,14 +62,8 @@ def output_gradient(
 class Gradient:
     """The weights of a transformer as one vector, and the gradient of its loss as another.
 
-    Parameters
-    ----------
-    model : TaskTransformer
-        Its parameters become views of ``weights``.
-    loss : {"ce", "load_balance", "router"}
-        The cross-entropy alone, or with an auxiliary loss (section 6.2).
-    weight : float
-        lambda, weight of the auxiliary loss.
+    ``model``: its parameters become views of ``weights``; ``loss``: the cross-entropy alone, or with an auxiliary loss
+    (section 6.2); ``weight``: lambda, weight of the auxiliary loss.
     """
 
     def __init__(self, model: TaskTransformer, loss: Loss, weight: float) -> None:
@@ -102,16 +88,8 @@ class Gradient:
     def __call__(self, tokens: torch.Tensor, rows: torch.Tensor, target: torch.Tensor, task: torch.Tensor) -> float:
         """Return the cross-entropy of a batch (nats per token), and leave the gradient of the loss in ``gradient``.
 
-        Parameters
-        ----------
-        tokens : Tensor of int64, shape (B, S)
-            Token ids; padding on the right may hold any id.
-        rows : Tensor of int64, shape (R,)
-            Positions b * S + s that have a next token.
-        target : Tensor of int64, shape (R,)
-            The next tokens.
-        task : Tensor of int64, shape (R,)
-            The tasks of their sentences.
+        ``tokens`` (B, S): token ids; padding on the right may hold any id. ``rows`` (R,): positions b * S + s that have
+        a next token. ``target`` (R,): the next tokens. ``task`` (R,): the tasks of their sentences.
         """
         w, g, (batch, steps) = self.w, self.g, tokens.shape
         d, heads, experts, count = self.shape.width, self.shape.heads, self.shape.experts, rows.shape[0]

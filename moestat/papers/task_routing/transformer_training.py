@@ -48,11 +48,7 @@ def holdout(
 
 
 def train(
-    model: TaskTransformer,
-    sentences: Sentences,
-    rows: np.ndarray,
-    training: Training,
-    rng: np.random.Generator,
+    model: TaskTransformer, sentences: Sentences, rows: np.ndarray, training: Training, rng: np.random.Generator
 ) -> np.ndarray:
     """Train with Adam on some rows of the sentences; return the mean cross-entropy (nats per token) of every epoch.
 
@@ -100,21 +96,10 @@ def experts_chosen(model: TaskTransformer, sentences: Sentences, rows: np.ndarra
 def complete(model: TaskTransformer, tokens: np.ndarray, length: np.ndarray, end: int) -> np.ndarray:
     """Complete prefixes greedily until the end-of-sentence token or the longest length.
 
-    Parameters
-    ----------
-    model : TaskTransformer
-        The transformer.
-    tokens : ndarray, shape (B, L)
-        Token ids; what stands at and after ``length`` is ignored.
-    length : ndarray, shape (B,)
-        Lengths of the prefixes, 1 to L - 1.
-    end : int
-        Id of the end-of-sentence token.
+    ``model``: the transformer. ``tokens`` (B, L): token ids; what stands at and after ``length`` is ignored. ``length``
+    (B,): lengths of the prefixes, 1 to L - 1. ``end``: id of the end-of-sentence token.
 
-    Returns
-    -------
-    ndarray, shape (B, L)
-        The completed sentences, padded with -1.
+    Returns the completed sentences, padded with -1.
     """
     longest = tokens.shape[1]
     out = np.where(np.arange(longest) < length[:, None], tokens, -1)

@@ -31,14 +31,6 @@ def test_likeness_is_that_of_all_pairs():
     np.testing.assert_allclose(likeness(scaled).numpy(), found, rtol=1e-9)
 
 
-def test_likeness_at_its_ends():
-    one = torch.ones(3, 2, 4)
-    np.testing.assert_allclose(likeness(one).numpy(), 1.0)
-    opposite = torch.stack([torch.ones(2, 4), -torch.ones(2, 4)])
-    np.testing.assert_allclose(likeness(opposite).numpy(), -1.0)
-    assert (likeness(torch.zeros(3, 2, 4)) == 0).all()
-
-
 def test_layers_with_one_expert_repeated_are_alike():
     run, settings = cell(experts=4)
     model = compete_lm.model_of(run, settings, 0, 20)

@@ -1,66 +1,32 @@
 """Language models with sparse mixtures: pairing, competition, measures, fine-tuning."""
 
 import hashlib
-import math
-from pathlib import Path
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
+from cells import cell_of
 
 torch = pytest.importorskip("torch")
 
-from moestat.experiment import Cell  # noqa: E402
 from moestat.papers.compete_smoe import compete_finetune, compete_lm  # noqa: E402
 from moestat.papers.compete_smoe.classifier import Classifier, as_symbols  # noqa: E402
 from moestat.papers.compete_smoe.expert_bank import ExpertBank  # noqa: E402
-from moestat.papers.compete_smoe.smoe import SMoE  # noqa: E402
-from moestat.papers.compete_smoe.smoe_measures import routing, winners_route  # noqa: E402
 from moestat.status import Status  # noqa: E402
-from moestat.study import load  # noqa: E402
 from moestat.training import checkpoint, lm_training  # noqa: E402
 from moestat.training import corpus as corpora  # noqa: E402
 from moestat.training.labelled_text import LabelledTextError  # noqa: E402
 
 SIZES = {"blocks": 2, "width": 16, "length": 16, "experts": 4}
 SMALL = SIZES | {"batch": 4, "steps": 6, "every": 3, "validation": 256, "test": 512}
-STUDIES = ["lm", "scale", "published", "topk", "schedule", "balance", "significance", "distillation", "finetune"]
 
 
 def cell(module=compete_lm, **settings):
-    resolved = module.Settings(**{**SMALL, **settings}).model_dump(mode="json")
-    return Cell(module.__name__, 3, "arm", {}, resolved)
+    return cell_of(module, **SMALL | settings)
 
 
 def numbers(ds):
     """Return what does not measure the machine."""
     return ds.drop_vars([name for name in ds.data_vars if ds[name].attrs.get("measurement")])
-
-
-def test_variables_and_ranges():
-    found = compete_lm.run(cell(router="compete_smoe", probability=0.5, architecture="glam"), [0, 3])
-    assert (found["status"] == Status.CONVERGED).all()
-    assert found["valid_bpc"].dims == ("replicate", "step")
-    assert found["step"].values.tolist() == [0, 3, 6]
-    assert found["entropy_by_layer"].sizes == {"replicate": 2, "layer": 2}
-    np.testing.assert_allclose(found["entropy"], found["entropy_by_layer"].mean("layer"))
-    np.testing.assert_allclose(2 ** found["bpc"], found["perplexity"])
-    np.testing.assert_allclose(found["best_valid_bpc"], found["valid_bpc"].min("step"))
-    assert ((found["entropy"] > 0) & (found["entropy"] <= math.log(4))).all()
-    assert ((found["entropy_top_k"] > 0) & (found["entropy_top_k"] <= math.log(2) + 1e-6)).all()
-    for name in ("overlap", "overlap_chance", "competitions"):
-        assert ((found[name] > 0) & (found[name] <= 1)).all()
-    assert (found["seconds_per_step"] > 0).all()
-    assert {name for name in found.data_vars if found[name].attrs.get("measurement")} == {
-        "seconds_per_step",
-        "tokens_per_second",
-    }
-
-
-def test_replicates_do_not_depend_on_the_block():
-    together = compete_lm.run(cell(router="compete_smoe", probability=0.5), [0, 1])
-    alone = compete_lm.run(cell(router="compete_smoe", probability=0.5), [1])
-    assert numbers(alone).identical(numbers(together.sel(replicate=[1])))
 
 
 @pytest.mark.parametrize(
@@ -92,21 +58,6 @@ def test_an_interrupted_replicate_continues_to_the_same_bits(settings, tmp_path,
     assert steps == [4, 5], "only what was left should have been computed"
 
 
-def test_the_form_of_a_gpu_trains_to_the_same_losses(monkeypatch):
-    """In float64: padded slices and the norms of one batch, beside sorted slices and one expert after the other."""
-    settings = compete_lm.Settings(**SMALL | {"steps": 20, "every": 5}, router="compete_smoe", probability=0.5)
-    corpus, found = corpora.load(), []
-    for padded in (False, True):
-        if padded:
-            monkeypatch.setattr(ExpertBank, "forward", ExpertBank.padded)
-            norms = torch.no_grad()(lambda self, z: torch.linalg.vector_norm(self.every(z), dim=-1).t())
-            monkeypatch.setattr(ExpertBank, "norms", norms)
-        model = compete_lm.model_of(cell(), settings, 0, corpus.vocabulary).double()
-        plan = compete_lm.plan_of(settings)
-        found.append(lm_training.train(model, corpus, plan, batches=np.random.default_rng(0)).valid)
-    np.testing.assert_allclose(*found, rtol=1e-10)
-
-
 def test_a_training_that_diverges_is_data():
     found = compete_lm.run(cell(rate=1e9, router="compete_smoe", probability=1.0), [0]).isel(replicate=0)
     assert found["status"].item() == Status.NOT_FINITE and found["iterations"].item() == 3
@@ -136,97 +87,6 @@ def test_arms_start_from_the_same_weights():
     assert all(torch.equal(ours[name], theirs[name]) for name in shared)
     other = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL), 1, 30).state_dict()
     assert not torch.equal(ours["embedding"], other["embedding"])
-
-
-@pytest.mark.parametrize("frozen", ["smoe_fixed", "stable_moe"])
-def test_frozen_routers_stay(frozen):
-    settings = compete_lm.Settings(**SMALL, router=frozen, stage_one=0.3)
-    before = compete_lm.model_of(cell(), settings, 0, corpora.load().vocabulary).state_dict()
-    after = compete_lm.trained(cell(), settings, 0, "cpu", "")[0].state_dict()
-    moved = [not torch.equal(before[name], after[name]) for name in before if "router" in name]
-    assert moved == [frozen == "stable_moe"] * 2
-    assert all(not torch.equal(before[name], after[name]) for name in before if "experts.first" in name)
-
-
-def test_routing_against_a_layer_of_known_routing():
-    """One layer whose router is made to know the competition, and then to avoid it."""
-    model = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL, top_k=1), 0, 30)
-    layers = [module for module in model.modules() if isinstance(module, SMoE)]
-    text = np.random.default_rng(0).integers(0, 30, 400)
-
-    layers[0].router, layers[1].router = Oracle(layers[0].experts, 1.0), Oracle(layers[1].experts, -1.0)
-    found = routing(model, text, 16)
-    np.testing.assert_allclose(found.overlap[:2], [1.0, 0.0])
-    assert found.overlap_chance[0] >= 0.25  # of two equal choices: the sum of the squared shares
-    assert (found.entropy[:2] < 0.1).all() and (found.entropy_top_k == 0).all()
-    assert ((found.usage_entropy >= 0) & (found.usage_entropy <= math.log(4) + 1e-9)).all()
-    np.testing.assert_allclose(
-        found.router_loss[:2], [0.0, 2 / 4], atol=1e-12
-    )  # of two policies that choose another expert
-
-
-def test_winners_route_as_a_router_does_that_knows_them():
-    model = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL, top_k=1), 0, 30).eval()
-    tokens = torch.from_numpy(np.random.default_rng(1).integers(0, 30, (3, 16)))
-    plain = model(tokens)
-    with winners_route(model):
-        won = model(tokens)
-    assert torch.equal(model(tokens), plain) and not torch.allclose(won, plain)
-    for layer in [module for module in model.modules() if isinstance(module, SMoE)]:
-        layer.router = Oracle(layer.experts, 1.0)
-    torch.testing.assert_close(model(tokens), won)
-
-
-class Oracle(torch.nn.Module):
-    """A router that knows the norms of the outputs."""
-
-    def __init__(self, bank, sign):
-        super().__init__()
-        self.bank, self.sign = [bank], sign
-
-    def forward(self, z):
-        return self.sign * 1e3 * self.bank[0].norms(z)
-
-
-def test_sizes():
-    """GLaM has a dense block after each SMoE block; a size's numbers hold unless others are given."""
-    shapes = {
-        (style, size): compete_lm.model_of(cell(), compete_lm.Settings(architecture=style, **own), 0, 30).shape
-        for style in ("switch", "glam")
-        for size, own in {"micro": {}, "own": SIZES}.items()
-    }
-    found = {key: (shape.blocks, shape.width, shape.hidden, shape.length) for key, shape in shapes.items()}
-    assert found == {
-        ("switch", "micro"): (3, 64, 64, 64),
-        ("glam", "micro"): (6, 64, 64, 64),
-        ("switch", "own"): (2, 16, 16, 16),
-        ("glam", "own"): (4, 16, 16, 16),
-    }
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"top_k": 5}, "at most experts"),
-        ({"router": "best"}, "smoe"),
-        ({"probability": 1.5}, "probability"),
-        ({"width": 20}, "multiple of 8"),
-        ({"form": "falling", "probability": 0.8}, "form 'falling' it must be at most 0.5"),
-    ],
-)
-def test_settings_refuse(settings, message):
-    with pytest.raises(ValidationError, match=message):
-        compete_lm.Settings(**{**SMALL, **settings})
-
-
-@pytest.mark.parametrize("name", [*(f"compete_{name}" for name in STUDIES), "router_entropy"])
-def test_studies_judge_arms_that_exist(name):
-    study = load.read(Path(__file__).parents[3] / "studies" / f"{name}.toml").study
-    arms = {arm.name for arm in study.arms}
-    for claim in study.claims:
-        assert claim.arm in arms
-        assert not claim.versus or claim.versus in arms
-        assert set(claim.options.get("others", [])) <= arms
 
 
 # --- fine-tuning ------------------------------------------------------------------------------------------------------

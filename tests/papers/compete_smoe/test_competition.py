@@ -1,12 +1,14 @@
+from functools import partial
+
 import numpy as np
 import pytest
 import xarray as xr
+from cells import cell_of, computed
 from pydantic import ValidationError
 
 from moestat.claims.selection import NoAnswerError
-from moestat.experiment import Cell
 from moestat.papers.compete_smoe import competition_bound, competition_gaps, competition_mle
-from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
+from moestat.papers.compete_smoe.competition_designs import DESIGNS
 from moestat.papers.compete_smoe.rules import counterexample, least_exponent, over_bound, share, sharp, tail_exponent
 from moestat.rates import Cases
 from moestat.status import Status
@@ -17,16 +19,11 @@ def claim_of(study, name):
     return next(c for c in load.read(study).study.claims if c.id == name)
 
 
-def mle_cell(**settings):
-    values = {"design": "mean", "n": 300, "pool_log2": 12, "evaluation_points": 256} | settings
-    full = competition_mle.Settings(**values).model_dump()
-    return Cell("moestat.papers.compete_smoe.competition_mle", 3, "arm", {"n": full["n"]}, full)
+mle_cell = partial(cell_of, competition_mle, design="mean", n=300, pool_log2=12, evaluation_points=256)
 
 
 def gaps(design, replicates=(0, 1, 2)):
-    full = competition_gaps.Settings(design=design, pool_log2=17, evaluation_points=256).model_dump()
-    cell = Cell("moestat.papers.compete_smoe.competition_gaps", 3, "arm", {}, full)
-    return competition_gaps.run(cell, replicates, device="cpu")
+    return computed(competition_gaps, replicates, design=design, pool_log2=17, evaluation_points=256)
 
 
 def test_a_replicate_does_not_depend_on_its_block():
@@ -37,37 +34,6 @@ def test_a_replicate_does_not_depend_on_its_block():
     np.testing.assert_allclose(both["D_weights"] + both["D_variances"] >= both["D"] - 1e-12, True)
     np.testing.assert_allclose(both["root_hellinger_squared"] ** 2, both["hellinger_squared"])
     assert np.all(both["hellinger"] <= both["root_hellinger_squared"] + 1e-12)
-
-
-def test_cells_with_another_number_of_experts_share_their_data():
-    s = competition_mle.Settings(design="mean", n=60, experts=4)
-    more = competition_mle.Settings(design="mean", n=60, experts=5)
-    model, truth = true_mixture("mean")
-    cells = mle_cell(n=60), mle_cell(n=60, experts=5)
-    drawn = [competition_mle._draw(c, v, model, truth, [0, 4]) for c, v in zip(cells, (s, more), strict=True)]
-    for a, b in zip(*drawn, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-def test_an_expert_too_many_has_losses_but_no_misrouting():
-    ds = competition_mle.run(mle_cell(experts=5, random_starts=0), [0], device="cpu")
-    assert np.isfinite(ds["D"]) and ds["hellinger"] > 0 and np.isnan(ds["misrouted"]) and np.isnan(ds["random_reached"])
-    assert 0 <= ds["least_wins"] < 0.5
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"design": "other"}, "design"),
-        ({"near_starts": 0, "random_starts": 0}, "at least one start"),
-        ({"experts": 3}, "experts"),
-        ({"start_radius": 0.0}, "start_radius"),
-        ({"evaluation_points": 8192}, "at most 2\\*\\*pool_log2"),
-    ],
-)
-def test_bad_settings_are_refused(settings, words):
-    with pytest.raises(ValidationError, match=words):
-        mle_cell(**settings)
 
 
 def test_perturbations_follow_the_theory_of_change_points():
@@ -109,8 +75,7 @@ def test_share_of_failed_fits():
 
 
 def bound(replicates=(0, 1, 2, 3), **settings):
-    full = competition_bound.Settings(pool_log2=12, evaluation_points=16, **settings).model_dump()
-    return competition_bound.run(Cell("moestat.papers.compete_smoe.competition_bound", 3, "arm", {}, full), replicates)
+    return computed(competition_bound, replicates, pool_log2=12, evaluation_points=16, **settings)
 
 
 def test_the_inequality_holds_exactly_where_every_expert_wins():
@@ -161,22 +126,6 @@ def test_a_bound_along_every_direction_is_refuted_by_one():
     assert one.value == pytest.approx(0, abs=1e-12) and one.cases == Cases(3, 2, 3, 2)
     with pytest.raises(NoAnswerError, match="at_least"):
         least_exponent(xr.Dataset(), claim_of("competition_bound", "bound-linear-1"))
-
-
-@pytest.mark.parametrize(
-    "name", ["competition_mle", "competition_over_specified", "competition_gaps", "competition_bound"]
-)
-def test_claims_speak_of_variables_that_the_experiments_return(name):
-    study = load.read(name).study
-    if name == "competition_gaps":
-        ds = gaps("sign", [0])
-    elif name == "competition_bound":
-        ds = bound([0], design="sign")
-    else:
-        ds = competition_mle.run(mle_cell(n=60), [0], device="cpu")
-    panels = [p.variable for f in study.figures for p in f.panels]
-    for variable in {c.variable for c in study.claims} | {r.loss for r in study.rates} | {*panels, *study.summaries}:
-        assert variable in ds
 
 
 def test_a_rate_is_sharp_only_where_its_interval_holds_the_exponent():
@@ -236,20 +185,3 @@ def test_the_tail_exponent_is_that_of_a_known_tail():
     once = ds.assign(found_again=ds["hellinger"] * 0.0, D=ds["hellinger"])
     assert tail_exponent(once, claim, draws=9).reasons == ()
     assert tail_exponent(once, claim_of("competition_tail", "tail-parameters-all"), draws=9).reasons
-
-
-@pytest.mark.parametrize("name", ["competition_families", "competition_tail"])
-def test_families_speak_of_variables_that_the_experiment_returns(name):
-    study = load.read(name).study
-    ds = competition_mle.run(mle_cell(n=60, design="tanh", active=4, smallest_variance=0.002), [0], device="cpu")
-    panels = [p.variable for f in study.figures for p in f.panels]
-    for variable in {c.variable for c in study.claims} | {r.loss for r in study.rates} | {*panels, *study.summaries}:
-        assert variable in ds and np.isfinite(ds[variable]).all()
-    assert ds["misrouted"] == 0 and ds["hellinger_to_bound"] == ds["hellinger"] / np.sqrt(np.log(60) / 60)
-
-
-def test_where_an_expert_sleeps_there_is_no_fisher_line_and_d_stays():
-    ds = competition_mle.run(mle_cell(design="asleep", n=300), [0, 1], device="cpu")
-    assert np.isnan(ds["D_to_fisher"]).all() and (ds["gain"] > 0).all() and (ds["D"] > 0.3).all()
-    with pytest.raises(ValidationError, match="tied"):
-        mle_cell(design="tied")

@@ -1,18 +1,14 @@
+from functools import partial
+
 import numpy as np
 import xarray as xr
+from cells import computed
 
-from moestat.experiment import Cell
 from moestat.models import gaussian
 from moestat.papers.compete_smoe import competition_asleep as asleep
 from moestat.papers.compete_smoe.competition_designs import true_mixture
-from moestat.study import load
 
-
-def tried(replicates=(0, 1), **settings):
-    full = asleep.Settings(**{"n": 300} | settings).model_dump()
-    return asleep.run(
-        Cell("moestat.papers.compete_smoe.competition_asleep", 3, "arm", {"n": full["n"]}, full), replicates
-    )
+tried = partial(computed, asleep, n=300)
 
 
 def test_near_the_truth_the_fourth_expert_wins_nowhere():
@@ -42,9 +38,3 @@ def test_an_awake_fourth_expert_beats_all_points_near_the_truth():
     np.testing.assert_array_equal(ds["near"], ds["lead"] <= 0.1)
     assert (ds["lead"] > 0.1).sum() >= 2 and np.all(ds["matched"].where(ds["lead"] > 0.1, 9.0) > asleep.NEAR)
     xr.testing.assert_identical(ds.sel(replicate=[1]), tried([1]))
-
-
-def test_the_study_speaks_of_variables_that_the_experiment_returns():
-    study, ds = load.read("competition_asleep").study, tried([0])
-    panels = [p.variable for f in study.figures for p in f.panels]
-    assert {c.variable for c in study.claims} | {*study.summaries, *panels} <= set(ds)

@@ -1,18 +1,16 @@
 import numpy as np
 import pytest
 import xarray as xr
+from cells import computed
 
-from moestat.experiment import Cell
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
 from moestat.models.competition import Competition
 from moestat.papers.compete_smoe import competition_far as far
-from moestat.study import load
 
 
 def tried(replicates=(0, 1), **settings):
-    full = far.Settings(**{"others": 3} | settings).model_dump()
-    return far.run(Cell("moestat.papers.compete_smoe.competition_far", 3, "arm", {}, full), replicates)
+    return computed(far, replicates, **{"others": 3} | settings)
 
 
 @pytest.mark.parametrize("active", [1, 2])
@@ -48,8 +46,3 @@ def test_derivatives_by_hand_are_those_that_are_looked_at():
     assert found == pytest.approx(np.linalg.svd(rows, compute_uv=False)[-1], rel=1e-6)
     # hidden units with the same weights are no two units: the derivatives in them are the same
     assert far.independence("network", np.array([2.0, 0.5, 2.0, 0.5, 0.2])) < 1e-8
-
-
-def test_the_study_speaks_of_variables_that_the_experiment_returns():
-    study, ds = load.read("competition_far").study, tried([0], expert="scaled")
-    assert {c.variable for c in study.claims} | set(study.summaries) <= set(ds)

@@ -1,21 +1,15 @@
 import numpy as np
 import pytest
-import xarray as xr
+from cells import computed
 from scipy import integrate, stats
 
-from moestat.experiment import Cell
 from moestat.papers.compete_smoe import competition_proof as proof
 
 Y = np.linspace(-10.0, 10.0, 4001)
 
 
 def tried(version, replicates=(0, 1, 2), **settings):
-    full = proof.Settings(version=version, **settings).model_dump()
-    return proof.run(Cell("moestat.papers.compete_smoe.competition_proof", 3, version, {}, full), replicates)
-
-
-def test_a_replicate_does_not_depend_on_its_block():
-    xr.testing.assert_identical(tried("printed").sel(replicate=[1]), tried("printed", [1]))
+    return computed(proof, replicates, version=version, **settings)
 
 
 @pytest.mark.parametrize("winners", [1, 2, 3])

@@ -3,8 +3,7 @@ import pytest
 
 from moestat.models import gaussian
 from moestat.models.competition import EXPERTS, Competition
-from moestat.papers.compete_smoe.competition_designs import true_mixture
-from moestat.papers.compete_smoe.competition_starts import near_starts, random_starts
+from moestat.papers.compete_smoe.competition_designs import near_starts, random_starts, true_mixture
 
 
 def test_starts_fit_the_family_and_are_never_the_truth():

@@ -6,7 +6,7 @@ import xarray as xr
 
 from moestat.claims.selection import NoAnswerError
 from moestat.papers.compete_smoe import router_figure
-from moestat.report import figures, style
+from moestat.report import style
 from moestat.study.spec import Figure
 
 FIGURE = Figure.model_validate({"kind": "function", "function": "a:b", "title": "title"})
@@ -20,10 +20,7 @@ def results():
     bpc[0, 1], bpc[1, 0], bpc[1, 1] = seeds, seeds + 0.3, seeds - 0.2
     valid = np.broadcast_to(np.array([6.0, 4.0, 3.0])[:, None], (2, 2, 3, 5)) + 0.1 * rng.random((2, 2, 3, 5))
     return xr.Dataset(
-        {
-            "bpc": (("arm", "alpha", "replicate"), bpc),
-            "valid_bpc": (("arm", "alpha", "step", "replicate"), valid),
-        },
+        {"bpc": (("arm", "alpha", "replicate"), bpc), "valid_bpc": (("arm", "alpha", "step", "replicate"), valid)},
         coords={
             "arm": np.array(["smoe", "compete"], dtype=object),
             "arm_label": ("arm", np.array(["SMoE", "CompeteSMoE"], dtype=object)),
@@ -52,47 +49,3 @@ def test_differences_are_paired_and_skip_what_was_not_computed(results):
     # the seeds' common part cancels: the means are exact
     np.testing.assert_allclose(marks(axes), [0.3, -0.2], atol=1e-12)
     assert axes.get_xlabel() == "d"
-
-
-def test_training_leaves_the_untrained_model_out(results):
-    with style.look():
-        canvas = router_figure.training(
-            results.isel(alpha=[1]), FIGURE, groups=[["Switch", ["smoe", "compete", "absent"]], ["GLaM", ["absent"]]]
-        )
-    left, right = canvas.axes
-    assert [line.get_xdata().tolist() for line in left.lines] == [[50, 100]] * 2
-    np.testing.assert_allclose(marks(right), [-0.2], atol=1e-12)
-
-
-def test_pairs_draw_a_line_per_seed(results):
-    with style.look():
-        canvas = router_figure.pairs(
-            results.isel(alpha=[1]), FIGURE, arms=["smoe", "compete"], panels=[["bpc", "loss", 10.0]]
-        )
-    (axes,) = canvas.axes
-    assert len(axes.lines) == 6
-    assert "-2" in axes.get_title(loc="left").replace("\N{MINUS SIGN}", "-")
-
-
-def test_results_that_are_missing_are_told(results):
-    """As after a run in which every replicate failed."""
-    nothing = results.drop_vars(["bpc", "valid_bpc"])
-    with style.look():
-        with pytest.raises(NoAnswerError, match="no variable 'valid_bpc'"):
-            router_figure.training(nothing, FIGURE, groups=[["Switch", ["smoe", "compete"]]])
-        with pytest.raises(NoAnswerError, match="no variable 'bpc'"):
-            router_figure.differences(nothing, FIGURE, variable="bpc", baseline=["smoe"])
-        with pytest.raises(NoAnswerError, match="no arm 'xmoe'"):
-            router_figure.pairs(results.isel(alpha=[1]), FIGURE, arms=["smoe", "xmoe"], panels=[["bpc", "loss", 1.0]])
-
-
-def test_a_figure_that_has_nothing_to_draw_says_so_in_one_sentence(results):
-    figure = Figure.model_validate(
-        {
-            "kind": "function",
-            "function": "moestat.papers.compete_smoe.router_figure:differences",
-            "options": {"variable": "accuracy", "baseline": ["smoe"]},
-        }
-    )
-    with pytest.raises(figures.FigureError, match=r"^The results hold no variable 'accuracy'\.$"):
-        figures.draw(results, None, "quick", figure)

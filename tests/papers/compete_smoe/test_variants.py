@@ -1,23 +1,21 @@
 """Trainings other than the default one: the published code's, norms after, dropout, own routers, kept models."""
 
-import math
 import sys
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 import xarray as xr
-from pydantic import ValidationError
+from cells import cell_of
 
 torch = pytest.importorskip("torch")
 
 from moestat.claims.selection import NoAnswerError  # noqa: E402
-from moestat.experiment import Cell  # noqa: E402
 from moestat.papers.compete_smoe import compete_lm, kept_models, routers, rules, smoe, variants  # noqa: E402
 from moestat.papers.compete_smoe.expert_bank import ExpertBank  # noqa: E402
 from moestat.study.spec import Claim  # noqa: E402
-from moestat.training import checkpoint, lm_training  # noqa: E402
 from moestat.training import corpus as corpora  # noqa: E402
+from moestat.training import lm_training  # noqa: E402
 
 SMALL = {"blocks": 2, "width": 16, "length": 16, "experts": 4}
 SMALL |= {"batch": 4, "steps": 6, "every": 3, "validation": 256, "test": 512}
@@ -25,12 +23,7 @@ PUBLISHED = {"reading": "published", "norm": "after", "dropout": 0.1, "schedule"
 PUBLISHED |= {"router": "compete_smoe", "competition_output": "competition", "probability": 1.0, "router_weight": 0.05}
 
 
-def cell(**settings):
-    return Cell(compete_lm.__name__, 3, "arm", {}, compete_lm.Settings(**SMALL | settings).model_dump(mode="json"))
-
-
-def numbers(ds):
-    return ds.drop_vars([name for name in ds.data_vars if ds[name].attrs.get("measurement")])
+cell = partial(cell_of, compete_lm, **SMALL)
 
 
 def model(**settings):
@@ -44,45 +37,6 @@ def layer(**how):
 
 
 # --- the default is what it was --------------------------------------------------------------------------------------
-def test_the_default_layer_computes_the_bits_of_its_formula():
-    """Value and every gradient, with and without competition: the plain statement of equations 2, 3 and 5."""
-    for competes in (False, True):
-        found = []
-        for plain in (False, True):
-            made, z = layer(competition=smoe.Competition(smoe.schedule(1.0), key=0))
-            if competes:
-                made.begin_step(0, 1)
-            if plain:
-                scores, extra = made.router(z), 0.0
-                if competes:
-                    own = made.router(z.detach())
-                    extra = 1.0 * smoe.router_loss(own, made.experts.norms(z), 2)
-                    scores = scores + (5.0 - 1) * (own - own.detach())
-                best, index = scores.topk(2, dim=1)
-                total = made.experts(z, best.softmax(dim=1), index).sin().sum() + extra
-            else:
-                total = made(z).sin().sum()
-                total = total if made.auxiliary is None else total + made.auxiliary
-            total.backward()
-            found.append([total, z.grad, *(p.grad for p in made.parameters())])
-        assert all(torch.equal(ours, theirs) for ours, theirs in zip(*found, strict=True))
-
-
-def test_the_default_training_has_the_papers_adam_and_our_clip():
-    plan = compete_lm.plan_of(compete_lm.Settings(**SMALL))
-    assert (plan.betas, plan.decay, plan.clip, plan.schedule) == ((0.9, 0.98), 0.0, 1.0, "inverse_sqrt")
-    assert type(model()).__name__ == "Decoder" and not any(isinstance(m, variants.Dropout) for m in model().modules())
-
-
-def test_clip_rate_and_size_are_settings():
-    plan = compete_lm.plan_of(compete_lm.Settings(**SMALL, clip=0, schedule="constant", warmup=0.5, beta2=0.999))
-    assert plan.clip == math.inf and plan.betas == (0.9, 0.999)
-    rates = [plan.rate_at(step) for step in range(6)]
-    np.testing.assert_allclose(rates, [1e-3, 2e-3, 3e-3, 3e-3, 3e-3, 3e-3])
-    clipped, free = (compete_lm.run(cell(clip=clip, steps=3), [0])["bpc"].item() for clip in (1e-3, 0))
-    assert clipped != free
-    shapes = [model(thirds=4, width=24, blocks=3, architecture=a).shape for a in ("switch", "glam")]
-    assert [(shape.blocks, shape.width) for shape in shapes] == [(4, 32), (8, 32)]  # as 8 of 352 are to 6 of 264
 
 
 # --- the published code ----------------------------------------------------------------------------------------------
@@ -115,26 +69,6 @@ def test_the_published_rivals_are_inner_products_with_unit_embeddings(kind, dime
     torch.testing.assert_close(router(z), before)
 
 
-def test_the_published_training_resumes_to_the_same_bits(tmp_path, monkeypatch):
-    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
-    whole = numbers(compete_lm.run(cell(**PUBLISHED), [0]))
-    assert np.isfinite(whole["bpc"].item()) and whole["competitions"].item() == 1.0
-    assert whole["mean_valid_bpc"].item() == pytest.approx(whole["valid_bpc"][0, 1:].mean().item())
-    real = lm_training._step
-
-    def killed(run, *rest):
-        if run.step == 4:
-            raise KeyboardInterrupt
-        return real(run, *rest)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint.Checkpoints, "due", lambda self: True)
-        patch.setattr(lm_training, "_step", killed)
-        with pytest.raises(KeyboardInterrupt):
-            compete_lm.run(cell(**PUBLISHED), [0])
-    assert numbers(compete_lm.run(cell(**PUBLISHED), [0])).identical(whole)
-
-
 def test_norms_after_and_dropout():
     ids = torch.arange(16)[None]
     after = model(norm="after", dropout=0.5)
@@ -154,18 +88,6 @@ def test_norms_after_and_dropout():
     dropout.begin_step(4, 9)
     assert not torch.equal(dropout(ones), first)
     assert torch.equal(dropout.eval()(ones), ones)
-
-
-def test_mixed_precision_is_near_single_precision_and_learns():
-    corpus, found = corpora.load(), []
-    for precision in ("single", "mixed"):
-        settings = compete_lm.Settings(**SMALL, router="compete_smoe", probability=0.5, precision=precision)
-        made = compete_lm.model_of(cell(), settings, 0, corpus.vocabulary)
-        plan = compete_lm.plan_of(settings)
-        found.append(lm_training.train(made, corpus, plan, batches=np.random.default_rng(0)).valid)
-        assert all(p.dtype == torch.float32 for p in made.parameters())
-    np.testing.assert_allclose(*found, atol=0.03)
-    assert not np.array_equal(*found)
 
 
 # --- a router of one's own -------------------------------------------------------------------------------------------
@@ -226,13 +148,6 @@ def test_an_own_router_that_cannot_be_used_is_refused_with_a_sentence(path, mess
         routers.make(path, 16, 4, np.random.default_rng(0))
 
 
-def test_settings_name_the_routers_that_there_are():
-    with pytest.raises(ValidationError, match="'compete_smoe' or an import path 'module:name'"):
-        compete_lm.Settings(router="best")
-    with pytest.raises(ValidationError, match="own_code is set by itself"):
-        compete_lm.Settings(own_code="x")
-
-
 # --- kept models -----------------------------------------------------------------------------------------------------
 def test_a_kept_model_gives_the_losses_that_were_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
@@ -250,11 +165,6 @@ def test_a_kept_model_gives_the_losses_that_were_reported(tmp_path, monkeypatch,
 
 
 # --- cautions and rules ----------------------------------------------------------------------------------------------
-def test_a_training_that_reads_its_text_hundreds_of_times_is_warned_of():
-    paper = {"steps": 60000, "batch": 48, "length": 512}
-    (text,) = compete_lm.cautions(cell(**paper).settings)
-    assert "1.47e+09 characters" in text and "set file to a larger text" in text
-    assert compete_lm.cautions(cell().settings) == []
 
 
 def results(values):
@@ -277,13 +187,3 @@ def test_the_share_of_layers():
     terms = [{"sign": 1, "arm": "a", "at": {"layer": 1}}, {"sign": -1, "arm": "b", "at": {"layer": 2}}]
     found = rules.contrast(ds, claim, terms=terms)
     assert found.value == pytest.approx(-0.9) and found.low == found.high == found.value
-
-
-def test_a_dry_run_prints_the_caution(capsys):
-    from moestat.cli import main
-
-    study = str(Path(__file__).parents[3] / "studies" / "compete_lm.toml")
-    with pytest.raises(SystemExit) as ended:
-        raise SystemExit(main([study, "--dry-run", "--preset", "paper"]))
-    out = capsys.readouterr().out
-    assert not ended.value.code and out.count("caution: a training reads 1.47e+09 characters, 700 times") == 1

@@ -1,26 +1,20 @@
 """The experiment with softmax-gated Gaussian experts, and its study file."""
 
-import fnmatch
-
 import numpy as np
 import pytest
-from pydantic import ValidationError
+from cells import computed
 
-from moestat.claims import verdicts
 from moestat.experiment import Cell
 from moestat.losses.measures import softmax_losses
 from moestat.papers.demystifying_softmax import softmax_gaussian
 from moestat.papers.demystifying_softmax.softmax_gaussian import MODEL, TRUTH, Settings
-from moestat.runner import plan
 from moestat.status import Status
-from moestat.study import load, presets
 
 NAME = "moestat.papers.demystifying_softmax.softmax_gaussian"
 
 
 def run(replicates=range(3), seed=1, **settings):
-    settings = Settings(**({"n": 300, "search_rounds": 1} | settings)).model_dump()
-    return softmax_gaussian.run(Cell(NAME, seed, "arm", {"n": settings["n"]}, settings), list(replicates), device="cpu")
+    return computed(softmax_gaussian, replicates, seed, **{"n": 300, "search_rounds": 1} | settings)
 
 
 # --- the experiment ---------------------------------------------------------------------------------------------------
@@ -78,32 +72,4 @@ def test_a_grid_is_even_and_holds_both_ends():
     assert (x >= 0).all() and (x <= 1).all() and (x[0] != x[1]).all()
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"experts": 1}, "greater than or equal to 2"),
-        ({"experts": 5}, "less than or equal to 4"),
-        ({"n": 10}, "greater than or equal to 50"),
-        ({"start_policy": "far"}, "'near', 'random' or 'published'"),
-        ({"start_policy": "random", "start_radius": 0.2}, "start_radius belongs to start_policy = 'near'"),
-        ({"colour": "red"}, "Extra inputs"),
-    ],
-)
-def test_bad_settings_are_refused(settings, words):
-    with pytest.raises(ValidationError, match=words):
-        Settings(**({"n": 100} | settings))
-
-
 # --- the study --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("preset", ["quick", "paper", "full"])
-def test_every_claim_of_every_preset_is_on_its_grid(preset):
-    study = load.read("softmax_gaussian").study
-    made = plan.make(load.read("softmax_gaussian"), preset)
-    sizes = (study.grid | study.presets[preset].grid)["n"]
-    names = [arm.name for arm in study.arms if presets.runs(study, preset, arm)]
-    assert len(made.cells) == len(sizes) * len(names)
-    for claim in verdicts.judged(study, preset):
-        assert {claim.arm, claim.versus or claim.arm} <= set(names)
-        assert claim.at.get("n", sizes[0]) in sizes
-    for rate in study.rates:
-        assert all(fnmatch.filter(names, pattern) for pattern in rate.arms)

@@ -1,5 +1,8 @@
+from functools import partial
+
 import numpy as np
 import pytest
+from cells import computed
 from pydantic import ValidationError
 
 from moestat.experiment import Cell
@@ -7,11 +10,7 @@ from moestat.models import patches
 from moestat.papers.expert_count import expert_coverage
 from moestat.papers.expert_count.expert_coverage import Settings
 
-
-def run(replicates, **settings):
-    resolved = Settings(**settings).model_dump(mode="json")
-    cell = Cell("moestat.papers.expert_count.expert_coverage", 3, "arm", {}, resolved)
-    return expert_coverage.run(cell, replicates)
+run = partial(computed, expert_coverage)
 
 
 def test_counts_of_experts():

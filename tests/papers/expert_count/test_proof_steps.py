@@ -1,18 +1,19 @@
 """What the lemmas behind Theorem 1 speak of, measured along a run."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from cells import cell_of
 from pydantic import ValidationError
 
-from moestat.experiment import Cell
 from moestat.papers.expert_count import cubic_experts, proof_steps
-from moestat.papers.expert_count.proof_steps import OVER_STAGES, Settings, _Look
+from moestat.papers.expert_count.proof_steps import Settings, _Look
 
 TINY = {"experts": 4, "clusters": 2, "neurons": 3, "dimension": 12, "n": 80, "expert_rate": 0.05, "looks": 2}
 
 
-def cell(**settings):
-    return Cell(proof_steps.__name__, 3, "arm", {}, Settings(**settings).model_dump(mode="json"))
+cell = partial(cell_of, proof_steps)
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +30,6 @@ def test_stages_end_where_the_paper_ends_them():
         Settings(clusters=40, dimension=50)
 
 
-def test_replicates_and_dimensions(found):
-    assert found["stage"].values.tolist() == ["exploration", "router"] and (found["status"] == 0).all()
-    assert proof_steps.run(cell(**TINY), [4]).identical(found.sel(replicate=[4]))
-    for name in (*OVER_STAGES, "growth"):
-        assert found[name].dims == ("replicate", "stage") and np.isfinite(found[name]).all(), name
-
-
 def test_what_holds_for_every_run(found):
     assert (found["gate_ratio"] <= 1).all(), "Lemma 21"
     assert (found["least_probability"] <= 4 / 2).all() and (found["uneven"] <= 3 / 4).all()
@@ -48,7 +42,7 @@ def test_what_holds_for_every_run(found):
 
 def test_measures_of_a_state_that_is_known():
     s = Settings(**TINY)
-    look = _Look(cell(**TINY), s, 0)
+    look = _Look(s, partial(cell(**TINY).generator, 0))
     labels, centres = look.directions.labels, look.directions.centres
     weights = np.zeros_like(look.weights)
     who = np.arange(s.experts)
@@ -69,7 +63,7 @@ def test_measures_of_a_state_that_is_known():
 def test_the_leading_term_of_the_gradient_is_that_of_lemma_12():
     """Weights along the own signal: the ratio is 1 up to the noise of 20 000 samples, 0.042 for two experts."""
     s = {"n": 20_000, "experts": 2, "clusters": 2, "neurons": 2, "dimension": 20, "probe": 10}
-    look = _Look(cell(**s), Settings(**s), 1)
+    look = _Look(Settings(**s), partial(cell(**s).generator, 1))
     weights = np.zeros_like(look.weights)
     weights[np.arange(2), :, look.neuron] = 0.1 * look.directions.labels[look.profession][:, None]
     out = look.measure(weights, np.zeros((4 * 20, 2)))
@@ -81,7 +75,7 @@ def test_one_expert_gets_every_sample_and_the_gradient_of_a_network_without_a_ro
     one = {**TINY, "experts": 1}
     found = proof_steps.run(cell(**one), [0])
     assert (found["score"] == 0).all() and (found["uneven"] == 0).all() and (found["least_probability"] == 1).all()
-    look = _Look(cell(**one), Settings(**one), 0)
+    look = _Look(Settings(**one), partial(cell(**one).generator, 0))
     out = look.measure(look.weights, np.zeros((4 * 12, 1)))
     x, y, w = look.examples.x, look.examples.y, look.weights[0]
     reach = np.einsum("npd,pjd->npj", x, w)

@@ -12,68 +12,11 @@ from moestat.papers.expert_count.top_one import train
 B, N, P, D, J, M = 2, 80, 3, 5, 2, 4
 
 
-def start(xp=anp, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.standard_normal((B, N, P, D))
-    y = np.where(rng.random((B, N)) < 0.5, -1.0, 1.0)
-    weights = 0.1 * rng.standard_normal((B, M, P, J, D))
-    noise = rng.random((30, B, N, M))
-    features = np.asarray(ce.router_features(x, "patches"))
-    theta = np.zeros((B, features.shape[-1], M))
-    return [xp.asarray(a) for a in (x, features, y, weights, theta)], [xp.asarray(a) for a in noise]
-
-
 def path(args, noise, steps, at, **rates):
     seen = {}
     rates = {"expert_rate": 0.01, "router_rate": 0.1, **rates}
     end = train(*args, noise, steps=steps, observe=lambda t, w, th: seen.update({t: (w, th)}), at=at, **rates)
     return end, seen
-
-
-@pytest.mark.parametrize("xp", [anp, array_api_strict])
-def test_steps_are_those_of_algorithm_1(xp):
-    args, noise = start(xp)
-    end, seen = path(args, noise, 3, (0, 1, 2, 3))
-    x, features, y, *_ = start()[0]
-    for step in range(3):
-        weights, theta = (np.asarray(a) for a in seen[step])
-        scores = features @ theta
-        expert = np.argmax(scores + np.asarray(noise[step]), axis=-1)
-        slope = ce.gradient(weights, x, features, y, scores, expert)
-        norm = np.sqrt(np.sum(slope.weights**2, axis=(2, 3, 4), keepdims=True))
-        np.testing.assert_allclose(np.asarray(seen[step + 1][0]), weights - 0.01 * slope.weights / norm, atol=1e-14)
-        np.testing.assert_allclose(np.asarray(seen[step + 1][1]), theta - 0.1 * slope.theta, atol=1e-14)
-    np.testing.assert_array_equal(np.asarray(end[0]), np.asarray(seen[3][0]))
-
-
-def test_every_expert_moves_by_eta_or_not_at_all():
-    args, noise = start()
-    noise = [a - 10 * (np.arange(M) == 2) for a in noise]  # expert 2 never gets a sample
-    _, seen = path(args, noise, 5, range(6))
-    for step in range(5):
-        moved = np.sqrt(np.sum((seen[step + 1][0] - seen[step][0]) ** 2, axis=(2, 3, 4)))
-        np.testing.assert_allclose(moved, np.broadcast_to([0.01, 0.01, 0, 0.01], (B, M)), atol=1e-12)
-
-
-def test_router_parameters_sum_to_zero_and_a_router_with_rate_zero_stays():
-    args, noise = start()
-    (_, theta), _ = path(args, noise, 20, ())
-    assert np.abs(theta).max() > 1e-4
-    np.testing.assert_allclose(np.sum(theta, axis=-1), 0, atol=1e-13)  # Lemma 8 of the paper
-    (_, theta), _ = path(args, noise, 5, (), router_rate=0.0)
-    assert np.all(theta == 0)
-
-
-def test_the_loss_falls():
-    args, _ = start()
-    x, features, y, *_ = args
-    (weights, theta), _ = path(args, itertools.repeat(np.zeros((B, N, M))), 60, ())
-
-    def loss(w, t):
-        scores = features @ t
-        return ce.gradient(w, x, features, y, scores, np.argmax(scores, axis=-1)).loss
-
-    assert np.all(loss(weights, theta) < 0.9 * loss(args[3], args[4]))
 
 
 @pytest.mark.skipif(not kernel.vector_bits(), reason="no compiled code on this machine")

@@ -10,21 +10,10 @@ from moestat.papers.mixture_of_transformers import mot
 
 STEPS = (6, 10, 110)
 """T1, T2, T."""
-SETTINGS = {
-    "specialise_rate": 0.05,
-    "attention_rate": 2.0,
-    "router_rate": 5.0,
-    "tuning_rate": 0.5,
-    "samples": 24,
-    "test_samples": 40,
-    "dimension": 8,
-    "experts": 3,
-    "expert_slots": 3,
-    "records_per_decade": 3,
-    "specialise_steps": STEPS[0],
-    "attention_steps": STEPS[1] - STEPS[0],
-    "tuning_steps": STEPS[2] - STEPS[1],
-}
+SETTINGS = {"specialise_rate": 0.05, "attention_rate": 2.0, "router_rate": 5.0, "tuning_rate": 0.5}
+SETTINGS |= {"samples": 24, "test_samples": 40, "dimension": 8, "experts": 3, "expert_slots": 3}
+SETTINGS |= {"records_per_decade": 3, "specialise_steps": STEPS[0], "attention_steps": STEPS[1] - STEPS[0]}
+SETTINGS |= {"tuning_steps": STEPS[2] - STEPS[1]}
 
 
 class Drawn(NamedTuple):

@@ -5,8 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from moestat.experiment import Cell  # noqa: E402
-from moestat.papers.mixture_of_transformers import image_augmentation, mot_images  # noqa: E402
+from moestat.papers.mixture_of_transformers import image_augmentation  # noqa: E402
 from moestat.papers.mixture_of_transformers.image_augmentation import FlipAndCrop  # noqa: E402
 from moestat.papers.mixture_of_transformers.image_patches import patches  # noqa: E402
 
@@ -37,32 +36,3 @@ def test_a_crop_is_a_part_of_the_image_at_full_size():
     assert ((slope > 0.8 - 1e-5) & (slope < 1 + 1e-5)).all() and np.ptp(slope) > 0.1
     assert (found >= 0).all() and (found <= 1).all()
     np.testing.assert_allclose(found, np.broadcast_to(found[:, :1], found.shape), atol=1e-6)
-
-
-def test_draws_follow_from_the_seed_and_go_on():
-    images = cut(np.random.default_rng(0).standard_normal((6, 4, 4, 1)))
-    one, other = FlipAndCrop(2, 4, 4, 5), FlipAndCrop(2, 4, 4, 5)
-    first = one(images)
-    assert torch.equal(first, other(images)) and not torch.equal(first, one(images))
-
-
-def test_the_setting_asks_for_it_and_leaves_the_images_alone(tmp_path):
-    rng = np.random.default_rng(0)
-    path = tmp_path / "images.npz"
-    parts = {f"x_{part}": rng.integers(0, 255, (20, 4, 4), dtype=np.uint8) for part in ("train", "test")}
-    np.savez(path, **parts, **{f"y_{part}": np.arange(20) % 2 for part in ("train", "test")})
-
-    def posed(**more):
-        settings = mot_images.Settings(data=str(path), patch=2, **more)
-        return mot_images._problem(
-            Cell(mot_images.__name__, 3, "arm", {}, settings.model_dump(mode="json")), settings, 0
-        )
-
-    plain, other = posed(), posed(flips_and_crops=True)
-    for part in (0, 1):
-        np.testing.assert_array_equal(plain.inputs[part], other.inputs[part])
-    assert plain.augment is None
-    images = torch.from_numpy(other.inputs[0])
-    assert other.augment(images).shape == images.shape and torch.equal(
-        posed(flips_and_crops=True).augment(images), posed(flips_and_crops=True).augment(images)
-    )

@@ -42,10 +42,3 @@ def test_other_class_draws_every_row_of_other_classes():
     for row in range(6):
         counts = np.bincount(drawn[rows == row], minlength=6)[label != label[row]]
         assert counts.min() > 400 / counts.size - 5 * np.sqrt(400 / counts.size)
-
-
-def test_without_another_class_there_is_no_foreign_patch():
-    cut, label = np.ones((4, 16, 3), dtype=np.float32), np.full(4, 7)
-    with pytest.raises(ValueError, match=r"foreign is 0.15, but all 4 .* are of one class"):
-        corrupt(cut, label, np.random.default_rng(1))
-    np.testing.assert_array_equal(corrupt(cut, label, np.random.default_rng(1), foreign=0, noise=0), cut)

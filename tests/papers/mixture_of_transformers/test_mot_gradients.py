@@ -3,23 +3,10 @@
 import numpy as np
 import pytest
 
-from moestat.experiment import Cell
 from moestat.papers.mixture_of_transformers import mot_gradients, specialisation
-from moestat.papers.mixture_of_transformers.mot_gradients import (
-    OVER_STATES,
-    Settings,
-    _measure,
-    _pure,
-    _routed,
-    _World,
-    argmax_probabilities,
-)
+from moestat.papers.mixture_of_transformers.mot_gradients import Settings, _measure, _pure, _World
 
 TINY = {"classes": 2, "experts": 4, "dimension": 6, "tokens": 4, "rate": 0.1, "repeats": 2, "judged": 2}
-
-
-def cell(**settings):
-    return Cell(mot_gradients.__name__, 3, "arm", {}, Settings(**settings).model_dump(mode="json"))
 
 
 def world(seed=0, classes=2, tokens=4, dimension=6):
@@ -28,34 +15,6 @@ def world(seed=0, classes=2, tokens=4, dimension=6):
     rng = np.random.default_rng(seed)
     s = Settings(classes=classes, tokens=tokens, dimension=dimension)
     return mot_gradients._world(s, patches.dictionary(rng, classes, dimension), rng, 4)
-
-
-def test_replicates_states_and_scales():
-    found = mot_gradients.run(cell(**TINY), [0, 3])
-    assert found["state"].values.tolist() == ["start", "early", "trained", "promised"] and (found["status"] == 0).all()
-    assert mot_gradients.run(cell(**TINY), [3]).identical(found.sel(replicate=[3]))
-    for name in OVER_STATES:
-        assert found[name].dims == ("replicate", "state")
-    other = mot_gradients.run(cell(**TINY, start_scale=0.05), [0])
-    assert other["start_weight"].values[0] == pytest.approx(found["start_weight"].values[0]), (
-        "weights are sigma_0 times"
-    )
-    assert other["iterations"] == int(np.ceil(4 * np.sqrt(0.05) / 0.1))
-
-
-def test_early_an_expert_has_moved_by_the_root_of_sigma_0_at_most():
-    """A sample's pooled tokens, and so |f|, are bounded: sums of L attentions to tokens of length about 1."""
-    found = mot_gradients.run(cell(**TINY), [0])
-    early, late = (float(found["output"].sel(state=state)[0]) for state in ("early", "trained"))
-    assert float(found["output"].sel(state="start")[0]) < early < late
-
-
-def test_all_kinds_of_samples_are_there_equally_often():
-    w = world(classes=3)
-    n, counts = np.unique(np.stack([w.cluster, w.y]), axis=1, return_counts=True)
-    assert n.shape[1] == 6 and set(counts) == {len(w.y) // 6} and len(w.y) == 4 * 4 * 3 * 2
-    np.testing.assert_allclose(np.einsum("nd,nd->n", w.x[:, 0], w.centres[w.cluster]), 1)
-    np.testing.assert_allclose(np.einsum("nd,nd->n", w.x[:, 1], w.labels[w.cluster]), w.y)
 
 
 def _losses(w, weights, kq, theta, routed):
@@ -140,15 +99,6 @@ def _along(w, weights, kq, theta, routed, m, direction, h=1e-5):
     return (ends[0] - ends[1]) / (2 * h)
 
 
-def test_a_step_against_the_gradient_narrows_gaps_where_samples_go_everywhere():
-    """The slope of the loss is less where the margin is larger: attention plays no part."""
-    rng = np.random.default_rng(5)
-    w, s = world(3, classes=3, dimension=8), Settings(**TINY | {"classes": 3, "dimension": 8})
-    weights, kq, theta = 0.1 * rng.standard_normal((4, 8)), np.zeros((4, 8, 8)), np.zeros((4, 8))
-    out = _measure(s, w, weights, kq, theta, _routed(w, theta))
-    assert out["gap_growth"] < 0 and out["gap_step"] < 0 and out["gap_widens"] == 0
-
-
 def test_over_both_labels_a_key_with_a_sign_cancels_and_one_without_does_not():
     """With W = v_n and uniform attention: c_n' KQ c_n falls by p^2 <W, v_n> |l'|, v_n' KQ c_n not at all."""
     w, s = world(4, classes=3, dimension=8), Settings(**TINY | {"classes": 3, "dimension": 8, "token_noise": 0.0})
@@ -185,14 +135,6 @@ def test_without_noise_tokens_queries_of_distractors_grow_like_sigma_0_and_fall_
     assert np.log10(large["distractor_query"] / small["distractor_query"]) == pytest.approx(1, abs=0.02)
 
 
-def test_the_weights_of_the_router_sum_to_nothing():
-    found = mot_gradients.run(cell(**TINY), [0, 1])["router_sum"]
-    assert (found.sel(state=["start", "promised"]) == 0).all() and (found < 1e-12).all()
-    w, weights, kq, theta, routed = drawn()
-    out = _measure(Settings(**TINY), w, weights, kq, theta, routed)["router_sum"]
-    assert out == pytest.approx(np.abs(theta.sum(axis=0)).max() / np.abs(theta).max())
-
-
 def test_the_smallest_response_of_attention_to_scores_is_that_of_a_loop():
     rng = np.random.default_rng(7)
     scores = 0.1 * rng.standard_normal((4, 2, 3))
@@ -207,39 +149,3 @@ def test_the_smallest_response_of_attention_to_scores_is_that_of_a_loop():
     ]
     assert mot_gradients.smallest_response(p, 0.05) == pytest.approx(min(ratios), rel=1e-10)
     assert np.isnan(mot_gradients.smallest_response(p, 9.0))
-
-
-def test_routing_that_proposition_1_promises():
-    found = _pure(np.array([0, 1, 0]), np.array([0, 1, 2]))
-    np.testing.assert_allclose(found, [[0.5, 0, 0.5], [0, 1, 0], [0, 0, 0]])
-    w = world()
-    np.testing.assert_allclose(_routed(w, np.zeros((4, 6))), 0.25)
-    assert isinstance(w, _World)
-
-
-@pytest.mark.parametrize("spread", [0.0, 0.03, 0.4, 1.5])
-def test_routing_probabilities_are_those_of_draws_and_of_two_experts_by_hand(spread):
-    rng = np.random.default_rng(0)
-    scores = spread * rng.standard_normal((3, 8))
-    found = argmax_probabilities(scores)
-    draws = np.argmax(scores[:, None] + rng.random((3, 100_000, 8)), axis=2)
-    share = np.stack([(draws == m).mean(axis=1) for m in range(8)], axis=1)
-    np.testing.assert_allclose(found, share, atol=0.008)  # 5 standard errors of a share of one half
-    np.testing.assert_allclose(found.sum(axis=1), 1)
-    gap = np.array([0.0, 0.3, -0.3, 1.2])
-    less = np.where(gap < 1, (1 - np.abs(gap)) ** 2 / 2, 0.0)
-    expected = np.where(gap > 0, 1 - less, less)
-    two = argmax_probabilities(np.stack([gap, np.zeros(4)], axis=1))
-    np.testing.assert_allclose(two[:, 0], expected, atol=2e-4)  # a factor that reaches 1 on the way is no polynomial
-
-
-def test_mirrored_samples_average_the_noise_tokens_to_nothing():
-    from moestat.models import patches
-
-    rng = np.random.default_rng(3)
-    s = Settings(classes=2, tokens=5, dimension=6)
-    w = mot_gradients._world(s, patches.dictionary(rng, 2, 6), rng, 3, mirrored=True)
-    assert len(w.y) == 2 * 3 * 4 * 2
-    np.testing.assert_allclose(w.x[:, 3:].sum(axis=0), 0, atol=1e-14)
-    half = len(w.y) // 2
-    np.testing.assert_array_equal(w.x[:half, :3], w.x[half:, :3])

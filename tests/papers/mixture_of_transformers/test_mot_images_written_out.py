@@ -8,21 +8,8 @@ import pytest
 from moestat.experiment import Cell
 from moestat.papers.mixture_of_transformers import mot_images
 
-TINY = {
-    "experts": 2,
-    "width": 8,
-    "depth": 1,
-    "heads": 2,
-    "hidden": 8,
-    "stage_one": 1,
-    "stage_two": 2,
-    "epochs": 3,
-    "batch": 64,
-    "train": 192,
-    "test": 120,
-    "rate": 3e-3,
-    "router_rate": 3e-3,
-}
+TINY = {"experts": 2, "width": 8, "depth": 1, "heads": 2, "hidden": 8, "stage_one": 1, "stage_two": 2}
+TINY |= {"epochs": 3, "batch": 64, "train": 192, "test": 120, "rate": 3e-3, "router_rate": 3e-3}
 
 
 def test_a_mixture_of_image_transformers_has_the_errors_of_a_training_written_out():

@@ -5,27 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moestat.experiment import Cell
-from moestat.papers.mixture_of_transformers import landscape_measures as landscape
-from moestat.papers.mixture_of_transformers import mot_landscape
-from moestat.papers.mixture_of_transformers.mot_landscape import OF_STATES, OVER_TUNING, Settings
+from moestat.papers.mixture_of_transformers import mot_landscape as landscape
 
-TINY = {
-    "classes": 2,
-    "experts": 4,
-    "dimension": 6,
-    "tokens": 4,
-    "samples": 24,
-    "neurons": 4,
-    "specialise_steps": 20,
-    "attention_steps": 5,
-    "tuning_steps": 1000,
-}
 RNG = np.random.default_rng(4)
-
-
-def cell(**others):
-    return Cell(mot_landscape.__name__, 3, "arm", {}, Settings(**TINY | others).model_dump(mode="json"))
 
 
 def _conflicts_by_loops(gradients, group):
@@ -52,14 +34,6 @@ def test_conflicts_are_those_of_loops_and_know_no_scale_and_no_order(seed, scale
     np.testing.assert_allclose(landscape.conflicts(scale * gradients[order], group[order]), found, rtol=1e-9)
 
 
-def test_one_direction_has_no_conflicts_and_two_opposite_ones_have():
-    same = np.outer(np.arange(1.0, 5.0), [1.0, 2.0])
-    assert landscape.conflicts(same, np.zeros(4, dtype=int)) == (0.0, pytest.approx(1.0))
-    opposite = same * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
-    assert landscape.conflicts(opposite, np.zeros(4, dtype=int))[0] == pytest.approx(4 / 6)
-    assert landscape.conflicts(opposite, np.array([0, 1, 0, 1]))[0] == 0.0
-
-
 def _loss(w, z, y):
     return np.mean(np.log1p(np.exp(-y * (z @ w))))
 
@@ -84,14 +58,6 @@ def test_curvature_is_that_of_finite_differences():
     assert found["least"] == pytest.approx(np.linalg.eigvalsh(hessian)[0], rel=1e-5)
     assert found["polyak"] == pytest.approx(gradient @ gradient / (2 * _loss(w, z, y)), rel=1e-6)
     assert landscape.of_network(y[:, None] * z, y * (z @ w)) == pytest.approx(found["polyak"], rel=1e-12)
-
-
-def test_curvature_is_of_the_kindest_expert():
-    z, margin, group = RNG.standard_normal((40, 3)), RNG.standard_normal(40), np.repeat([0, 1], 20)
-    each = [landscape.curvature(z[group == m], margin[group == m], group[group == m]) for m in (0, 1)]
-    found = landscape.curvature(z, margin, group)
-    for name in found:
-        assert found[name] == max(one[name] for one in each)
 
 
 def _softmax(scores):
@@ -148,45 +114,3 @@ def test_gradients_of_samples_are_those_of_finite_differences():
         np.testing.assert_allclose(
             by_attention[k], _difference(lambda q, k=k: _heads(x[k], weights, q, signs), kq), atol=1e-6
         )
-
-
-@pytest.mark.parametrize(
-    "others",
-    [
-        {},
-        {"experts": 1},
-        {"model": "multi-head", "tuning_rate": 1.0},
-        {"start": "ideal", "tuning_rate": 1.0},
-        {"start": "specialised"},
-    ],
-    ids=["mot", "single", "heads", "ideal", "specialised"],
-)
-def test_states_steps_and_blocks(others):
-    ds = mot_landscape.run(cell(**others), [0, 2])
-    assert (ds["status"] == 0).all() and ds["tuning"].values.tolist()[0] == 1 and ds["tuning"].values[-1] == 1000
-    assert 100 in ds["tuning"].values, "the last decade is a whole one"
-    assert mot_landscape.run(cell(**others), [2]).identical(ds.sel(replicate=[2]))
-    for name in OF_STATES:
-        assert ds[name].dims == ("replicate", "state") and np.isfinite(ds[name]).all()
-    for name in OVER_TUNING:
-        assert ds[name].dims == ("replicate", "tuning")
-    assert (ds["polyak"] > 0).all() and (ds["loss"][:, -1] < ds["loss"][:, 0]).all()
-
-
-def test_an_ideal_start_has_one_class_for_an_expert_and_a_single_transformer_has_all():
-    ideal, single = (mot_landscape.run(cell(**o), [0]) for o in ({"start": "ideal"}, {"experts": 1}))
-    assert (ideal["across"] == 0).all()
-    cluster_pairs = single["across"].values
-    assert np.ptp(cluster_pairs) == 0 and 0.4 < cluster_pairs[0, 0] < 0.6
-
-
-def test_only_the_multi_head_transformer_is_compared_halfway():
-    heads, mixture = (mot_landscape.run(cell(**o), [0]) for o in ({"model": "multi-head", "tuning_rate": 1.0}, {}))
-    assert np.isfinite(heads["convexity"]).all() and np.isnan(mixture["convexity"]).all()
-
-
-def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="need at least"):
-        Settings(classes=4, dimension=6)
-    with pytest.raises(ValueError, match="as many experts as classes"):
-        Settings(start="ideal", experts=2)

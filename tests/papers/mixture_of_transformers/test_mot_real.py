@@ -4,9 +4,8 @@ import csv
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
+from cells import cell_of, computed
 
-from moestat.experiment import Cell
 from moestat.papers.mixture_of_transformers import mot_images, mot_text
 from moestat.papers.mixture_of_transformers.image_data import ImageDataError
 from moestat.status import Status
@@ -16,50 +15,13 @@ pytest.importorskip("torch")
 
 TINY = {"width": 8, "depth": 1, "heads": 2, "hidden": 16, "experts": 3, "batch": 64, "stage_one": 1, "stage_two": 3}
 TINY |= {"epochs": 4, "rate": 3e-3}
-IMAGES = TINY | {"patch": 2, "train": 300, "test": 100}
 TEXTS = TINY | {"train": 300, "test": 100}
 
 
-def cell(module, **settings):
-    resolved = module.Settings(**settings).model_dump(mode="json")
-    return Cell(module.__name__, 3, "arm", {}, resolved)
+cell = cell_of
 
 
-def run(module, replicates=(0,), **settings):
-    return module.run(cell(module, **settings), list(replicates))
-
-
-def test_images_variables_and_dimensions():
-    pytest.importorskip("sklearn")
-    found = run(mot_images, [0, 2], **IMAGES)
-    assert (found["status"] == Status.CONVERGED).all() and found["iterations"].values.tolist() == [20, 20]
-    assert found["test_error"].dims == ("replicate", "epoch") and found["test_error"].shape == (2, 4)
-    assert found["routing"].dims == ("replicate", "class", "expert") and found["routing"].shape == (2, 10, 3)
-    np.testing.assert_allclose(found["routing"].sum("expert"), 1.0)
-    assert found["class"].values.tolist() == list("0123456789")
-    by_stage = found["test_error"].sel(epoch=[1, 3, 4]).values
-    np.testing.assert_array_equal(found["error_by_stage"].values, by_stage)
-    assert (found["error"] == by_stage[:, -1]).all()
-    assert found["stage_end"].values.tolist() == [1, 3, 4] and found["stage"].values.tolist() == ["I", "II", "III"]
-    assert ((found["experts_used"] >= 1) & (found["experts_used"] <= 3)).all()
-    assert ((found["mutual_information"] >= 0) & (found["mutual_information"] <= np.log2(3))).all()
-
-
-def test_replicates_do_not_depend_on_the_block():
-    pytest.importorskip("sklearn")
-    together = run(mot_images, [0, 1], **IMAGES)
-    assert run(mot_images, [1], **IMAGES).identical(together.sel(replicate=[1]))
-
-
-def test_a_transformer_learns_digits_and_has_one_expert():
-    pytest.importorskip("sklearn")
-    larger = {"width": 16, "epochs": 12, "train": 0, "test": 0, "batch": 32}
-    found = run(mot_images, **IMAGES | larger | {"model": "transformer", "schedule": "joint"})
-    assert found["error"].item() < 0.6, "chance is 0.9"
-    assert found["routing"].sizes["expert"] == 1 and found["mutual_information"].item() == 0
-    clean = {"foreign": 0.0, "corrupted": 0.0}
-    easier = run(mot_images, **IMAGES | larger | clean | {"model": "transformer", "schedule": "joint"})
-    assert easier["error"].item() < found["error"].item() - 0.1
+run = computed
 
 
 def test_arms_see_the_same_texts_and_replicates_others():
@@ -74,15 +36,6 @@ def test_arms_see_the_same_texts_and_replicates_others():
         assert not np.array_equal(here[part], other[part])
 
 
-def test_a_model_starts_where_it_starts_in_the_other_schedule():
-    """In the first epoch stage I differs from joint training in the attention alone, so the losses are close."""
-    staged, joint, other = (
-        run(mot_text, [replicate], **TEXTS | {"schedule": schedule, "rate": 1e-6})["train_loss"].values[0, 0]
-        for replicate, schedule in ((0, "staged"), (0, "joint"), (1, "joint"))
-    )
-    assert abs(staged - joint) < 1e-3 < abs(joint - other)
-
-
 @pytest.mark.parametrize("model", ["mixture", "no_attention", "shared_attention", "transformer"])
 def test_text_classification_and_regression(model):
     found = run(mot_text, **TEXTS | {"model": model})
@@ -93,12 +46,6 @@ def test_text_classification_and_regression(model):
     assert numbers["status"].item() == Status.CONVERGED
     assert 0.2 < numbers["error"].item() < 1.5
     assert not np.array_equal(numbers["train_loss"], found["train_loss"])
-
-
-def test_a_transformer_tells_the_topics_apart():
-    plan = {"model": "transformer", "schedule": "joint", "label": "topic", "width": 16, "epochs": 10, "train": 800}
-    found = run(mot_text, **TEXTS | plan)
-    assert found["error"].item() < 0.15, "chance is 3/4"
 
 
 # --- the user's data -------------------------------------------------------------------------------------------------
@@ -127,17 +74,6 @@ def test_texts_of_the_users(tmp_path):
         run(mot_text, **own | {"label": "polarity"})
 
 
-def test_other_data_are_another_cell(tmp_path):
-    path = reviews_csv(tmp_path / "own.csv")
-    before = mot_text.Settings(data=str(path))
-    assert len(before.data_sha256) == 64
-    assert mot_text.Settings(**before.model_dump()) == before
-    reviews_csv(path, rows=50)
-    assert mot_text.Settings(data=str(path)).data_sha256 != before.data_sha256
-    with pytest.raises(ValidationError, match="data_sha256 is '[0-9a-f]{64}', but the checksum of the data is"):
-        mot_text.Settings(**before.model_dump())
-
-
 def test_images_of_the_users(tmp_path):
     rng = np.random.default_rng(2)
     arrays = {"x_train": rng.random((40, 6, 9, 2)), "x_test": rng.random((20, 6, 9, 2))}
@@ -150,26 +86,6 @@ def test_images_of_the_users(tmp_path):
     (tmp_path / "own.npz").write_bytes(b"PK")
     with pytest.raises(ImageDataError, match="own.npz: it is not a whole"):
         run(mot_images, **own)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"heads": 5}, "heads is 5; it must divide width, which is 48"),
-        ({"stage_two": 20}, "stage_one, stage_two and epochs are 50, 20 and 600; they must grow"),
-        ({"data": "nowhere.npz"}, "nowhere.npz: there is no such file or folder"),
-        ({"model": "perceptron"}, "no_attention"),
-        ({"foreign": 0.7, "corrupted": 0.4}, "foreign and corrupted are 0.7 and 0.4; together they must be at most 1"),
-    ],
-)
-def test_settings_refuse(settings, message):
-    with pytest.raises(ValidationError, match=message):
-        mot_images.Settings(**settings)
-
-
-def test_reviews_refuse_a_column_of_the_other_task():
-    with pytest.raises(ValueError, match="the column 'score' of the reviews is for regression, not classification"):
-        run(mot_text, **TEXTS | {"label": "score"})
 
 
 def test_a_training_that_diverges_is_recorded():

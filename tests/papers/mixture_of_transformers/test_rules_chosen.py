@@ -1,17 +1,19 @@
-"""Rules that look at the best constant, or at the first step that is as a statement has it."""
+"""Rules that look at the best constant, at the first step that is as stated, at stages and chosen epochs."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 import xarray as xr
+from cells import a_claim
 
 from moestat.claims.selection import NoAnswerError
+from moestat.papers.mixture_of_transformers import rules_epochs
 from moestat.papers.mixture_of_transformers.rules_chosen import at_first, best_of
-from moestat.study.spec import Claim
 
 
 def claim(**more):
-    rule = {"id": "c", "source": "s", "statement": "t", "kind": "function", "function": "a:b", "variable": "share"}
-    return Claim.model_validate(rule | ({} if "at_most" in more else {"at_least": 0.95}) | more)
+    return a_claim(variable="share", **({} if "at_most" in more else {"at_least": 0.95}) | more)
 
 
 def sweep(peak=1):
@@ -64,3 +66,59 @@ def test_a_variable_at_the_first_step_at_which_another_is_far_enough():
     assert ratio.value == pytest.approx(np.log(2))
     with pytest.raises(NoAnswerError, match="own does not get to 0.85 in 1 of 2 replicates of a"):
         at_first(ds, claim(arm="a"), when="own", least=0.85)
+
+
+def courses(**arms: np.ndarray) -> xr.Dataset:
+    """Return a run of some arms with courses (replicates, epochs) and stages that end at epochs 2, 4 and 5."""
+    values = np.stack(list(arms.values()))
+    return xr.Dataset(
+        {
+            "test_error": (("arm", "replicate", "epoch"), values),
+            "stage_end": (("arm", "stage"), np.tile([2, 4, 5], (len(arms), 1))),
+        },
+        coords={
+            "arm": list(arms),
+            "replicate": np.arange(values.shape[1]),
+            "epoch": np.arange(1, values.shape[2] + 1),
+            "stage": ["I", "II", "III"],
+        },
+    )
+
+
+course = partial(a_claim, variable="test_error", arm="mot", versus="transformer")
+
+
+def test_the_mean_over_a_stage_takes_its_epochs_alone():
+    """Stage I is epochs 1 and 2, stage II 3 and 4, stage III 5; the rest may be anything."""
+    rng = np.random.default_rng(0)
+    transformer = rng.normal(size=(6, 5))
+    mot = transformer + np.array([3.0, 1.0, -1.0, -2.0, 100.0])
+    ds = courses(transformer=transformer, mot=mot)
+    for stage, expected in (("I", 2.0), ("II", -1.5), ("III", 100.0)):
+        found = rules_epochs.stage_mean(ds, course(), stage=stage)
+        assert found.value == pytest.approx(expected)
+        assert found.low <= found.value <= found.high
+    assert "epochs 3 to 4" in rules_epochs.stage_mean(ds, course(), stage="II").note
+    with pytest.raises(NoAnswerError, match="no stage 'IV'"):
+        rules_epochs.stage_mean(ds, course(), stage="IV")
+
+
+def test_a_rival_that_is_trained_too_long_is_judged_where_it_is_best():
+    """At the last epoch the mixture leads by 4; each at its best epoch, there is a lead of 1."""
+    transformer = np.array([5.0, 2.0, 3.0, 4.0, 6.0]) + np.zeros((5, 1))
+    mot = np.array([5.0, 4.0, 3.0, 1.0, 2.0]) + np.arange(5)[:, None] / 10
+    ds = courses(transformer=transformer + np.arange(5)[:, None] / 10, mot=mot)
+    found = rules_epochs.at_chosen_epoch(ds, course())
+    assert found.value == pytest.approx(-1.0)
+    assert "mot at epoch 4, transformer at epoch 2" in found.note
+
+
+def test_no_replicate_chooses_its_own_epoch():
+    """A dip of one run at an epoch of its own does not count for it: the others choose another epoch."""
+    transformer = np.full((4, 5), 1.0)
+    mot = np.full((4, 5), 1.0)
+    mot[:, 3] = 0.9  # what all have in common
+    mot[0, 1] = -5.0  # one run's luck, which moves the choice of the others to epoch 2
+    ds = courses(transformer=transformer, mot=mot)
+    found = rules_epochs.at_chosen_epoch(ds, course())
+    assert found.value == pytest.approx(((0.9 - 1.0) + 3 * 0.0) / 4)

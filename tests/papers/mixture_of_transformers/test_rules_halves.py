@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from cells import a_claim
 
 from moestat.claims.orders import exponent
 from moestat.claims.selection import NoAnswerError
@@ -10,12 +11,10 @@ from moestat.papers.mixture_of_transformers.rules_censored import growth
 from moestat.papers.mixture_of_transformers.rules_gains import adds
 from moestat.papers.mixture_of_transformers.rules_joint import at_one_step, weights, weights_order
 from moestat.papers.mixture_of_transformers.rules_tuned import log_ratio_at_best
-from moestat.study.spec import Claim
 
 
 def claim(**more):
-    rule = {"id": "c", "source": "s", "statement": "t", "kind": "function", "function": "a:b", "arm": "a"}
-    return Claim.model_validate(rule | ({} if {"at_least", "at_most"} & set(more) else {"at_most": 1.0}) | more)
+    return a_claim(**{"arm": "a"} | ({} if {"at_least", "at_most"} & set(more) else {"at_most": 1.0}) | more)
 
 
 def power(exponents):

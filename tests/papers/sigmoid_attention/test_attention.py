@@ -54,11 +54,6 @@ def test_the_regression_model_of_the_atoms_is_the_layer(gate, causal):
         np.testing.assert_allclose(f, expected[:, 2], rtol=1e-10, atol=1e-12)
 
 
-def test_b_and_c_are_the_biases():
-    assert not layer(biases=False).atoms(3, 0).b.any()
-    assert np.abs(layer(biases=True).atoms(3, 0).b).min(axis=(0, 1)).max() > 0
-
-
 def test_a_torch_layer_is_read():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
@@ -68,11 +63,7 @@ def test_a_torch_layer_is_read():
             parameter.normal_()
     w = {name: p.detach().numpy() for name, p in theirs.named_parameters()}
     read = from_torch(
-        w["in_proj_weight"],
-        w["out_proj.weight"],
-        3,
-        in_proj_bias=w["in_proj_bias"],
-        out_proj_bias=w["out_proj.bias"],
+        w["in_proj_weight"], w["out_proj.weight"], 3, in_proj_bias=w["in_proj_bias"], out_proj_bias=w["out_proj.bias"]
     )
     x = RNG.standard_normal((5, 6))
     with torch.no_grad():

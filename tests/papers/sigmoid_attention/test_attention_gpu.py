@@ -1,25 +1,27 @@
-"""The study that times a model by its kernel of attention: all kernels attend alike, and each task does its work."""
+"""Studies that time attention: all kernels attend alike, and subnormal numbers are zero while they are timed."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
+from cells import cell_of
 
 torch = pytest.importorskip("torch")
 
-from moestat.experiment import Cell  # noqa: E402
-from moestat.papers.sigmoid_attention import attention_gpu, timed_attention  # noqa: E402
+from moestat.papers.sigmoid_attention import attention_gpu, attention_speed, timed_attention  # noqa: E402
+from moestat.training import decoder  # noqa: E402
 from moestat.training.decoder import Decoder, Shape  # noqa: E402
 
 SMALL = {"blocks": 2, "width": 32, "heads": 2, "hidden": 24, "vocabulary": 50, "rounds": 2, "tokens": 3}
+SMALL |= {"precision": "float32"}
+SMALL |= {"windows": (8, 16)}
 
 
-def settings(**changed):
-    return attention_gpu.Settings(**SMALL | {"precision": "float32", "windows": (8, 16)} | changed)
+settings = partial(attention_gpu.Settings, **SMALL)
 
 
-def cell(**changed):
-    return Cell("moestat.papers.sigmoid_attention.attention_gpu", 1, "a", {}, settings(**changed).model_dump())
+cell = partial(cell_of, attention_gpu, **SMALL)
 
 
 def timed(length, device="cpu", **changed):
@@ -82,24 +84,6 @@ def test_every_kernel_and_task_is_timed_that_the_device_has():
     assert bool(seconds.sel(kernel="none").isnull().all()) and bool((seconds.sel(kernel="sigmoid") > 0).all())
 
 
-def test_a_pass_is_the_median_of_turns_that_count(monkeypatch):
-    order, spent = [], iter([9.0, 9.0, 1.0, 5.0, 7.0, 3.0, 2.0, 4.0])
-    monkeypatch.setattr(attention_gpu, "_seconds", lambda call, device: (call(), next(spent))[1])
-    passes = {name: ((lambda name=name: order.append(name)), 10.0) for name in ("a", "b")}
-    found = attention_gpu._rounds(passes, 3, "cpu")
-    assert order == ["a", "b", "b", "a", "a", "b", "b", "a"]
-    assert found == {"a": (5.0, 10.0), "b": (2.0, 10.0)}
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [({"heads": 3}, "heads is 3; it must divide width"), ({"windows": ()}, "each must be 2 or more")],
-)
-def test_wrong_settings_are_refused(changed, message):
-    with pytest.raises(ValueError, match=message):
-        settings(**changed)
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("function", ["softmax", "sigmoid"])
 def test_one_pass_is_the_three_operations(function):
@@ -121,3 +105,33 @@ def test_one_pass_is_the_three_operations(function):
         assert float((found - expected).norm() / expected.norm()) < 1e-2, tile
     with pytest.raises(ValueError, match="multiple of 128"):
         one_pass.attend(q[:, :, :100], k[:, :, :100], v[:, :, :100], slopes, function)
+
+
+torch = pytest.importorskip("torch")
+
+
+KINDS = ("softmax", "sigmoid")
+
+
+def subnormal() -> float:
+    """A product that is subnormal, unless such numbers are flushed."""
+    return float((torch.tensor([1e-20]) * torch.tensor([1e-20])).item())
+
+
+def test_subnormal_numbers_are_zero_inside_and_there_again_behind_whatever_happens():
+    assert subnormal() > 0
+    with pytest.raises(ValueError, match="stop"), attention_speed.flushed():
+        assert subnormal() == 0
+        raise ValueError("stop")
+    assert subnormal() > 0
+
+
+def test_far_positions_have_subnormal_weights_with_softmax_rather_than_with_the_sigmoid():
+    """What the study is about: alike queries and keys, ALiBi, a window of 2048."""
+    bias = {
+        name: torch.from_numpy(decoder.score_bias(decoder.Shape(7, 2048, 1, 128, 4, 8, name, "alibi")))[:, -1]
+        for name in KINDS
+    }
+    weights = {"softmax": bias["softmax"].softmax(-1), "sigmoid": bias["sigmoid"].sigmoid()}
+    share = {name: float(((w > 0) & (w < torch.finfo(w.dtype).tiny)).double().mean()) for name, w in weights.items()}
+    assert share["softmax"] > 5 * share["sigmoid"]

@@ -1,16 +1,13 @@
 """Identities of the gate that break the printed definitions: symbolically, and as counted dependencies."""
 
-import numpy as np
-import pytest
+from functools import partial
 
-from moestat.experiment import Cell
+import pytest
+from cells import computed
+
 from moestat.papers.sigmoid_attention import definitions_as_printed
 
-
-def run(replicates, **settings):
-    resolved = definitions_as_printed.Settings(**settings).model_dump(mode="json")
-    cell = Cell("moestat.papers.sigmoid_attention.definitions_as_printed", 5, "arm", {}, resolved)
-    return definitions_as_printed.run(cell, list(replicates))
+run = partial(computed, definitions_as_printed, seed=5)
 
 
 def test_the_three_identities_hold_for_an_expert_that_is_any_function():
@@ -36,26 +33,7 @@ def test_the_three_identities_hold_for_an_expert_that_is_any_function():
     assert sympy.simplify(slope - opposite) == 0
 
 
-@pytest.mark.parametrize(("d", "one", "opposite_2", "opposite_4"), [(1, [1, 0, 0, 0], 3, 2), (2, [6, 0, 1, 0], 6, 4)])
-def test_unrelated_functions_have_the_dependencies_of_the_gate_and_no_others(d, one, opposite_2, opposite_4):
-    """One atom: as many as counting equal functions gives. Opposite gates: one for each A, b and c.
-
-    At one atom, Definition 1: F_A and F_bb (3 for d = 2), F_{A11 A22} and F_{A12 A12}, and two more pairs of third
-    order, F_{A11 b2} and F_{A12 b1}, F_{A22 b1} and F_{A12 b2}.
-    """
-    ds = run([0, 1], expert="arbitrary", d=d)
-    for k in range(4):
-        assert (ds[f"one_{k + 1}"] == one[k]).all()
-    assert (ds.opposite_2 == opposite_2).all() and (ds.opposite_4 == opposite_4).all()
-
-
 def test_gelu_meets_all_but_the_first_definition_at_one_atom_in_one_dimension():
     ds = run([0], expert="gelu", d=1)
     assert [int(ds[f"one_{k}"].item()) for k in (2, 3, 4)] == [0, 0, 0] and ds.one_1.item() > 0
     assert all(ds[f"printed_{k}"].item() > 0 for k in (1, 2, 3, 4))
-
-
-def test_numbers_do_not_depend_on_the_block_of_replicates():
-    together, alone = (run(which, expert="arbitrary") for which in ([0, 1], [1]))
-    for name in together.data_vars:
-        np.testing.assert_array_equal(together[name].sel(replicate=[1]), alone[name])

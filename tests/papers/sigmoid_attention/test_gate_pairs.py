@@ -1,9 +1,11 @@
 """What a cell of constant gate hides: exact orders by symbolic series, the form by brute force, and f as it is."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from cells import computed
 
-from moestat.experiment import Cell
 from moestat.papers.sigmoid_attention import constant_gate, gate_pairs
 from moestat.papers.sigmoid_attention.gate_pairs import CRITICAL, flat_share, pair_scores, smallest_curvature
 
@@ -39,12 +41,6 @@ def test_equal_shares_leave_v_times_one_minus_three_v_squared():
     assert abs(1 - 3 * (1 - CRITICAL) ** 2) < 1e-15
 
 
-def test_no_share_is_flat_below_the_critical_weight():
-    assert np.isnan(flat_share(0.42)) and np.isnan(flat_share(0.2))
-    values = [gate_pairs.fourth_order(0.3, share) for share in np.linspace(0.02, 0.49, 200)]
-    assert max(values) < 0
-
-
 def test_the_least_curvature_is_that_of_brute_force_and_at_least_one_minus_the_weight():
     rng = np.random.default_rng(0)
     for m in (2, 3, 4):
@@ -75,16 +71,7 @@ def test_the_bound_is_reached_and_its_proof_adds_up():
         assert np.all(g[1:] * (1 - g[1:]) <= large * (1 - large))
 
 
-def test_weights_that_add_up_to_more_than_one_could_cancel():
-    """The lemma needs w* < 1; the bound is not an artefact of how the form is computed."""
-    assert smallest_curvature(np.array([0.7, 0.6])) < 0
-    assert abs(smallest_curvature(np.array([0.7, 0.3]))) < 1e-12
-
-
-def run(replicates, **settings):
-    resolved = constant_gate.Settings(points_log2=9, d=2, cells=50, **settings).model_dump(mode="json")
-    cell = Cell("moestat.papers.sigmoid_attention.constant_gate", 5, "arm", {}, resolved)
-    return constant_gate.run(cell, list(replicates))
+run = partial(computed, constant_gate, seed=5, points_log2=9, d=2, cells=50)
 
 
 def test_the_function_moves_by_the_fifth_power_at_the_weight_of_the_paper():

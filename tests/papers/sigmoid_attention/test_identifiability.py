@@ -1,16 +1,13 @@
+from functools import partial
+
 import numpy as np
 import pytest
-from pydantic import ValidationError
+from cells import computed
 
-from moestat.experiment import Cell
 from moestat.papers.sigmoid_attention import identifiability
-from moestat.papers.sigmoid_attention.identifiability import EQUATIONS, Settings
+from moestat.papers.sigmoid_attention.identifiability import EQUATIONS
 
-
-def run(replicates, **settings):
-    resolved = Settings(**settings).model_dump(mode="json")
-    cell = Cell("moestat.papers.sigmoid_attention.identifiability", 5, "arm", {}, resolved)
-    return identifiability.run(cell, list(replicates), device="cpu")
+run = partial(computed, identifiability, seed=5)
 
 
 @pytest.mark.parametrize(
@@ -39,14 +36,3 @@ def test_equation_8_is_recovered_and_is_not_one_of_linear_experts_alone():
         assert all(text in ds.equations.item() for text in EQUATIONS)
     without_b = run([0], expert="gelu", score="partial", atoms=1)
     assert without_b.missing_8.item() == 3
-
-
-def test_numbers_do_not_depend_on_the_block_of_replicates():
-    together, alone = (run(which, expert="linear", score="partial", atoms=1) for which in ([0, 1], [1]))
-    for name in together.data_vars:
-        np.testing.assert_array_equal(together[name].sel(replicate=[1]), alone[name])
-
-
-def test_a_power_without_polynomial_is_refused():
-    with pytest.raises(ValidationError, match="goes with expert 'polynomial'"):
-        Settings(expert="relu", power=2)

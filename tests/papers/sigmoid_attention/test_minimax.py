@@ -1,10 +1,15 @@
+"""Lemma 2 and the lower bound: sequences of measures, as printed and corrected."""
+
+from functools import partial
+
 import numpy as np
 import pytest
+from cells import computed
 
 from moestat.losses.voronoi import L2r
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
-from moestat.papers.sigmoid_attention import minimax
+from moestat.papers.sigmoid_attention import minimax, minimax_lower_bound
 
 RNG = np.random.default_rng(20260706)
 X = RNG.uniform(-1, 1, (400, 2))
@@ -62,33 +67,32 @@ def test_truths_without_a_constant_gate_are_refused():
         minimax.sequence(square, truth, np.ones(1), "corrected")
 
 
+run = partial(computed, minimax_lower_bound, seed=5, points_log2=8, d=2)
+
+
+def slope(array, axis):
+    logs = np.log(array.mean("replicate"))
+    return (logs[-1] - logs[2]).item() / np.log(array[axis][-1] / array[axis][2]).item()
+
+
+@pytest.mark.parametrize("r", [1.0, 2.0, 4.0])
+def test_the_printed_ratio_has_the_exponent_r_minus_2_and_the_bound_minus_r_over_4(r):
+    ds = run(range(2), power=2, r=r)
+    assert slope(ds.lemma, "m") == pytest.approx(r - 2, abs=0.01)
+    assert slope(ds.le_cam, "size") == pytest.approx(-r / 4, abs=0.02)
+
+
+def test_the_corrected_bound_does_not_fall():
+    ds = run(range(2), sequence="corrected", power=3, r=4.0, flat=False)
+    assert ds.distance.max() < 1e-12 and ds.L2r.min() > 0
+    np.testing.assert_allclose(ds.le_cam, ds.le_cam[:, :1] * np.ones(ds.sizes["size"]), rtol=1e-9)
+    assert ds.lone.max() == 0
+
+
 @pytest.mark.parametrize("gate", ["sigmoid", "softmax"])
-@pytest.mark.parametrize("power", [1, 2])
-def test_splits_have_one_function_by_a_loop_over_atoms(gate, power):
-    m = Model(gate, "full", "polynomial", 2, power)
-    truth = ground_truth(m, 3, "dense", RNG)
-
-    def function(atoms):
-        out = []
-        for x in X[:50]:
-            scores = np.array(
-                [
-                    c + b1 * x[0] + b2 * x[1] + a11 * x[0] ** 2 + a22 * x[1] ** 2 + np.sqrt(2) * a12 * x[0] * x[1]
-                    for c, b1, b2, a11, a22, a12 in atoms[:, :6]
-                ]
-            )
-            weights = 1 / (1 + np.exp(-scores)) if gate == "sigmoid" else np.exp(scores) / np.exp(scores).sum()
-            out.append(sum(w * (eta[:2] @ x + eta[2]) ** power for w, eta in zip(weights, atoms[:, 6:], strict=True)))
-        return np.array(out)
-
-    measures = minimax.splits(m, truth, np.array([0.0, 0.1]))
-    np.testing.assert_allclose(m.predict(truth, X[:50]), function(truth), atol=1e-12)
-    for measure in measures:
-        np.testing.assert_allclose(function(measure), function(truth), atol=1e-12)
-    assert np.linalg.norm(measures[1] - measures[0]) > 0.01
-
-
-def test_a_split_needs_a_homogeneous_expert():
-    m, truth = setting("gelu")
-    with pytest.raises(ValueError, match="homogeneous"):
-        minimax.splits(m, truth, T)
+def test_splits_are_apart_and_alike(gate):
+    ds = run(range(2), sequence="split", gate=gate)
+    assert ds.distance.max() < 1e-12 and ds.between.min() > 0
+    assert slope(ds.between, "m") == pytest.approx(-1, abs=1e-6)
+    np.testing.assert_allclose(ds.le_cam, ds.le_cam[:, :1] * np.ones(ds.sizes["size"]), rtol=1e-9)
+    assert np.isnan(ds.L2r).all() and np.isnan(ds.lone).all()

@@ -1,13 +1,14 @@
+from functools import partial
+
 import numpy as np
 import pytest
-from pydantic import ValidationError
+from cells import computed
 
-from moestat.experiment import Cell
 from moestat.losses.minimisers import L3_infimum
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
 from moestat.papers.sigmoid_attention import continua, non_identifiability
-from moestat.papers.sigmoid_attention.non_identifiability import AT, Settings, T, expected_null
+from moestat.papers.sigmoid_attention.non_identifiability import AT, Settings, expected_null
 
 FAMILIES = [
     ("split", "relu", 1),
@@ -24,10 +25,7 @@ FAMILIES = [
 ]
 
 
-def run(replicates, **settings):
-    resolved = Settings(points_log2=9, d=2, **settings).model_dump(mode="json")
-    cell = Cell("moestat.papers.sigmoid_attention.non_identifiability", 5, "arm", {}, resolved)
-    return non_identifiability.run(cell, list(replicates), device="cpu")
+run = partial(computed, non_identifiability, seed=5, points_log2=9, d=2)
 
 
 @pytest.mark.parametrize(("family", "expert", "power"), FAMILIES)
@@ -78,17 +76,3 @@ def test_the_sparse_linear_model_of_the_paper_has_twenty_null_directions():
     assert expected_null(Settings(family="trade", expert="linear", d=8)) == 20
     assert expected_null(Settings(family="trade", expert="relu", d=8)) == 2
     assert expected_null(Settings(family="shift", expert="relu", d=8)) == 45
-
-
-def test_numbers_do_not_depend_on_the_block_of_replicates():
-    together, alone = (run(which, family="mirror", expert="relu") for which in (range(3), [2]))
-    for name in together.data_vars:
-        np.testing.assert_array_equal(together[name].sel(replicate=[2]), alone[name])
-    np.testing.assert_array_equal(together.t, T)
-
-
-def test_impossible_families_are_refused():
-    with pytest.raises(ValidationError, match="needs one of relu, linear, polynomial"):
-        Settings(family="split", expert="gelu")
-    with pytest.raises(ValidationError, match="fully quadratic"):
-        Settings(family="opposite b", score="partial")

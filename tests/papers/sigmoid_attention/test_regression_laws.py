@@ -1,17 +1,14 @@
 """An explicit truth, a law of x and a law of the noise; and that without them every draw is what it was."""
 
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cells import cell_of
 from pydantic import ValidationError
 
-from moestat import streams
-from moestat.experiment import Cell
 from moestat.losses.fisher import fisher_line
-from moestat.models import truths
-from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import regression
 from moestat.papers.sigmoid_attention.regression_targets import target_of
 
@@ -29,9 +26,7 @@ def _own(tmp_path_factory, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
 
 
-def cell(**settings):
-    resolved = regression.Settings(**{**SMALL, **settings}).model_dump(mode="json")
-    return Cell("moestat.papers.sigmoid_attention.regression", SEED, "arm", {"n": resolved["n"]}, resolved)
+cell = partial(cell_of, regression, seed=SEED, **SMALL)
 
 
 def drawn(replicates=(0, 1), **settings):
@@ -40,24 +35,6 @@ def drawn(replicates=(0, 1), **settings):
     target = target_of(s.problem, SEED)
     data = regression._draw(c, s, s.problem, target, replicates)
     return s, target, data, regression._starts(c, s, s.problem, target, replicates)
-
-
-@pytest.mark.parametrize("regime", ["dense", "sparse"])
-def test_without_them_truth_data_and_starts_are_what_they_were(regime):
-    """To the bit: results of one version of moestat stay comparable with those of the next."""
-    settings = {"d": 2, "n_true": 3, "n_fitted": 3, "regime": regime, "truth_score": "full", "fitted_score": "full"}
-    _, target, (x, y), starts = drawn((4,), **settings)
-    model = Model("sigmoid", "full", "linear", 2)
-    key = streams.key(what="regression truth", d=2, n_true=3)
-    truth = truths.ground_truth(model, 3, regime, streams.generator(SEED, key, 0, "truth"))
-    np.testing.assert_array_equal(target.truth, truth)
-    names = {"gate": "sigmoid", "score": "full", "expert": "linear", "power": 1, "regime": regime}
-    key = streams.key(what="regression data", d=2, n_true=3, n=100, **names)
-    rng = streams.generator(SEED, key, 4, "data")
-    np.testing.assert_array_equal(x[0], rng.uniform(-1.0, 1.0, size=(100, 2)))
-    np.testing.assert_array_equal(y[0], model.predict(truth, x[0]) + 0.1 * rng.standard_normal(100))
-    rng = streams.generator(SEED, key, 4, "start")
-    np.testing.assert_array_equal(starts[0, 0], truth + 0.05 * rng.standard_normal(truth.shape))
 
 
 def test_rows_and_a_function_are_the_same_truth():
@@ -131,14 +108,3 @@ def test_the_law_of_the_noise_is_that_of_the_responses_and_arms_share_x():
 def test_what_is_wrong_with_one_is_said_in_a_sentence(settings, says):
     with pytest.raises(ValidationError, match=says):
         cell(**settings)
-
-
-def test_a_change_of_their_code_changes_the_identity_of_a_cell(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(tmp_path))
-    text = "def law(rng, n, d):\n    return rng.uniform(size=(n, d)) ** 2\n"
-    cells = []
-    for content in (text, text.replace("2", "3")):
-        (tmp_path / "changing_law.py").write_text(content)
-        sys.modules.pop("changing_law", None)
-        cells.append(cell(law_of_x="changing_law:law"))
-    assert cells[0].digest != cells[1].digest

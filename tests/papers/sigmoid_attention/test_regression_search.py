@@ -1,30 +1,19 @@
 """The global search in the regression experiment: paired with the local arm, recorded, independent of the block."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-import xarray as xr
+from cells import cell_of, computed
 
-from moestat.experiment import Cell
 from moestat.papers.sigmoid_attention import regression, regression_pseudo_truths, regression_targets, shipped_targets
 from moestat.papers.sigmoid_attention.regression_scores import score
 from moestat.papers.sigmoid_attention.regression_search import BANDS
 from moestat.study import load
 
-SMALL = {
-    "n": 300,
-    "d": 2,
-    "n_true": 2,
-    "n_fitted": 3,
-    "truth_gate": "sigmoid",
-    "fitted_gate": "sigmoid",
-    "expert": "linear",
-    "evaluation_log2": 10,
-    "pseudo_points_log2": 9,
-    "pseudo_polish_log2": 10,
-    "pseudo_starts": 2,
-    "search": "global",
-    "search_effort": 0.3,
-}
+SMALL = {"n": 300, "d": 2, "n_true": 2, "n_fitted": 3, "truth_gate": "sigmoid", "fitted_gate": "sigmoid"}
+SMALL |= {"expert": "linear", "evaluation_log2": 10, "pseudo_points_log2": 9, "pseudo_polish_log2": 10}
+SMALL |= {"pseudo_starts": 2, "search": "global", "search_effort": 0.3}
 
 
 @pytest.fixture(autouse=True)
@@ -32,23 +21,10 @@ def _cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
-def cell(**settings) -> Cell:
-    resolved = regression.Settings(**{**SMALL, **settings}).model_dump()
-    return Cell("moestat.papers.sigmoid_attention.regression", 7, "arm", {"n": resolved["n"]}, resolved)
+cell = partial(cell_of, regression, seed=7, **SMALL)
 
 
-def run(replicates, **settings) -> xr.Dataset:
-    return regression.run(cell(**settings), list(replicates), device="cpu")
-
-
-@pytest.mark.parametrize("expert", ["linear", "relu"])
-def test_numbers_do_not_depend_on_the_block(expert):
-    settings = {"expert": expert, "search_effort": 0.1}
-    together = run(range(2), **settings)
-    apart = [run([r], **settings) for r in (1, 0)]
-    xr.testing.assert_identical(
-        together, xr.concat(apart, "replicate", data_vars="minimal", join="exact").sortby("replicate")
-    )
+run = partial(computed, regression, seed=7, **SMALL)
 
 
 def test_the_search_starts_from_the_local_fit_and_is_never_above_it():
@@ -60,19 +36,6 @@ def test_the_search_starts_from_the_local_fit_and_is_never_above_it():
     np.testing.assert_array_equal(searched["start_L3"], local["start_L3"])
     assert "L3_near_low" not in local and "search_kind" not in local
     assert "global search" in searched.attrs["start_policy"]
-
-
-def test_the_record_of_a_search():
-    ds = run(range(2))
-    kinds = ds["search_start_kind"].values
-    assert kinds.tolist().count("local") == 1 and kinds.tolist().count("near") == 5
-    for r in range(2):
-        losses = ds["search_loss"].values[r]
-        assert np.nanmin(losses) == pytest.approx(float(ds["train_loss"][r]), rel=1e-12)
-        assert kinds[np.nanargmin(losses)] == ds["search_kind"].values[r]
-        assert np.all(np.isfinite(losses[kinds != "replace"]))
-    assert np.all(ds["search_distinct"] <= ds["search_ends"])
-    assert np.all((ds["search_lower_left"] > 0) & (ds["search_lower_left"] <= 1))
 
 
 @pytest.mark.parametrize(
@@ -91,46 +54,6 @@ def test_bands_hold_the_loss_at_the_best_point_and_widen(gates):
         assert np.all(ds[f"{loss}_wide_low"] <= ds[f"{loss}_near_low"]), loss
         assert np.all(ds[f"{loss}_near_high"] <= ds[f"{loss}_wide_high"]), loss
     assert "L3_near_high" in ds and "quotient_wide_low" in ds
-
-
-@pytest.mark.slow  # a search in a population
-def test_pseudo_truths_are_searched_and_certified():
-    settings = {"truth_gate": "softmax", "d": 1, "n_true": 3, "n_fitted": 3, "pseudo_search": "global"}
-    settings |= {"search": "local"}
-    c = cell(**settings)
-    (wanted,) = regression.prerequisites(c)
-    assert wanted != regression.prerequisites(cell(**{**settings, "pseudo_search": "starts"}))[0]
-    found = regression_pseudo_truths.compute_pseudo_truths(wanted)
-    given = regression_pseudo_truths.compute_pseudo_truths({k: v for k, v in wanted.items() if k != "search"})
-    assert found["rmse"][0] <= given["rmse"][0] * (1 + 1e-3)
-    ds = regression.run(c, [0])
-    assert int(ds["pseudo_searched"]) >= 20
-    assert 1 <= int(ds["pseudo_distinct"]) <= 40
-    assert "different minima" in ds.attrs["target"]
-    assert float(ds["pseudo_fresh_rmse"]) == pytest.approx(float(ds["pseudo_rmse"]), rel=0.2)
-
-
-def test_the_grey_line_is_that_of_the_model_that_is_fitted():
-    right = run([0], search="local")
-    wrong = run([0], search="local", truth_gate="softmax", n_true=3, n_fitted=4)
-    assert "fisher_rmse" in right and "true number of experts" in right.attrs["fisher"]
-    assert "fisher_rmse" not in wrong and "fisher_rmse_pseudo" in wrong
-    assert "no bound" in wrong.attrs["fisher"]
-    oracle = run([0], search="local", truth_gate="softmax", fitted_gate="softmax", n_true=3, n_fitted=4)
-    assert float(wrong["fisher_L3"]) != float(oracle["fisher_L3"])
-
-
-def test_the_protocol_starts_near_the_truth_also_where_the_model_does_not_hold_it():
-    settings = regression.Settings(
-        **{**SMALL, "search": "local", "truth_gate": "softmax", "n_true": 3, "n_fitted": 4, "estimator": "sgd"},
-        radius_scale=1e-9,
-        epochs=0,
-    )
-    c = Cell("moestat.papers.sigmoid_attention.regression", 7, "arm", {"n": 300}, settings.model_dump())
-    ds = regression.run(c, [0])
-    truth = regression_targets.target_of(settings.problem, 7).truth
-    np.testing.assert_allclose(ds["theta"].values[0][:2], truth[:2], atol=1e-6)
-    assert "truth" in ds.attrs["start_policy"]
 
 
 def test_losses_to_the_truth_are_infima_over_unequal_splits():

@@ -1,19 +1,17 @@
 """Section 3 and App. B.1: representations by brute force, brackets by hand, the constant of Lemma 1 by a grid."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import xarray as xr
-from scipy import stats
+from cells import computed
 
-from moestat.experiment import Cell
 from moestat.models.regression import Model
 from moestat.papers.sigmoid_attention import brackets, dichotomy, section_3_rules, tail_frequency
 from moestat.study.spec import Claim
 
-
-def run(module, replicates, **settings):
-    resolved = module.Settings(**settings).model_dump(mode="json")
-    return module.run(Cell(module.__name__, 5, "arm", {}, resolved), list(replicates))
+run = partial(computed, seed=5)
 
 
 # --- the dichotomy ---
@@ -37,12 +35,6 @@ def test_only_a_constant_gate_lets_two_atoms_meet(expert):
     for ds in (constant, dense):
         assert ds.vanished.max() < 1e-14 and ds.nearest.max() < 1e-14
         assert (np.isnan(ds.split) if expert == "gelu" else ds.split < 1e-14).all()
-
-
-def test_a_faint_atom_is_as_far_as_its_gate_at_the_end_of_the_box():
-    near, far = (run(dichotomy, [0], expert="gelu", box=box, points_log2=9) for box in (5.0, 8.0))
-    sigma = [1 / (1 + np.exp(box)) for box in (5.0, 8.0)]
-    assert (near.faint / far.faint).item() == pytest.approx(sigma[0] / sigma[1], rel=1e-6)
 
 
 # --- brackets ---
@@ -118,19 +110,3 @@ def test_the_constant_is_the_least_on_a_grid_that_obeys():
         grid = np.linspace(0.5, 5, 4501)
         obeys = [np.all(frequency <= c * np.exp(-n * delta**2 / c**2) + 1e-12) for c in grid]
         assert tail_frequency.smallest_constant(errors, n) == pytest.approx(grid[np.argmax(obeys)], abs=0.01)
-
-
-def test_errors_of_the_parametric_rate_have_one_constant_and_slower_ones_have_not():
-    quantiles = (np.arange(400) + 0.5) / 400
-    chi = np.sqrt(stats.chi2(6).ppf(quantiles))
-    parametric = [tail_frequency.smallest_constant(chi / np.sqrt(n), n) for n in (100, 10_000)]
-    slower = [tail_frequency.smallest_constant(chi / n**0.25, n) for n in (100, 10_000)]
-    assert abs(np.log(parametric[1] / parametric[0])) < 0.1 and slower[1] > 2 * slower[0]
-
-
-def test_a_batch_of_fits_has_a_constant_and_does_not_depend_on_the_block():
-    together, alone = (run(tail_frequency, which, n=60, data_sets=10) for which in ([0, 1], [1]))
-    assert np.isfinite(together.constant).all() and (together.status == 0).all()
-    assert float(together.mean_error.mean()) < 2 * np.sqrt(10 / 60)
-    for name in together.data_vars:
-        np.testing.assert_array_equal(together[name].sel(replicate=[1]), alone[name])

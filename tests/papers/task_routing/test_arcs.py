@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moestat.papers.task_routing.construction import arcs
 from moestat.papers.task_routing.construction.arcs import find_star
 from moestat.papers.task_routing.knowledge import Knowledge, Prefixes, Task
 from moestat.papers.task_routing.knowledge_sources import paper_example
@@ -83,13 +82,3 @@ def test_the_witness_names_what_three_tasks_have_in_common():
     assert found is not None
     assert found.words(knowledge) == '[at], [by] and [in] may each go on with "A" and with a token of their own'
     assert find_star(paper_example().prefixes) is None
-
-
-def test_the_work_is_bounded(monkeypatch):
-    sets = [frozenset((0, 1 + i)) for i in range(5)]
-    assert find_star(prefixes(*sets)) is not None
-    monkeypatch.setattr(arcs, "MOST_SETS", 2)
-    assert find_star(prefixes(*sets)) is None
-    monkeypatch.setattr(arcs, "MOST_SETS", 48)
-    monkeypatch.setattr(arcs, "MOST_THREES", 0)
-    assert find_star(prefixes(*sets)) is None

@@ -6,8 +6,7 @@ import pytest
 from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import memoriser
 from moestat.papers.task_routing.construction.inputs import inputs
-from moestat.papers.task_routing.construction.isolated import NOTHING, NoFaceError, isolate, memory, next_token, vertex
-from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
+from moestat.papers.task_routing.construction.isolated import check_isolated, circuits, isolate
 from moestat.papers.task_routing.construction.model import SHARPNESS
 from moestat.papers.task_routing.knowledge_small import tiny
 from moestat.papers.task_routing.knowledge_sources import paper_example
@@ -109,28 +108,3 @@ def test_small_datasets_full_of_collisions():
         found = check_isolated(built, circuits(built), rng)
         assert not found.low_mass[found.determined].any()
         assert not found.differs.any()
-
-
-def test_patterns_that_no_plane_cuts_off_are_refused():
-    knowledge = knowledge_small.named("two-tasks", np.random.default_rng(0))
-    vectors = np.linspace(0.0, 1.0, len(knowledge.prefixes.patterns))[:, None]
-    with pytest.raises(NoFaceError, match="no plane cuts off"):
-        for row in range(len(vectors)):
-            vertex(vectors, row, knowledge)
-
-
-def test_the_embedding_holds_the_tables_in_few_numbers():
-    knowledge = DATASETS["shared templates"]
-    said, subjects = next_token(knowledge)
-    values, codes, bias = memory(knowledge)
-    read = values[subjects] @ codes.T + bias
-    known = said != NOTHING
-    assert np.array_equal((np.rint(read * len(values)) - 1)[known.T], said.T[known.T])
-    # a pattern needs a number where its subjects have several tokens after it, and many patterns share one
-    several = [len(set(row[row != NOTHING].tolist())) > 1 for row in said]
-    assert values.shape[1] <= len(knowledge.tasks) + 1 < sum(several)
-
-
-def test_one_short_task_fits_into_the_dimension_of_the_theorem():
-    built = isolate(DATASETS["one-task"], np.random.default_rng(0))
-    assert built.coordinates <= 2 * 4 * 1

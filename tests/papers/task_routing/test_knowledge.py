@@ -27,18 +27,6 @@ def sentences(knowledge):
     return out
 
 
-def test_tokenize_keeps_quoted_names_whole():
-    assert tokenize('"bent county high school" is located in "united states".') == (
-        '"bent county high school"',
-        "is",
-        "located",
-        "in",
-        '"united states"',
-        END,
-    )
-    assert tokenize("{subject}'s capital, {object}") == (SUBJECT, "'s", "capital", ",", OBJECT)
-
-
 @pytest.mark.parametrize("text", ['"open is here', "{name} is in {object}", "a } b"])
 def test_tokenize_refuses_stray_signs(text):
     with pytest.raises(KnowledgeError, match="stray"):
@@ -58,10 +46,6 @@ def test_tokenize_refuses_stray_signs(text):
 def test_template_refuses(text, message):
     with pytest.raises(KnowledgeError, match=message):
         Template.parse(text)
-
-
-def test_template_adds_the_full_stop():
-    assert Template.parse("{subject} is in {object}").tokens == (SUBJECT, "is", "in", OBJECT, END)
 
 
 def test_example_is_the_papers():
@@ -124,15 +108,6 @@ def test_prefixes_by_the_definition(knowledge):
         assert np.array_equal(part.valid(i), found.valid(row))
 
 
-def test_sentences_are_all_instantiations():
-    knowledge = synthetic(np.random.default_rng(0), 3, 4, 6)
-    rows = knowledge.sentences
-    texts = {tuple(knowledge.vocabulary[t] for t in row if t >= 0) for row in rows.tokens}
-    assert texts == set(sentences(knowledge))
-    assert rows.length.shape == (3 * 4 * 6,)
-    assert np.array_equal(rows.length, (rows.tokens >= 0).sum(axis=1))
-
-
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 5), st.integers(1, 30))
 def test_synthetic_shape_and_separation(seed, tasks, templates, pairs):
@@ -151,12 +126,6 @@ def test_synthetic_shares_templates_when_asked():
     assert all(task.templates[:2] == knowledge.tasks[0].templates[:2] for task in knowledge.tasks)
     with pytest.raises(KnowledgeError, match="shared_templates is 4"):
         synthetic(np.random.default_rng(0), 2, 3, 5, shared_templates=4)
-
-
-def test_synthetic_is_reproducible():
-    first, second, other = (synthetic(np.random.default_rng(seed), 4) for seed in (1, 1, 2))
-    assert first == second
-    assert first != other
 
 
 def write(path, *lines):
@@ -205,8 +174,7 @@ def test_source_ties_results_to_the_file(tmp_path):
     pairs = [[f"s{i}", f"o{i % 3}"] for i in range(20)]
     templates = ["{subject} is in {object}.", "the {subject} of {object}."]
     path = write(
-        tmp_path / "own.jsonl",
-        *({"relation": f"P{k}", "templates": templates, "pairs": pairs} for k in range(4)),
+        tmp_path / "own.jsonl", *({"relation": f"P{k}", "templates": templates, "pairs": pairs} for k in range(4))
     )
     source = Source.parse("3x2x10", file=str(path), file_sha256=digest(path))
     knowledge = source.draw(np.random.default_rng(0))

@@ -6,20 +6,17 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
+from cells import a_claim
 from scipy import stats
 
 from moestat import printed
 from moestat.claims import printed as sentences
-from moestat.claims.rules import widest
 from moestat.claims.selection import NoAnswerError
-from moestat.claims.verdicts import judge_one
 from moestat.experiment import Cell
 from moestat.papers.task_routing.rules import (
     cells_at_least,
-    counted,
     dealt,
     gap_for_its_share,
-    nearer_in_cells,
     neurons_over_bound,
     of_one_task,
     printed_spread,
@@ -27,8 +24,6 @@ from moestat.papers.task_routing.rules import (
     visible_gap,
     worst,
 )
-from moestat.study import load
-from moestat.study.spec import Claim, Study
 
 
 @pytest.fixture
@@ -53,18 +48,7 @@ def results():
 
 
 def claim(**changes):
-    base = {
-        "id": "c",
-        "source": "s",
-        "statement": "t",
-        "kind": "function",
-        "function": "moestat.papers.task_routing.rules:worst",
-        "variable": "failing",
-        "arm": "moe",
-        "at": {"repairs": "none"},
-        "at_most": 0,
-    }
-    return Claim.model_validate(base | changes)
+    return a_claim(**{"variable": "failing", "arm": "moe", "at": {"repairs": "none"}, "at_most": 0} | changes)
 
 
 def test_the_worst_dataset_decides_and_the_first_failure_is_named(results):
@@ -78,28 +62,6 @@ def test_the_worst_dataset_decides_and_the_first_failure_is_named(results):
     assert "first" not in mended.note
     # (1 - p)^4 = 5 % at p = 0.527
     assert "0 of them against the rule" in mended.note
-
-
-def test_weights_that_rounding_has_made_others_decide_nothing(results):
-    error = xr.where(results["failing"] == 40, 1e-9, 1e-13)
-    found = worst(results.assign(router_error=error), claim(), witness="failure", exact={"router_error": 1e-10})
-    assert found.value == 5
-    assert "3 draws, 2 of them against the rule" in found.note
-    assert "1 left out, router_error above 1e-10" in found.note
-    alike = worst(results.assign(router_error=0 * error), claim(), exact={"router_error": 1e-10})
-    assert alike == worst(results, claim())
-
-
-def test_a_lower_limit_is_held_by_the_least(results):
-    found = worst(results, claim(at_most=None, at_least=1.0), witness="failure")
-    assert found.value == 0
-    assert "smallest of 4 draws, 1 of them against the rule" in found.note
-
-
-def test_the_witness_is_of_a_dataset_that_breaks_the_rule(results):
-    found = worst(results, claim(at_most=4), witness="failure")
-    assert "2 of them against the rule" in found.note
-    assert "first: [b] of R" in found.note
 
 
 def test_the_trend_of_a_gap_is_the_least_squares_slope():
@@ -138,15 +100,6 @@ def test_a_gap_that_no_figure_shows_decides_nothing():
     assert not visible_gap(ds, asked.model_copy(update={"versus": "ce"}), visible=0.05).reasons
 
 
-def test_a_count_by_arithmetic_has_no_cases(results):
-    asked = claim(function="moestat.papers.task_routing.rules:counted", at_most=40)
-    found = counted(results, asked)
-    assert (found.value, found.cases) == (worst(results, asked).value, None)
-    assert "by arithmetic" in found.note
-    assert judge_one(results, study(), asked, "quick").verdict == "supported"
-    assert judge_one(results, study(), asked.model_copy(update={"at_most": 39}), "quick").verdict == "not supported"
-
-
 def test_the_bound_on_neurons_has_one_pair_more_than_the_largest_table(results):
     """The theorem has |table| < N: with 3 tasks of at most 4 pairs and L|T| = 10 its bound is 10 + 5 * 3, not 22."""
     neurons = xr.DataArray([[[24.0, 26.0]] * 2, [[30.0, 35.0]] * 2], dims=("size", "repairs", "replicate"))
@@ -162,31 +115,6 @@ def test_the_bound_on_neurons_has_one_pair_more_than_the_largest_table(results):
         neurons_over_bound(ds, asked, tasks={"small": 3})
     with pytest.raises(NoAnswerError, match="no variable 'mass'"):
         neurons_over_bound(ds, claim(variable="mass"), tasks={"small": 3, "large": 6})
-
-
-def test_arms_are_apart_by_their_largest_difference_all_pairs_at_once():
-    rng = np.random.default_rng(1)
-    accuracy = rng.normal(0.8, 0.01, (3, 2, 6)) + np.array([0.0, 0.02, -0.03])[:, None, None]
-    accuracy[1, 0, 5] = np.nan
-    arms = ["ce", "balance", "router"]
-    dims = ("arm", "experts", "replicate")
-    ds = xr.Dataset({"accuracy": (dims, accuracy)}, {"arm": arms, "experts": [3, 5], "replicate": range(6)})
-    asked = claim(variable="accuracy", arm="", at={"experts": 3}, at_most=0.03)
-    found = widest(ds, asked, over="arm", values=arms)
-    a, b, c = accuracy[:, 0, :5]
-    ends = [stats.t.interval(1 - 0.05 / 3, 4, d.mean(), stats.sem(d)) for d in (b - a, a - c, b - c)]
-    np.testing.assert_allclose(found.value, np.mean(b - c))
-    np.testing.assert_allclose(found.high, max(high for _, high in ends))
-    np.testing.assert_allclose(found.low, max(0.0, *(low for low, _ in ends)))
-    assert "largest between arm = balance and router; 5 of 6 replicates" in found.note
-    # two arms alone: the plain paired interval
-    two = widest(ds, claim(variable="accuracy", arm="", at={"experts": 5}, at_most=0.03), over="arm", values=arms[1:])
-    gap = accuracy[1, 1] - accuracy[2, 1]
-    np.testing.assert_allclose((two.low, two.high), stats.t.interval(0.95, 5, gap.mean(), stats.sem(gap)))
-    with pytest.raises(NoAnswerError, match="runs over experts"):
-        widest(ds, claim(variable="accuracy", arm="", at={}, at_most=0.03), over="arm", values=arms)
-    with pytest.raises(NoAnswerError, match="two values of arm"):
-        widest(ds, asked, over="arm", values=arms[:1])
 
 
 def test_the_spread_of_a_printed_table_cell_by_cell():
@@ -241,19 +169,6 @@ def test_deals_of_a_printed_table_are_counted_by_all_of_them():
         dealt(printed_table(values), asked, rule="lead", cells=["two"], **nine)
 
 
-def test_rows_of_a_cell_that_go_together_are_nearer_than_any_deal():
-    """A level of every cell makes the p-value small; a gap between whole rows is in all deals and makes it 1."""
-    levels = np.array([80.0, 85.0, 90.0, 95.0])
-    asked = claim(variable="printed", arm="", at={}, at_most=0.05)
-    rows = np.array([levels, levels + 0.1, levels - 0.1])
-    found = nearer_in_cells(printed_table(rows), asked, cells=["three", "nine"], of="mean", draws=500)
-    # of 4!^2 pairs of orders relative to the first row one keeps all cells
-    assert found.low <= 1 / 576 <= found.high and found.value < 0.02
-    assert nearer_in_cells(printed_table(rows), asked, cells=["three", "nine"], of="largest", draws=500).value < 0.02
-    apart = rows + np.array([[0.0], [50.0], [0.0]])
-    assert nearer_in_cells(printed_table(apart[:2]), asked, cells=["three", "nine"], of="mean", draws=500).value == 1
-
-
 def test_a_gap_for_its_share_is_that_of_quotients():
     loss = np.array([[0.1, 0.12, 0.2], [0.5, 0.45, 0.48]])
     share = np.array([[0.5, 0.6, 0.8], [1.0, 0.9, 0.96]])
@@ -264,59 +179,6 @@ def test_a_gap_for_its_share_is_that_of_quotients():
     gaps = loss[1] / share[1] - loss[0] / share[0]
     np.testing.assert_allclose(found.value, gaps.mean())
     np.testing.assert_allclose((found.low, found.high), stats.ttest_1samp(gaps, 0).confidence_interval())
-
-
-def test_both_halves_of_a_sentence_are_judged_alike():
-    """Section 6.3 compares with both other losses: one origin and one rule; a router that nothing trains is ours."""
-    claims = {c.id: c for c in load.read("task_routing").study.claims}
-    for tag in ("", "-20x7"):
-        ce, balance = claims[f"router-uniform-ce{tag}"], claims[f"router-uniform-balance{tag}"]
-        same = ("origin", "bearing", "source", "because", "function", "options", "at", "at_least", "presets")
-        assert [getattr(ce, name) for name in same] == [getattr(balance, name) for name in same]
-        assert (ce.origin, claims[f"balance-uniform{tag}"].origin) == ("implied", "ours")
-    untrained = [c for c in claims.values() if "ce-no-gate" in (c.arm, c.versus)]
-    assert len(untrained) == 5 and {c.origin for c in untrained} == {"ours"}
-
-
-def study():
-    return Study.model_validate(
-        {
-            "title": "t",
-            "paper": "p",
-            "source": "s",
-            "experiment": "e",
-            "seed": 0,
-            "arms": [{"name": "moe"}],
-            "grid": {"size": ["small", "large"], "repairs": ["none", "all"]},
-            "presets": {"quick": {"replicates": 2}},
-        }
-    )
-
-
-def test_verdicts(results):
-    assert judge_one(results, study(), claim(), "quick").verdict == "refuted"
-    assert judge_one(results, study(), claim(at={"repairs": "all"}), "quick").verdict == "no counterexample"
-    assert judge_one(results, study(), claim(at={"repairs": "half"}), "quick").verdict == "inconclusive"
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"arm": "dense"}, "The arm 'dense' is not part"),
-        ({"at": {"repairs": "half"}}, "repairs = 'half' is not on the grid"),
-        ({"at": {"colour": "red"}}, "no axis 'colour'"),
-        ({"variable": "mass"}, "no variable 'mass'"),
-    ],
-)
-def test_what_is_not_there_is_said(results, changes, message):
-    with pytest.raises(NoAnswerError, match=message):
-        worst(results, claim(**changes))
-
-
-def test_nothing_computed_is_no_answer(results):
-    empty = results.assign(failing=results["failing"] * np.nan)
-    with pytest.raises(NoAnswerError, match="no value"):
-        worst(empty, claim())
 
 
 def test_datasets_in_which_tasks_share_a_beginning_decide_nothing(results):

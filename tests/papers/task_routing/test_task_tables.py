@@ -6,11 +6,8 @@ import pytest
 from moestat.papers.task_routing import knowledge_small
 from moestat.papers.task_routing.construction import memoriser
 from moestat.papers.task_routing.construction.inputs import inputs
-from moestat.papers.task_routing.construction.isolated import isolate
 from moestat.papers.task_routing.construction.model import SHARPNESS
-from moestat.papers.task_routing.construction.tables import build_tables, members
-from moestat.papers.task_routing.construction.tables_check import check_tables
-from moestat.papers.task_routing.knowledge import Knowledge, Task
+from moestat.papers.task_routing.construction.tables import build_tables, check_tables, members
 from moestat.papers.task_routing.knowledge_sources import paper_example
 from moestat.papers.task_routing.knowledge_synthetic import synthetic
 
@@ -88,33 +85,6 @@ def test_forward_is_the_textbook_transformer(knowledge):
         assert found.expert[row] == expert
         weight = np.exp(logits - logits.max())
         np.testing.assert_allclose(found.mass[row], (weight / weight.sum())[prefixes.valid(row)].sum(), atol=1e-6)
-
-
-def test_an_expert_says_nothing_for_another_task():
-    built = build_tables(DATASETS["two-tasks"], np.random.default_rng(0))
-    prefixes = DATASETS["two-tasks"].prefixes
-    seen = (prefixes.tokens, *built.model.seen(prefixes.tokens, prefixes.length))
-    right = built.route(*seen)
-    late = prefixes.length > 1  # "is" or "was" has been said: no neuron of the other task is for it
-    assert built.hidden(*seen, right).any(axis=1).all()
-    assert not built.hidden(*seen, 1 - right)[late].any()
-
-
-def test_the_size_of_an_expert_does_not_follow_the_table():
-    large = synthetic(np.random.default_rng(5), 3, 2, 50)
-    small = Knowledge(tuple(Task(task.name, task.templates, task.table[:5]) for task in large.tasks))
-    widths = [build_tables(each, np.random.default_rng(0)).experts.sum(axis=1) for each in (small, large)]
-    assert np.array_equal(*widths)
-
-
-def test_room_is_left_for_the_memberships():
-    knowledge = DATASETS["two-tasks"]
-    free = isolate(knowledge, np.random.default_rng(0))
-    built = build_tables(knowledge, np.random.default_rng(0))
-    assert members(knowledge) == 4
-    assert built.coordinates <= 2 * 4 * 2
-    assert built.model.coordinates <= free.coordinates
-    assert members(DATASETS["one-task"]) == 0
 
 
 def test_where_the_object_tells_the_task_heads_for_template_and_subject_say_the_same():

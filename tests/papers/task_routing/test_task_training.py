@@ -1,13 +1,13 @@
 """The experiment that trains the task-routing transformer."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
+from cells import cell_of
 
 from moestat.data_file import digest
-from moestat.experiment import Cell
 from moestat.papers.task_routing import task_training
 from moestat.status import Status
 
@@ -16,24 +16,7 @@ pytest.importorskip("torch")
 SMALL = {"tasks": 4, "templates": 3, "pairs": 12, "experts": 2, "epochs": 12, "completions": 30}
 
 
-def cell(**settings):
-    resolved = task_training.Settings(**{**SMALL, **settings}).model_dump(mode="json")
-    return Cell("moestat.papers.task_routing.task_training", 3, "arm", {}, resolved)
-
-
-def test_variables_and_dimensions():
-    found = task_training.run(cell(loss="router"), [0, 3])
-    assert (found["status"] == Status.CONVERGED).all()
-    assert found["routing"].dims == ("replicate", "task", "expert")
-    assert found["routing"].shape == (2, 4, 2)
-    np.testing.assert_allclose(found["routing"].sum("expert"), 1.0)
-    assert found["curve"].shape == (2, 12)
-    assert found["cut"].values.tolist() == ["start", "recall", "rest"]
-    assert (found["curve"][:, -1] == found["train_loss"]).all()
-    assert (found["train_loss"] < found["curve"][:, 0]).all()
-    for name in ("accuracy", "top_share", "routed_as_asked", "ambiguous_share"):
-        assert ((found[name] >= 0) & (found[name] <= 1)).all()
-    assert (found["mutual_information"] <= found["information_limit"] + 1e-9).all()
+cell = partial(cell_of, task_training, **SMALL)
 
 
 def test_router_loss_aligns_experts_with_tasks():
@@ -41,12 +24,6 @@ def test_router_loss_aligns_experts_with_tasks():
     plain = task_training.run(cell(loss="ce", epochs=40), [0])
     assert router["mutual_information"].item() > plain["mutual_information"].item() + 0.3
     assert router["routed_as_asked"].item() > 0.9
-
-
-def test_replicates_do_not_depend_on_the_block():
-    together = task_training.run(cell(epochs=2), [0, 1])
-    alone = task_training.run(cell(epochs=2), [1])
-    assert alone.identical(together.sel(replicate=[1]))
 
 
 def test_one_expert_has_nothing_to_route():
@@ -78,11 +55,3 @@ def test_the_users_file(tmp_path):
     assert found["status"].item() == Status.CONVERGED
     with pytest.raises(ValueError, match="file_sha256 is 'x'"):
         task_training.run(cell(file=str(path), file_sha256="x", epochs=1), [0])
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"), [({"heads": 7}, "must divide width"), ({"loss": "mse"}, "router"), ({"pairs": 1}, "pairs")]
-)
-def test_settings_refuse(settings, message):
-    with pytest.raises(ValidationError, match=message):
-        task_training.Settings(**settings)

@@ -5,7 +5,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from moestat.losses import routing  # noqa: E402
 from moestat.papers.task_routing.knowledge_sources import paper_example  # noqa: E402
 from moestat.papers.task_routing.knowledge_synthetic import synthetic  # noqa: E402
 from moestat.papers.task_routing.task_transformer import Shape, TaskTransformer  # noqa: E402
@@ -171,30 +170,3 @@ def test_completion_stops_at_the_longest_length():
         model.out_bias[3] = 1e6  # says token 3 for ever
     done = complete(model, np.array([[0, 1, 2, 2], [4, 4, 4, 4]]), np.array([2, 1]), end=2)
     assert done.tolist() == [[0, 1, 3, 3], [4, 3, 3, 3]]
-
-
-def test_training_is_repeatable():
-    knowledge = synthetic(np.random.default_rng(0), 3, 2, 8)
-    outcomes = []
-    for _ in range(2):
-        model = TaskTransformer(Shape(len(knowledge.vocabulary), knowledge.max_length, 3), np.random.default_rng(1))
-        with one_thread():
-            train(model, knowledge.sentences, np.arange(40), Training(epochs=2), np.random.default_rng(2))
-        outcomes.append({name: value.detach().numpy().copy() for name, value in model.named_parameters()})
-    for name, value in outcomes[0].items():
-        assert np.array_equal(value, outcomes[1][name])
-
-
-def test_routing_measures():
-    follow = np.kron(np.eye(3), np.ones((1, 2)))  # three experts, two tasks each
-    assert routing.mutual_information(follow) == pytest.approx(np.log2(3))
-    assert routing.usage_entropy(follow) == pytest.approx(np.log2(3))
-    assert routing.top_share(follow) == 1.0
-    collapsed = np.zeros((3, 6))
-    collapsed[1] = 7.0
-    assert routing.mutual_information(collapsed) == 0.0
-    assert routing.usage_entropy(collapsed) == 0.0
-    assert routing.top_share(collapsed) == 1.0
-    mixed = np.array([[30.0, 10.0], [10.0, 30.0]])
-    entropy = -(0.75 * np.log2(0.75) + 0.25 * np.log2(0.25))
-    assert routing.mutual_information(mixed) == pytest.approx(1.0 - entropy)

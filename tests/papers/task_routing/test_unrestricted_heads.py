@@ -6,11 +6,9 @@ paper. Linear programmes find router and experts; what they found is then read o
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
@@ -27,7 +25,6 @@ NO_ROUTER = (29, 48, 344)
 """Replicates whose template and subject tell the task, and for which eight draws of a head for the template and one for
 the subject find no router: the study's for the first, those with embeddings of other sizes for the other two."""
 EPSILON = 0.01
-RECORD = Path(__file__).parents[3] / "outputs/records/task_construction_small/full/results.nc"
 
 
 def stream(replicate, purpose):
@@ -232,17 +229,3 @@ def test_no_draw_succeeds_where_no_two_heads_have_a_router():
     draws, net = first_network(knowledge, 0)
     assert draws == 1
     holds(knowledge, net)
-
-
-@pytest.mark.slow
-def test_two_heads_that_see_every_token_do_wherever_ours_misroute_a_prefix_of_the_record():
-    """One of those three, and those where the object tells the task, which a head for the subject does not see."""
-    with xr.open_dataset(RECORD) as ds:
-        misrouted = ds["misrouted"].sel(arm="moe", size=SIZE).values
-    replicates = np.flatnonzero(misrouted > 0)
-    assert len(replicates) > 100
-    for replicate in map(int, replicates):
-        knowledge = dataset(replicate)
-        _, net = first_network(knowledge, replicate)
-        assert net is not None, replicate
-        holds(knowledge, net)

@@ -5,60 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from moestat.papers.task_routing import knowledge_small
-from moestat.papers.task_routing.construction import build as build_module
 from moestat.papers.task_routing.construction.build import build
 from moestat.papers.task_routing.construction.check import check
-from moestat.papers.task_routing.construction.conditions import conditions
 from moestat.papers.task_routing.construction.inputs import inputs, is_whole
-from moestat.papers.task_routing.construction.isolated import isolate
-from moestat.papers.task_routing.construction.isolated_check import check_isolated, circuits
-from moestat.papers.task_routing.construction.tables import build_tables
-from moestat.papers.task_routing.construction.tables_check import check_tables
+from moestat.papers.task_routing.construction.isolated import check_isolated, circuits, isolate
+from moestat.papers.task_routing.construction.tables import build_tables, check_tables
 from moestat.papers.task_routing.knowledge_sources import paper_example
 from moestat.papers.task_routing.knowledge_synthetic import synthetic
-
-
-def datasets():
-    """Return the paper's example and others in which tasks share subjects, templates and pairs."""
-    rng = np.random.default_rng(0)
-    yield paper_example()
-    yield synthetic(rng, 4, 3, 10, shared_subjects=0.5, shared_templates=1)
-    for _ in range(10):
-        yield knowledge_small.tiny(rng)
-
-
-def test_inputs_are_the_first_words_up_to_all_of_them():
-    """Tokens, tasks, next tokens and patterns, written out sentence by sentence."""
-    for knowledge in datasets():
-        expected = {}
-        for k, task in enumerate(knowledge.tasks):
-            for template in task.templates:
-                for subject, obj in task.table:
-                    words = template.fill(subject, obj)
-                    for i in range(1, len(words) + 1):
-                        tasks, follow, pattern = expected.setdefault(words[:i], (set(), set(), template.tokens[:i]))
-                        tasks.add(k)
-                        follow.update(words[i : i + 1])
-                        assert pattern == template.tokens[:i]
-        found = inputs(knowledge)
-        assert len(found) == len(expected) and np.all(np.diff(found.length) >= 0)
-        for row in range(len(found)):
-            words = tuple(knowledge.vocabulary[token] for token in found.tokens[row, : found.length[row]])
-            tasks, follow, pattern = expected[words]
-            assert set(np.flatnonzero(found.compatible[row])) == tasks
-            assert {knowledge.vocabulary[token] for token in found.valid(row)} == follow
-            assert found.patterns[found.pattern[row]] == pattern
-            own = [any(t.tokens[: len(pattern)] == pattern for t in task.templates) for task in knowledge.tasks]
-            assert np.array_equal(found.pattern_tasks[found.pattern[row]], own)
-        assert np.array_equal(is_whole(found), [not expected_follow for expected_follow in follows(knowledge, found)])
-
-
-def follows(knowledge, found):
-    """Return what may follow each row, from the sentences themselves."""
-    sentences = {tuple(row[row >= 0]) for row in knowledge.sentences.tokens}
-    rows = [tuple(row[row >= 0]) for row in found.tokens]
-    return [{s[len(row)] for s in sentences if s[: len(row)] == row and len(s) > len(row)} for row in rows]
 
 
 @pytest.mark.parametrize("make", ["argmax", "one_hot", "tables", "dense", "isolated"])
@@ -79,21 +32,6 @@ def test_whole_sentences_pass_the_first_two_bullets(make):
     assert not (found.differs & found.single).any()
     if make not in ("dense", "isolated"):
         assert not found.misrouted.any()
-
-
-def test_a_router_that_was_not_asked_for_whole_sentences_misroutes_some(monkeypatch):
-    """The control: with the conditions of the other prefixes alone only whole sentences go astray."""
-
-    def fewer(_, member, words):
-        return conditions(knowledge.prefixes, member, words)
-
-    knowledge = synthetic(np.random.default_rng(3), 5, 3, 20, shared_subjects=0.6)
-    asked = check(build(knowledge, np.random.default_rng(4), router="argmax"), np.random.default_rng(0))
-    assert not asked.misrouted.any()
-    monkeypatch.setattr(build_module, "conditions", fewer)
-    found = check(build(knowledge, np.random.default_rng(4), router="argmax"), np.random.default_rng(0))
-    assert found.misrouted[found.whole].any()
-    assert not found.misrouted[~found.whole].any()
 
 
 def test_a_neuron_of_another_task_that_speaks_after_a_whole_sentence_is_noticed():

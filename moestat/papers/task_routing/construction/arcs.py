@@ -22,21 +22,17 @@ from dataclasses import dataclass
 
 from moestat.papers.task_routing.knowledge import Knowledge, Prefixes
 
-MOST_SETS = 48
-"""Valid sets with a common token that are tried by threes: 17 296 threes for each token, at most."""
+MOST_SETS = 48  # valid sets with a common token that are tried by threes: 17 296 threes for each token, at most
 
-MOST_THREES = 2_000_000
-"""Threes that are tried in all."""
+MOST_THREES = 2_000_000  # threes that are tried in all
 
 
 @dataclass(frozen=True)
 class Star:
     """Three prefixes whose valid next tokens are not all arcs of a polygon."""
 
-    rows: tuple[int, int, int]
-    """Rows of the prefixes."""
-    token: int
-    """Token that is valid after all three."""
+    rows: tuple[int, int, int]  # rows of the prefixes
+    token: int  # token that is valid after all three
 
     def words(self, knowledge: Knowledge) -> str:
         """Name the three prefixes and the token that may follow them all."""

@@ -17,8 +17,7 @@ from moestat.papers.task_routing.template import OBJECT, SUBJECT, entity
 
 Router = Literal["one_hot", "argmax"]
 KEY_SIZE = 16
-DRAWS = 8
-"""Queries and keys that are tried until the argmax router exists; one generic draw is enough as a rule."""
+DRAWS = 8  # queries and keys that are tried until the argmax router exists; one generic draw is enough as a rule
 
 
 def build(

@@ -21,22 +21,16 @@ TOLERANCE = 1e-12
 class Check:
     """What was found, one entry per prefix; a whole sentence is one that nothing follows."""
 
-    prefixes: Prefixes
-    """The prefixes and sentences that were checked."""
-    mass: np.ndarray
-    """(W,) probability of the valid next tokens."""
-    expert: np.ndarray
-    """(W,) expert chosen by the router."""
-    said: np.ndarray
-    """(W,) token with the largest logit."""
-    active: np.ndarray
-    """(W,) number of tasks with an active neuron (MoE: 0 or 1, of the chosen expert)."""
+    prefixes: Prefixes  # the prefixes and sentences that were checked
+    mass: np.ndarray  # (W,) probability of the valid next tokens
+    expert: np.ndarray  # (W,) expert chosen by the router
+    said: np.ndarray  # (W,) token with the largest logit
+    active: np.ndarray  # (W,) number of tasks with an active neuron (MoE: 0 or 1, of the chosen expert)
     differs: np.ndarray
     """(W,) dense model: whether the circuit of some task that generates the prefix and the model say something else."""
     distance: np.ndarray
     """(W,) dense model: the largest total variation distance between what such a circuit and the model say."""
-    determined: np.ndarray
-    """(W,) whether template and subject tell which tasks generate the prefix."""
+    determined: np.ndarray  # (W,) whether template and subject tell which tasks generate the prefix
     epsilon: float
 
     @property

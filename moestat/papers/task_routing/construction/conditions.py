@@ -19,12 +19,9 @@ from moestat.papers.task_routing.knowledge import Prefixes
 class Conditions:
     """The distinct conditions of a dataset, one per row."""
 
-    pattern: np.ndarray
-    """(Q,) index of the pattern."""
-    tasks: np.ndarray
-    """(Q, K) whether the task generates the prefix."""
-    rivals: np.ndarray
-    """(Q, K) whether the task competes but has no such pattern; at least one does."""
+    pattern: np.ndarray  # (Q,) index of the pattern
+    tasks: np.ndarray  # (Q, K) whether the task generates the prefix
+    rivals: np.ndarray  # (Q, K) whether the task competes but has no such pattern; at least one does
 
     @property
     def single(self) -> np.ndarray:
@@ -46,14 +43,8 @@ class Conditions:
 def competitors(prefixes: Prefixes, member: np.ndarray, words: int) -> np.ndarray:
     """Return (W, K): whether the subject of the prefix is one of the task's, and all tasks before the subject.
 
-    Parameters
-    ----------
-    prefixes : Prefixes
-        Any prefixes.
-    member : ndarray, shape (n, K)
-        Whether the token is a subject of the task; all ones where the router does not see the subject.
-    words : int
-        Number of tokens that are words; they come before the entities.
+    ``prefixes``: any prefixes. ``member`` (n, K): whether the token is a subject of the task; all ones where the router
+    does not see the subject. ``words``: number of tokens that are words; they come before the entities.
     """
     is_entity = prefixes.tokens >= words
     first = prefixes.tokens[np.arange(len(prefixes)), is_entity.argmax(axis=1)]

@@ -105,16 +105,11 @@ def _subject(c: Construction, tokens: np.ndarray, length: np.ndarray) -> np.ndar
 class Pass:
     """What the transformer says after some prefixes."""
 
-    logits: np.ndarray
-    """(B, n)."""
-    expert: np.ndarray
-    """(B,) expert chosen by the router (MoE), or the task with the largest score (dense)."""
-    active: np.ndarray
-    """(B, K) whether any neuron of the task is active (MoE: of the chosen expert only)."""
-    outputs: np.ndarray
-    """(B, K, 2) what the neurons of every task add to the read-out (zero for experts not chosen)."""
-    residual: np.ndarray
-    """(B, 2) what the residual stream adds to the read-out."""
+    logits: np.ndarray  # (B, n)
+    expert: np.ndarray  # (B,) expert chosen by the router (MoE), or the task with the largest score (dense)
+    active: np.ndarray  # (B, K) whether any neuron of the task is active (MoE: of the chosen expert only)
+    outputs: np.ndarray  # (B, K, 2) what the neurons of every task add to the read-out (zero for experts not chosen)
+    residual: np.ndarray  # (B, 2) what the residual stream adds to the read-out
 
 
 def cast(c: Construction, dtype: type[np.floating]) -> Construction:
@@ -148,14 +143,7 @@ def cast(c: Construction, dtype: type[np.floating]) -> Construction:
 def forward(c: Construction, tokens: np.ndarray, length: np.ndarray) -> Pass:
     """Run the transformer on prefixes and return the output at their last position.
 
-    Parameters
-    ----------
-    c : Construction
-        The weights.
-    tokens : ndarray, shape (B, S)
-        Token ids, padded with -1, S <= L.
-    length : ndarray, shape (B,)
-        Lengths, at least 1.
+    ``c``: the weights; ``tokens`` (B, S): token ids, padded with -1, S <= L; ``length`` (B,): lengths, at least 1.
     """
     words = len(c.knowledge.words)
     classes = np.where(tokens >= 0, np.minimum(tokens, words), 0)

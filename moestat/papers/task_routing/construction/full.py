@@ -36,17 +36,12 @@ class Network:
 class FullWeights:
     """All weights of the one-layer transformer."""
 
-    embedding: np.ndarray
-    """(n, d)."""
-    positions: np.ndarray
-    """(L, d)."""
+    embedding: np.ndarray  # (n, d)
+    positions: np.ndarray  # (L, d)
     heads: tuple[Head, ...]
-    router: np.ndarray
-    """(d, K)."""
-    networks: tuple[Network, ...]
-    """The experts of the MoE model, or the blocks of neurons of the dense one."""
-    unembedding: np.ndarray
-    """(n, d)."""
+    router: np.ndarray  # (d, K)
+    networks: tuple[Network, ...]  # the experts of the MoE model, or the blocks of neurons of the dense one
+    unembedding: np.ndarray  # (n, d)
 
 
 def full_weights(c: Construction) -> FullWeights:

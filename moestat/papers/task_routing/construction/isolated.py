@@ -29,20 +29,29 @@ import numpy as np
 from scipy.optimize import linprog
 
 from moestat.papers.task_routing.construction import memoriser
-from moestat.papers.task_routing.construction.build import DRAWS, draw_head, next_words, one_hot_embedding, table
+from moestat.papers.task_routing.construction.build import (
+    DRAWS,
+    draw_head,
+    membership,
+    next_words,
+    one_hot_embedding,
+    table,
+)
+from moestat.papers.task_routing.construction.check import TOLERANCE, Check
+from moestat.papers.task_routing.construction.conditions import is_determined
 from moestat.papers.task_routing.construction.forward import block_one, pattern_vectors
+from moestat.papers.task_routing.construction.inputs import inputs
 from moestat.papers.task_routing.construction.model import SHARPNESS
+from moestat.papers.task_routing.construction.prefixes import at_most, chunks, softmax, valid_mass
 from moestat.papers.task_routing.knowledge import Knowledge
 from moestat.papers.task_routing.template import SUBJECT
 
 MARGIN = 1e-6
 """Smallest margin of a face, for functionals with entries in [-1, 1], at which float64 still tells neurons apart."""
 
-ALIKE = 1e-9
-"""Difference of two scalar products of embeddings that counts as none."""
+ALIKE = 1e-9  # difference of two scalar products of embeddings that counts as none
 
-NOTHING = -1
-"""Token of a pattern with a subject that no task has after it."""
+NOTHING = -1  # token of a pattern with a subject that no task has after it
 
 
 class NoFaceError(ValueError):
@@ -55,28 +64,18 @@ class Isolated:
 
     knowledge: Knowledge
     epsilon: float
-    embedding: np.ndarray
-    """(classes, c) block-1 embedding."""
-    positions: np.ndarray
-    """(L, c)."""
-    queries: np.ndarray
-    """(1, c, 16) of the content head."""
-    keys: np.ndarray
-    """(1, c, 16) of the content head."""
+    embedding: np.ndarray  # (classes, c) block-1 embedding
+    positions: np.ndarray  # (L, c)
+    queries: np.ndarray  # (1, c, 16) of the content head
+    keys: np.ndarray  # (1, c, 16) of the content head
     values: np.ndarray
     """(n, v) coordinates of the embedding of a token, which the subject head passes on: levels; 0 for no subject."""
-    faces: np.ndarray
-    """(M, 2 c) of the patterns."""
-    offsets: np.ndarray
-    """(M,)."""
-    codes: np.ndarray
-    """(M, v) input weights on the subject."""
-    bias: np.ndarray
-    """(M,)."""
-    margin: float
-    """Smallest margin of a face."""
-    draws: int
-    """Draws of queries and keys."""
+    faces: np.ndarray  # (M, 2 c) of the patterns
+    offsets: np.ndarray  # (M,)
+    codes: np.ndarray  # (M, v) input weights on the subject
+    bias: np.ndarray  # (M,)
+    margin: float  # smallest margin of a face
+    draws: int  # draws of queries and keys
 
     @property
     def coordinates(self) -> int:
@@ -124,11 +123,6 @@ def isolate(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 
     """Construct the weights; generic queries and keys are drawn again where some pattern is no vertex.
 
     The last half of the draws may use more than 2 L|T| coordinates; the others leave ``reserved`` of these free.
-
-    Raises
-    ------
-    NoFaceError
-        If no draw makes every neuron possible.
     """
     words, length = len(knowledge.words), knowledge.max_length
     values, codes, bias = memory(knowledge)
@@ -222,11 +216,6 @@ def vertex(x: np.ndarray, row: int, knowledge: Knowledge) -> tuple[np.ndarray, f
 
     Where the last word and its position, which the residual stream shows, differ from those of the pattern, they
     exclude the others; the programme is left with patterns that end alike.
-
-    Raises
-    ------
-    NoFaceError
-        If the pattern is no vertex.
     """
     others = np.delete(np.arange(len(x)), row)
     last = x[:, : x.shape[1] // 2]
@@ -247,3 +236,44 @@ def vertex(x: np.ndarray, row: int, knowledge: Knowledge) -> tuple[np.ndarray, f
         above = (x[others] - x[row]) @ normal + 1.0
         normal[: last.shape[1]] += np.max(above[~alike] / behind[~alike], initial=0.0) * last[row]
     return normal, margin
+
+
+def circuits(built: Isolated) -> np.ndarray:
+    """Return (K, N): the neurons that some prefix or whole sentence of the task makes active."""
+    prefixes = inputs(built.knowledge)
+    active = np.zeros((prefixes.compatible.shape[1], built.bias.shape[0]), dtype=bool)
+    for _, part in chunks(prefixes):
+        row, neuron = np.nonzero(built.activations(part.tokens, part.length))
+        which, task = np.nonzero(part.compatible[row])
+        active[task, neuron[which]] = True
+    return active
+
+
+def check_isolated(built: Isolated, circuit: np.ndarray, rng: np.random.Generator, *, most: int = 50_000) -> Check:
+    """Run the model and its circuits (K, N) on all prefixes and sentences, or on a random sample of ``most`` of them.
+
+    A circuit keeps its own neurons and sets all others to zero. ``active`` counts neurons, not tasks.
+    """
+    prefixes = at_most(inputs(built.knowledge), most, rng)
+    total = len(prefixes)
+    mass, distance = np.empty(total), np.zeros(total)
+    said, active = np.empty((2, total), dtype=np.int64)
+    for rows, part in chunks(prefixes):
+        hidden = built.activations(part.tokens, part.length)
+        row, neuron = np.nonzero(hidden)
+        value = hidden[row, neuron]
+        whole = built.level(row, value, len(part))
+        logits = built.logits(whole)
+        weight = softmax(logits)
+        mass[rows], said[rows] = valid_mass(part, weight), np.argmax(logits, axis=1)
+        active[rows] = np.bincount(row, minlength=len(part))
+        for k in range(circuit.shape[0]):
+            kept = circuit[k, neuron]
+            alone = built.level(row[kept], value[kept], len(part))
+            # the logits are a function of this number: where it is the same, they are
+            other = np.flatnonzero(part.compatible[:, k] & (alone != whole))
+            gap = 0.5 * np.abs(softmax(built.logits(alone[other])) - weight[other]).sum(axis=1)
+            distance[rows[other]] = np.maximum(distance[rows[other]], gap)
+    known = is_determined(prefixes, membership(built.knowledge), len(built.knowledge.words))
+    none = np.zeros(total, dtype=np.int64)
+    return Check(prefixes, mass, none, said, active, distance > TOLERANCE, distance, known, built.epsilon)

@@ -21,12 +21,9 @@ class Memoriser:
     Every neuron has the input weights ``direction`` and the bias ``-knot``; there is no output bias.
     """
 
-    direction: np.ndarray
-    """(p,) input weights shared by the neurons."""
-    knots: np.ndarray
-    """(K,) increasing."""
-    slopes: np.ndarray
-    """(K, q) output weights."""
+    direction: np.ndarray  # (p,) input weights shared by the neurons
+    knots: np.ndarray  # (K,) increasing
+    slopes: np.ndarray  # (K, q) output weights
 
     @property
     def width(self) -> int:
@@ -54,27 +51,11 @@ class Memoriser:
 def memorise(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, *, directions: int = 20) -> Memoriser:
     """Fit K points exactly with K ReLU neurons (Lemma A.4).
 
-    Parameters
-    ----------
-    x : ndarray, shape (K, p)
-        Distinct inputs.
-    y : ndarray, shape (K, q)
-        Outputs.
-    rng : numpy.random.Generator
-        Draws the directions; the one whose projections lie furthest apart is taken.
-    directions : int
-        Number of directions tried (a single one for p = 1).
+    ``x`` (K, p): distinct inputs. ``y`` (K, q): outputs. ``rng``: draws the directions; the one whose projections lie
+    furthest apart is taken. ``directions``: number of directions tried (a single one for p = 1).
 
-    Returns
-    -------
-    Memoriser
-        Projections of the points are scaled to an interval of length 1. Below the smallest one by half of the
-        smallest gap, all neurons are silent and the output is exactly 0.
-
-    Raises
-    ------
-    ValueError
-        If two inputs are equal, or so close that no direction separates them.
+    Projections of the points are scaled to an interval of length 1. Below the smallest one by half of the
+    smallest gap, all neurons are silent and the output is exactly 0.
     """
     count, size = x.shape
     candidates = np.ones((1, 1)) if size == 1 else rng.standard_normal((directions, size))

@@ -56,13 +56,7 @@ class Repairs:
 
     @classmethod
     def parse(cls, text: str) -> Repairs:
-        """Read ``"all"``, ``"none"`` (as printed), ``"all but heads"`` or a sum such as ``"heads + amplitude"``.
-
-        Raises
-        ------
-        ValueError
-            If a name is not a repair.
-        """
+        """Read ``"all"``, ``"none"`` (as printed), ``"all but heads"`` or a sum such as ``"heads + amplitude"``."""
         names = [field.name for field in fields(cls)]
         rest = text.strip().removeprefix("all but ") if text.strip() not in ("all", "none") else ""
         listed = [name.strip() for name in rest.split("+")] if rest else []
@@ -142,47 +136,29 @@ class Construction:
     repairs: Repairs
     epsilon: float
     layout: Layout
-    token_class: np.ndarray
-    """(n,) row of ``embedding`` of every token: itself for words, the last row for entities."""
-    embedding: np.ndarray
-    """(classes, c) block-1 embedding."""
-    positions: np.ndarray
-    """(L, c) block-1 position embedding."""
-    entity_number: np.ndarray
-    """(n,) number of an entity in (0, 1], 0 for words."""
-    entity_member: np.ndarray
-    """(n, K) membership, all ones for words."""
-    queries: np.ndarray
-    """(H, c, 16) of the content heads."""
-    keys: np.ndarray
-    """(H, c, 16) of the content heads."""
+    token_class: np.ndarray  # (n,) row of ``embedding`` of every token: itself for words, the last row for entities
+    embedding: np.ndarray  # (classes, c) block-1 embedding
+    positions: np.ndarray  # (L, c) block-1 position embedding
+    entity_number: np.ndarray  # (n,) number of an entity in (0, 1], 0 for words
+    entity_member: np.ndarray  # (n, K) membership, all ones for words
+    queries: np.ndarray  # (H, c, 16) of the content heads
+    keys: np.ndarray  # (H, c, 16) of the content heads
     mixes: tuple[np.ndarray, ...]
     """(c, used) output matrices of the last content heads, for which block 1 has no coordinates of their own left."""
-    router_template: np.ndarray
-    """(used, K) router on block 1."""
-    router_member: float
-    """Router weight of the subject's membership."""
-    gates: np.ndarray
-    """(K,) factor of the score that shuts off the neurons of a task (dense model)."""
+    router_template: np.ndarray  # (used, K) router on block 1
+    router_member: float  # router weight of the subject's membership
+    gates: np.ndarray  # (K,) factor of the score that shuts off the neurons of a task (dense model)
     experts: tuple[Expert, ...]
-    output: np.ndarray
-    """(n, 2) logits of the plane: scale times (cos, sin)."""
+    output: np.ndarray  # (n, 2) logits of the plane: scale times (cos, sin)
     leak: tuple[np.ndarray, np.ndarray]
     """Read-out (., 2) of the two blocks' other coordinates; zero when the read-out coordinates are reserved."""
-    rank: int
-    """Rank of block 1 over all patterns: what the router can use, the residual stream included."""
-    head_rank: int
-    """Rank of the template vectors v_i(tau) of the proof: what the first content head says."""
-    rank_bound: int
-    """Bound on the rank of one content head, whole sentences among what it reads: |words| + L."""
-    router_error: float
-    """Largest error of the linear router against its target (one-hot router)."""
-    separable: bool
-    """Whether the router's argmax is right under every condition that the prefixes make."""
-    draws: int
-    """Draws of queries and keys until a router was found (argmax router), or all that were tried."""
-    fit_error: float
-    """Largest error of a memoriser on its points, relative to its largest output (Lemma A.4 has 0)."""
+    rank: int  # rank of block 1 over all patterns: what the router can use, the residual stream included
+    head_rank: int  # rank of the template vectors v_i(tau) of the proof: what the first content head says
+    rank_bound: int  # bound on the rank of one content head, whole sentences among what it reads: |words| + L
+    router_error: float  # largest error of the linear router against its target (one-hot router)
+    separable: bool  # whether the router's argmax is right under every condition that the prefixes make
+    draws: int  # draws of queries and keys until a router was found (argmax router), or all that were tried
+    fit_error: float  # largest error of a memoriser on its points, relative to its largest output (Lemma A.4 has 0)
 
     @property
     def heads(self) -> int:

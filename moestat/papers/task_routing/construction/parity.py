@@ -25,12 +25,7 @@ def inputs(bits: int, heads: int, rng: np.random.Generator, *, size: int = 24) -
     Nothing is assumed of the weights: every (word, position) has a generic embedding of its own, and every head generic
     queries, keys and values.
 
-    Returns
-    -------
-    ndarray, shape (2**bits, size)
-        What a router sees after each prefix: heads and residual.
-    ndarray, shape (2**bits, heads)
-        Denominators of the softmax of each head.
+    Returns what a router sees after each prefix: heads and residual; denominators of the softmax of each head.
     """
     words = rng.standard_normal((bits, 2, size))
     last = rng.standard_normal(size)

@@ -8,8 +8,7 @@ import numpy as np
 
 from moestat.papers.task_routing.knowledge import Prefixes
 
-ROWS = 512
-"""Prefixes per chunk; bounds the memory, the numbers do not depend on it."""
+ROWS = 512  # prefixes per chunk; bounds the memory, the numbers do not depend on it
 
 
 def at_most(prefixes: Prefixes, most: int, rng: np.random.Generator) -> Prefixes:

@@ -33,8 +33,7 @@ def one_hot(vectors: np.ndarray, tasks: np.ndarray) -> tuple[np.ndarray, float]:
 class ArgmaxRouter:
     """A linear router, and whether it meets every condition."""
 
-    weights: np.ndarray
-    """(c, K); meets every condition when ``separable``, else most."""
+    weights: np.ndarray  # (c, K); meets every condition when ``separable``, else most
     separable: bool
 
 
@@ -78,11 +77,7 @@ def _feasible(vectors: np.ndarray, conditions: Conditions) -> np.ndarray | None:
     )
     # interior points: as fast where there is no solution as where there is one, which the simplex method is not
     fit = linprog(
-        np.zeros(size * count),
-        A_ub=matrix,
-        b_ub=-np.ones(len(triples)),
-        bounds=(-LARGEST, LARGEST),
-        method="highs-ipm",
+        np.zeros(size * count), A_ub=matrix, b_ub=-np.ones(len(triples)), bounds=(-LARGEST, LARGEST), method="highs-ipm"
     )
     return fit.x.reshape(count, size).T if fit.status == 0 else None
 

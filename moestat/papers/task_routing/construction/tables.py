@@ -17,11 +17,12 @@ import numpy as np
 
 from moestat.papers.task_routing.construction import router as router_fit
 from moestat.papers.task_routing.construction.build import DRAWS, membership
-from moestat.papers.task_routing.construction.conditions import conditions
+from moestat.papers.task_routing.construction.check import Check
+from moestat.papers.task_routing.construction.conditions import conditions, is_determined
 from moestat.papers.task_routing.construction.forward import pattern_vectors
 from moestat.papers.task_routing.construction.inputs import inputs
-from moestat.papers.task_routing.construction.isolated import Isolated, isolate
-from moestat.papers.task_routing.construction.isolated_check import circuits
+from moestat.papers.task_routing.construction.isolated import Isolated, circuits, isolate
+from moestat.papers.task_routing.construction.prefixes import at_most, chunks, softmax, valid_mass
 from moestat.papers.task_routing.knowledge import Knowledge
 
 
@@ -30,18 +31,12 @@ class Tables:
     """The weights: heads, neurons and read-out of ``model``, dealt out to experts behind a router."""
 
     model: Isolated
-    experts: np.ndarray
-    """(K, M) whether the expert has the neuron."""
-    router_template: np.ndarray
-    """(2 c, K) router on block 1."""
-    router_member: float
-    """Router weight of the subject's membership."""
-    member: np.ndarray
-    """(n, K) whether the token is a subject of the task; ones for words."""
-    separable: bool
-    """Whether the router's argmax is right under every condition that the prefixes make."""
-    draws: int
-    """Draws of queries and keys."""
+    experts: np.ndarray  # (K, M) whether the expert has the neuron
+    router_template: np.ndarray  # (2 c, K) router on block 1
+    router_member: float  # router weight of the subject's membership
+    member: np.ndarray  # (n, K) whether the token is a subject of the task; ones for words
+    separable: bool  # whether the router's argmax is right under every condition that the prefixes make
+    draws: int  # draws of queries and keys
 
     @property
     def coordinates(self) -> int:
@@ -65,13 +60,7 @@ def members(knowledge: Knowledge) -> int:
 
 
 def build_tables(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: float = 0.01) -> Tables:
-    """Construct the weights; generic queries and keys are drawn again where no router exists for them.
-
-    Raises
-    ------
-    NoFaceError
-        If no draw makes every neuron possible.
-    """
+    """Construct the weights; generic queries and keys are drawn again where no router exists for them."""
     member = membership(knowledge)
     asked = conditions(inputs(knowledge), member, len(knowledge.words))
     draws = 0
@@ -95,3 +84,26 @@ def build_tables(knowledge: Knowledge, rng: np.random.Generator, *, epsilon: flo
         separable=fit.separable,
         draws=draws,
     )
+
+
+def check_tables(built: Tables, rng: np.random.Generator, *, most: int = 50_000) -> Check:
+    """Run all prefixes and sentences, or a random sample of ``most`` of them, through the expert of each alone.
+
+    ``active`` is 1 where some neuron of that expert speaks.
+    """
+    model = built.model
+    prefixes = at_most(inputs(model.knowledge), most, rng)
+    total = len(prefixes)
+    mass = np.empty(total)
+    expert, said, active = np.empty((3, total), dtype=np.int64)
+    for rows, part in chunks(prefixes):
+        z1, attention = model.seen(part.tokens, part.length)
+        expert[rows] = built.route(part.tokens, z1, attention)
+        hidden = built.hidden(part.tokens, z1, attention, expert[rows])
+        row, neuron = np.nonzero(hidden)
+        logits = model.logits(model.level(row, hidden[row, neuron], len(part)))
+        mass[rows], said[rows] = valid_mass(part, softmax(logits)), np.argmax(logits, axis=1)
+        active[rows] = (hidden > 0).any(axis=1)
+    known = is_determined(prefixes, built.member, len(model.knowledge.words))
+    none = np.zeros(total)
+    return Check(prefixes, mass, expert, said, active, none > 0, none, known, model.epsilon)

@@ -1,22 +1,16 @@
-import fnmatch
+"""Rules of times that are censored, of gaps and projections, of rivals at their best rate, of bounds in size."""
 
 import numpy as np
 import pytest
 import xarray as xr
+from cells import a_claim
 
-from moestat.claims import rules as general
-from moestat.claims import verdicts
 from moestat.claims.selection import NoAnswerError
-from moestat.papers.mixture_of_transformers import rules
-from moestat.study import load
-from moestat.study.spec import Claim
-
-STUDIES = [name for name in load.known_studies() if name.startswith("mot_")]
+from moestat.papers.mixture_of_transformers import rules, rules_censored, rules_gaps, rules_orders
 
 
 def claim(variable, **more):
-    rule = {"id": "c", "source": "s", "statement": "t", "kind": "function", "function": "a:b", "at_most": 0.0}
-    return Claim.model_validate(rule | {"variable": variable, "arm": "mot"} | more)
+    return a_claim(**{"variable": variable, "arm": "mot", "at_most": 0.0} | more)
 
 
 def dataset():
@@ -47,37 +41,10 @@ def test_censored_times_count_as_longer_than_all_others():
     assert found.value == pytest.approx(np.polyfit(np.log([8, 16, 32]), np.log(by_hand), 1)[0])
 
 
-def test_too_few_medians_give_no_answer():
-    with pytest.raises(NoAnswerError, match="0 of 4 medians of never are not censored"):
-        rules.median_slope(dataset(), claim("never"))
-    with pytest.raises(NoAnswerError, match="2 of 2 medians"):
-        rules.median_slope(dataset(), claim("time"), least=16)
-
-
 def test_the_exponent_between_two_losses():
     found = rules.joint_slope(dataset(), claim("loss", arm="flat", versus="mot"), decades=1.0)
     assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.5, 0.5))
     assert "21 of 21 replicates, tuning from 100 to 1000" in found.note
-
-
-def test_shares_have_exact_intervals_and_extremes_have_none():
-    found = general.share(dataset(), claim("held"))
-    assert found.value == pytest.approx(20 / 21) and found.low < 0.8 and found.high < 1
-    least = general.smallest(dataset(), claim("loss", at={"tuning": 1.0}), over=[])
-    assert least.value == least.low == least.high == 1.0
-    with pytest.raises(NoAnswerError, match="also runs over tuning"):
-        general.smallest(dataset(), claim("loss"), over=[])
-
-
-def test_the_exponent_along_arms_that_stand_for_a_setting():
-    ds = dataset().sel(experts=8)
-    ds["time"] = ds.time * xr.DataArray([1.0, 8.0], dims="arm", coords={"arm": ["mot", "flat"]})
-    third = ds.sel(arm=["flat"]).assign_coords(arm=["third"])
-    third["time"] = third.time * 8.0
-    both = xr.concat([ds, third], "arm")
-    points = {"flat": 4.0, "mot": 1.0, "third": 16.0}
-    found = rules.median_slope(both, claim("time"), over="sigma_0", points=points)
-    assert found.value == pytest.approx(1.5) and "medians by sigma_0 4.0: " in found.note
 
 
 def test_rivals_are_compared_at_the_best_rate_of_each():
@@ -120,15 +87,6 @@ def test_a_best_rate_at_an_end_of_the_sweep_decides_only_what_a_better_one_could
     assert (rules.tuned_log_ratio(ds, asked).reasons == ()) is decides
 
 
-def test_an_arm_without_a_rate_is_at_no_end():
-    ds = xr.Dataset(
-        {"loss": (("arm", "tuning_rate", "replicate"), np.array([[[1.0] * 6] * 3, [[3.0] * 6, [2.0] * 6, [3.0] * 6]]))},
-        coords={"arm": ["mot", "flat"], "tuning_rate": [0.1, 1.0, 10.0], "replicate": np.arange(6)},
-    )
-    found = rules.tuned_log_ratio(ds, claim("loss", versus="flat"))
-    assert found.reasons == () and "mot at its one rate; flat at tuning_rate 1" in found.note
-
-
 def test_projections_by_the_class_of_the_expert():
     """Two experts of classes 0 and 2, a third that is not there, in three replicates."""
     labels = np.array([[4.0, 1.0, 2.0], [0.0, 1.0, 8.0], [np.nan] * 3])
@@ -153,15 +111,65 @@ def test_projections_by_the_class_of_the_expert():
         rules.own_class(-ds, claim("after_on_labels"), of="other", to="own")
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_every_preset_runs_the_arms_of_the_claims_that_it_judges(name):
-    """Otherwise they are inconclusive there for ever."""
-    study = load.read(name).study
-    judged = {preset: verdicts.judged(study, preset) for preset in study.presets}
-    for preset, claims in judged.items():
-        patterns = study.presets[preset].arms
-        for each in claims:
-            arms = {each.arm, each.versus, *each.options.get("points", {})} - {"", None}
-            lost = [arm for arm in arms if not any(fnmatch.fnmatchcase(arm, pattern) for pattern in patterns)]
-            assert not lost, f"{preset}: {each.id} needs {lost}"
-    assert {each.id for claims in judged.values() for each in claims} == {each.id for each in study.claims}
+def waiting(lost):
+    """Return times that grow like M with 20 replicates, of which ``lost`` are censored at each of M = 8, 16 and 32."""
+    rng = np.random.default_rng(0)
+    experts = np.array([8, 16, 32])
+    times = 10.0 * experts[:, None] * np.exp(0.1 * rng.standard_normal((3, 20)))
+    for row, count in zip(times, lost, strict=True):
+        row[:count] = np.nan
+    coords = {"arm": ["mot"], "experts": experts, "replicate": np.arange(20)}
+    return xr.Dataset({"time": (("arm", "experts", "replicate"), times[None])}, coords=coords)
+
+
+def test_without_censoring_both_rules_agree():
+    ds = waiting([0, 0, 0])
+    plain, bounds = rules.median_slope(ds, claim("time")), rules_censored.median_slope_bounds(ds, claim("time"))
+    # quantiles are draws here, not interpolated between them
+    assert (bounds.value, bounds.low, bounds.high) == pytest.approx((plain.value, plain.low, plain.high), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("lost", "low", "high"), [([0, 0, 8], True, False), ([8, 0, 0], False, True), ([0, 8, 0], True, True)]
+)
+def test_a_median_that_is_often_censored_leaves_its_side_open(lost, low, high):
+    ds = waiting(lost)
+    found = rules_censored.median_slope_bounds(ds, claim("time"))
+    assert (np.isfinite(found.low), np.isfinite(found.high)) == (low, high)
+    assert found.low < found.value < found.high and "8 of 60 times are censored" in found.note
+    plain = rules.median_slope(ds, claim("time"))  # which leaves such points out
+    assert np.isfinite([plain.low, plain.high]).all()
+
+
+def test_gaps_of_every_expert():
+    """Two experts with gaps of 2 and 7, a third that is not there, in three replicates."""
+    labels = np.array([[4.0, 1.0, 2.0], [0.0, 1.0, 8.0], [np.nan] * 3])
+    scale = np.array([1.0, 2.0, 3.0])[:, None, None]
+    dims = ("arm", "replicate", "expert", "class")
+    ds = xr.Dataset({"on": (dims, (scale * labels)[None])}, coords={"arm": ["mot"], "replicate": range(3)})
+    smallest = rules_gaps.expert_gaps(ds, claim("on"))
+    assert smallest.value == pytest.approx(4.0) and smallest.replicates == 3
+    share = rules_gaps.expert_gaps(ds, claim("on"), of="share", least=5.0)
+    assert share.value == pytest.approx((0.5 + 0.5 + 1.0) / 3)
+    with pytest.raises(NoAnswerError, match="Only 0 of 3"):
+        rules_gaps.expert_gaps(ds * np.nan, claim("on"))
+
+
+def test_the_largest_ratio_to_a_bound():
+    """A quantity that is half of sigma_0^0.5 / M^2 in all cells, and twice that in one replicate of one cell."""
+    sigma, experts = np.array([0.1, 0.3]), np.array([16, 32])
+    values = np.repeat(0.5 * (sigma[:, None] ** 0.5 / experts**2.0)[None, :, :, None], 3, axis=3)
+    values[0, 1, 0, 2] *= 4.0
+    coords = {"arm": ["mot"], "start_scale": sigma, "experts": experts, "replicate": range(3)}
+    ds = xr.Dataset({"gradient": (("arm", "start_scale", "experts", "replicate"), values)}, coords=coords)
+    bound = {"start_scale": 0.5, "experts": -2}
+    found = rules_orders.largest_ratio(ds, claim("gradient", at_most=1.0), bound=bound)
+    assert found.value == pytest.approx(2.0) and found.exact
+    assert "start_scale 0.3, experts 16, replicate 2" in found.note
+    assert (found.cases.count, found.cases.inside) == (12, 11)
+    small = rules_orders.largest_ratio(ds, claim("gradient", at_most=1.0, at={"start_scale": 0.1}), bound=bound)
+    assert small.value == pytest.approx(0.5) and small.cases.inside == 6
+    with pytest.raises(NoAnswerError, match="gradient does not run over classes"):
+        rules_orders.largest_ratio(ds, claim("gradient"), bound={"classes": 1})
+    with pytest.raises(NoAnswerError, match="no variable 'other'"):
+        rules_orders.largest_ratio(ds, claim("other"), bound=bound)

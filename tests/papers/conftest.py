@@ -1,0 +1,1 @@
+"""Makes ``cells`` importable from the tests of every paper."""
