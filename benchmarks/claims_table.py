@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from moestat.report.headline import WORDS, of_group
-from moestat.report.meaning import BEARINGS, ORIGINS, SCALES
+from moestat.report.items import BEARINGS, ORIGINS, SCALES, WORDS, of_group
 
 KEYS = ("paper", "origin", "bearing", "scale")
 COLUMNS = (*KEYS, "group", "verdict")

@@ -70,11 +70,10 @@ def shard_cost(folder: Path, count: int) -> tuple[float, float]:
     os.chdir(folder)
     made = plan.make(load.read(study(folder, count, 1)))
     context = worker.Context(
-        made.module_name, (str(folder),), str(folder / "shards-of-one"), str(folder / "cache"), "cpu", os.getpid()
+        made.module_name, (str(folder),), str(folder / "shards-of-one"), str(folder / "cache"), "cpu"
     )
     tasks = [
-        worker.Task(number, context, block.planned.cell, block.planned.digest, block.replicates)
-        for number, block in enumerate(made.blocks())
+        worker.Task(context, block.planned.cell, block.planned.digest, block.replicates) for block in made.blocks()
     ]
     worker.compute(tasks[0])
     begin, begin_processor = time.perf_counter(), time.process_time()

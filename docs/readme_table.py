@@ -11,7 +11,8 @@ import sys
 import textwrap
 from pathlib import Path
 
-from moestat.report import csv_text, views
+from moestat.claims.verdicts import written
+from moestat.report import stored_runs
 from moestat.rounding import estimate
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,12 +27,18 @@ ROWS = {
 }
 DOUBTED = "bound-relu"
 """The claim that the README looks up."""
+MARKS = {"sealed": "", "edited": "†", "added": "‡"}
+NOTES = {
+    "edited": "the rule was changed after the run; to see how: moestat claim ID",
+    "added": "the claim was added after the run",
+}
 PLACE = re.compile(r"(<!-- record: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def kept(preset: str, claim: str) -> dict[str, str]:
     """Return a claim of a record, as it was judged."""
-    return next(row for row in csv_text.load(RECORDS / preset / "claims.csv") if row["claim"] == claim)
+    rows = stored_runs.read_claims(RECORDS / preset / "claims.csv") or []
+    return next(row for row in rows if row["claim"] == claim)
 
 
 def table() -> str:
@@ -40,9 +47,9 @@ def table() -> str:
     for label, place in ROWS.items():
         row = kept(*place)
         value, interval = estimate(*(float(row[key]) for key in ("estimate", "ci_low", "ci_high")))
-        lines.append(f"| {label} | {row['predicted']} | {value} {interval} | *{views.marked(row)}* |")
-    notes = views.notes_on([kept(*place) for place in ROWS.values()])
-    lines += [line for note in notes for line in ("", note)]
+        lines.append(f"| {label} | {row['predicted']} | {value} {interval} | *{row['wording']}{MARKS[written(row)]}* |")
+    marks = {written(kept(*place)) for place in ROWS.values()}
+    lines += [line for when, note in NOTES.items() if when in marks for line in ("", f"{MARKS[when]} {note}")]
     return "\n".join(lines) + "\n"
 
 

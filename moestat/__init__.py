@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from moestat import figures, fit, identify, losses, models, own, rates
     from moestat.api import load, run
-    from moestat.report.performance import performance
-    from moestat.report.tidy import tidy
+    from moestat.report.tables import tidy
     from moestat.study.builder import Study
 
 __version__ = "0.1.0"
 FUNCTIONS = {
     "load": "moestat.api",
-    "performance": "moestat.report.performance",
     "run": "moestat.api",
     "Study": "moestat.study.builder",
-    "tidy": "moestat.report.tidy",
+    "tidy": "moestat.report.tables",
 }
 MODULES = ("figures", "fit", "identify", "losses", "models", "own", "rates")
 __all__ = [
@@ -35,7 +33,6 @@ __all__ = [
     "losses",
     "models",
     "own",
-    "performance",
     "rates",
     "run",
     "tidy",

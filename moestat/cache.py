@@ -1,7 +1,7 @@
 """A content-addressed cache of arrays on disk: what is expensive and shared is computed once.
 
-An entry is named by the SHA-256 of what was asked for, written atomically, and carries a checksum; an entry that
-cannot be trusted is computed again, never read. A cache problem never stops a computation: it warns in one line.
+An entry is named by the SHA-256 of what was asked for, put in place whole, and carries a checksum; an entry that cannot
+be trusted is computed again, never read. A cache problem never stops a computation: it warns in one line.
 """
 
 from __future__ import annotations
@@ -11,17 +11,15 @@ import io
 import json
 import os
 import re
-import stat
-import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import platformdirs
 
-from moestat import bounded
+from moestat import bounded, files
 from moestat.arrays import to_numpy
 
 _MAGIC = b"moestat-cache-1"
@@ -34,28 +32,14 @@ class CacheWarning(UserWarning):
 
 
 def folder() -> Path:
-    """Return the folder of the cache: ``MOESTAT_CACHE``, or ``moestat`` in the platform's user cache folder.
-
-    The platform's folder is ``$XDG_CACHE_HOME`` or ``~/.cache`` (``~/Library/Caches`` on macOS, ``%LOCALAPPDATA%`` on
-    Windows). A relative ``XDG_CACHE_HOME`` is ignored, as its specification asks.
-    """
+    """Return the folder of the cache: ``MOESTAT_CACHE``, or the platform's place for a user's caches."""
     chosen = os.environ.get("MOESTAT_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    xdg = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(xdg):
-        return Path(xdg) / "moestat"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "moestat"
-    local = os.environ.get("LOCALAPPDATA")
-    if sys.platform == "win32" and local:
-        return Path(local) / "moestat"
-    return Path.home() / ".cache" / "moestat"
+    return Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("moestat", appauthor=False)
 
 
 def path(kind: str, identity: Mapping[str, Any]) -> Path:
     """Return the file of an entry, whether it exists or not; arguments as in :func:`cached`."""
-    return folder() / kind / f"{_digest(_canonical(kind, identity))}.cache"
+    return folder() / kind / f"{hashlib.sha256(_canonical(kind, identity).encode()).hexdigest()}.cache"
 
 
 def cached(
@@ -71,12 +55,8 @@ def cached(
         Everything that the result depends on, as JSON values; the version of the code that computes it belongs here
         (``{"code": 2, ...}``), for a cache cannot see a change of code.
     compute : callable
-        Makes the arrays; called when there is no trustworthy entry.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        The arrays. They do not share memory with any other call's.
+        Makes the arrays; called when there is no trustworthy entry. Two processes that miss at the same time both
+        compute, and each puts a whole file in place.
 
     Raises
     ------
@@ -89,35 +69,27 @@ def cached(
     -----
     CacheWarning
         If an entry is corrupt (it is replaced) or the folder cannot be read or written (nothing is kept).
-
-    Notes
-    -----
-    Two processes that miss at the same time both compute; each puts a whole file in place, so either is valid.
     """
-    canonical = _canonical(kind, identity)
-    try:
-        file = path(kind, identity)
-    except RuntimeError as error:  # no home folder
-        warnings.warn(f"nothing is cached: {error}; set MOESTAT_CACHE to a folder", CacheWarning, stacklevel=2)
-        return _arrays(compute())
+    canonical, file = _canonical(kind, identity), path(kind, identity)
     problem = ""
     try:
-        if not stat.S_ISREG(file.stat().st_mode):  # one look: another process may put it in place between two
-            raise OSError("it is no regular file")
+        bounded.require(file)  # a pipe is no entry
         return _decode(file.read_bytes(), canonical)
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except OSError as error:
-        problem = f"cache entry {file} cannot be read ({error}) and was computed again"
-    except ValueError as error:
-        problem = f"cache entry {file} is corrupt ({error}) and was computed again"
-    arrays = _arrays(compute())
+    except (OSError, ValueError) as error:
+        problem = f"cache entry {file} is not used ({error}); it was computed again"
+    arrays = {name: to_numpy(array) for name, array in compute().items()}
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"array {name!r} holds Python objects; the cache keeps numbers, booleans and strings")
     try:
-        _write(file, _encode(arrays, canonical))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        files.write(file, _encode(arrays, canonical))
     except OSError as error:
-        problem = (
-            f"{problem + '; ' if problem else ''}cache folder {file.parent} cannot be written ({error}), so the result "
-            "is not kept: set MOESTAT_CACHE to a folder that can be"
+        problem += (
+            f"{'; ' * bool(problem)}cache folder {file.parent} cannot be written ({error}), so the result is not kept: "
+            "set MOESTAT_CACHE to a folder that can be"
         )
     if problem:
         warnings.warn(problem, CacheWarning, stacklevel=2)
@@ -129,22 +101,8 @@ def _canonical(kind: str, identity: Mapping[str, Any]) -> str:
         raise ValueError(f"kind is {kind!r}; allowed are lower-case letters, digits, '-' and '_'")
     try:
         return json.dumps([kind, dict(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except TypeError as error:
-        raise TypeError(f"the identity of a cached {kind!r} must be made of JSON values: {error}") from error
-    except ValueError as error:
-        raise ValueError(f"the identity of a cached {kind!r} must be made of finite JSON values: {error}") from error
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _arrays(computed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    arrays = {name: to_numpy(array) for name, array in computed.items()}
-    for name, array in arrays.items():
-        if array.dtype.hasobject:
-            raise TypeError(f"array {name!r} holds Python objects; the cache keeps numbers, booleans and strings")
-    return arrays
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"the identity of a cached {kind!r} must be made of finite JSON values: {error}") from error
 
 
 def _encode(arrays: Mapping[str, np.ndarray], canonical: str) -> bytes:
@@ -159,27 +117,9 @@ def _encode(arrays: Mapping[str, np.ndarray], canonical: str) -> bytes:
 def _decode(entry: bytes, canonical: str) -> dict[str, np.ndarray]:
     """Return the arrays of an entry, or raise ValueError with what is wrong with it."""
     head, _, body = entry.partition(b"\n")
-    magic, _, checksum = head.partition(b" ")
-    if magic != _MAGIC:
-        raise ValueError("it does not start as an entry does")
-    if hashlib.sha256(body).hexdigest().encode() != checksum:
-        raise ValueError("its checksum does not match")
+    if head != b"%s %s" % (_MAGIC, hashlib.sha256(body).hexdigest().encode()):
+        raise ValueError("it is corrupt: its checksum does not match")
     found = bounded.arrays(io.BytesIO(body), largest=len(body))  # we pack nothing, so no entry unpacks to more
     if _IDENTITY not in found or str(found.pop(_IDENTITY)) != canonical:
         raise ValueError("it answers another request")
     return {name.removeprefix(_PREFIX): array for name, array in found.items()}
-
-
-def _write(file: Path, entry: bytes) -> None:
-    """Put ``entry`` in place whole: a reader sees all of it or none, also after a crash or in a race."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{file.stem[:16]}-", suffix=".tmp", dir=file.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(entry)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

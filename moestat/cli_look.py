@@ -39,7 +39,7 @@ def listing(arguments: argparse.Namespace) -> None:
 
 def claims(arguments: argparse.Namespace) -> None:
     """Print the ledger, or write it: of all studies, or of what a word means (a study, a paper, an id, a place)."""
-    from moestat.report import csv_text, ledger, ledger_html
+    from moestat.report import csv_text, html, ledger
     from moestat.study import load, lookup
 
     out, word, paths = arguments.out, arguments.study, known(arguments.paper)
@@ -51,7 +51,7 @@ def claims(arguments: argparse.Namespace) -> None:
         studies = lookup.readable(paths)
     if arguments.write:
         table = ledger.ledger(out, studies)
-        forms = {".html": lambda: ledger_html.page(table), ".csv": lambda: csv_text.dump(table)}
+        forms = {".html": lambda: html.ledger(table), ".csv": lambda: csv_text.dump(table)}
         return _write(arguments.write, forms, ledger.title(table))
     show(out, studies)
     if word and (said := lookup.papers(word, studies)):
@@ -63,11 +63,11 @@ def show(out: Path, studies: Mapping[str, Study], *, first: str = "") -> None:
     """Print the ledger: what was run with the preset ``first``, else the run that says most."""
     from rich.console import Console
 
-    from moestat.report import headline, ledger
+    from moestat.report import items, ledger
 
     table = ledger.ledger(out, studies, first=first)
     Console().print(ledger.rich(table))
-    for line in headline.sentences(table):
+    for line in items.sentences(table):
         print(line)
 
 
@@ -75,7 +75,8 @@ def items(arguments: argparse.Namespace) -> None:
     """Print the items of a paper, or of all, with how they stand; or write them as a table."""
     from rich.console import Console
 
-    from moestat.report import ledger, paper_items
+    from moestat.report import items as paper_items
+    from moestat.report import ledger
     from moestat.study import contents, load
 
     studies = {name: load.read(path).study for name, path in known(arguments.paper).items()}
@@ -96,15 +97,15 @@ def items(arguments: argparse.Namespace) -> None:
 
 def claim(arguments: argparse.Namespace) -> None:
     """Print one claim; the ids of all where a theorem, a figure or words of a source have several."""
-    from moestat.report import claim_card
+    from moestat.report import ledger
     from moestat.study import lookup
 
     out, word = arguments.out, arguments.claim
     places = lookup.all_of(word, known(None))
     if len(places) == 1:
-        return print(claim_card.card(out, places[0].name, places[0].study, places[0].claim))
+        return print(ledger.card(out, places[0].name, places[0].study, places[0].claim))
     studies = lookup.by_study(places)
-    print("\n".join(claim_card.listing(out, word, studies)))
+    show(out, studies)
     if said := lookup.papers(word, studies):
         print(said)
     return print(f"One of them: {called()} claim {places[0].name}:{places[0].claim.id}{_where(out)}")
@@ -143,7 +144,7 @@ def export(arguments: argparse.Namespace) -> None:
     """Write results as a tidy table."""
     from moestat.api import load
     from moestat.report import csv_text
-    from moestat.report.tidy import tidy
+    from moestat.report.tables import tidy
     from moestat.study import load as studies
 
     table = tidy(load(arguments.study, arguments.preset, out=arguments.out), arguments.variable or None)

@@ -3,46 +3,35 @@
 An experiment is a module (one in a folder of ``moestat.papers``, or a user's own by import path) with
 
 ``Settings``
-    a frozen pydantic model (``SettingsModel`` below), extra keys forbidden, that holds every setting of a cell,
-    the grid's coordinates among them;
+    a frozen pydantic model (``SettingsModel`` below) of every setting of a cell, the grid's coordinates among them;
 ``run(cell, replicates, *, device) -> xarray.Dataset``
-    the computation: a dataset with the dimension ``replicate`` (coordinate: the replicates asked for, in that
-    order) and any dimensions of its own.
+    the computation: a dataset with the dimension ``replicate`` (coordinate: the replicates asked for, in that order).
 
 and, where useful,
 
 ``VERSION``
-    a whole number from 1, which is 1 if it is left out: raise it when the experiment's numbers change, by an edit
-    here or in what it calls; results of two versions are never mixed;
-
+    a whole number from 1 (1 if left out), raised when the experiment's numbers change; results of two are never mixed;
 ``prerequisites(cell) -> list[dict]`` and ``prepare(prerequisite, *, device) -> None``
-    work that several cells share (a pseudo-truth, say), as JSON-like dicts; it is done once, before the cells, and
-    lands in the cache (``moestat.cache``).
-
+    work that several cells share, done once, before the cells; it lands in the cache (``moestat.cache``);
 ``read_data(settings) -> None``
-    reads the user's own data (the file that a setting ``file``, ``data`` or ``csv`` names) once, before the first
-    replicate, and raises a ``ValueError`` that names file, row and column;
-
+    reads the user's own data (setting ``file``, ``data`` or ``csv``) once, before the first replicate; raises a
+    ``ValueError`` that names file, row and column;
 ``cautions(settings) -> list[str]``
-    says what a dry run should warn of (a training that reads its text hundreds of times, say), one sentence each;
-
+    what a dry run should warn of, one sentence each;
 ``DEVICES``
     the devices it computes on, e.g. ``("cpu", "cuda")``; ``--device auto`` takes the first that is there.
 
-The dataset holds ``status`` (int, :class:`moestat.status.Status`), ``message`` (str) and ``iterations`` per
-replicate. A variable without the dimension ``replicate`` is a property of the cell (a Fisher line, say) and must be
-the same whatever the replicates are; so must the dataset's attributes (text or numbers), which become such variables.
-Every number depends on (study seed, settings, replicate) alone, but for measurements of the machine: a variable of
-seconds, say, carries the attribute ``measurement = 1`` and is compared by nobody.
+The dataset holds ``status`` (int, :class:`moestat.status.Status`), ``message`` (str) and ``iterations`` per replicate.
+A variable without the dimension ``replicate`` is a property of the cell (a Fisher line, say), the same whatever the
+replicates are; so are the dataset's attributes (text or numbers). Every number depends on (study seed, settings,
+replicate) alone, but for measurements of the machine: a variable of seconds, say, carries the attribute
+``measurement = 1`` and is compared by nobody.
 
-A study that only reads the results of others has no experiment but a reader,
+A study that only reads the results of others has a reader in place of an experiment,
 
 ``read(sources, arms) -> xarray.Dataset``
-    which gets a mapping from study to :class:`Source` and the arms of the study file, and returns a dataset with the
-    dimension ``arm`` in their order.
-
-It may stand beside
-
+    gets a mapping from study to :class:`Source` and the arms of the study file, and returns a dataset with the
+    dimension ``arm`` in their order; beside it may stand
 ``condensed(source, arms) -> xarray.Dataset``
     which adds to the results of a source what the reader makes of their bulky variables, each with the attribute
     ``derived``, so that a record of the source can do without them.
@@ -76,16 +65,7 @@ LIMITS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
 def truth_values(
     given: Any, made: Any, loc: tuple[int | str, ...] = (), of: FieldInfo | None = None
 ) -> Iterator[Converted]:
-    """Yield the places at which pydantic took a truth value for the number 1 or 0.
-
-    Parameters
-    ----------
-    given, made
-        A value, and what it became: a model, a mapping, a list or a scalar.
-    loc : tuple
-        Where it stands.
-    of : FieldInfo, optional
-        The field that it is of.
+    """Yield where pydantic took a truth value for the number 1 or 0, of a value and what it became.
 
     >>> list(truth_values({"n": [True, 2], "flat": True}, {"n": (1, 2), "flat": True}))
     [(('n', 0), None)]
@@ -138,18 +118,8 @@ class SettingsModel(BaseModel):
 class Cell:
     """One point of arms x grid.
 
-    Parameters
-    ----------
-    experiment : str
-        Import path of the experiment's module; where the code stands is not part of the identity.
-    study_seed : int
-        Seed of the study.
-    arm : str
-        Name of the arm; a label only, not part of the identity.
-    coords : mapping
-        The grid point, e.g. ``{"n": 1000}``.
-    settings : mapping
-        Every setting, defaults resolved and ``coords`` included, as JSON-like values.
+    ``experiment`` is the import path of a module, ``coords`` the grid point, e.g. ``{"n": 1000}``; ``settings`` holds
+    every setting as JSON-like values, defaults resolved and ``coords`` included. The arm's name is a label only.
     """
 
     experiment: str
@@ -179,17 +149,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Source:
-    """The results of a study that another one reads.
-
-    Attributes
-    ----------
-    path : Path
-    sha256 : str
-        Of the file.
-    dataset : xarray.Dataset
-    command : str
-        What makes the results.
-    """
+    """The results of a study that another one reads: their file and its SHA-256, and the command that makes them."""
 
     path: Path
     sha256: str
@@ -250,37 +210,19 @@ def _labels(values: Any) -> np.ndarray:
 
 
 def require_torch() -> None:
-    """Import PyTorch, which only some experiments need; a study file can be read and checked without it.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed; the sentence says how to get it.
-    """
+    """Import PyTorch, which only some experiments need, or raise an ImportError that says how to get it."""
     try:
         importlib.import_module("torch")
     except ImportError as error:
-        raise ImportError(
-            f"this experiment needs PyTorch ({error}); install it with: {extras.command('neural')}"
-        ) from error
+        install = extras.command("neural")
+        raise ImportError(f"this experiment needs PyTorch ({error}); install it with: {install}") from error
 
 
 def code_version(module_name: str) -> dict[str, str]:
     """Return the version of what computes an experiment's numbers: ``{experiment: version, file: hash}``.
 
-    The files are those of the user's own; see :mod:`moestat.versions`.
-
-    Parameters
-    ----------
-    module_name : str
-        Import path of the experiment, or of the module of a reader.
-
-    Raises
-    ------
-    NoCodeError
-        If the code of a file cannot be read.
-    ValueError
-        If ``VERSION`` is no whole number from 1.
+    The files are those of the user's own; see :mod:`moestat.versions`. Raises ``NoCodeError`` if one cannot be read,
+    and ``ValueError`` if ``VERSION`` is no whole number from 1.
     """
     found = own_files.hashes(module_name)
     version = getattr(importlib.import_module(module_name), "VERSION", 1)

@@ -17,13 +17,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from moestat.claims.selection import NoAnswerError
-from moestat.report import any_dataset, forest
-from moestat.report import figures as drawn
-from moestat.report.figures import FigureError
+from moestat.report.figures import FigureError, alone
 from moestat.report.style import look, save
 
-__all__ = ["FigureError", "heatmap", "intervals", "lines", "look", "rates", "save"]
+__all__ = ["FigureError", "heatmap", "lines", "look", "rates", "save"]
 
 
 def rates(
@@ -33,7 +30,6 @@ def rates(
     over: str = "n",
     arms: Sequence[str] = ("*",),
     ax: Axes | None = None,
-    footer: bool = False,
     **options: Any,
 ) -> Figure:
     """Draw a log-log figure of one loss.
@@ -49,8 +45,6 @@ def rates(
         Names or glob patterns.
     ax : matplotlib axes, optional
         Where it is drawn; otherwise in a figure of its own.
-    footer : bool
-        Whether a figure of its own says below what it shows and where it comes from.
     **options
         Of the panel (``title``, ``ylabel``), of its rate (``window``, ``printed``, ``reference``, ``start``) or of the
         figure (``xlabel``, ``logx``, ``logy``, ``title`` is the panel's).
@@ -65,84 +59,19 @@ def rates(
     FigureError
         If the results do not hold what is asked for.
     """
-    return _draw(ds, "rates", variable, (over,), arms, ax, footer, options)
+    return alone(ds, "rates", variable, over, arms, ax, options)
 
 
 def lines(
-    ds: xr.Dataset,
-    variable: str,
-    *,
-    over: str,
-    arms: Sequence[str] = ("*",),
-    ax: Axes | None = None,
-    footer: bool = False,
-    **options: Any,
+    ds: xr.Dataset, variable: str, *, over: str, arms: Sequence[str] = ("*",), ax: Axes | None = None, **options: Any
 ) -> Figure:
     """Draw the mean of a variable with its interval over any axis; ``hue`` names what the lines differ in.
 
-    ``ax``, ``footer`` and the errors are those of :func:`rates`.
+    ``ax`` and the errors are those of :func:`rates`.
     """
-    return _draw(ds, "lines", variable, (over,), arms, ax, footer, {"logx": False, "logy": False} | options)
+    return alone(ds, "lines", variable, over, arms, ax, {"logx": False, "logy": False} | options)
 
 
-def heatmap(
-    ds: xr.Dataset,
-    variable: str,
-    *,
-    x: str,
-    y: str,
-    arms: Sequence[str] = ("*",),
-    footer: bool = False,
-    **options: Any,
-) -> Figure:
+def heatmap(ds: xr.Dataset, variable: str, *, x: str, y: str, arms: Sequence[str] = ("*",), **options: Any) -> Figure:
     """Draw the mean of a variable over two axes, one panel per arm."""
-    return _draw(ds, "heatmap", variable, (x, y), arms, None, footer, {"y": y} | options)
-
-
-def intervals(ds: xr.Dataset, variable: str, *, at: dict[str, Any] | None = None) -> Figure:
-    """Draw a zip plot: the intervals of all replicates of each arm, and how many cover the truth.
-
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        ``variable`` has the attributes ``reference`` (the truth: a number, or the name of a variable), ``low`` and
-        ``high`` (the names of the variables that hold the interval).
-    variable : str
-    at : dict, optional
-        The point of the grid, where there is more than one.
-
-    Raises
-    ------
-    FigureError
-        If the variable has no interval or no reference, or a point is to be chosen.
-    """
-    try:
-        with look():
-            return forest.zipped(any_dataset.complete(ds, variable, ()), variable, at=at)
-    except NoAnswerError as error:
-        raise FigureError(str(error)) from None
-
-
-def _draw(
-    ds: Any,
-    kind: str,
-    variable: str,
-    axes: tuple[str, ...],
-    arms: Sequence[str],
-    ax: Axes | None,
-    footer: bool,
-    options: dict[str, Any],
-) -> Figure:
-    arms = [arms] if isinstance(arms, str) else list(arms)
-    ds = any_dataset.complete(ds, variable, axes)
-    if ax is not None:
-        any_dataset.onto(ax, ds, kind, variable, axes[0], arms, dict(options))
-        figure = ax.get_figure(root=True)
-        assert isinstance(figure, Figure)
-        return figure
-    options = options | {"options": {"footer": footer}}
-    if kind == "rates":
-        return drawn.rates(ds, variable, over=axes[0], arms=arms, **options)
-    if kind == "lines":
-        return drawn.lines(ds, variable, over=axes[0], arms=arms, **options)
-    return drawn.heatmap(ds, variable, x=axes[0], arms=arms, **options)
+    return alone(ds, "heatmap", variable, x, arms, None, {"y": y} | options)

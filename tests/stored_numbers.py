@@ -21,7 +21,7 @@ from test_studies import STUDIES, WRITTEN, hurry, shrink
 
 from moestat.experiment import Cell
 from moestat.runner import experiments, plan
-from moestat.runner.single import one_thread
+from moestat.threads import one_thread
 
 FILE = Path(__file__).with_suffix(".json")
 KEPT = 4

@@ -9,7 +9,7 @@ import xarray as xr
 
 from moestat import cli
 from moestat.claims import verdicts
-from moestat.report import ledger, paper_items, rate_panel, shipping, stored_runs
+from moestat.report import items, ledger, rate_panel, shipping, stored_runs
 from moestat.runner import manifest_file, records, results, verify
 from moestat.runner.request import Request
 from moestat.study import load, seal
@@ -46,7 +46,7 @@ def test_the_page_of_items_is_that_of_the_records(tmp_path):
     made = tmp_path / "items.md"
     assert cli.main(["--paper", "--out", str(OUT), "--write", str(made)]) == 0
     kept = OUT.parent / "docs" / "findings" / "items.md"
-    assert kept.read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), paper_items.COMMAND
+    assert kept.read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), items.COMMAND
 
 
 def test_records_know_what_their_figures_divide_by():

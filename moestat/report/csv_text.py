@@ -21,36 +21,15 @@ def dump(table: pd.DataFrame) -> str:
 
 
 def load(path: Path) -> list[dict[str, str]]:
-    """Read rows that :func:`dump` wrote.
-
-    Raises
-    ------
-    moestat.bounded.DataFileError, csv.Error
-        If they cannot be read.
-    """
+    """Read rows that :func:`dump` wrote."""
     rows = csv.DictReader(io.StringIO(bounded.text(path), newline=""))
     return [{key: plain(value) for key, value in row.items()} for row in rows]
 
 
-def frame(path: Path) -> pd.DataFrame:
-    """Read a table that :func:`dump` wrote as a data frame, its texts as they were meant.
-
-    Raises
-    ------
-    moestat.bounded.DataFileError, pandas.errors.EmptyDataError, pandas.errors.ParserError
-        If it cannot be read, or is empty.
-    """
-    table = pd.read_csv(io.StringIO(bounded.text(path)), keep_default_na=False, na_values=["", "nan"])
-    texts = table.select_dtypes(include=["object", "string"]).columns
-    return table.assign(**{name: table[name].map(plain) for name in texts})
-
-
 def guarded(value: object) -> object:
     """Return a cell as it is written."""
-    if not isinstance(value, str) or not value.startswith((*FORMULA, "'")):
+    if not isinstance(value, str) or not value.lstrip("'").startswith(FORMULA):
         return value
-    if value.startswith("'"):
-        return f"'{value}" if value[1:].startswith((*FORMULA, "'")) else value
     try:
         float(value)
     except ValueError:
@@ -60,4 +39,8 @@ def guarded(value: object) -> object:
 
 def plain(value: Any) -> Any:
     """Return a cell as it was meant."""
-    return value[1:] if isinstance(value, str) and value[:1] == "'" and value[1:].startswith((*FORMULA, "'")) else value
+    return (
+        value[1:]
+        if isinstance(value, str) and value.startswith("'") and value.lstrip("'").startswith(FORMULA)
+        else value
+    )

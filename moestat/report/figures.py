@@ -1,7 +1,7 @@
 """Figures of a study: log-log rates, lines over any axis, heat maps, or a function of the user's.
 
-``draw`` makes what a study file describes; :func:`rates`, :func:`lines` and :func:`heatmap` make the same from a
-dataset alone, in a notebook say. All of them return a matplotlib Figure in moestat's style.
+``draw`` makes what a study describes; :func:`alone` makes the same from any dataset, for :mod:`moestat.figures`. All of
+them return a matplotlib Figure in moestat's style.
 """
 
 from __future__ import annotations
@@ -11,24 +11,31 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
 
 from moestat.claims.estimates import resolve
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, chosen
-from moestat.report import facets, heatmap_panel, layout, line_panel, naming, rate_panel, style
-from moestat.report.exponents import mathtext
-from moestat.report.rate_panel import Facts
+from moestat.report import captions, heatmap_panel, line_panel, rate_panel, style
+from moestat.report.captions import Facts, wrapped
 from moestat.report.tables import label
+from moestat.report.text import mathtext
+from moestat.runner.results import NOT_COMPUTED
 from moestat.sentences import listed, nearest
+from moestat.status import Status
 from moestat.study.patterns import fits
 from moestat.study.spec import Arm, Figure, Panel, Rate, Study
 
 OF_RATE = ("window", "printed", "reference", "start")
-"""What is said of a rate in [[rates]], and by an option where there is no study file."""
-
+"""What a study says of a rate beside its figures, and a notebook by an option."""
 PANELS = {"rates": rate_panel.draw, "lines": line_panel.draw, "heatmap": heatmap_panel.draw}
+PER_INCH = 17
+"""Characters of the legend's size on an inch."""
 
 
 class FigureError(ValueError):
@@ -36,19 +43,7 @@ class FigureError(ValueError):
 
 
 def draw(ds: xr.Dataset, study: Study, preset: str, figure: Figure) -> tuple[Canvas, list[Facts]]:
-    """Draw one figure of a study.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-    facts : list of Facts
-        What each panel shows, in words.
-
-    Raises
-    ------
-    FigureError
-        If the results do not hold what the figure shows, or the user's function fails.
-    """
+    """Draw one figure of a study."""
     return draw_evidence(Evidence(ds, study, preset), figure)
 
 
@@ -56,36 +51,37 @@ def draw_evidence(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Fact
     """Draw one figure of a run; see :func:`draw`."""
     with style.look():
         try:
-            if figure.kind == "function":
-                return _function(evidence, figure), []
-            return _panels(evidence, figure)
+            return (_function(evidence, figure), []) if figure.kind == "function" else _panels(evidence, figure)
         except NoAnswerError as error:
             raise FigureError(str(error)) from None
 
 
 def panels_of(ds: xr.Dataset, study: Study, figure: Figure) -> list[Panel]:
-    """Return the panels of a figure; without any in the file, one for each rate or each summary variable.
+    """Return the panels of a figure; without any in the study, one for each rate or each summary variable.
 
     A heat map shows one arm, so a panel of several arms becomes several panels. A panel at a point that was not run is
     left out.
     """
     panels = list(figure.panels)
     if not panels and figure.kind == "rates":
-        over = [rate for rate in study.rates if rate.over == figure.x]
-        panels = [_plain(rate.loss, rate.arms) for rate in over]
+        panels = [_plain(rate.loss, rate.arms) for rate in study.rates if rate.over == figure.x]
     elif not panels:
         panels = [_plain(name, ["*"]) for name in study.summaries]
     if figure.kind == "heatmap":
-        split = [(panel, arm) for panel in panels for arm in chosen(ds, panel.arms)]
-        several = {id(panel) for panel in panels if len(chosen(ds, panel.arms)) > 1}
-        panels = [
-            panel.model_copy(
-                update={"arms": [arm]}
-                | ({"title": ": ".join(t for t in (panel.title, label(ds, arm)) if t)} if id(panel) in several else {})
-            )
-            for panel, arm in split
-        ]
-    return [p for p in panels if chosen(ds, p.arms) and facets.point(ds, figure, p) is not None]
+        panels = [one for panel in panels for one in _by_arm(ds, panel)]
+    return [p for p in panels if chosen(ds, p.arms) and captions.point(ds, figure, p) is not None]
+
+
+def _plain(variable: str, arms: Sequence[str]) -> Panel:
+    return Panel.model_validate({"title": variable, "variable": variable, "ylabel": variable, "arms": list(arms)})
+
+
+def _by_arm(ds: xr.Dataset, panel: Panel) -> list[Panel]:
+    arms = chosen(ds, panel.arms)
+    if len(arms) == 1:
+        return [panel]
+    titles = [": ".join(filter(None, (panel.title, label(ds, arm)))) for arm in arms]
+    return [panel.model_copy(update={"arms": [arm], "title": t}) for arm, t in zip(arms, titles, strict=True)]
 
 
 def shown(evidence: Evidence, figure: Figure) -> bool:
@@ -95,10 +91,6 @@ def shown(evidence: Evidence, figure: Figure) -> bool:
     return figure.kind == "function" or not figure.panels or bool(panels_of(evidence.ds, evidence.study, figure))
 
 
-def _plain(variable: str, arms: Sequence[str]) -> Panel:
-    return Panel.model_validate({"title": variable, "variable": variable, "ylabel": variable, "arms": list(arms)})
-
-
 def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
     panels = panels_of(evidence.ds, evidence.study, figure)
     if not panels:
@@ -106,35 +98,134 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
     columns = min(figure.columns, len(panels))
     rows = math.ceil(len(panels) / columns)
     columns = math.ceil(len(panels) / rows)
-    width = style.ONE_COLUMN if columns == 1 and len(panels) == 1 else style.TWO_COLUMNS
+    width = style.ONE_COLUMN if len(panels) == 1 else style.TWO_COLUMNS
+    inches = width / columns
     canvas = style.new_figure(width, 3.0 * rows)
-    grid = canvas.subplots(rows, columns, squeeze=False, sharey=False)
-    names = naming.of_panels(evidence.ds, panels)
+    grid = canvas.subplots(rows, columns, squeeze=False)
+    used = list(grid.flat)[: len(panels)]
     facts: list[Facts] = []
-    for number, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
-        inches = width / columns
-        room = int(20 * (inches - 0.5))
-        fact = PANELS[figure.kind](axes, evidence, figure, panel, names[number], room)
+    for number, (axes, panel, names) in enumerate(
+        zip(used, panels, captions.names_of(evidence.ds, panels), strict=True)
+    ):
+        fact = PANELS[figure.kind](axes, evidence, figure, panel, names, int(20 * (inches - 0.5)))
         facts.append(fact)
         letter = f"({chr(97 + number)}) " if len(panels) > 1 else ""
-        title = rate_panel.wrapped(letter + panel.title, int(12.5 * (inches - 0.5)))
+        title = wrapped(letter + panel.title, int(12.5 * (inches - 0.5)))
         if panel.note:
-            at = facets.point(evidence.ds, figure, panel) or {}
-            title += "\n" + rate_panel.wrapped(facets.note(evidence, panel, fact.arms[0], at), int(17 * (inches - 0.5)))
+            at = captions.point(evidence.ds, figure, panel) or {}
+            note = captions.note(evidence, panel, fact.arms[0], at)
+            title += "\n" + wrapped(note, int(17 * (inches - 0.5)))
         axes.set_title(title, loc="left")
         axes.set_xlabel(mathtext(figure.xlabel or figure.x))
         if figure.kind != "heatmap":
             axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
     for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
+    lines = [0] * len(panels)
     if figure.kind == "heatmap":
-        layout.bars(canvas, grid, panels, facts)
+        _bars(canvas, grid, panels, facts)
     else:
-        layout.slopes(list(grid.flat)[: len(panels)], facts, width / columns)
-    if figure.kind != "heatmap" and figure.options.get("share_y", True):
-        layout.share(list(grid.flat)[: len(panels)], panels)
-    layout.frame(canvas, evidence, figure, facts, rows, columns)
+        lines = [_values(axes, fact, inches, alone=len(panels) == 1) for axes, fact in zip(used, facts, strict=True)]
+        if figure.options.get("share_y", True):
+            _share(used, panels)
+    heights = [
+        (2.2 if columns > 2 else 2.5) + 0.15 * max(lines[at : at + columns]) for at in range(0, len(lines), columns)
+    ]
+    canvas.set_figheight(sum(heights) + _legend(canvas, facts, width))
     return canvas, facts
+
+
+def _values(axes: Axes, fact: Facts, inches: float, *, alone: bool) -> int:
+    """Put what the lines come to below one of several panels, beside their marks; return how many lines that takes.
+
+    Their names are in the legend of the figure, and in a figure of one panel the values too.
+    """
+    # names of categories may take two lines, which push the axis label down
+    extra = max((tick.get_text().count("\n") for tick in axes.get_xticklabels()), default=0)
+    texts = [entry.value for entry in fact.entries]
+    if alone or not any(texts):
+        return extra
+    columns = max(1, min(3, len(texts), int(inches * PER_INCH / (max(map(len, texts)) + 4))))
+    figure = axes.get_figure()
+    assert figure is not None
+    axes.legend(
+        [_mark(entry.handle) for entry in fact.entries],
+        [mathtext(text) for text in texts],
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        bbox_transform=axes.transAxes + ScaledTranslation(-0.3, -0.42 - 0.11 * extra, figure.dpi_scale_trans),
+        borderpad=0.0,
+        handlelength=0.8,
+        handletextpad=0.4,
+        columnspacing=1.0,
+        ncols=columns,
+    )
+    return extra + math.ceil(len(texts) / columns)
+
+
+def _mark(handle: Line2D) -> Line2D:
+    """Return the mark of a line alone."""
+    look = {name: getattr(handle, f"get_{name}")() for name in ("marker", "color", "markerfacecolor")}
+    return Line2D([], [], linestyle="none", **look)
+
+
+def _legend(canvas: Canvas, facts: Sequence[Facts], width: float) -> float:
+    """Put the one legend below all panels: lines by their names, then kinds of lines; return its height in inches."""
+    alone = len(facts) == 1
+    entries: dict[str, tuple[Any, str]] = {}
+    for entry in (entry for fact in facts for entry in fact.entries):
+        text = f"{entry.name}: {entry.value}" if alone and entry.value else entry.name
+        entries.setdefault(entry.name, (entry.handle, text))
+    if len(entries) == 1 and not alone and not any(entry.value for fact in facts for entry in fact.entries):
+        entries = {}  # one method throughout: the caption says which
+    parts = set().union(*(fact.parts for fact in facts))
+    key = list(entries.values())
+    for name in dict.fromkeys(name for fact in facts for name in fact.references):
+        key.append((Line2D([], [], **style.reference(name)), name))
+    for part, text, look in (
+        ("untrusted", "slope in brackets: not trusted", {"linestyle": "-.", "linewidth": 1.1}),
+        ("predicted", "slope printed in the paper", {"linestyle": "--", "linewidth": 1.0}),
+        ("band", "near-minimisers", {"alpha": 0.2, "linewidth": 6.0}),
+        ("start", "loss at the start", {"linestyle": ":", "linewidth": 1.1}),
+    ):
+        if part in parts:
+            key.append((Line2D([], [], color=style.INK, **look), text))
+    if not key:
+        return 0.0
+    room = int(PER_INCH * width) - 4
+    longest = min(room, max(len(text) for _, text in key))
+    columns = max(1, min(4, len(key), (room + 4) // (longest + 6)))
+    columns = math.ceil(len(key) / math.ceil(len(key) / columns))
+    handles = []
+    for handle, text in key:
+        line = Line2D([], [], label=wrapped(text, room))
+        line.update_from(handle)
+        line.set_label(wrapped(text, room))
+        handles.append(line)
+    legend = canvas.legend(handles=handles, loc="outside lower center", ncols=columns)
+    return float(legend.get_window_extent().height / canvas.dpi)
+
+
+def _bars(canvas: Canvas, grid: np.ndarray, panels: Sequence[Panel], facts: Sequence[Facts]) -> None:
+    """Say what the colours mean: once for a row of maps of one variable."""
+    for first in range(0, len(panels), grid.shape[1]):
+        row = list(range(first, min(first + grid.shape[1], len(panels))))
+        one = len({panels[number].variable for number in row}) == 1
+        for members in [row] if one else [[number] for number in row]:
+            bar = facts[members[0]].bar
+            assert bar is not None
+            drawn = canvas.colorbar(bar[0], ax=[grid.flat[number] for number in members], pad=0.02, aspect=25)
+            drawn.set_label(mathtext(bar[1]))
+            drawn.outline.set_visible(False)
+
+
+def _share(axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
+    """Give panels of one variable one vertical axis, so that they can be compared by eye."""
+    for variable in {panel.variable for panel in panels}:
+        members = [a for a, panel in zip(axes, panels, strict=True) if panel.variable == variable]
+        lows, highs = zip(*(one.get_ylim() for one in members), strict=True)
+        for one in members:
+            one.set_ylim(min(lows), max(highs))
 
 
 def _function(evidence: Evidence, figure: Figure) -> Canvas:
@@ -152,59 +243,81 @@ def _function(evidence: Evidence, figure: Figure) -> Canvas:
     return canvas
 
 
-# --- on a dataset alone ----------------------------------------------------------------------------------------------
+# --- any dataset -----------------------------------------------------------------------------------------------------
 
 
-def rates(ds: xr.Dataset, variable: str, *, over: str = "n", arms: Sequence[str] = ("*",), **options: Any) -> Canvas:
-    """Draw a log-log figure of one loss.
-
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results of a study, e.g. of :func:`moestat.load`.
-    variable : str
-        The loss.
-    over : str, default "n"
-    arms : sequence of str
-        Names or glob patterns.
-    **options
-        Of the panel (``title``, ``ylabel``), of its rate (``window``, ``printed``, ``reference``, ``start``) or of the
-        figure (``xlabel``, ``logx``, ``logy``, ``title`` is the panel's).
-
-    Raises
-    ------
-    FigureError
-        If the results do not hold what is asked for.
-    """
-    return _alone(ds, "rates", variable, over, arms, options)
-
-
-def lines(ds: xr.Dataset, variable: str, *, over: str, arms: Sequence[str] = ("*",), **options: Any) -> Canvas:
-    """Draw the mean of a variable with its interval over any axis; ``hue`` names what the lines differ in."""
-    return _alone(ds, "lines", variable, over, arms, {"logx": False, "logy": False} | options)
-
-
-def heatmap(ds: xr.Dataset, variable: str, *, x: str, y: str, arms: Sequence[str] = ("*",), **options: Any) -> Canvas:
-    """Draw the mean of a variable over two axes, one panel per arm."""
-    return _alone(ds, "heatmap", variable, x, arms, {"y": y} | options)
-
-
-def _alone(ds: xr.Dataset, kind: str, variable: str, x: str, arms: Sequence[str], options: dict[str, Any]) -> Canvas:
-    of_rate = {key: options.pop(key) for key in [*options] if kind == "rates" and key in OF_RATE}
+def alone(
+    ds: Any, kind: str, variable: str, x: str, arms: Sequence[str], ax: Axes | None, options: dict[str, Any]
+) -> Canvas:
+    """Draw one variable of any dataset, in a figure of its own or onto the user's axes."""
+    ds = complete(ds, variable, [x, options["y"]] if kind == "heatmap" else [x])
+    arms = [arms] if isinstance(arms, str) else list(arms)
+    if not chosen(ds, arms):
+        raise FigureError(f"None of the arms {listed(arms)} is in the results, which have {listed(ds['arm'].values)}.")
     known = [*Panel.model_fields, *Figure.model_fields, *(OF_RATE if kind == "rates" else ())]
     for key in options:
         if key not in known:
             raise FigureError(f"There is no option {key!r}{nearest(key, known)}")
-    if variable not in ds:
-        raise FigureError(f"The results hold no variable {variable!r}{nearest(variable, map(str, ds.data_vars))}")
-    if not chosen(ds, list(arms)):
-        raise FigureError(f"None of the arms {listed(arms)} is in the results, which have {listed(ds['arm'].values)}.")
-    own = {key: value for key, value in options.items() if key in Panel.model_fields}
-    rest = {key: value for key, value in options.items() if key not in own}
-    panel = Panel.model_validate({"variable": variable, "arms": list(arms)} | own)
+    of_rate = {key: value for key, value in options.items() if key in OF_RATE and kind == "rates"}
+    own = {key: value for key, value in options.items() if key in Panel.model_fields and key not in of_rate}
+    rest = {key: value for key, value in options.items() if key not in own and key not in of_rate}
+    panel = Panel.model_validate({"variable": variable, "arms": arms} | own)
     figure = Figure.model_validate({"kind": kind, "x": x, "panels": [panel]} | rest)
     stated = [Rate.model_validate({"loss": variable, "over": x} | of_rate)] if kind == "rates" else []
-    return draw(ds, study_for(ds, stated), "quick", figure)[0]
+    study = study_for(ds, stated)
+    if ax is None:
+        return draw(ds, study, "quick", figure)[0]
+    if not isinstance(ax, Axes):
+        raise FigureError(f"ax is a {type(ax).__name__}; it takes matplotlib axes, as of plt.subplots().")
+    room = int(20 * (ax.get_window_extent().width / ax.figure.dpi - 0.5))
+    with style.look():
+        try:
+            PANELS[kind](ax, Evidence(ds, study, "quick"), figure, panel, captions.names_of(ds, [panel])[0], room)
+        except NoAnswerError as error:
+            raise FigureError(str(error)) from None
+        if panel.title:
+            ax.set_title(mathtext(panel.title), loc="left")
+        ax.set_xlabel(mathtext(figure.xlabel or figure.x))
+        ax.set_ylabel(mathtext(panel.ylabel or panel.variable))
+        ax.legend()
+    canvas = ax.get_figure(root=True)
+    assert isinstance(canvas, Canvas)
+    return canvas
+
+
+def complete(ds: Any, variable: str, axes: Sequence[str] = ()) -> xr.Dataset:
+    """Return a dataset with arms, replicates and a status, as a figure takes it; what is not there is filled in."""
+    ds = ds.to_dataset(name=variable) if isinstance(ds, xr.DataArray) else ds
+    if not isinstance(ds, xr.Dataset):
+        raise FigureError(
+            f"A figure takes an xarray.Dataset whose variable {variable!r} has the dimensions "
+            f"{listed([*axes, 'replicate'])}; it was given a {type(ds).__name__}."
+        )
+    if variable not in ds:
+        names = [str(name) for name in ds.data_vars]
+        meant = nearest(variable, names) or f"; they hold {listed(names, 12)}."
+        raise FigureError(f"The results hold no variable {variable!r}{meant}")
+    for axis in axes:
+        if axis not in ds[variable].dims:
+            dims = listed(ds[variable].dims)
+            raise FigureError(f"{variable!r} has no axis {axis!r}; its dimensions are {dims}. Name one of them.")
+        if axis not in ds.coords:
+            asked = f"ds.assign_coords({axis}=[...]), {ds.sizes[axis]} of them."
+            raise FigureError(f"The axis {axis!r} has no values; give it some: {asked}")
+    if "status" in ds and "arm" in ds.dims:
+        return ds
+    if "replicate" not in ds.dims:
+        ds = ds.assign({variable: ds[variable].expand_dims(replicate=[0])})
+    if "arm" not in ds.dims:
+        ds = ds.expand_dims(arm=np.array(["results"], dtype=object))
+    names = ds["arm"].values if "arm" in ds.coords else [f"results {k}" for k in range(ds.sizes["arm"])]
+    ds = ds.assign_coords(arm=np.array([str(name) for name in names], dtype=object))
+    if "replicate" not in ds.coords:
+        ds = ds.assign_coords(replicate=np.arange(ds.sizes["replicate"]))
+    if "status" not in ds:
+        known = np.isfinite(ds[variable].astype(float))
+        ds = ds.assign(status=xr.where(known, int(Status.CONVERGED), NOT_COMPUTED))
+    return ds
 
 
 def study_for(ds: xr.Dataset, stated: Sequence[Rate] = ()) -> Study:

@@ -13,11 +13,10 @@ from matplotlib.colors import Normalize
 from moestat import rates
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, chosen, without_lengths_of_one
-from moestat.report import facets, style
-from moestat.report.exponents import mathtext, minus
-from moestat.report.naming import Names
-from moestat.report.rate_panel import Facts
+from moestat.report import captions, style
+from moestat.report.captions import Facts, Names
 from moestat.report.tables import label
+from moestat.report.text import mathtext, minus
 from moestat.rounding import number
 from moestat.study.spec import Figure, Panel
 
@@ -27,14 +26,7 @@ APART = 0.7
 """Characters between the numbers of two cells."""
 
 
-def draw(
-    axes: Axes,
-    evidence: Evidence,
-    figure: Figure,
-    panel: Panel,
-    names: Names,
-    room: int,
-) -> Facts:
+def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, room: int) -> Facts:
     """Draw the heat map of one arm; panels of one variable share their colour scale.
 
     ``options`` of the figure, or of a variable in a table of its name: ``cmap``, ``vmin``, ``vmax``, ``centre`` (the
@@ -58,16 +50,9 @@ def draw(
     axes.set_facecolor("none")
     origin = str(figure.options.get("origin", "lower"))
     image = axes.imshow(np.ma.masked_invalid(mean), cmap=cmap, norm=scale, aspect="auto", origin=origin)  # type: ignore[arg-type]
+    missing: dict[str, Any] = {"hatch": "////", "facecolor": "none", "edgecolor": style.GRID, "linewidth": 0}
     for row, column in np.argwhere(~np.isfinite(mean)):
-        axes.fill_between(
-            [column - 0.5, column + 0.5],
-            row - 0.5,
-            row + 0.5,
-            hatch="////",
-            facecolor="none",
-            edgecolor=style.GRID,
-            linewidth=0,
-        )
+        axes.fill_between([column - 0.5, column + 0.5], row - 0.5, row + 0.5, **missing)
     digits, whole = int(_option(figure, panel, "digits", 3)), bool(_option(figure, panel, "intervals", True))
     halves = (high - low) / 2 if whole else np.full_like(mean, np.nan)
     cells = [tuple(map(int, place)) for place in np.argwhere(np.isfinite(mean))] if mean.size <= ROOM else []
@@ -88,8 +73,8 @@ def draw(
     axes.set_ylabel(mathtext(figure.options.get("ylabel", figure.y)))
     facts.bar = image, panel.ylabel or panel.variable
     if lost := int(np.sum(~np.isfinite(mean))):
-        facts.dropped.append(f"{label(evidence.ds, arm)}: {lost} of {mean.size} cells have no value (hatched)")
-    facts.sentences.append(_sentence(array, mean, figure, panel))
+        told = f"{lost} of {mean.size} cells have no value (hatched)"
+        facts.notes.append(("Left out", label(evidence.ds, arm), told))
     return facts
 
 
@@ -99,7 +84,7 @@ def _option(figure: Figure, panel: Panel, key: str, default: Any) -> Any:
 
 
 def _taken(evidence: Evidence, variable: str, arm: str, figure: Figure, panel: Panel) -> xr.DataArray:
-    array = evidence.samples(variable, arm, facets.point(evidence.ds, figure, panel))
+    array = evidence.samples(variable, arm, captions.point(evidence.ds, figure, panel))
     array = without_lengths_of_one(array, (figure.x, figure.y, "replicate"))
     for axis in (figure.x, figure.y):
         if axis not in array.dims:
@@ -131,7 +116,7 @@ def _limits(evidence: Evidence, figure: Figure, panel: Panel) -> tuple[float, fl
         return float(stated[0]), float(stated[1])
     shown = [p for p in figure.panels if p.variable == panel.variable] or [Panel.model_validate({})]
     places = [(arm, p) for p in shown for arm in chosen(evidence.ds, p.arms)]
-    places = [(arm, p) for arm, p in places if facets.point(evidence.ds, figure, p) is not None]
+    places = [(arm, p) for arm, p in places if captions.point(evidence.ds, figure, p) is not None]
     means = [_means(_taken(evidence, panel.variable, arm, figure, p))[0] for arm, p in places]
     known = np.concatenate([m[np.isfinite(m)] for m in means]) if means else np.zeros(0)
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
@@ -161,20 +146,3 @@ def _luminance(colour: tuple[float, ...]) -> float:
     channels = np.asarray(colour[:3], dtype=np.float64)
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def _sentence(array: xr.DataArray, mean: np.ndarray, figure: Figure, panel: Panel) -> str:
-    if not np.isfinite(mean).any():
-        return f"{panel.variable} has no value"
-
-    def place(flat: int) -> str:
-        row, column = np.unravel_index(flat, mean.shape)
-        parts = [(figure.x, column), (figure.y, row)]
-        texts = [f"{a} = {number(array[a].values.tolist()[i]) if a in array.coords else i}" for a, i in parts]
-        return ", ".join(texts)
-
-    low, high = int(np.nanargmin(mean)), int(np.nanargmax(mean))
-    return (
-        f"{panel.variable} lies between {mean.flat[low]:.3g} (at {place(low)}) and "
-        f"{mean.flat[high]:.3g} (at {place(high)})"
-    )

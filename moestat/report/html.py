@@ -1,119 +1,95 @@
-"""``report.html``: a study as one page that loads nothing, reads like a short paper, and prints; and an index page."""
+"""The two pages, each one file that loads nothing: ``report.html`` of a run, and the ledger of all claims."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+import fnmatch
+import importlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import xarray as xr
 from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
-from moestat.claims.verdicts import Verdict, count_written, judged
+from moestat.claims.verdicts import Verdict, count_written, judged, written
 from moestat.claims.wording import VERDICTS, rule, tally
-from moestat.report import all_settings, design, performance, render, searches, stored_runs, svg, views
-from moestat.report.findings import findings
-from moestat.report.meaning import of_run, says
-from moestat.report.span import printed
-from moestat.rounding import estimate, number
+from moestat.report import captions, items, render, views
+from moestat.rounding import number
+from moestat.runner.experiments import importable
 from moestat.sentences import counted
-from moestat.study.spec import Claim, Study
+from moestat.study.spec import Finding, Study
 
 MOST_ROWS = 200
 """A longer table of means is cut in the page; the file holds all of it."""
+FILTERS = ("paper", "origin", "bearing", "scale", "verdict", "preset")
+"""The columns of the ledger that a reader can choose values of."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure of the page: its SVG and captions, or the problem that kept it from being drawn."""
+    """A figure of the page: its PNG and captions, or the problem that kept it from being drawn."""
 
     name: str
-    svg: bytes = b""
+    png: bytes = b""
     caption: str = ""
-    alternative: str = ""
     problem: str = ""
     notes: Sequence[str] = ()
     """What the caption has no room for."""
-
-    @property
-    def narrow(self) -> bool:
-        """Whether the figure is as wide as one column."""
-        return svg.is_narrow(self.svg)
+    inches: float = 0.0
 
     @property
     def picture(self) -> Markup:
         """The drawing in the page."""
-        return svg.picture(self.svg, self.alternative)
+        data = base64.b64encode(self.png).decode("ascii")
+        look = '<img src="data:image/png;base64,{}" alt="{}" style="max-width: {:.0f}rem">'
+        return Markup(look).format(data, self.caption, 8.4 * self.inches)
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The data frames that a page shows."""
-
-    rates: pd.DataFrame
-    parameters: pd.DataFrame
-    summaries: pd.DataFrame
-    statuses: pd.DataFrame
-    failures: pd.DataFrame
-    diagnostics: pd.DataFrame
-    searches: pd.DataFrame
-    performance: pd.DataFrame
+# --- the report of a run ---------------------------------------------------------------------------------------------
 
 
 def report(
     evidence: Evidence,
-    tables: Tables,
+    tables: Mapping[str, pd.DataFrame],
     verdicts: Sequence[Verdict],
     figures: Sequence[Drawn],
     provenance: Mapping[str, Any],
 ) -> str:
-    """Return the page of a study at a preset."""
-    ds, study, preset = evidence.ds, evidence.study, evidence.preset
-    word_counts = list(tally((v.verdict for v in verdicts), (v.scale for v in verdicts)).items())
-    judged_rows = [v.row() for v in verdicts]
-    rules = views.of_rules(count_written(judged_rows))
-    shown_rates = views.rates_by_loss(tables.rates)
-    heads = {column for view in shown_rates for column in view.columns}
-    content = {
-        "study": study,
-        "preset": preset,
-        "name": str(provenance.get("study", "")),
-        "date": _date(provenance.get("date", "")),
-        "version": str(provenance.get("moestat_version", "")),
-        "css": stylesheet(),
-        "tally": word_counts,
-        "answer": _answer(word_counts, rules),
-        "rules": rules.removeprefix("; "),
-        "mark_notes": views.notes_on(judged_rows),
-        "warnings": _warnings(evidence, provenance),
-        "design": design.parts(ds, study, preset, _overrides(provenance), tables.rates, tables.summaries),
-        "arms": render.html(design.arms(ds, study)),
-        "scale": of_run(study.scale_of(preset), study.paper),
-        "figures": figures,
-        "rates": Markup("").join(map(render.html, shown_rates)),
-        "has_reference": "Fisher" in heads,
-        "has_start": "start" in heads,
-        "parameters": render.html(views.parameters(tables.parameters)) if len(tables.parameters) else "",
-        "summaries": render.html(_summaries(tables.summaries)) if len(tables.summaries) else "",
-        "performance": render.html(performance.view(tables.performance)) if len(tables.performance) else "",
-        "claims": [_claim(study, verdict) for verdict in verdicts],
-        "findings": findings(study, verdicts),
-        "elsewhere": [c.id for c in study.claims if c not in judged(study, preset)],
-        "failed": f"{evidence.count().replicates} runs: {evidence.count()}.",
-        "statuses": render.html(views.statuses(tables.statuses)),
-        "failures": render.html(views.failures(tables.failures)) if len(tables.failures) else "",
-        "diagnostics": render.html(views.diagnostics(tables.diagnostics)) if len(tables.diagnostics) else "",
-        "searches": render.html(searches.view(tables.searches)) if len(tables.searches) else "",
-        "command": provenance.get("command", ""),
-        "provenance": _provenance(provenance),
-        "settings": render.html(all_settings.view(ds)) if all_settings.of_dataset(ds) else "",
-    }
-    content["strips"] = any(claim["strip"] for claim in content["claims"])
-    content["diamonds"] = any('class="paper"' in claim["strip"] for claim in content["claims"])
-    content["sections"] = _sections(content)
-    return render.environment().get_template("report.html.j2").render(**content)
+    """Return the page of a study at a preset; ``tables`` are the frames of a run by their names."""
+    study, preset, counts = evidence.study, evidence.preset, evidence.count()
+    shown = dict(views.frames({**tables, "summaries": tables["summaries"].head(MOST_ROWS)}))
+    if len(tables["summaries"]) > MOST_ROWS:
+        more = f"The first {MOST_ROWS} of {len(tables['summaries'])} rows; summaries.csv holds all of them."
+        shown["summaries"].attrs["notes"].append(more)
+    there = [arm for arm in study.arms if arm.name in evidence.ds["arm"].values]
+    arms = [(arm.name, arm.label, ", ".join(f"{k} = {_text(v)}" for k, v in arm.settings.items())) for arm in there]
+    settings = _settings(evidence.ds)
+    page = render.environment().get_template("report.html.j2")
+    return page.render(
+        css=stylesheet(),
+        study=study,
+        preset=preset,
+        scale=views.scale_of(study.scale_of(preset), study.paper),
+        tally=tally((v.verdict for v in verdicts), (v.scale for v in verdicts)),
+        rules=views.of_rules(count_written(v.row() for v in verdicts)).removeprefix("; "),
+        counts=counts,
+        warnings=_lines(provenance.get("notes")),
+        findings=findings(study, verdicts),
+        figures=figures,
+        claims=[_claim(study, verdict) for verdict in verdicts],
+        elsewhere=[claim.id for claim in study.claims if claim not in judged(study, preset)],
+        tables=dict.fromkeys(tables, "") | {name: render.html(table) for name, table in shown.items()},
+        design=design(evidence.ds, study, preset, _lines(provenance.get("set"))),
+        arms=render.html(render.table(("arm", "label", "settings"), arms, title="Arms")),
+        settings=render.html(settings) if len(settings) else "",
+        about=dict.fromkeys(("study", "date", "moestat_version", "command"), "") | dict(provenance),
+        provenance=_provenance(provenance),
+    )
 
 
 def stylesheet() -> Markup:
@@ -121,129 +97,208 @@ def stylesheet() -> Markup:
     return Markup(render.environment().get_template("style.css").render())
 
 
-def index(out_root: Path) -> str:
-    """Return a page that lists the studies and presets of an outputs folder, with their verdicts."""
-    rows, links = [], {}
-    runs = stored_runs.runs(out_root)
-    for run in runs:
-        ended = run.manifest.get("tally")
-        ended = ended if isinstance(ended, Mapping) else {}
-        counts = [str(ended[key]) if key in ended else "" for key in ("replicates", "failed")]
-        verdicts = [str(n) if run.claims is not None else "" for n in run.verdicts().values()]
-        row = (run.preset, str(run.manifest.get("title", "")), *verdicts, *counts, run.date, run.version)
-        rows.append(row)
-        if (run.folder / "report.html").is_file():
-            links[row] = f"{run.study}/{run.preset}/report.html"
-    columns = ("preset", "title", *VERDICTS, "runs", "not converged", "date", "version")
-    groups = [run.study for run in runs]
-    note = "Verdicts of a run at reduced scale, or on a stand-in, are about that run; not supported is then: not shown."
-    shown = views.View("Studies and presets", columns, rows, groups, [note], numeric=frozenset(columns[2:]))
-    judgements = [row for run in runs for row in run.claims or []]
-    totals = tally((row["verdict"] for row in judgements), (row["scale"] for row in judgements))
-    summary = f"{len(set(groups))} studies, {len(runs)} presets; verdicts: {views.in_words(totals)}"
-    summary += views.of_rules(count_written(judgements))
-    template = render.environment().get_template("index.html.j2")
-    return template.render(css=stylesheet(), version="", summary=summary, table=render.html(shown, links=links))
+def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the texts of the findings whose verdicts are those of the run, in the order of the study.
 
+    Text that is bound to verdicts cannot contradict them: a finding on a claim that was not judged does not hold.
+    """
+    every_case = {"no counterexample": "supported", "refuted": "not supported"}
+    words = {v.claim: {v.verdict, every_case.get(v.verdict, v.verdict)} for v in verdicts}
+    claims = [claim.id for claim in study.claims]
 
-def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    figures = "Figure" if len(content["figures"]) == 1 else "Figures"
-    every = [
-        ("question", "Aims", bool(content["study"].question)),
-        ("findings", "What the simulation shows", bool(content["findings"])),
-        ("figures", figures, bool(content["figures"])),
-        ("design", "Design", True),
-        ("rates", "Rates", bool(content["rates"])),
-        ("parameters", "Parameter rates", bool(content["parameters"])),
-        ("performance", "Performance", bool(content["performance"])),
-        ("summaries", "Means", bool(content["summaries"])),
-        ("claims", "Claims and verdicts", True),
-        ("notes", "How to read it", bool(content["study"].notes)),
-        ("failures", "Failures", True),
-        ("searches", "Global searches", bool(content["searches"])),
-        ("diagnostics", "Diagnostics", bool(content["diagnostics"])),
-        ("provenance", "How to get these numbers again", True),
-    ]
-    return [(anchor, heading) for anchor, heading, there in every if there]
+    def holds(finding: Finding) -> bool:
+        matching = {pattern: fnmatch.filter(claims, pattern) for pattern in finding.when}
+        return all(
+            matching[pattern] and all(word in words.get(claim, ()) for claim in matching[pattern])
+            for pattern, word in finding.when.items()
+        )
 
-
-def _answer(tally: Sequence[tuple[str, int]], rules: str) -> str:
-    total = sum(n for _, n in tally)
-    if not total:
-        return "The study states no claim for this preset."
-    parts = ", ".join(f"{n} {_verb(word, n)} {word}" for word, n in tally)
-    return f"Of {counted(total, 'claim')}, {parts}{rules}."
-
-
-def _verb(wording: str, number: int) -> str:
-    one, more = ("has", "have") if wording.startswith("no counterexample") else ("is", "are")
-    return one if number == 1 else more
-
-
-def _warnings(evidence: Evidence, provenance: Mapping[str, Any]) -> list[str]:
-    counts = evidence.count()
-    warnings = []
-    if counts.missing:
-        warnings.append(f"This run is not complete: {counts.missing} of {counts.replicates} runs are missing.")
-    for key in ("accepted_stale", "notes"):
-        value = provenance.get(key) or []
-        warnings += value.splitlines() if isinstance(value, str) else [str(line) for line in value]
-    return list(dict.fromkeys(warnings))
-
-
-def _overrides(provenance: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings that were replaced on the command line of the run."""
-    lines = provenance.get("set") or []
-    return dict(text.split("=", 1) for text in ([lines] if isinstance(lines, str) else lines) if "=" in text)
-
-
-def _summaries(table: pd.DataFrame) -> views.View:
-    shown = views.summaries(table.head(MOST_ROWS))
-    if len(table) > MOST_ROWS:
-        shown.notes.append(f"The first {MOST_ROWS} of {len(table)} rows; summaries.csv holds all of them.")
-    return shown
+    return [finding.text for finding in study.findings if holds(finding)]
 
 
 def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
     claim = next(c for c in study.claims if c.id == verdict.claim)
-    value, interval = estimate(verdict.estimate, verdict.ci_low, verdict.ci_high)
-    return {
-        "id": verdict.claim,
-        "source": verdict.source,
-        "statement": verdict.statement,
+    row = verdict.row()
+    parts = [views.says(row), claim.because.rstrip(".")]
+    parts += [f"counts once with the group {verdict.group}"] if verdict.group != verdict.claim else []
+    when = views.RULES[written(row)]
+    return row | {
+        "says": "; ".join(filter(None, parts)),
+        "rule": rule(claim) + (f" ({when})" if when else ""),
         "predicted": number(verdict.predicted),
-        "rule": rule(claim),
-        "estimate": value if verdict.ci_low == verdict.ci_high else f"{value} {interval}".strip(),
-        "wording": views.marked(verdict.row()),
-        "says": _says(study, claim, verdict),
-        "scale": of_run(verdict.scale, study.paper),
-        "why": verdict.why,
-        "strip": svg.strip(verdict.ci_low, verdict.ci_high, claim.region, verdict.estimate, printed(verdict.predicted)),
+        "estimate": views.estimated(row),
+        "strip": strip(row, claim.region),
     }
 
 
-def _says(study: Study, claim: Claim, verdict: Verdict) -> str:
-    """Say whose statement a claim is, and what it means for the paper."""
-    group = f"; counts once with the group {verdict.group}" if verdict.group != verdict.claim else ""
-    return says(verdict.origin, verdict.bearing, claim.because, study.paper) + group
+def design(ds: xr.Dataset, study: Study, preset: str, overrides: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Return how a study was made, in terms and descriptions; ``overrides`` are settings of the command line."""
+    chosen = study.presets.get(preset)
+    rows = [(f"Preset {preset}", chosen.about)] if chosen is not None and chosen.about else []
+    axes = [str(d) for d in ds["status"].dims if d not in ("arm", "replicate")]
+    rows += [(f"Grid: {axis}", ", ".join(number(v) for v in ds[axis].values.tolist())) for axis in axes]
+    rows.append(("Replicates", f"{ds.sizes['replicate']} per cell"))
+    settings = [
+        f"{key} = {_text(value)}" for key, value in (study.settings | (chosen.settings if chosen else {})).items()
+    ]
+    settings += [f"{text.replace('=', ' = ', 1)} (set on the command line)" for text in overrides]
+    rows += [("Settings", ", ".join(settings))] if settings else []
+    for called, texts in (
+        ("How typical the truth is", typicality(ds)),
+        ("Target", captions.statements(ds, "target")),
+        ("Starts", captions.statements(ds, "start_policy")),
+    ):
+        several = len(texts) > 1
+        rows += [(called, f"{text} ({', '.join(arms)})" if several and arms else text) for text, arms in texts.items()]
+    return rows
 
 
-def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    hidden = {"command", "set", "settings", "title", "notes", "accepted_stale", "source", "paper"}
+def typicality(ds: xr.Dataset) -> dict[str, list[str]]:
+    """Return what the paper's folder says of the truths of a run, each text with the arms that share it.
+
+    Its module ``typicality`` has ``said``; empty for a paper without it, and for a user's own experiment.
+    """
+    package, _, experiment = str(ds.attrs.get("experiment", "")).rpartition(".")
+    module = f"{package}.typicality"
+    if not (package.startswith("moestat.papers.") and importable(module)):
+        return {}
+    of_cell = importlib.import_module(module).said
+    size = {"n": int(ds["n"].max())} if "n" in ds.coords else {}
+    texts: dict[str, list[str]] = {}
+    for arm, settings in _settings_of(ds).items():
+        if text := of_cell(experiment, settings | size, int(ds.attrs["seed"])):
+            texts.setdefault(text, []).append(arm)
+    return texts
+
+
+def _settings_of(ds: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """Return all settings of every arm, the defaults too; nothing where the results do not hold them."""
+    try:
+        content = json.loads(str(ds.attrs.get("settings", "")))
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _settings(ds: xr.Dataset) -> pd.DataFrame:
+    """Return the table of all settings: one row where the arms agree, else one for each value."""
+    of_arm = _settings_of(ds)
+    arms: dict[tuple[str, str], list[str]] = {}
+    for arm, settings in of_arm.items():
+        for key, value in settings.items():
+            arms.setdefault((key, _text(value)), []).append(arm)
+    rows = [(*pair, "" if len(names) == len(of_arm) else ", ".join(names)) for pair, names in arms.items()]
+    return render.table(("setting", "value", "arms"), sorted(rows), title="All settings of every arm")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, float) and math.isfinite(value):
+        return number(value, 8)
+    return str(value).lower() if isinstance(value, bool) else str(value) or '""'
+
+
+def _lines(value: Any) -> list[str]:
+    return list(dict.fromkeys(value.splitlines() if isinstance(value, str) else map(str, value or ())))
+
+
+def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+    hidden = {"command", "set", "settings", "title", "notes", "source", "paper"}
     rows = []
     for key, value in provenance.items():
         if key in hidden or key.startswith("count_") or value in ("", None, [], {}):
             continue
         if isinstance(value, Mapping):
             value = ", ".join(f"{k} {v}" for k, v in value.items())
-        elif isinstance(value, list | tuple):
-            value = ", ".join(map(str, value))
-        rows.append((key.replace("_", " "), str(value)))
+        rows.append((key.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
     return rows
 
 
-def _date(value: object) -> str:
-    return str(value).replace("T", " ")[:16]
+def strip(row: Mapping[str, Any], region: tuple[float, float], width: int = 380) -> Markup:
+    """Return a small drawing of an interval beside the region of its rule; empty where there is no interval.
+
+    It only repeats what the text says, so it is hidden from screen readers.
+    """
+    low, high, value = (float(row[key]) for key in ("ci_low", "ci_high", "estimate"))
+    if not all(map(math.isfinite, (low, high, value))):
+        return Markup("")
+    try:
+        predicted = float(str(row["predicted"]))
+    except ValueError:
+        predicted = math.nan
+    marks = [mark for mark in (low, high, *region, predicted) if math.isfinite(mark)]
+    room = 0.18 * (max(marks) - min(marks)) or max(abs(low), 1.0) * 0.2
+    left, right = min(marks) - room, max(marks) + room  # an infinite end of the region lies outside
+
+    def at(v: float) -> float:
+        return round(4 + (width - 8) * (min(max(v, left), right) - left) / (right - left), 1)
+
+    a, b = map(at, region)
+    parts = [
+        f'<rect class="region" x="{a}" y="3" width="{max(b - a, 1):.1f}" height="16" rx="2"/>',
+        f'<line class="axis" x1="4" x2="{width - 4}" y1="11" y2="11"/>',
+    ]
+    parts += [f'<path class="paper" d="M{at(predicted)} 5 l6 6 -6 6 -6 -6 z"/>'] if math.isfinite(predicted) else []
+    parts.append(f'<line class="ci" x1="{at(low)}" x2="{max(at(high), at(low) + 1)}" y1="11" y2="11"/>')
+    parts.append(f'<circle class="dot" cx="{at(value)}" cy="11" r="3.5"/>')
+    for edge, anchor in zip(region, ("start", "end"), strict=True):
+        if math.isfinite(edge):
+            middle = "middle" if 20 < at(edge) < width - 20 else anchor
+            label = f"{edge:g}".replace("-", "\N{MINUS SIGN}")
+            parts.append(f'<text x="{at(edge)}" y="29" text-anchor="{middle}">{label}</text>')
+    return Markup(f'<svg class="strip" viewBox="0 0 {width} 32" aria-hidden="true">{"".join(parts)}</svg>')
 
 
-__all__ = ["Drawn", "Tables", "index", "report", "stylesheet"]
+# --- the ledger ------------------------------------------------------------------------------------------------------
+
+
+def ledger(table: pd.DataFrame) -> str:
+    """Return the ledger as a page with search and filters; a claim has the anchor ``STUDY:ID``.
+
+    Without JavaScript it is the whole table, every reason open to read; the script only hides and orders rows.
+    """
+    records = table.to_dict("records")
+    known = [*items.WORDS, *items.BEARINGS, *items.SCALES, *items.ORIGINS]
+
+    def order(value: str) -> tuple[int, str]:
+        return (known.index(value) if value in known else len(known), value)
+
+    return (
+        render.environment()
+        .get_template("ledger.html.j2")
+        .render(
+            css=stylesheet(),
+            rows=[_row(row) for row in records],
+            filters=[(name, sorted(set(table[name].astype(str)), key=order)) for name in FILTERS],
+            words=items.WORDS,
+            rules=_rules(records),
+            counts=items.headline(table).to_dict("records"),
+            not_run=items.NOT_RUN,
+        )
+    )
+
+
+def _rules(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Say when the rules of the verdicts were written."""
+    found = [row for row in rows if row["verdict"] in VERDICTS]
+    if not found:
+        return "No claim has been judged yet."
+    return f"{counted(len(found), 'verdict')}{views.of_rules(count_written(found))}."
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    ran = [f"preset {row['preset']}", row["date"], f"moestat {row['version']}" if row["version"] else ""]
+    alone = row["group"] in (row["claim"], f"{row['study']}/{row['claim']}")
+    return dict(row) | {
+        "anchor": f"{row['study']}:{row['claim']}",
+        "because": row["because"].rstrip("."),
+        "group": "" if alone else row["group"],
+        "predicted": number(row["predicted"]),
+        "estimate": views.estimated(row),
+        "number": "" if pd.isna(row["estimate"]) else repr(float(row["estimate"])),
+        "strip": strip(row, (row["low"], row["high"]), width=200),
+        "sealed": views.RULES[written(row)] if row["verdict"] in VERDICTS else "",
+        "ran": ", ".join(part for part in ran if part) if row["date"] else "",
+        "decided": row["verdict"] != items.NOT_RUN and row["preset"] == row["decides"],
+    }

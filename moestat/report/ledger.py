@@ -1,4 +1,4 @@
-"""The ledger: every claim of every study, with the verdict of the run that decides it, or 'not run'.
+"""The ledger: every claim of every study, with the verdict of the run that decides it, or 'not run'; and one claim.
 
 It is read from what the runs left behind (``claims.csv`` and ``manifest.json`` of each preset), never typed.
 """
@@ -6,20 +6,22 @@ It is read from what the runs left behind (``claims.csv`` and ``manifest.json`` 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from rich.console import RenderableType
 
 from moestat.claims import verdicts
-from moestat.claims.verdicts import COLUMNS, count_written
-from moestat.claims.wording import rule, tally
+from moestat.claims.verdicts import COLUMNS, count_written, written
+from moestat.claims.wording import in_words, rule, tally
 from moestat.report import render, views
 from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, runs_and_records
-from moestat.rounding import estimate, number
-from moestat.runner import belongs, manifest_file
+from moestat.rounding import number
+from moestat.runner import belongs, manifest_file, records
 from moestat.sentences import listed
 from moestat.study import presets
 from moestat.study.load import StudyFile
@@ -27,33 +29,20 @@ from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"
+WIDTH = 80
+"""Columns that one claim is printed in."""
 ABOUT = ("study", "title", "paper", "because", "hindsight", "low", "high", "region")
 RUN = ("preset", "command", "date", "version", "code", "seed")
 LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
 
 
 def ledger(out_root: Path | str, studies: Mapping[str, Study], *, first: str = "") -> pd.DataFrame:
-    """Return every claim of every study with the verdict that decides it.
+    """Return every claim of every study, one a row, with the verdict that decides it; without one it is 'not run'.
 
-    Parameters
-    ----------
-    out_root : path
-        The outputs folder; it need not exist.
-    studies : mapping of str to Study
-        The studies by name, or by the path of a study file.
-    first : str, optional
-        The preset whose run counts where it has judged a claim. Otherwise that counts which says most about the claim
-        (:func:`moestat.study.presets.strongest_first`); but a run that could not decide it, with fewer replicates than
-        a verdict needs or without an interval, never takes the place of one that did.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim. study, title, paper, because and hindsight are those of the study file; low, high and region
-        are the rule; then come the columns of claims.csv; preset, command, date, version, code (the version of what
-        computed) and seed are of the run, and decides and decides_with the cheapest preset that decides the claim, and
-        its command. The verdict of a claim without a run is 'not run'; so is that of a claim that differs from the one
-        that was judged, and of all claims where the run is of other settings than the study file; why says so.
+    The run of the preset ``first`` counts where it has judged a claim. Otherwise that counts which says most about the
+    claim; but a run that could not decide it, with fewer replicates than a verdict needs or without an interval, never
+    takes the place of one that did. A claim that differs from the one that was judged is not run; so are all claims
+    where the run is of other settings than the study states; why says so.
     """
     out_root = Path(out_root)
     by_study: dict[str, list[Run]] = {}
@@ -129,7 +118,7 @@ def judged_by(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
     """Return a row of ``claims.csv`` with its numbers as numbers, and the run that it is of."""
     kept = {key: row[key] for key in ("scale", "verdict", "wording", "reason", "why", "rule", "sealed")}
     numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
-    return kept | numbers | {key: getattr(run, key) for key in RUN}
+    return kept | numbers | run.about
 
 
 def _foreign(name: str, study: Study, run: Run, out: Path = OUTPUTS) -> str:
@@ -140,8 +129,8 @@ def _foreign(name: str, study: Study, run: Run, out: Path = OUTPUTS) -> str:
     if not differing:
         return ""
     return (
-        f"The run on {run.date} ({run.preset}) is of {listed(differing)} than the study file now states, so its "
-        f"verdict is not shown; run it again: {command(name, run.preset, out)}"
+        f"The run on {run.about['date']} ({run.preset}) is of {listed(differing)} than the study file now states, so "
+        f"its verdict is not shown; run it again: {command(name, run.preset, out)}"
     )
 
 
@@ -149,11 +138,11 @@ def _outdated(name: str, study: Study, claim: Claim, run: Run, row: Mapping[str,
     """Say what was changed since a claim was judged; an empty text for nothing."""
     now = (claim.source, claim.statement, str(claim.predicted), study.scale_of(run.preset, claim))
     if tuple(row[key] for key in ("source", "statement", "predicted", "scale")) != now:
-        return f"The claim has been changed since it was judged in preset {run.preset} ({run.date})."
+        return f"The claim has been changed since it was judged in preset {run.preset} ({run.about['date']})."
     if row["rule"] != rule_digest(study, run.preset, claim):
         return (
-            f"The rule was changed after the run on {run.date} ({run.preset}); by the rule before the verdict was: "
-            f"{row['wording']}. For the verdict by the new rule: {command(name, run.preset, out, verb='report')}"
+            f"The rule was changed after the run on {run.about['date']} ({run.preset}); by the rule before the verdict "
+            f"was: {row['wording']}. For the verdict by the new rule: {command(name, run.preset, out, verb='report')}"
         )
     return ""
 
@@ -165,32 +154,23 @@ def _float(text: str) -> float:
         return math.nan
 
 
+# --- the terminal ----------------------------------------------------------------------------------------------------
+
+
 def title(table: pd.DataFrame) -> str:
     """Return how many claims there are, and how they stand."""
     counts = tally(table["verdict"], table["scale"]) | {NOT_RUN: int((table["verdict"] == NOT_RUN).sum())}
     return f"{len(table)} claims: {views.in_words(counts)}{views.of_rules(count_written(table.to_dict('records')))}"
 
 
-def view(table: pd.DataFrame, *, statements: bool = True) -> views.View:
-    """Show the ledger in a terminal, one group of rows per paper and study, with the run in its heading.
-
-    Without ``statements`` a claim is told by its id alone, which fits a narrow one.
-    """
-    rows, groups, records = [], [], table.to_dict("records")
-    for row in records:
-        told = f"{row['statement']} ({row['claim']})" if statements else str(row["claim"])  # the id: what `claim` takes
-        shown = shown_estimate(row)
-        rows.append((told, views.says(row, brief=True), number(row["predicted"]), shown, views.marked(row)))
+def rich(table: pd.DataFrame) -> RenderableType:
+    """Return the ledger for the terminal, one group of rows per paper and study, with the run in its heading."""
+    groups, kept = [], table.to_dict("records")
+    for row in kept:
         run = f" ({row['preset']}, {row['date']}, moestat {row['version']})" if row["date"] else ""
         groups.append(f"{row['paper']}: {row['study']}{run}")
-    columns = ("claim", "says", "predicted", "estimate", "verdict")
-    return views.View(title(table), columns, rows, groups, [*views.notes_on(records), *_not_shown(records)])
-
-
-def shown_estimate(row: Mapping[str, Any]) -> str:
-    """Return the estimate of a claim, with its interval where it has one."""
-    value, interval = estimate(row["estimate"], row["ci_low"], row["ci_high"])
-    return value if row["ci_low"] == row["ci_high"] else f"{value} {interval}".strip()
+    shown = views.claims(table, title=title(table), groups=groups, notes=_not_shown(kept))
+    return render.rich(shown, spare=("statement", "says", "predicted"))
 
 
 def _not_shown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -207,13 +187,71 @@ def _not_shown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def rich(table: pd.DataFrame) -> RenderableType:
-    """Return the ledger for the terminal: statements where there is room, ids where there is not."""
+# --- one claim -------------------------------------------------------------------------------------------------------
 
-    def fitting(width: int) -> views.View:
-        shown = view(table, statements=width >= 110)
-        if width >= 80:
-            return shown
-        return shown.of_columns([i for i, column in enumerate(shown.columns) if column != "predicted"])  # as of one run
 
-    return render.by_width(fitting)
+def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
+    """Return all that is known of a claim: rule, interval, runs, and the command that decides it."""
+    alone = {name: study.model_copy(update={"claims": [claim]})}
+    row = ledger(out_root, alone).to_dict("records")[0]
+    group = f"counts once with the group {claim.group}" if claim.group else ""
+    lines = [f"{claim.id}  ({name}, {study.paper})", ""]
+    for head, text in (
+        ("statement", claim.statement),
+        ("source", claim.source),
+        ("says", "; ".join(filter(None, [views.says(row), claim.because, group]))),
+        ("rule", in_words(claim)),
+        ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
+        ("scale", views.scale_of(row["scale"], study.paper)),
+        (
+            "estimate",
+            f"{views.estimated(row)} ({100 * claim.level:.4g} % interval)" if views.estimated(row) else "none",
+        ),
+    ):
+        lines += _wrapped(text, head.ljust(12)) if text else []
+    lines += ["", *_drawn(row, claim), ""]
+    when = views.RULES[written(row)]
+    lines += _wrapped(row["wording"] + (f" (rule: {when})" if when else ""), "verdict     ")
+    lines += _wrapped(row["why"], "why         ") if row["why"] else []
+    lines += _wrapped(_run(out_root, name, row), "run         ")
+    for preset in study.presets:
+        other = ledger(out_root, alone, first=preset).to_dict("records")[0]
+        if preset != row["preset"] and other["preset"] == preset and other["verdict"] != NOT_RUN:
+            lines += _wrapped(f"preset {preset}, {other['date']}: {other['wording']}", "also run    ")
+    best = presets.decisive(study, claim)
+    if not best:
+        return "\n".join([*lines, "", "No preset of the study judges it."])
+    cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
+    return "\n".join([*lines, "", f"Decided by preset {best}{cost}:", f"  {command(name, best, out_root)}"])
+
+
+def _wrapped(text: str, first: str) -> list[str]:
+    """Return a named paragraph; a command in it is not broken at its hyphens."""
+    look: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * 12, **look)
+
+
+def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
+    if not row["date"] and row["verdict"] == NOT_RUN:
+        return f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
+    folder = records.results_folder(out_root, folder_of(name), row["preset"])
+    return f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
+
+
+def _drawn(row: Mapping[str, Any], claim: Claim) -> list[str]:
+    """Draw an interval on the region of its rule in characters; nothing where there is no interval."""
+    interval, value, columns = (row["ci_low"], row["ci_high"]), row["estimate"], WIDTH - 12
+    if not all(map(math.isfinite, (*interval, value))):
+        return []
+    marks = [mark for mark in (*interval, *claim.region) if math.isfinite(mark)]
+    room = 0.15 * (max(marks) - min(marks)) or 1.0
+    places = np.linspace(min(marks) - room, max(marks) + room, columns)
+
+    def line(ends: tuple[float, float], left: str, middle: str, right: str) -> list[str]:
+        first, last = (int(np.abs(places - np.clip(end, places[0], places[-1])).argmin()) for end in ends)
+        return [*" " * (first + 12), left, *middle * (last - first - 1), *(right if last > first else "")]
+
+    ends = ["[<"[math.isinf(claim.region[0])], "]>"[math.isinf(claim.region[1])]]
+    rule, drawn = line(claim.region, ends[0], "=", ends[1]), line(interval, "|", "-", "|")
+    drawn[12 + int(np.abs(places - value).argmin())] = "o"
+    return ["".join(rule), "".join(drawn)]

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure as Canvas
 
 from moestat.claims import selection
 from moestat.claims.selection import NoAnswerError
-from moestat.rates.estimate import mean_interval
-from moestat.report import style
+from moestat.report import line_panel, style
 from moestat.report.tables import label
 from moestat.rounding import number
 from moestat.study.spec import Figure, Scalar
@@ -38,7 +37,7 @@ def paired(
     ds : xarray.Dataset
         Results.
     figure : Figure
-        The study file's figure: title, ``x`` and its label and scale, ``logy`` of the panels on the left.
+        Of the study: ``x`` and its label and scale, ``logy`` of the panels on the left.
     variables : mapping
         Variable -> label of its axis.
     baseline, others : str, sequence of str
@@ -60,27 +59,24 @@ def paired(
     canvas = style.new_figure(style.TWO_COLUMNS, 0.7 + 2.1 * len(variables))
     grid = canvas.subplots(len(variables), 2, squeeze=False)
     names = [baseline, *others]
+    called = {name: label(ds, name) if over == "arm" else name for name in names}
     for row, (variable, ylabel) in enumerate(variables.items()):
-        taken = [_rows(ds, variable, figure.x, {**(at or {}), over: name}) for name in names]
+        taken = [_taken(ds, variable, figure.x, {**(at or {}), over: name}) for name in names]
         left, right = grid[row]
         for index, (name, values) in enumerate(zip(names, taken, strict=True)):
-            text = label(ds, name) if over == "arm" else name
-            places = ds[figure.x].values.astype(float)
-            _line(left, places, values, index, text, geometric=figure.logy)
+            _line(left, values, figure.x, index, called[name], geometric=figure.logy)
             if index:
-                change = np.log(values) - np.log(taken[0]) if ratio else values - taken[0]
-                _line(right, places, np.exp(change) if ratio else change, index, text, geometric=ratio)
-        known = label(ds, baseline) if over == "arm" else baseline
+                change = values / taken[0] if ratio else values - taken[0]
+                _line(right, change, figure.x, index, called[name], geometric=ratio)
         left.set_ylabel(ylabel)
-        right.set_ylabel(f"ratio to {known}" if ratio else f"difference from {known}")
+        right.set_ylabel(f"{'ratio to' if ratio else 'difference from'} {called[baseline]}")
         right.axhline(1.0 if ratio else 0.0, color=style.REFERENCE, linewidth=1.0, zorder=1.5)
         if len(region) == 2:
             limits = right.get_ylim()  # the values decide what is shown, not how far the region goes
             right.axhspan(*region, color=style.REFERENCE, alpha=0.12, linewidth=0)
             right.set_ylim(limits)
         for column, axes in enumerate((left, right)):
-            letter = chr(97 + 2 * row + column)
-            axes.set_title(f"({letter}) {'values' if column == 0 else 'paired comparison'}", loc="left")
+            axes.set_title(f"({chr(97 + 2 * row + column)}) {('values', 'paired comparison')[column]}", loc="left")
             _scales(axes, figure, ds[figure.x].values.astype(float), logy=figure.logy and column == 0)
     for axes in grid[-1]:
         axes.set_xlabel(figure.xlabel or figure.x)
@@ -88,30 +84,22 @@ def paired(
     return canvas
 
 
-def _rows(ds: xr.Dataset, variable: str, x: str, at: Mapping[str, Any]) -> np.ndarray:
-    """Return a variable as (points of x, replicates)."""
+def _taken(ds: xr.Dataset, variable: str, x: str, at: Mapping[str, Any]) -> xr.DataArray:
     array = selection.variable(ds, variable, at)
     array = array.squeeze([d for d in array.dims if d not in (x, "replicate") and array.sizes[d] == 1], drop=True)
     if set(array.dims) != {x, "replicate"}:
-        raise NoAnswerError(
-            f"{variable} runs over {', '.join(map(str, array.dims))}, not over {x} and replicate alone."
-        )
-    return array.transpose(x, "replicate").values
+        dims = ", ".join(map(str, array.dims))
+        raise NoAnswerError(f"{variable} runs over {dims}, not over {x} and replicate alone.")
+    return array.drop_vars([name for name in array.coords if name not in array.dims])
 
 
-def _line(axes: Axes, x: np.ndarray, rows: np.ndarray, index: int, text: str, *, geometric: bool) -> None:
-    estimates = np.full((len(rows), 3), np.nan)
-    for i, row in enumerate(rows):
-        kept = row[np.isfinite(row) & ((row > 0) | (not geometric))]
-        if kept.size:
-            mean, _, low, high = mean_interval(np.log(kept) if geometric else kept)
-            estimates[i] = np.exp((mean, low, high)) if geometric else (mean, low, high)
-    mean, low, high = estimates.T
+def _line(axes: Axes, array: xr.DataArray, x: str, index: int, text: str, *, geometric: bool) -> None:
+    array = array.where(array > 0) if geometric else array
+    places, mean, low, high, _ = line_panel.curve(array, x, geometric)
     known = np.isfinite(mean)
     half = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
-    axes.errorbar(
-        x[known], mean[known], half, color=style.colour(index), label=text, elinewidth=1.0, **style.marker(index)
-    )
+    look = style.marker(index) | {"color": style.colour(index)}
+    axes.errorbar(places[known], mean[known], half, label=text, elinewidth=1.0, **look)
 
 
 def _scales(axes: Axes, figure: Figure, places: np.ndarray, *, logy: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import operator
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,43 +17,15 @@ from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 from moestat import rates
 from moestat.claims.evidence import Evidence, FittedSeries
 from moestat.claims.selection import NoAnswerError, chosen, with_replicates
-from moestat.report import facets, style
-from moestat.report.exponents import mathtext
-from moestat.report.naming import Names
+from moestat.report import captions, style
+from moestat.report.captions import Entry, Facts, Names
+from moestat.report.text import mathtext
 from moestat.study.spec import Figure, Panel
 
 NUMBERS = "numbers_of_{}"
 """Attribute of results without a variable: how many numbers of it an arm has, as JSON."""
 NARROW = 40
 """Panels of fewer characters in width label the decades of a logarithmic axis only: three or more panels in a row."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A line as the legend has it: what it looks like, its name, and what it comes to in its panel (a slope, say)."""
-
-    handle: Any
-    name: str
-    value: str = ""
-
-
-@dataclass
-class Facts:
-    """What a panel shows, in words: for the key below the figure, its caption and its alternative text."""
-
-    sentences: list[str] = field(default_factory=list)
-    arms: list[str] = field(default_factory=list)
-    untrusted: list[str] = field(default_factory=list)
-    bent: list[str] = field(default_factory=list)
-    unsettled: list[str] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
-    parts: set[str] = field(default_factory=set)
-    references: list[str] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
-    lines: int = 0
-    """Of text below the panel."""
-    bar: tuple[Any, str] | None = None
-    """The image of a heat map and what its colours mean."""
 
 
 def geometric(array: xr.DataArray, over: str, level: float = 0.95) -> tuple[np.ndarray, ...]:
@@ -74,17 +45,11 @@ def geometric(array: xr.DataArray, over: str, level: float = 0.95) -> tuple[np.n
 
 
 def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, room: int) -> Facts:
-    """Draw one panel, ``room`` characters wide, and return what it shows.
-
-    Raises
-    ------
-    NoAnswerError
-        If a variable or axis of the panel is not in the results.
-    """
-    ds = evidence.ds
-    painter = _Painter(axes, evidence, figure, panel, Facts(arms=chosen(ds, panel.arms)))
+    """Draw one panel, ``room`` characters wide, and return what it shows."""
+    painter = _Painter(axes, evidence, figure, panel, Facts(arms=chosen(evidence.ds, panel.arms)))
     arms = painter.facts.arms
-    for arm, shift in zip(arms, _dodge(len(arms)), strict=True):
+    step = min(0.035, 0.14 / max(len(arms) - 1, 1))  # the points of several arms at one size stand apart
+    for arm, shift in zip(arms, np.exp(step * (np.arange(len(arms)) - (len(arms) - 1) / 2)), strict=True):
         name = names.of_arm[arm]
         painter.arm(arm, name, names.number(name), float(shift))
     axes.set_xscale("log" if figure.logx else "linear")
@@ -118,11 +83,9 @@ def _second_axis(axes: Axes, evidence: Evidence, figure: Figure, arms: Sequence[
     numbers = numbers_of(evidence.ds, figure.per)
     if numbers is None:
         raise NoAnswerError(f"the results hold no variable {figure.per!r}, by which the second axis divides")
-    count = max((numbers.get(arm, 0.0) for arm in arms), default=0.0)
-    if count:
-        above = axes.secondary_xaxis(
-            "top", functions=(partial(operator.mul, 1.0 / count), partial(operator.mul, count))
-        )
+    if count := max((numbers.get(arm, 0.0) for arm in arms), default=0.0):
+        there_and_back = partial(operator.mul, 1.0 / count), partial(operator.mul, count)
+        above = axes.secondary_xaxis("top", functions=there_and_back)
         above.set_xlabel(f"{figure.x} / p, p = {count:g}", fontsize=6.5)
         above.tick_params(labelsize=6.5)
         if figure.logx:
@@ -158,32 +121,30 @@ class _Painter:
         facts, over = self.facts, self.figure.x
         stated = self.evidence.facts(self.panel.variable, over, arm)
         fitted = self.series(self.panel.variable, arm)
-        array = fitted.samples
-        sizes, mean, low, high, used = geometric(array, over)
-        asked = 1 if fitted.exact else array.sizes["replicate"]
+        sizes, mean, low, high, used = geometric(fitted.samples, over)
+        asked = 1 if fitted.exact else fitted.samples.sizes["replicate"]
         known = np.isfinite(mean)
         colour = style.colour(number)
         if not known.any():
-            facts.dropped.append(f"{name} has no positive value")
+            facts.notes.append(("Left out", name, "no positive value"))
             self.entry(name, "no value", number, linestyle="none")
             return
         if lost := int(np.sum(asked - used)):
-            facts.dropped.append(f"{name}: {lost} of {asked * len(sizes)} values are missing, zero or negative")
+            told = f"{lost} of {asked * len(sizes)} values are missing, zero or negative"
+            facts.notes.append(("Incomplete", name, told))
         # a single value has no interval, and gets a bar of no length
         bars = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
-        x = sizes[known] * shift
-        self.axes.errorbar(x, mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
-        self.axes.plot(x, mean[known], color=colour, linestyle="none", **style.marker(number))
+        self.axes.errorbar(sizes[known] * shift, mean[known], bars, fmt="none", ecolor=colour, elinewidth=1.0)
+        self.axes.plot(sizes[known] * shift, mean[known], color=colour, linestyle="none", **style.marker(number))
 
         fit = fitted.fit
         text = _slope(fit)
-        facts.sentences.append(f"{name}: slope {text}, from {mean[known][0]:.3g} to {mean[known][-1]:.3g}")
         _line(self.axes, fit, fit.slope, color=colour, alpha=0.85, linestyle="-" if fit.trusted else "-.")
         if not fit.trusted:
-            facts.untrusted.append(f"{name}: {' '.join(fit.reasons)}")
+            facts.notes.append(("Not trusted", name, " ".join(fit.reasons)))
             facts.parts.add("untrusted")
         if fit.bend:
-            facts.bent.append(f"{name}: the slope depends on the window")
+            facts.notes.append(("Bent", name, "the slope depends on the window"))
         if stated.printed is not None and stated.printed not in self.printed:  # once for arms that share it
             self.printed.add(stated.printed)
             _line(self.axes, fit, stated.printed, color=colour, linestyle="--", linewidth=1.0)
@@ -198,7 +159,7 @@ class _Painter:
             self.reference(stated.reference, arm)
         self.band(arm, colour, shift)
         if unsettled := self.evidence.unsettled(over, arm, self.figure.options.get("at", {})):
-            facts.unsettled.append(f"{name}: {unsettled}")
+            facts.notes.append(("Not settled", name, unsettled))
 
     def band(self, arm: str, colour: Any, shift: float) -> None:
         """Shade the near-minimisers of a global search: geometric means of their lowest and highest loss."""
@@ -206,17 +167,15 @@ class _Painter:
         if not all(name in self.evidence.ds for name in names):
             return
         (sizes, low, *_), (_, high, *_) = (geometric(self.series(name, arm).samples, self.figure.x) for name in names)
-        if not np.isfinite(low).any():
-            return
-        self.facts.parts.add("band")
-        self.axes.fill_between(sizes * shift, low, high, color=colour, alpha=0.15, linewidth=0.0, zorder=1.2)
+        if np.isfinite(low).any():
+            self.facts.parts.add("band")
+            self.axes.fill_between(sizes * shift, low, high, color=colour, alpha=0.15, linewidth=0.0, zorder=1.2)
 
     def series(self, variable: str, arm: str) -> FittedSeries:
         """Return the fitted series of a variable, in the window of the panel's loss."""
-        over = self.figure.x
-        window = self.evidence.facts(self.panel.variable, over, arm).window
-        at = facets.point(self.evidence.ds, self.figure, self.panel)
-        return self.evidence.series(variable, over, arm, at, window=window)
+        window = self.evidence.facts(self.panel.variable, self.figure.x, arm).window
+        at = captions.point(self.evidence.ds, self.figure, self.panel)
+        return self.evidence.series(variable, self.figure.x, arm, at, window=window)
 
     def entry(self, name: str, value: str, number: int, **look: Any) -> None:
         """Add an entry of the legend, with line and marker."""
@@ -225,30 +184,18 @@ class _Painter:
         self.facts.entries.append(Entry(line, name, value))
 
     def reference(self, name: str, arm: str) -> None:
-        """Draw the reference of an arm, once for arms that share it."""
+        """Draw the reference of an arm, once for arms that share it: a bound, or a sandwich beside an own target."""
         sizes, level, *_ = geometric(self.series(name, arm).samples, self.figure.x)
         if not np.isfinite(level).any() or any(style.same(level, old) for old in self.references):
             return
         self.references.append(level)
-        long_name = str(self.evidence.ds[name].attrs.get("long_name", ""))
-        called = self._fisher(arm) if name.startswith("fisher") else long_name or name
+        ds = self.evidence.ds
+        called = str(ds[name].attrs.get("long_name", "")) or name
+        if name.startswith("fisher"):
+            meaning = str(ds["fisher"].sel(arm=arm).values.ravel()[0]) if "fisher" in ds else ""
+            called = style.SANDWICH if "sandwich" in meaning else "Fisher line"
         self.axes.plot(sizes, level, zorder=1.5, **style.reference(called))
         self.facts.references = list(dict.fromkeys([*self.facts.references, called]))
-        self.facts.parts.add("reference")
-
-    def _fisher(self, arm: str) -> str:
-        """Name the line of an arm: a bound beside the truth, and something else beside a target of its own."""
-        ds = self.evidence.ds
-        meaning = str(ds["fisher"].sel(arm=arm).values.ravel()[0]) if "fisher" in ds else ""
-        return style.SANDWICH if "sandwich" in meaning else "Fisher line"
-
-
-def wrapped(text: str, width: int) -> str:
-    """Break a text into lines for matplotlib."""
-    # textwrap also breaks at a no-break space, so it is hidden from it; what is equal stays beside its name
-    text = text.replace(" = ", "\x00=\x00").replace("\N{NO-BREAK SPACE}", "\x00")
-    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
-    return mathtext("\n".join(lines).replace("\x00", " "))
 
 
 def _slope(fit: rates.RateFit) -> str:
@@ -268,9 +215,3 @@ def _line(axes: Axes, fit: rates.RateFit, slope: float, **look: Any) -> None:
     centre = np.mean(np.log(fit.sizes))
     level = fit.intercept + fit.slope * centre
     axes.plot(np.exp(ends), np.exp(level + slope * (ends - centre)), marker="none", zorder=1.8, **look)
-
-
-def _dodge(count: int) -> np.ndarray:
-    """Factors that set the points of several arms at one size apart."""
-    step = min(0.035, 0.14 / max(count - 1, 1))
-    return np.exp(step * (np.arange(count) - (count - 1) / 2))

@@ -1,13 +1,13 @@
-"""A view of a table as rich table, Markdown and HTML; LaTeX is :mod:`moestat.report.latex_table`."""
+"""A table of texts (a data frame) in the terminal, as HTML, LaTeX and Markdown, and the templates of the pages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
@@ -17,174 +17,147 @@ from rich.table import Table
 from rich.text import Text
 
 from moestat.claims.wording import verdict_of
-from moestat.report import exponents
-from moestat.report.views import View
+from moestat.report import text
 
-NAME = 36
-"""Cells that a name is not broken within where there is room; the longest id of a claim has 35."""
-SHORT = 16
-"""Cells that a name keeps where there is none: it is broken behind its hyphens, before a word or a number is."""
-WORD = 12
-"""Cells that a word is not broken within, an end of an interval say; a verdict may be longer."""
 GAP = 2
 """Blanks between the columns of a terminal."""
-VERDICT_STYLES = {
-    "supported": "bold green",
-    "no counterexample": "bold green",
-    "not supported": "bold red",
-    "refuted": "bold red",
-    "inconclusive": "bold yellow",
-    "not run": "dim",
-}
-SYMBOLS = {
-    "supported": "\N{CHECK MARK}",
-    "no counterexample": "\N{CHECK MARK}",
-    "not supported": "\N{MULTIPLICATION X}",
-    "refuted": "\N{MULTIPLICATION X}",
-    "inconclusive": "?",
-}
+NAME = 24
+"""Cells of a column of words below which a column is left out rather than folded."""
+LONG = 30
+"""Characters from which a column of LaTeX is wrapped."""
+COLOURS = {"supported": "green", "no counterexample": "green", "not supported": "red", "refuted": "red"}
+COLOURS |= {"inconclusive": "yellow"}
+SYMBOLS = {"supported": "\N{CHECK MARK}", "no counterexample": "\N{CHECK MARK}", "inconclusive": "?"}
+SYMBOLS |= {"not supported": "\N{MULTIPLICATION X}", "refuted": "\N{MULTIPLICATION X}"}
 """A sign beside each verdict, so that colour is never the only one."""
-
+_NUMBER = re.compile(r"[-+\u2212\[(]?(\d|inf)[-+\u2212\[\](),./ %e\dinf]*|")
 _PROSE = MarkdownIt("zero").enable(["emphasis", "backticks", "list"])
+
+
+def table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    groups: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Return a table for people: text alone, without empty columns."""
+    made = pd.DataFrame([*rows], columns=[*columns], index=[*groups] or None, dtype=object)
+    made = made.loc[:, [bool(made[column].any()) for column in made]] if len(made) else made
+    made.attrs = {"title": title, "notes": [*notes]}
+    return made
+
+
+def without(shown: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Leave out some of the columns, where they are there."""
+    left = shown.drop(columns=[column for column in columns if column in shown])
+    left.attrs = shown.attrs
+    return left
+
+
+def parts(shown: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each heading with its rows; no heading where there are no groups."""
+    if isinstance(shown.index, pd.RangeIndex):
+        yield "", shown
+    else:
+        yield from shown.groupby(level=0, sort=False)
+
+
+def numeric(shown: pd.DataFrame) -> list[bool]:
+    """Return which columns hold numbers alone, and are set flush right; the first has names."""
+    return [at > 0 and all(_NUMBER.fullmatch(cell) for cell in shown[name]) for at, name in enumerate(shown)]
+
+
+# --- terminal --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Terminal:
-    """A view in a terminal of any width: names are not broken, headings run over the whole width."""
-
-    view: View
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if self.view.title:
-            yield Text(self.view.title, style="bold")
-        for view in _parts(self.view, options.max_width):
-            widths = _widths(view, options.max_width)
-            yield _columns(view, widths, [], header=True)
-            length = min(sum(widths) + GAP * (len(widths) - 1), options.max_width)
-            yield Text("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * length)
-            for heading, rows in _grouped(view):
-                if heading:
-                    yield Text(heading, style="bold italic")
-                yield _columns(view, widths, rows)
-                yield ""
-        yield from (Text(note, style="dim") for note in self.view.notes)
-
-
-def rich(view: View) -> RenderableType:
-    """Return a view for the terminal."""
-    return _Terminal(view)
-
-
-@dataclass(frozen=True)
-class _ByWidth:
-    """The view that fits a terminal, which is known when it is printed."""
-
-    fitting: Callable[[int], View]
+    shown: pd.DataFrame
+    spare: Sequence[str]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield rich(self.fitting(options.max_width))
+        shown = self.shown
+        for column in self.spare:
+            if sum(min(width, NAME) + GAP for width in _natural(shown)) - GAP <= options.max_width:
+                break
+            shown = without(shown, column)
+        widths, room = _natural(shown), options.max_width - GAP * (shown.shape[1] - 1)
+        words = _words(shown)
+        whole = [width if right else word for width, right, word in zip(widths, numeric(shown), words, strict=True)]
+        for least in (whole, words, [4] * len(widths)):  # blanks between words give way, then those in intervals
+            while sum(widths) > room and (wide := [at for at, end in enumerate(least) if widths[at] > end]):
+                widths[max(wide, key=widths.__getitem__)] -= 1
+        if shown.attrs["title"]:
+            yield Text(shown.attrs["title"], style="bold")
+        yield _grid(shown.iloc[:0], widths, numeric(shown), header=True)
+        yield Text("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (sum(widths) + GAP * (len(widths) - 1)))
+        for heading, rows in parts(shown):
+            if heading:
+                yield Text(heading, style="bold italic")
+            yield _grid(rows, widths, numeric(shown))
+            yield ""
+        yield from (Text(note, style="dim") for note in shown.attrs["notes"])
 
 
-def by_width(fitting: Callable[[int], View]) -> RenderableType:
-    """Return what the terminal shows of a table that has more or less in it, by the width that there is."""
-    return _ByWidth(fitting)
+def rich(shown: pd.DataFrame, *, spare: Sequence[str] = ()) -> RenderableType:
+    """Return a table for the terminal; ``spare`` are columns that a narrow one does without, in this order."""
+    return _Terminal(shown, spare)
 
 
-def _widths(view: View, available: int) -> list[int]:
-    """Return widths of columns that fit: the widest column of words gives way, down to what it needs, then the names.
-
-    Where that is not enough, words are broken too, those of the widest column first; numbers are not.
-    """
-    cells = [[column, *(row[i] for row in view.rows)] for i, column in enumerate(view.columns)]
-    widths = [max(cell_len(line) for cell in own for line in cell.split("\n")) for own in cells]
-    least = [_least(view, i, width) for i, width in enumerate(widths)]
-    room = available - GAP * (len(widths) - 1)
-    short = [min(width, SHORT) if i == 0 else width for i, width in enumerate(least)]
-    whole = [width if column in view.numeric else 4 for column, width in zip(view.columns, least, strict=True)]
-    for floor in (least, short, whole):
-        while sum(widths) > room and any(width > end for width, end in zip(widths, floor, strict=True)):
-            widest = max((i for i in range(len(widths)) if widths[i] > floor[i]), key=lambda i: widths[i])
-            widths[widest] -= 1
-    return widths
+def _natural(shown: pd.DataFrame) -> list[int]:
+    return [max(cell_len(cell) for cell in [name, *shown[name]]) for name in shown]
 
 
-def _parts(view: View, available: int) -> Iterator[View]:
-    """Yield the view, or where it is too wide several of as many columns of numbers as fit, each with all names."""
-    names = [i for i, column in enumerate(view.columns) if column not in view.numeric]
-    numbers = [i for i, column in enumerate(view.columns) if column in view.numeric]
-
-    def taken(part: list[int]) -> int:
-        widths = (max(cell_len(line) for line in "\n".join(row[i] for row in rows).split("\n")) for i in part)
-        return sum(_least(view, i, width) + GAP for i, width in zip(part, widths, strict=True)) - GAP
-
-    rows = [view.columns, *view.rows]
-    begun: list[int] = []
-    parts = [begun]
-    for i in numbers:
-        if begun and taken([*names, *begun, i]) > available:
-            begun = []
-            parts.append(begun)
-        begun.append(i)
-    if len(parts) == 1 or names != list(range(len(names))):  # a verdict stands behind the numbers
-        yield view
-        return
-    for part in parts:
-        yield view.of_columns([*names, *part])
+def _words(shown: pd.DataFrame) -> list[int]:
+    return [max(cell_len(word) for cell in [name, *shown[name]] for word in [*cell.split(), ""]) for name in shown]
 
 
-def _least(view: View, at: int, width: int) -> int:
-    column = view.columns[at]
-    if column in view.numeric:
-        cells = [row[at] for row in view.rows]
-        if not any(" (" in cell for cell in cells):
-            return width
-        words = [*column.split(), *(piece for cell in cells for piece in cell.replace(" (", "\n(").split("\n"))]
-        return min(width, max(map(cell_len, words)))  # an error in brackets may stand below its number
-    if at == 0:
-        return min(width, NAME)
-    longest = max(cell_len(word) for row in [view.columns, *view.rows] for word in [*row[at].split(), ""])
-    return min(width, max(14, longest) if column == "verdict" else max(9, min(longest, WORD)))
-
-
-def _columns(view: View, widths: Sequence[int], rows: Sequence[Sequence[str]], *, header: bool = False) -> Table:
-    """Return rows, or the header alone, as a table of given widths."""
-    table = Table(box=None, show_header=header, padding=(0, GAP, 0, 0), pad_edge=False)
-    for column, width in zip(view.columns, widths, strict=True):
-        table.add_column(column, width=width, justify="right" if column in view.numeric else "left", overflow="fold")
-    for row in rows:
-        cells = [
-            Text(cell, style=VERDICT_STYLES.get(verdict_of(cell), "") if column == "verdict" else "")
-            for column, cell in zip(view.columns, [_folded(row[0], widths[0]), *row[1:]], strict=True)
+def _grid(rows: pd.DataFrame, widths: Sequence[int], right: Sequence[bool], *, header: bool = False) -> Table:
+    grid = Table(box=None, show_header=header, padding=(0, GAP, 0, 0), pad_edge=False)
+    for name, width, flush in zip(rows, widths, right, strict=True):
+        grid.add_column(Text(name), width=width, justify="right" if flush else "left", overflow="fold")
+    for row in rows.itertuples(index=False, name=None):
+        styles = [
+            COLOURS.get(verdict_of(cell), "") if name == "verdict" else "" for name, cell in zip(rows, row, strict=True)
         ]
-        table.add_row(*cells)
-    return table
+        grid.add_row(*(Text(cell, style=style) for cell, style in zip(row, styles, strict=True)))
+    return grid
 
 
-def _folded(name: str, width: int) -> str:
-    """Break a name that is too long for its column behind its hyphens; a sentence is broken at its blanks anyway."""
-    if " " in name or cell_len(name) <= width:
-        return name
-    lines = [""]
-    for piece in re.split(r"(?<=[-_/])", name):
-        if lines[-1] and cell_len(lines[-1] + piece) > width:
-            lines.append("")
-        lines[-1] += piece
-    return "\n".join(lines)
+# --- files -----------------------------------------------------------------------------------------------------------
 
 
-def html(view: View, *, links: Mapping[tuple[str, ...], str] | None = None) -> Markup:
-    """Return a view as an accessible HTML table: caption, column and row headers with their scope.
-
-    ``links`` leads from the first cell of a row (given by the whole row) to another page.
-    """
-
-    def linked(cell: str, row: tuple[str, ...]) -> Markup:
-        target = (links or {}).get(row)
-        shown = exponents.html(cell)
-        return shown if target is None else Markup('<a href="{}">{}</a>').format(target, shown)
-
+def html(shown: pd.DataFrame) -> Markup:
+    """Return an accessible HTML table: caption, column and row headers with their scope."""
+    right = dict(zip(shown, numeric(shown), strict=True))
     template = environment().get_template("table.html.j2")
-    return Markup(template.render(view=view, grouped=_grouped(view), linked=linked))
+    return Markup(template.render(table=shown, parts=[*parts(shown)], right=right))
+
+
+def latex(shown: pd.DataFrame, *, label: str = "") -> str:
+    """Return tables of LaTeX that break over pages (booktabs and longtable): one for each heading."""
+    lines = [r"% needs \usepackage{booktabs,longtable}", r"\begingroup\footnotesize\setlength{\tabcolsep}{4pt}\sloppy"]
+    wide = [max(map(len, shown[name]), default=0) > LONG for name in shown]
+    share = f"p{{{0.6 / max(sum(wide), 1):.2f}\\linewidth}}"
+    kinds = [share if long else "r" if flush else "l" for long, flush in zip(wide, numeric(shown), strict=True)]
+    for number, (heading, rows) in enumerate(parts(shown), 1):
+        escaped = rows.map(text.latex).rename(columns=text.latex)
+        caption = ": ".join(filter(None, (shown.attrs["title"], heading)))
+        made = escaped.to_latex(
+            index=False,
+            longtable=True,
+            column_format=f"@{{}}{''.join(kinds)}@{{}}",
+            caption=text.latex(caption),
+            label=f"{label}-{number}" if heading else label,
+        )
+        lines.append(made)
+    lines += [rf"\par\noindent {text.latex(note)}" for note in shown.attrs["notes"]]
+    return "\n".join([*lines, r"\par\endgroup", ""])
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
 
 
 def chip(wording: str, number: int | None = None) -> Markup:
@@ -205,46 +178,13 @@ def environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    pages.globals |= {"text": exponents.html, "paragraphs": paragraphs, "chip": chip}
+    pages.globals |= {"text": text.html, "paragraphs": paragraphs, "chip": chip}
     return pages
 
 
-def paragraphs(text: str) -> Markup:
-    """Return the prose of a study file as HTML: paragraphs, lists of lines with ``- ``, *emphasis*, **strong**, `code`.
+def paragraphs(prose: str) -> Markup:
+    """Return the prose of a study as HTML: paragraphs, lists of lines with ``- ``, *emphasis*, **strong**, `code`.
 
     The rest of Markdown stays text, so that nothing in a formula becomes a link, a heading or an escape.
     """
-    return Markup(_PROSE.render(text.strip()).rstrip())
-
-
-def markdown(view: View) -> str:
-    """Return a view as a Markdown table."""
-
-    def row(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", r"\|").replace("\n", " ") for cell in cells) + " |"
-
-    rule = ["---:" if c in view.numeric else "---" for c in view.columns]
-    lines = [row(view.columns), row(rule)]
-    for heading, rows in _grouped(view):
-        if heading:
-            lines.append(row([f"*{heading}*", *[""] * (len(view.columns) - 1)]))
-        lines += [row(r) for r in rows]
-    return "\n".join([*lines, *([""] if view.notes else []), *view.notes, ""])
-
-
-def text(view: View, width: int = 160) -> str:
-    """Return a view as plain text."""
-    from io import StringIO
-
-    from rich.console import Console
-
-    # in a notebook rich would display the table there, and leave the text empty
-    console = Console(file=StringIO(), width=width, force_terminal=False, force_jupyter=False, color_system=None)
-    console.print(rich(view))
-    return console.file.getvalue()  # type: ignore[attr-defined]
-
-
-def _grouped(view: View) -> list[tuple[str, list[tuple[str, ...]]]]:
-    headings = view.groups or [""] * len(view.rows)
-    pairs = zip(headings, view.rows, strict=True)
-    return [(heading, [row for _, row in members]) for heading, members in groupby(pairs, key=lambda pair: pair[0])]
+    return Markup(_PROSE.render(prose.strip()).rstrip())

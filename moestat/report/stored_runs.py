@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 
 from moestat import versions
 from moestat.claims.verdicts import COLUMNS
-from moestat.claims.wording import VERDICTS
 from moestat.report import csv_text
 from moestat.runner import belongs, hdf5, manifest_file, records, results
 from moestat.study import seal
@@ -40,34 +39,17 @@ class Run:
     manifest: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def date(self) -> str:
-        """Day of the last change, or an empty text."""
-        return str(self.manifest.get("updated") or self.manifest.get("date") or "")[:10]
-
-    @property
-    def version(self) -> str:
-        """Version of moestat that computed."""
-        versions = self.manifest.get("versions")
-        version = (
-            versions.get("moestat", "") if isinstance(versions, Mapping) else self.manifest.get("moestat_version", "")
-        )
-        return str(version)
-
-    @property
-    def code(self) -> str:
-        """Version of what computed, as in the attributes of ``results.nc``."""
-        code = self.manifest.get("code")
-        return versions.text(code) if isinstance(code, Mapping) else ""
-
-    @property
-    def seed(self) -> str:
-        """Seed of the study."""
-        return str(self.manifest.get("seed", ""))
-
-    @property
-    def command(self) -> str:
-        """The command that computes it again."""
-        return str(self.manifest.get("command") or command(self.study, self.preset))
+    def about(self) -> dict[str, str]:
+        """Preset, command, day of the last change, versions of moestat and of what computed, and seed."""
+        kept, code, known = self.manifest, self.manifest.get("code"), self.manifest.get("versions")
+        return {
+            "preset": self.preset,
+            "command": str(kept.get("command") or command(self.study, self.preset)),
+            "date": str(kept.get("updated") or kept.get("date") or "")[:10],
+            "version": str(known.get("moestat", "") if isinstance(known, Mapping) else ""),
+            "code": versions.text(code) if isinstance(code, Mapping) else "",
+            "seed": str(kept.get("seed", "")),
+        }
 
     @cached_property
     def problem(self) -> dict[str, str]:
@@ -78,11 +60,6 @@ class Run:
         lines = self.manifest.get("problem")
         lines = lines if isinstance(lines, list) else _read_problem(self.folder / results.NAME)
         return belongs.problem_of(map(str, lines))
-
-    def verdicts(self) -> dict[str, int]:
-        """Return how many claims got which verdict."""
-        words = [row["verdict"] for row in self.claims or []]
-        return {word: words.count(word) for word in VERDICTS}
 
 
 def command(study: str, preset: str, out: Path = OUTPUTS, *, verb: str = "") -> str:
@@ -102,20 +79,14 @@ def folder_of(study: str) -> str:
     return Path(study).stem if study.endswith(".py") else study
 
 
-def runs(out_root: Path) -> list[Run]:
-    """Return what lies in an outputs folder, by study and preset."""
-    return sorted(_runs(Path(out_root)), key=lambda run: (run.study, run.preset))
-
-
 def runs_and_records(out_root: Path) -> list[Run]:
-    """Return what lies in an outputs folder, and of the presets that were not judged there the records.
-
-    Raises
-    ------
-    StaleError
-        If a record was changed after it was made.
-    """
-    found = {(run.study, run.preset): run for run in runs(out_root)}
+    """Return what lies in an outputs folder, and of the presets that were not judged there the records."""
+    found = {}
+    for folder in sorted(out_root.glob("*/*/")) if out_root.is_dir() else ():
+        claims = folder / "claims.csv"
+        if claims.is_file() or (folder / manifest_file.NAME).is_file():
+            run = Run(folder.parent.name, folder.name, folder, read_claims(claims), manifest_file.cached(folder))
+            found[run.study, run.preset] = run
     for study, preset, folder in records.every(out_root):
         own = found.get((study, preset))
         if own is None or own.claims is None:
@@ -123,14 +94,6 @@ def runs_and_records(out_root: Path) -> list[Run]:
             read = read_claims(folder / "claims.csv"), manifest_file.cached(folder)
             found[study, preset] = Run(study, preset, folder, *read)
     return list(found.values())
-
-
-def _runs(out_root: Path) -> Iterator[Run]:
-    folders = out_root.glob("*/*/") if out_root.is_dir() else ()
-    for folder in folders:
-        claims = folder / "claims.csv"
-        if claims.is_file() or (folder / manifest_file.NAME).is_file():
-            yield Run(folder.parent.name, folder.name, folder, read_claims(claims), manifest_file.cached(folder))
 
 
 def read_claims(path: Path) -> list[dict[str, str]] | None:

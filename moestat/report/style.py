@@ -76,8 +76,6 @@ RC: Mapping[str, Any] = {
     "image.cmap": "cividis",
     "text.usetex": False,
     "mathtext.default": "regular",
-    "svg.fonttype": "path",
-    "svg.hashsalt": "moestat",
     "pdf.fonttype": 42,
     "path.simplify": True,
 }
@@ -143,19 +141,13 @@ def legend_below(figure: Figure, axes: Axes) -> None:
 
 
 def save(figure: Figure, *, title: str = "", description: str = "", source: str = "") -> dict[str, bytes]:
-    """Return a figure as PNG, SVG and PDF; equal figures give equal bytes.
+    """Return a figure as PNG and PDF, under these endings; equal figures give equal bytes.
 
     Title, description and source (study, preset, version) are in the metadata of each, not in the picture.
-
-    Returns
-    -------
-    dict
-        The bytes under the file endings ``png``, ``svg``, ``pdf``.
     """
     words = {key: text for key, text in (("Title", title), ("Description", description), ("Source", source)) if text}
     metadata: dict[str, dict[str, Any]] = {
         "png": words | {"Software": None},
-        "svg": words | {"Creator": "moestat", "Date": None},
         "pdf": {"Title": title, "Subject": description, "Keywords": source, "Creator": "moestat"}
         | {"Producer": None, "CreationDate": None},
     }

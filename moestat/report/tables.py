@@ -1,4 +1,4 @@
-"""The tables of a study as data frames: rates, summaries, claims, and how the runs ended."""
+"""Results as data frames: rates, means, claims, searches, how the runs ended; and every number in one tidy table."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from moestat.claims.estimates import proportion_interval
 from moestat.claims.evidence import Evidence, FittedSeries
 from moestat.claims.selection import NoAnswerError, chosen
 from moestat.claims.verdicts import COLUMNS, Verdict
+from moestat.errors import InputError
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
+from moestat.sentences import listed, nearest
 from moestat.status import Status
 from moestat.study import hub
 from moestat.study.spec import Rate
@@ -37,54 +39,35 @@ METHODS = ("ols", "wls", "last_half", "curvature")
 
 
 def rates(evidence: Evidence) -> pd.DataFrame:
-    """Tabulate every rate of a study.
-
-    Returns
-    -------
-    DataFrame
-        One row per rate, arm and, where the loss has further dimensions, point of those: slope with interval, what
-        was predicted, the other estimates of it, how many runs it rests on, whether it can be trusted and why not.
-    """
+    """Tabulate every rate of a study."""
     rows = [
         row
         for rate in evidence.study.rates
         for arm in chosen(evidence.ds, rate.arms)
         for row in _rate_rows(evidence, rate, arm)
     ]
-    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(RATE_HEAD))
-    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, evidence.ds.dims)) - {"arm"}]
+    return _with_axes(rows, RATE_HEAD, evidence.ds)
+
+
+def _with_axes(rows: list[dict[str, Any]], head: Sequence[str], ds: xr.Dataset) -> pd.DataFrame:
+    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(head))
+    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, ds.dims)) - {"arm"}]
     return table
 
 
 def parameters(evidence: Evidence) -> pd.DataFrame:
-    """Tabulate the rate of every block of the parameters that a study lists.
-
-    Returns
-    -------
-    DataFrame
-        The columns of :func:`rates`, and before them ``block``, ``role`` (gate, expert, variance, weight) and
-        ``atoms`` (over-specified, exactly specified, all). An arm has no row for a kind of atom that most of its fits
-        do not have.
-    """
+    """Tabulate the rate of every block of the parameters that a study lists."""
     rows = []
     for entry in evidence.study.parameters:
         head = {"block": entry.block, "role": entry.role, "atoms": entry.atoms}
         for arm in chosen(evidence.ds, entry.arms):
-            if not _has_atoms(evidence, entry.loss, arm):
+            try:
+                errors = evidence.samples(entry.loss, arm).values
+            except NoAnswerError:
                 continue
-            rows += [head | row for row in _rate_rows(evidence, entry, arm, atoms=entry.atoms)]
-    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["block", "role", "atoms", *RATE_HEAD])
-    table.attrs["axes"] = [c for c in table.columns if c in set(map(str, evidence.ds.dims)) - {"arm"}]
-    return table
-
-
-def _has_atoms(evidence: Evidence, loss: str, arm: str) -> bool:
-    """Tell whether most fits of an arm have atoms of a kind: the error of the others is NaN or zero."""
-    try:
-        errors = evidence.samples(loss, arm).values
-    except NoAnswerError:
-        return False
-    return bool(np.mean(np.isfinite(errors) & (errors > 0)) > 0.5)
+            if np.mean(np.isfinite(errors) & (errors > 0)) > 0.5:  # the error of atoms that are not there is NaN or 0
+                rows += [head | row for row in _rate_rows(evidence, entry, arm, atoms=entry.atoms)]
+    return _with_axes(rows, ("block", "role", "atoms", *RATE_HEAD), evidence.ds)
 
 
 def label(ds: xr.Dataset, arm: str) -> str:
@@ -199,6 +182,12 @@ def summaries(evidence: Evidence, *, level: float = 0.95) -> pd.DataFrame:
     return table
 
 
+def numbers(ds: xr.Dataset) -> list[str]:
+    """Return the variables that each replicate of a cell has one number of."""
+    names = [str(name) for name in ds.data_vars if name not in ("status", "message", *DIAGNOSTICS)]
+    return [name for name in names if set(ds[name].dims) == set(ds["status"].dims) and ds[name].dtype.kind in "fiub"]
+
+
 def _summary(evidence: Evidence, name: str, arm: str, level: float) -> pd.DataFrame:
     ds = evidence.ds
     try:
@@ -238,6 +227,36 @@ def _summary(evidence: Evidence, name: str, arm: str, level: float) -> pd.DataFr
     return table[used > 0] if own else table
 
 
+def searches(ds: xr.Dataset) -> pd.DataFrame:
+    """Tabulate what the global searches of every arm saw, per point of the grid; no rows where nothing was searched."""
+    columns = ["arm", "label", "at", "runs", "other_won", "gain", "found", "distinct", "lower_left", "near", "wide"]
+    rows = []
+    axes = (
+        [str(dim) for dim in ds["search_kind"].dims if dim not in ("arm", "replicate")] if "search_kind" in ds else []
+    )
+    for arm in ds["arm"].values if "search_kind" in ds else ():
+        for at in _points(ds["search_kind"], axes):
+            cell = ds.sel(arm=arm, **at)
+            searched = np.isfinite(cell["search_found"].values.astype(float))
+            if searched.any():
+                place = ", ".join(f"{axis} = {number(value)}" for axis, value in at.items())
+                head = {"arm": str(arm), "label": label(ds, str(arm)), "at": place, "runs": int(searched.sum())}
+                rows.append(head | _searched(cell, searched))
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _searched(cell: xr.Dataset, searched: np.ndarray) -> dict[str, Any]:
+    def median(name: str) -> float:
+        return float(np.median(cell[name].values[searched])) if name in cell else np.nan
+
+    row: dict[str, Any] = {"other_won": float(np.mean(cell["search_kind"].values[searched] != "local"))}
+    row |= {name: median(f"search_{name}") for name in ("gain", "found", "distinct", "lower_left")}
+    for width in ("near", "wide"):
+        low, high = median(f"L3_{width}_low"), median(f"L3_{width}_high")
+        row[width] = f"{number(low, 3)} to {number(high, 3)}" if np.isfinite(low + high) else ""
+    return row
+
+
 def claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     """Return the verdicts as a table with the columns of claims.csv."""
     return pd.DataFrame([verdict.row() for verdict in verdicts], columns=list(COLUMNS))
@@ -259,23 +278,17 @@ def statuses(evidence: Evidence) -> pd.DataFrame:
 def failures(ds: xr.Dataset) -> pd.DataFrame:
     """Return what the runs that did not converge said: per arm, status and message how many, and one of them."""
     columns = ["arm", "label", "status", "message", "runs", "example"]
-    status = ds["status"].transpose("arm", ..., "replicate")
-    axes = [str(d) for d in status.dims[1:-1]]
-    rows: dict[tuple[str, int, str], dict[str, Any]] = {}
-    messages = ds["message"].transpose(*status.dims).values if "message" in ds else None
-    for index in np.argwhere(~np.isin(status.values, [-1, int(Status.CONVERGED)])):
-        place = tuple(index)
-        code, arm = Status(int(status.values[place])), str(ds["arm"].values[place[0]])
-        text = (str(messages[place]) if messages is not None else "") or code.sentence
-        where = [f"{axis} = {number(ds[axis].values[i])}" for axis, i in zip(axes, place[1:-1], strict=True)]
-        where.append(f"replicate {ds['replicate'].values[place[-1]]}")
-        row = rows.setdefault(
-            (arm, int(code), text),
-            {"arm": arm, "label": label(ds, arm), "status": code.name, "message": text, "runs": 0}
-            | {"example": ", ".join(where)},
-        )
-        row["runs"] += 1
-    table = pd.DataFrame(list(rows.values()), columns=columns)
+    named = ds.assign(message=ds["message"] if "message" in ds else xr.full_like(ds["status"], "", dtype=object))
+    axes = [str(dim) for dim in ds["status"].dims if dim not in ("arm", "replicate")]
+    frame = named[["status", "message"]].reset_coords(drop=True).to_dataframe(dim_order=["arm", *axes, "replicate"])
+    frame = frame[~frame["status"].isin([-1, int(Status.CONVERGED)])].reset_index()
+    rows = []
+    for (arm, code, text), part in frame.groupby(["arm", "status", "message"], sort=False):
+        first, status = part.iloc[0], Status(int(code))
+        place = [f"{axis} = {number(first[axis])}" for axis in axes] + [f"replicate {first['replicate']}"]
+        row = (arm, label(ds, str(arm)), status.name, text or status.sentence, len(part), ", ".join(place))
+        rows.append(dict(zip(columns, row, strict=True)))
+    table = pd.DataFrame(rows, columns=columns)
     return table.sort_values("runs", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -285,16 +298,69 @@ def diagnostics(evidence: Evidence) -> pd.DataFrame:
     for name, about in DIAGNOSTICS.items():
         for arm in chosen(evidence.ds, ["*"]):
             try:
-                array = evidence.samples(name, arm).values
+                values = evidence.samples(name, arm).values
             except NoAnswerError:
                 continue
-            array = array[np.isfinite(array)]
-            if array.size:
-                row = {
-                    "arm": arm,
-                    "label": label(evidence.ds, arm),
-                    "diagnostic": about,
-                    "median": float(np.median(array)),
-                }
-                rows.append(row | {"smallest": float(array.min()), "largest": float(array.max())})
+            values = values[np.isfinite(values)]
+            if values.size:
+                ends = (float(np.median(values)), float(values.min()), float(values.max()))
+                rows.append((arm, label(evidence.ds, arm), about, *ends))
     return pd.DataFrame(rows, columns=["arm", "label", "diagnostic", "median", "smallest", "largest"])
+
+
+def tidy(ds: xr.Dataset, variables: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return results as one row per replicate and loss, for any tool that reads tables.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        Results of a study, of :func:`moestat.load` say, or any dataset with a dimension ``replicate``.
+    variables : sequence of str, optional
+        Which variables; if absent, every number that each replicate has one of. Those with dimensions of their own
+        (an atom, an epoch) are to be named; the dimensions become columns.
+
+    Returns
+    -------
+    DataFrame
+        Columns: ``arm`` and the axes of the grid, ``replicate``, dimensions of the variables' own, ``status`` (of the
+        replicate: 0 for converged), ``loss`` (the variable's name) and ``value``. Replicates that nothing was computed
+        for have no row.
+
+    Raises
+    ------
+    moestat.errors.InputError
+        If there is no such variable, or it has no dimension ``replicate``.
+
+    Examples
+    --------
+    >>> ds = xr.Dataset({"L1": (("n", "replicate"), [[0.2, 0.4]])}, {"n": [100], "replicate": [0, 1]})
+    >>> tidy(ds)
+         n  replicate loss  value
+    0  100          0   L1    0.2
+    1  100          1   L1    0.4
+    """
+    if "replicate" not in ds.dims:
+        raise InputError(f"tidy takes results with the dimension 'replicate'; these have {listed(ds.dims)}")
+    names = [str(name) for name in ds.data_vars]
+    drawn = [array for array in ds.data_vars.values() if "replicate" in array.dims]
+    plainest = ds["status"] if "status" in ds else min(drawn, key=lambda a: a.ndim, default=ds["replicate"])
+    grid = [str(dim) for dim in plainest.dims]
+    if variables is None:
+        plain = [name for name in names if ds[name].dtype.kind in "fiub" and set(ds[name].dims) == set(grid)]
+        variables = [name for name in plain if name not in ("status", "message", "iterations")]
+    parts = []
+    for name in map(str, variables):
+        if name not in names:
+            raise InputError(f"the results hold no variable {name!r}{nearest(name, names) or ';'} {listed(names)}")
+        if "replicate" not in ds[name].dims:
+            raise InputError(f"the variable {name!r} has no dimension 'replicate': it is one number per cell")
+        status = {"status": ds["status"].reset_coords(drop=True)} if "status" in ds else {}
+        part = ds[[name]].reset_coords(drop=True).assign(status)
+        frame = part.to_dataframe(dim_order=[str(dim) for dim in ds[name].dims]).reset_index()
+        frame = frame[frame["status"] >= 0] if status else frame
+        parts.append(frame.rename(columns={name: "value"}).assign(loss=name, value=frame[name].astype(np.float64)))
+    own = [dim for part in parts for dim in part.columns if dim not in (*grid, "status", "loss", "value")]
+    columns = [*grid, *dict.fromkeys(own), *(["status"] if "status" in ds else []), "loss", "value"]
+    if not parts:
+        return pd.DataFrame(columns=columns)
+    return pd.concat(parts, ignore_index=True).reindex(columns=columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
@@ -19,18 +19,10 @@ from moestat.study.load import StudyFile
 
 @dataclass(frozen=True)
 class Entry:
-    """A study on the list.
+    """A study on the list, with those of the list whose results it reads.
 
-    Attributes
-    ----------
-    name : str
-    request : Request
-    needs : tuple of str
-        Studies of the list whose results it reads.
-    left : float or None
-        Seconds that the rest will take, by what is there already; None where nothing is.
-    expected : str
-        What its preset says of its time.
+    ``left`` are the seconds that the rest will take, by what is there already, None where nothing is; ``expected`` is
+    what its preset says of its time.
     """
 
     name: str
@@ -55,51 +47,31 @@ def entry(name: str, request: Request, study_file: StudyFile, others: Iterable[s
     left = None
     if (begin.folder_of(request, study_file.name) / "shards").is_dir():
         with contextlib.suppress(UserError, OSError):
-            left = remaining(request, request.jobs or default_jobs())
+            left = _remaining(request)
     study = study_file.study
     needs = tuple(other for other in study.needs if other in others)
     return Entry(name, request, needs, left, study.presets[request.preset].expected)
 
 
-def remaining(request: Request, jobs: int) -> float | None:
-    """Return the seconds that the rest of a study will take, from what its finished replicates took.
-
-    Raises
-    ------
-    UserError
-        If the study or its folder stands in the way.
-    """
+def _remaining(request: Request) -> float | None:
     plan = begin.make_plan(overview.recorded(request, load.find(request.study).stem))
     root = begin.folder_of(request, plan.study_file.name)
     scan = store.scan(root, plan, begin.version_of(plan), move=False)
     left = {digest: plan.replicates - sum(scan.done(digest)) for digest in plan.by_digest}
-    sizes = {planned.digest: planned.size or 1.0 for planned in plan.cells}
-    estimate = Estimate(sizes, left, jobs, {planned.digest: planned.cell.arm for planned in plan.cells})
-    for digest, entries in scan.usable.items():
-        for found in entries:
-            estimate.learn(digest, len(found.replicates), found.seconds)
-    return estimate.remaining()
+    return Estimate.of(plan, scan, left, request.jobs or default_jobs()).remaining()
 
 
 def ordered(entries: Iterable[Entry]) -> list[Entry]:
-    """Order studies by the time that they need, those without an estimate last, and none before what it reads.
-
-    Raises
-    ------
-    InputError
-        If studies need each other in a circle.
-    """
-    known = {entry.name: entry for entry in entries}
-    rank: dict[str, tuple[float, int]] = {}
+    """Order studies by the time that they need, those without an estimate last, and none before what it reads."""
+    known = {entry.name: entry for entry in sorted(entries, key=lambda entry: entry.name)}
+    latest: dict[str, float] = {}
     try:
         for name in TopologicalSorter({name: entry.needs for name, entry in known.items()}).static_order():
-            before = [rank[other] for other in known[name].needs]
             own = known[name].left
-            latest = max([float("inf") if own is None else own, *(time for time, _ in before)])
-            rank[name] = latest, 1 + max((depth for _, depth in before), default=0)
+            latest[name] = max([float("inf") if own is None else own, *(latest[other] for other in known[name].needs)])
     except CycleError as error:
         raise InputError(f"studies need each other in a circle: {' -> '.join(error.args[1])}") from None
-    return [known[name] for name in sorted(known, key=lambda name: (*rank[name], name))]
+    return [known[name] for name in sorted(latest, key=lambda name: latest[name])]  # stable: readers stay behind
 
 
 def measured(request: Request) -> float | None:
@@ -107,6 +79,4 @@ def measured(request: Request) -> float | None:
     cells = manifest_file.cached(begin.folder_of(request, load.find(request.study).stem)).get("cells")
     if not isinstance(cells, list) or not cells:
         return None
-    took = [cell.get("seconds") for cell in cells if isinstance(cell, Mapping)]
-    seconds = sum(number for number in took if isinstance(number, int | float))
-    return seconds / (request.jobs or default_jobs())
+    return float(sum(cell["seconds"] for cell in cells)) / (request.jobs or default_jobs())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -13,20 +14,11 @@ from pydantic import ValidationError
 
 from moestat.errors import InputError
 from moestat.experiment import Cell
+from moestat.runner.request import Request
 from moestat.sentences import listed, show
 from moestat.study.load import StudyFile
 from moestat.study.problems import path_text, problems
-from moestat.study.spec import Arm, Preset
-
-
-@dataclass(frozen=True)
-class Overrides:
-    """What the command line changes in a study: its part of the request."""
-
-    replicates: int | None = None
-    seed: int | None = None
-    block: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+from moestat.study.spec import Arm
 
 
 @dataclass(frozen=True)
@@ -64,86 +56,76 @@ class Builder:
     """Merges the layers of settings of each cell, and knows which layer a wrong setting came from."""
 
     study_file: StudyFile
-    preset_name: str
-    preset: Preset
-    overrides: Overrides
+    preset: str
+    request: Request
     module: ModuleType
     module_name: str
     seed: int
     axes: Mapping[str, tuple[Any, ...]]
 
     def cells(self, arms: tuple[Arm, ...]) -> Iterator[PlannedCell]:
-        """Yield the cells of some arms, in the order of the grid."""
+        """Yield the cells of some arms, in the order of the grid, the last axis fastest."""
         index = {arm.name: i for i, arm in enumerate(self.study_file.study.arms)}
         for arm_at, arm in enumerate(arms):
-            allowed = self._own_values(arm, index[arm.name])
-            for position, coords in _points(self.axes):
-                if all(coords[axis] in values for axis, values in allowed.items()):
+            own = self._own_values(arm, index[arm.name])
+            for point in itertools.product(*(enumerate(values) for values in self.axes.values())):
+                coords = {axis: value for axis, (_, value) in zip(self.axes, point, strict=True)}
+                if all(coords[axis] in values for axis, values in own.items()):
                     cell = self._cell(arm, index[arm.name], coords)
-                    yield PlannedCell(cell=cell, digest=cell.digest, position=(arm_at, *position))
+                    yield PlannedCell(cell, cell.digest, (arm_at, *(at for at, _ in point)))
 
     def _own_values(self, arm: Arm, at: int) -> dict[str, list[Any]]:
         """The values of the grid's axes that an arm restricts itself to."""
         own = {}
-        for axis, values in self.axes.items():
-            if axis not in arm.settings or axis in self.overrides.settings:
-                continue
-            given = arm.settings[axis]
+        for axis in (self.axes.keys() & arm.settings.keys()) - self.request.settings.keys():
+            given, values = arm.settings[axis], self.axes[axis]
             own[axis] = given if isinstance(given, list) else [given]
             if not any(value in values for value in own[axis]):
                 raise InputError(
                     f"{self.study_file.shown}: arms[{at}].settings.{axis} ('{arm.name}') is {show(given)}, which is "
-                    f"not on the grid of preset {self.preset_name!r}; allowed are {listed(values)}"
+                    f"not on the grid of preset {self.preset!r}; allowed are {listed(values)}"
                 )
         return own
 
     def _cell(self, arm: Arm, at: int, coords: Mapping[str, Any]) -> Cell:
-        study, name = self.study_file.study, f"arms[{at}].settings ('{arm.name}')"
-        free = {key: value for key, value in self.overrides.settings.items() if key not in self.axes}
-        layers: list[tuple[str, Mapping[str, Any]]] = [
-            ("settings", study.settings),
-            (f"presets.{self.preset_name}.settings", self.preset.settings),
-            (name, {key: value for key, value in arm.settings.items() if key not in self.axes}),
-            ("grid", coords),
-            ("--set", free),
-        ]
+        study = self.study_file.study
+        layers: dict[str, Mapping[str, Any]] = {  # later ones win
+            "settings": study.settings,
+            f"presets.{self.preset}.settings": study.presets[self.preset].settings,
+            f"arms[{at}].settings ('{arm.name}')": arm.settings,
+            "--set": self.request.settings,
+            "grid": coords,
+        }
         merged: dict[str, Any] = {}
         origin: dict[str, str] = {}
-        for layer, values in layers:
+        wrong: list[tuple[tuple[int | str, ...], str]]
+        for layer, values in layers.items():
             merged |= values
             origin |= dict.fromkeys(values, layer)
         try:
             settings = self.module.Settings.model_validate(merged).model_dump(mode="json")
+            wrong = [((key,), f"is {show(value)}; {_PLAIN}") for key, value in settings.items() if not _is_plain(value)]
         except ValidationError as error:
-            complaints = problems(error, self.module.Settings, merged)
-            raise InputError("\n".join(self._line(loc, what, origin, arm) for loc, what in complaints[:8])) from None
+            wrong = problems(error, self.module.Settings, merged)[:8]
         except RecursionError:
-            raise InputError(
-                f"{self.study_file.shown}: the settings of arm '{arm.name}' are nested too deeply"
-            ) from None
-        cell = Cell(
-            experiment=self.module_name, study_seed=self.seed, arm=arm.name, coords=dict(coords), settings=settings
-        )
-        for key, value in settings.items():
-            if not _is_plain(value):
-                what = f"is {show(value)}; allowed are finite numbers of 64 bits, truth values, text, and lists of them"
-                raise InputError(self._line((key,), what, origin, arm))
-        return cell
+            wrong = [((), "are nested too deeply")]
+        if wrong:
+            raise InputError("\n".join(self._line(loc, what, origin, arm) for loc, what in wrong))
+        return Cell(self.module_name, self.seed, arm.name, dict(coords), settings)
 
     def _line(self, loc: tuple[int | str, ...], what: str, origin: Mapping[str, str], arm: Arm) -> str:
-        where = self.study_file.shown
-        if not loc:
-            return f"{where}: settings of arm '{arm.name}': {what}"
-        key = str(loc[0])
-        layer = origin.get(key)
-        if layer is None:
-            return f"{where}: settings.{path_text(loc)} {what} (experiment {self.module_name}, arm '{arm.name}')"
+        where, layer = self.study_file.shown, origin.get(str(loc[0])) if loc else "none"
         if layer == "--set":
             return f"--set {path_text(loc)}: the setting {what}"
-        if layer.startswith("arms"):
-            place, _, name = layer.partition(" ")
-            return f"{where}: {place}.{path_text(loc)} {name} {what}"
-        return f"{where}: {layer}.{path_text(loc)} {what}"
+        if not loc:
+            return f"{where}: settings of arm '{arm.name}' {what}"
+        if layer is None:
+            return f"{where}: settings.{path_text(loc)} {what} (experiment {self.module_name}, arm '{arm.name}')"
+        place, _, name = layer.partition(" ")
+        return f"{where}: {place}.{path_text(loc)} {name}{' ' * bool(name)}{what}"
+
+
+_PLAIN = "allowed are finite numbers of 64 bits, truth values, text, and lists of them"
 
 
 def _is_plain(value: Any) -> bool:
@@ -155,14 +137,3 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, bool | str) or (isinstance(value, int) and abs(value) < 2**63)
-
-
-def _points(axes: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
-    """Yield (index, coordinates) of every point of the grid, the last axis fastest."""
-    if not axes:
-        yield (), {}
-        return
-    *rest, last = axes
-    for index, coords in _points({axis: axes[axis] for axis in rest}):
-        for at, value in enumerate(axes[last]):
-            yield (*index, at), {**coords, last: value}

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from moestat import extras
 from moestat.errors import UserError
 
 PATIENCE = "10s"
+WITHOUT_WORKERS = 15.0
+"""Seconds after which a cluster whose workers are all gone is given up; one that never had any is waited for."""
+LOOK = 2.0
 
 
-@dataclass(frozen=True)
-class Lost:
-    """A task whose worker died, or was ended, where the pool itself lives on."""
-
-    arguments: tuple[Any, ...]
-    why: str
-    timed_out: bool = False
-    began: bool = True
+class PoolError(UserError):
+    """Nobody is left that computes."""
 
 
 def connect(scheduler: str) -> Any:
@@ -38,11 +35,13 @@ def connect(scheduler: str) -> Any:
     try:
         return Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise UserError(f"no dask scheduler answers at {scheduler!r}: {flat(error)}") from None
+        raise UserError(f"no dask scheduler answers at {scheduler!r}: {_flat(error)}") from None
 
 
-def results(client: Any, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-    """Compute on a cluster; a task that killed several workers comes back as :class:`Lost`, the others go on.
+def results(
+    client: Any, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[tuple[Any, ...], Any, str]]:
+    """Yield (arguments, result, why): of a task that killed several workers there is no result, but a reason.
 
     The client is used directly: joblib's dask backend does not hear of such a task and waits for it for ever.
     """
@@ -52,28 +51,44 @@ def results(client: Any, function: Callable[..., Any], arguments: Sequence[tuple
     where = client.scheduler.address
     futures = {client.submit(function, *argument, pure=False): argument for argument in arguments}
     try:
-        for future in as_completed(list(futures), loop=client.loop):
+        for future in _watched(client, as_completed(list(futures), loop=client.loop)):
             argument = futures.pop(future)
             if future.cancelled():  # by nobody of us: the scheduler does not know it any more
                 raise ConnectionError("a task was cancelled")
             error = future.exception()
             if isinstance(error, KilledWorker):
-                yield Lost(argument, flat(error))
+                yield argument, None, _flat(error)
             elif error is not None:
-                raise UserError(f"a worker of the cluster cannot compute: {type(error).__name__}: {flat(error)}")
+                raise UserError(f"a worker of the cluster cannot compute: {type(error).__name__}: {_flat(error)}")
             else:
-                yield future.result()
+                yield argument, future.result(), ""
             future.release()
     except OSError as error:
-        raise UserError(
-            f"the scheduler {where} was lost, or was started anew ({flat(error)}); what is done is kept: start it "
-            "again, and give the same command (with its new address as --scheduler, if that changed)"
+        raise PoolError(
+            f"the scheduler {where} was lost, or was started anew ({_flat(error)}): start it again; its new address, "
+            "if that changed, belongs after --scheduler"
         ) from None
     finally:
         with contextlib.suppress(Exception):  # a scheduler that is lost cannot hear of it
             client.cancel(list(futures))
 
 
-def flat(error: BaseException) -> str:
+def _watched(client: Any, completed: Any) -> Iterator[Any]:
+    """Yield futures as they are done, as long as there are workers."""
+    there, looked = float("inf"), -LOOK  # when there was a worker
+    while not completed.is_empty():
+        now = time.monotonic()
+        if completed.has_ready():
+            yield next(completed)
+            continue
+        if now - looked >= LOOK:
+            looked = now
+            there = now if client.ncores() else there
+        if now - there > WITHOUT_WORKERS:
+            raise PoolError(f"the workers of the scheduler {client.scheduler.address} are all gone: start some")
+        time.sleep(0.02)
+
+
+def _flat(error: BaseException) -> str:
     """Return the text of an exception on one line."""
     return " ".join(str(error).split())[:300]

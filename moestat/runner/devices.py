@@ -13,11 +13,7 @@ BY_NAME = 'pip install "moestat[cuda13]" or "moestat[cuda12]"'
 
 
 def resolve_device(asked: str, plan: Plan) -> str:
-    """Return the device to compute on.
-
-    ``auto`` is the first that the experiment's ``DEVICES`` name, and the processors where they name none, or a GPU that
-    is not there beside the processors.
-    """
+    """Return the device to compute on; ``auto`` is the first that the experiment's ``DEVICES`` name and is there."""
     from moestat.arrays import DeviceError
     from moestat.arrays import resolve_device as resolve
 

@@ -36,17 +36,11 @@ def extend_path(folders: Iterable[str]) -> None:
 
 
 def resolve(study_file: StudyFile) -> str:
-    """Return the import path of the study's experiment.
-
-    Raises
-    ------
-    InputError
-        If no such module is found.
-    """
+    """Return the import path of the study's experiment, or raise InputError if no such module is found."""
     name = study_file.study.experiment
-    where = f"{study_file.shown}: experiment"
+    where = f"{study_file.shown}: experiment is {name!r}"
     if not all(part.isidentifier() for part in name.split(".")):
-        raise InputError(f"{where} is {name!r}; allowed are the name of an experiment or an import path")
+        raise InputError(f"{where}; allowed are the name of an experiment or an import path")
     extend_path(search_path(study_file))
     built_in = own_experiments()
     candidate = built_in.get(name, name)
@@ -54,9 +48,9 @@ def resolve(study_file: StudyFile) -> str:
         if importable(candidate):
             return candidate
     except SystemExit as error:
-        raise InputError(f"{where} is {name!r}, whose package calls sys.exit({error}) when it is imported") from None
+        raise InputError(f"{where}, whose package calls sys.exit({error}) when it is imported") from None
     raise InputError(
-        f"{where} is {name!r}, which is not found{nearest(name, built_in) or '.'} "
+        f"{where}, which is not found{nearest(name, built_in) or '.'} "
         f"Allowed are the experiments of moestat ({listed(built_in)}) and any import path"
     )
 
@@ -82,29 +76,10 @@ def own_experiments() -> dict[str, str]:
 
 
 def load(module_name: str, where: str) -> ModuleType:
-    """Import an experiment and check that it keeps the contract of :mod:`moestat.experiment`.
-
-    Raises
-    ------
-    InputError
-        If it cannot be imported, or lacks ``Settings`` or ``run``.
-    """
-    try:
-        module = importlib.import_module(module_name)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # a user's module can fail at import in any way; all of them are told in a sentence
-        extra = ""
-        if isinstance(error, ModuleNotFoundError) and error.name in extras.EXTRA_OF:
-            extra = f"; install it with: {extras.command(extras.EXTRA_OF[error.name])}"
-        raise InputError(
-            f"{where}: experiment {module_name!r} cannot be imported: "
-            f"{type(error).__name__}: {error}{place(error)}{extra}"
-        ) from None
+    """Import an experiment, or raise InputError if it cannot be imported, or lacks ``Settings`` or ``run``."""
+    module = _imported(module_name, f"{where}: experiment {module_name!r}")
     own_files.remember()
-    missing = [name for name in ("Settings", "run") if not hasattr(module, name)]
-    if missing:
+    if missing := [name for name in ("Settings", "run") if not hasattr(module, name)]:
         raise InputError(
             f"{where}: experiment {module_name!r} has no {' and no '.join(missing)}; "
             "an experiment is a module with a class Settings and a function run(cell, replicates, *, device)"
@@ -113,32 +88,30 @@ def load(module_name: str, where: str) -> ModuleType:
 
 
 def reader(study_file: StudyFile) -> Callable[[Mapping[str, Source], Sequence[Arm]], xr.Dataset]:
-    """Import the function that a study names under ``reads``; see :mod:`moestat.experiment`.
-
-    Raises
-    ------
-    InputError
-        If there is no such function.
-    """
+    """Import the function that a study names under ``reads``, or raise InputError; see :mod:`moestat.experiment`."""
     path = study_file.study.reads
     module_name, _, name = path.partition(":")
     extend_path(search_path(study_file))
-    try:
-        function = getattr(importlib.import_module(module_name), name)
-    except Exception as error:  # a user's module can fail at import in any way
-        raise InputError(
-            f"{study_file.shown}: reads is {path!r}, which cannot be imported: "
-            f"{type(error).__name__}: {error}{place(error)}"
-        ) from None
+    function = getattr(_imported(module_name, f"{study_file.shown}: reads is {path!r}, which"), name, None)
     if not callable(function):
-        raise InputError(f"{study_file.shown}: reads is {path!r}, which is not callable")
+        raise InputError(f"{study_file.shown}: reads is {path!r}, which is no function")
     return function
 
 
 def condenser(study_file: StudyFile) -> Callable[[Source, Sequence[Arm]], xr.Dataset] | None:
     """Return the function ``condensed`` of the module that a study's reader is from; see :mod:`moestat.experiment`."""
-    module = sys.modules[reader(study_file).__module__]
-    return getattr(module, "condensed", None)
+    return getattr(sys.modules[reader(study_file).__module__], "condensed", None)
+
+
+def _imported(module_name: str, what: str) -> ModuleType:
+    try:
+        return importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:  # a user's module can fail at import in any way
+        extra = ""
+        if isinstance(error, ModuleNotFoundError) and error.name in extras.EXTRA_OF:
+            extra = f"; install it with: {extras.command(extras.EXTRA_OF[error.name])}"
+        told = f"{type(error).__name__}: {error}{place(error)}{extra}"
+        raise InputError(f"{what} cannot be imported: {told}") from None
 
 
 def place(error: BaseException) -> str:

@@ -106,9 +106,6 @@ def settings(plan: Plan) -> str:
 
 def part_line(request: Request, tally: Mapping[str, int]) -> str:
     """Say how far a study is after one of its parts, and how to collect it."""
-    rest = (
-        f"{tally['missing']} of {tally['replicates']} replicates are still missing"
-        if tally["missing"]
-        else "all are done"
-    )
+    missing, total = tally["missing"], tally["replicates"]
+    rest = f"{missing} of {total} replicates are still missing" if missing else "all are done"
     return f"{request.part_name} is finished, {rest}; collect with: {request.command('collect')}"

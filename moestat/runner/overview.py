@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +10,6 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from moestat import bounded
 from moestat.errors import InputError, UserError
 from moestat.runner import lock, manifest_file, shard, store
 from moestat.runner.begin import folder_of, make_plan, version_of
@@ -132,13 +130,4 @@ def _failed(plain: Request, plan: Plan, scan: store.Scan) -> str:
 
 def running(root: Path) -> list[str]:
     """Say who works in the folder."""
-    lines = []
-    for path in sorted((root / "locks").glob("*.json")):
-        try:
-            owner = json.loads(bounded.text(path))
-        except (ValueError, RecursionError):  # it has just ended, or is just beginning
-            continue
-        if not isinstance(owner, dict) or lock.ended(owner):  # killed; the next run takes its lock over
-            continue
-        lines.append(f"{path.stem}: process {owner.get('pid')} on {owner.get('host')}, since {owner.get('since')}")
-    return lines
+    return [f"{part}: {owner}" for part, owner in lock.owners(root).items()]

@@ -1,220 +1,277 @@
-"""Where tasks are computed: here, in worker processes, on a dask cluster, or in one process per GPU.
+"""Where tasks are computed: in this process, in worker processes of this machine, one per GPU, or on a dask cluster.
 
 Every way yields the same outcomes; only the order differs. A worker that dies (out of memory, a crash in compiled
-code), or takes longer than it may, costs its own block alone. At the end such blocks are tried again in halves, side by
-side, until the replicates that end their worker are known. These are recorded, the rest goes on.
+code), or takes longer than it may, costs its own block alone. At the end such blocks are tried again in halves, until
+the replicates that end their worker are known; these are recorded, the rest goes on.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import math
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
-from moestat.errors import UserError
 from moestat.runner import cluster
-from moestat.runner.cluster import Lost
-from moestat.runner.crew import Crew
-from moestat.runner.worker import Context, Outcome, Task, compute, prepare, record_end
+from moestat.runner.cluster import PoolError
+from moestat.runner.devices import default_jobs, visible_gpus
+from moestat.runner.request import Request
+from moestat.runner.worker import Context, Outcome, Task, begin, compute, prepare, record_end
 from moestat.status import Status
+from moestat.threads import VARIABLES
 
 Say = Callable[[str], None]
-HOPELESS = 3
-"""Times the number of workers: so many that end before they compute anything, and none that does, stop the run."""
-
-
-class WorkerDiedError(UserError):
-    """A worker ended."""
+ATTEMPTS = 3
+"""Workers that end one after the other before they can compute anything, and then stop the run."""
+TICK = 0.5
+"""Seconds between looks at the time that a task takes, and at leaders that are to end."""
+SERVE = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from moestat.runner.worker import serve; serve()"
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where to compute: ``backend`` is ``"here"``, ``"loky"``, ``"dask"`` or ``"gpus"``.
+class Lost:
+    """A task whose worker died, or was ended, where the pool itself lives on."""
 
-    ``timeout`` is how many seconds a replicate may take, which needs workers of this machine.
+    arguments: tuple[Any, ...]
+    why: str
+    timed_out: bool = False
+
+
+class Here:
+    """The process that runs the study; and what every pool has."""
+
+    jobs = 1
+    ready = True
+
+    def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        """Yield the results in the order in which they are done, :class:`Lost` for what was lost with a worker."""
+        return (function(*argument) for argument in arguments)
+
+    def close(self) -> None:
+        """End the workers, also in the middle of a task: a shard is whole or not there."""
+
+
+class Crew(Here):
+    """Worker processes of this machine, as many as ``environments``: what that of each differs in.
+
+    A thread waits for each that computes. On Linux a process ends with the thread that started it: these last.
     """
 
-    backend: str
-    jobs: int
-    scheduler: str = ""
-    devices: tuple[str, ...] = ()
-    timeout: float | None = None
+    def __init__(
+        self, context: Context, environments: Sequence[Mapping[str, str]], timeout: float | None = None
+    ) -> None:
+        self.jobs = len(environments)
+        self.members = [_Member(context, environment, timeout) for environment in environments]
+        self.idle: queue.SimpleQueue[_Member] = queue.SimpleQueue()
+        for member in self.members:
+            self.idle.put(member)
+        self.threads = ThreadPoolExecutor(self.jobs)
+
+    def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        """Do as :meth:`Here.results`."""
+        futures = [self.threads.submit(self._call, function, argument) for argument in arguments]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+            while wait(futures, 0.0).not_done:  # also a worker that was just being started
+                self._end()
+                wait(futures, TICK)
+
+    def _call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        member = self.idle.get()
+        try:
+            return member.call(function, arguments)
+        finally:
+            self.idle.put(member)
+
+    def close(self) -> None:
+        """Do as :meth:`Here.close`."""
+        self._end()
+        self.threads.shutdown()
+        for member in self.members:
+            member.end()
+
+    def _end(self) -> None:
+        for member in self.members:
+            if member.process is not None:
+                member.process.kill()
+
+
+class _Member:
+    """One worker process, started when there is something to do."""
+
+    def __init__(self, context: Context, environment: Mapping[str, str], timeout: float | None) -> None:
+        self.context, self.timeout = context, timeout
+        self.environment = os.environ | dict.fromkeys(VARIABLES, "1") | dict(environment)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Return what a function returns in the worker, or :class:`Lost`; raise what it raises."""
+        if self.process is None or self.process.poll() is not None:  # it may have died when it had nothing to do
+            self._start()
+        replicates = getattr(arguments[0], "replicates", ())
+        budget = self.timeout * len(replicates) if self.timeout is not None and replicates else None
+        return self._ask(function, arguments, budget)
+
+    def end(self) -> int:
+        """End the process, and return its exit code."""
+        if (process := self.process) is None:
+            return 0
+        process.kill()
+        for stream in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):  # what was not read
+                stream.close()  # type: ignore[union-attr]
+        return process.wait()
+
+    def _start(self) -> None:
+        words = [sys.executable, "-c", SERVE, json.dumps([str(folder) for folder in sys.path])]
+        options: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}  # Ctrl-C is not theirs
+        for _ in range(ATTEMPTS):
+            self.process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment, **options
+            )
+            if not isinstance(lost := self._ask(begin, (self.context,), None), Lost):
+                return
+        raise PoolError(
+            f"workers end before they compute anything ({lost.why}); is there enough memory, and does the experiment "
+            "load by itself (--jobs 1)?"
+        )
+
+    def _ask(self, function: Callable[..., Any], arguments: tuple[Any, ...], budget: float | None) -> Any:
+        process, done, late = self.process, threading.Event(), threading.Event()
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        if budget is not None:
+            threading.Thread(target=_end_late, args=(process, budget, done, late), daemon=True).start()
+        try:
+            process.stdin.write(pickle.dumps((function, arguments)))
+            process.stdin.flush()
+            fine, answer = pickle.load(process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            code = self.end()
+            ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+            why = f"it took longer than {budget:.4g} s" if late.is_set() else f"it ended with {ended}"
+            return Lost(arguments, why, late.is_set())
+        finally:
+            done.set()
+        if not fine:
+            raise answer
+        return answer
+
+
+def _end_late(process: subprocess.Popen[bytes], budget: float, done: threading.Event, late: threading.Event) -> None:
+    """End a process when its task takes longer; counted in looks, so a machine that slept blames nobody."""
+    tick = min(TICK, budget / 4)
+    for _ in range(math.ceil(budget / tick)):
+        if done.wait(tick):
+            return
+    late.set()
+    process.kill()
+
+
+class Cluster(Here):
+    """The workers of a dask scheduler."""
+
+    def __init__(self, scheduler: str) -> None:
+        self.client = cluster.connect(scheduler)
+
+    @property
+    def jobs(self) -> int:  # type: ignore[override]
+        """How many tasks run at a time."""
+        return max(1, sum(self.client.ncores().values()))
+
+    @property
+    def ready(self) -> bool:  # type: ignore[override]
+        """Whether there is a worker (a cluster may start its own only when there is work)."""
+        return bool(self.client.ncores())
+
+    def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        """Do as :meth:`Here.results`."""
+        for argument, result, why in cluster.results(self.client, function, arguments):
+            yield Lost(argument, why) if why else result
+
+    def close(self) -> None:
+        """Leave the cluster; its workers are not ours."""
+        self.client.close()
 
 
 @contextlib.contextmanager
-def opened(place: Place) -> Iterator[Pool]:
-    """Open a pool; on the way out no worker of ours is left."""
-    pool = Pool(place)
+def opened(request: Request, context: Context, tasks: int) -> Iterator[Here]:
+    """Open the pool that a request asks for; on the way out no worker of ours is left."""
+    pool = _pool(request, context, tasks)
     try:
         yield pool
     finally:
         pool.close()
 
 
-class Pool:
-    """Runs functions at a :class:`Place`."""
-
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.client: Any = None
-        self.crew: Crew | None = None
-        if place.backend == "dask":
-            self.client = cluster.connect(place.scheduler)
-        elif place.backend == "gpus":
-            self.crew = Crew([{"CUDA_VISIBLE_DEVICES": device} for device in place.devices], place.timeout)
-        elif place.backend == "loky":
-            self.crew = Crew([{}] * place.jobs, place.timeout)
-
-    @property
-    def jobs(self) -> int:
-        """How many tasks run at a time."""
-        if self.client is not None:
-            return max(1, sum(self.client.ncores().values()))
-        return len(self.crew.members) if self.crew is not None else 1
-
-    @property
-    def ready(self) -> bool:
-        """Whether there is a worker (a cluster may start its own only when there is work)."""
-        return self.client is None or bool(self.client.ncores())
-
-    def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-        """Yield the results in the order in which they are done, :class:`Lost` for what was lost with a worker."""
-        if self.crew is not None:
-            yield from self.crew.results(function, arguments)
-        elif self.client is not None:
-            yield from cluster.results(self.client, function, arguments)
-        else:
-            for argument in arguments:
-                yield function(*argument)
-
-    def may_blame_others(self, lost: Lost) -> bool:
-        """Whether something beside a task may have ended its worker, so that it must be tried with nothing beside it.
-
-        A process that was killed may have lacked the memory that others took; dask counts the death of a worker against
-        every task that it had been handed.
-        """
-        return self.client is not None or (self.jobs > 1 and "SIGKILL" in lost.why)
-
-    def close(self) -> None:
-        """End the workers, also in the middle of a task: a shard is whole or not there."""
-        if self.crew is not None:
-            self.crew.close()
-        if self.client is not None:
-            self.client.close()
+def _pool(request: Request, context: Context, tasks: int) -> Here:
+    if tasks and request.backend == "dask":
+        return Cluster(request.scheduler)
+    differences = environments(request, context.device)
+    if not tasks or (len(differences) == 1 and request.timeout is None):  # the main process cannot end itself in time
+        return Here()
+    return Crew(context, differences, request.timeout)
 
 
-def run(
-    pool: Pool, tasks: Sequence[Task], is_done: Callable[[Task], Outcome | None], say: Say
-) -> Generator[Outcome, None, None]:
-    """Compute the tasks and yield one outcome for each, surviving the end of workers.
+def environments(request: Request, device: str) -> list[dict[str, str]]:
+    """Return what the environment of each process of a run differs in: the GPU that it sees."""
+    if device != "cuda":
+        return [{}] * (request.jobs or default_jobs())
+    gpus = visible_gpus()
+    jobs = request.jobs or len(gpus)  # more than there are share them: one scores while another one fits
+    return [{"CUDA_VISIBLE_DEVICES": gpus[k % len(gpus)]} for k in range(jobs)]
 
-    Parameters
-    ----------
-    pool : Pool
-    tasks : sequence of Task
-    is_done : callable
-        Looks on the disk whether a task's shards are there, for tasks whose outcome was lost with a worker.
-    say : callable
-        Told, in one sentence, of each end.
 
-    Raises
-    ------
-    WorkerDiedError
-        If workers end before they compute anything, and none computes.
-    """
-    deaths = _Deaths(pool.jobs)
-    suspects: list[Task] = []
-    waiting, first = list(tasks), True
+def run(pool: Here, tasks: Sequence[Task], say: Say) -> Generator[Outcome, None, None]:
+    """Compute the tasks and yield outcomes of all their replicates; the end of a worker is told, and survived."""
+    waiting, suspects = list(tasks), []
     while waiting:
-        again: list[Task] = []
+        halves: list[Task] = []
         for result in pool.results(compute, [(task,) for task in waiting]):
-            deaths.count(result)
             if not isinstance(result, Lost):
                 yield result
-            elif (stored := is_done(task := _task(result))) is not None:
-                yield stored
-            elif len(task.replicates) > 1:
-                half = len(task.replicates) // 2
-                again += [replace(task, replicates=part) for part in (task.replicates[:half], task.replicates[half:])]
-                say(f"a worker died or was ended ({result.why}); trying again in halves, at the end: {_label(task)}")
-            elif first and not result.timed_out:
-                again.append(task)
-                say(f"a worker died ({result.why}); trying again at the end: {_label(task)}")
-            elif not result.timed_out and pool.may_blame_others(result):
+                continue
+            task: Task = result.arguments[0]
+            if (half := len(task.replicates) // 2) > 0:
+                halves += [replace(task, replicates=part) for part in (task.replicates[:half], task.replicates[half:])]
+                say(f"a worker died or was ended ({result.why}); trying again in halves, at the end: {task.label}")
+            elif result.timed_out:
+                yield _recorded(task, result, say)
+            else:  # others may have taken its memory, and dask counts a death against every task that it had handed out
                 suspects.append(task)
-            else:
-                say(f"recorded as failed ({result.why}): {_label(task)}")
-                yield _recorded(task, result)
-        waiting, first = again, False
+                say(f"a worker died ({result.why}); trying again at the end, with nothing beside it: {task.label}")
+        waiting = halves
     for task in suspects:
         for result in pool.results(compute, [(task,)]):
-            if isinstance(result, Lost):
-                say(f"recorded as failed ({result.why}, also with nothing beside it): {_label(_task(result))}")
-            yield _recorded(task, result) if isinstance(result, Lost) else result
+            yield _recorded(task, result, say) if isinstance(result, Lost) else result
 
 
-def _task(lost: Lost) -> Task:
-    task: Task = lost.arguments[0]
-    task.marker.unlink(missing_ok=True)
-    return task
-
-
-class _Deaths:
-    """Counts workers that end before they compute anything, until one computes."""
-
-    def __init__(self, jobs: int) -> None:
-        self.most, self.number = HOPELESS * jobs, 0
-
-    def count(self, result: Outcome | Lost) -> None:
-        """Take notice of a result, and give up if nothing computes."""
-        if not isinstance(result, Lost) or result.began:
-            self.number = -(10**9)
-            return
-        self.number += 1
-        if self.number >= self.most:
-            raise WorkerDiedError(
-                f"workers end before they compute anything ({result.why}); is there enough memory, and does the "
-                "experiment load by itself (--jobs 1)?"
-            )
-
-
-def _recorded(task: Task, lost: Lost) -> Outcome:
+def _recorded(task: Task, lost: Lost, say: Say) -> Outcome:
+    say(f"recorded as failed ({lost.why}): {task.label}")
     if lost.timed_out:
         return record_end(task, Status.TIMED_OUT, f"The replicate was ended: {lost.why}.")
-    return record_end(
-        task, Status.WORKER_DIED, f"The worker process died twice while computing this replicate ({lost.why})."
-    )
+    message = f"The worker process died twice while computing this replicate ({lost.why})."
+    return record_end(task, Status.WORKER_DIED, message)
 
 
 def run_prepare(
-    pool: Pool, context: Context, prerequisites: Sequence[Mapping[str, Any]], say: Say
-) -> Generator[tuple[str, float], None, None]:
-    """Do the work that cells share, and yield (problem, seconds) for each; a problem is told too."""
+    pool: Here, context: Context, prerequisites: Sequence[Mapping[str, Any]], say: Say
+) -> Generator[None, None, None]:
+    """Do the work that cells share; a problem is told. What fails here the cells will meet again, and record."""
     for result in pool.results(prepare, [(context, dict(p)) for p in prerequisites]):
-        problem, seconds = (f"its worker died ({result.why})", 0.0) if isinstance(result, Lost) else result
-        if problem:
+        if problem := f"its worker died ({result.why})" if isinstance(result, Lost) else result:
             say(f"preparing what cells share failed: {problem}; the cells will compute it themselves")
-        yield problem, seconds
-
-
-def in_processes(tasks: Sequence[Task], jobs: int, environment: Mapping[str, str]) -> Iterator[Outcome]:
-    """Compute tasks in fresh processes, whose environment differs as said before they import anything.
-
-    Raises
-    ------
-    WorkerDiedError
-        If a process ended before its task did.
-    """
-    with Crew([environment] * jobs) as crew:
-        for result in crew.results(compute, [(task,) for task in tasks]):
-            if isinstance(result, Lost):
-                raise WorkerDiedError(f"a worker died ({result.why}) while it computed {_label(result.arguments[0])}")
-            yield result
-
-
-def _label(task: Task) -> str:
-    return (
-        f"arm {task.cell.arm}{''.join(f', {k} = {v}' for k, v in task.cell.coords.items())}, replicates "
-        f"{task.replicates[0]} to {task.replicates[-1]}"
-    )
+        yield

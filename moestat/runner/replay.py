@@ -7,7 +7,6 @@ cannot be seen in one.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,10 +26,10 @@ from moestat.runner.difference import ROUNDING, difference, relative
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.runner.shard import Variable
-from moestat.runner.single import one_thread
 from moestat.sentences import listed, nearest
 from moestat.status import Status
 from moestat.study import load
+from moestat.threads import one_thread
 
 SPREAD = 0.01
 """Share of the standard deviation over a cell's replicates below which a difference moves no verdict."""
@@ -120,7 +119,6 @@ def compute(plan: Plan, out: Path, planned: PlannedCell, replicate: int, device:
         root="",
         cache=cache_of(out),
         device=resolve_device(device, plan),
-        parent=os.getpid(),
     )
     module = worker.enter_process(context)
     try:

@@ -15,6 +15,7 @@ from moestat.errors import InputError
 from moestat.sentences import show
 
 WORD = re.compile(r"[\w -]*")
+LIMITS = {"replicates": (1, 2**32), "seed": (0, 2**63 - 1), "block": (1, 2**63 - 1), "jobs": (1, 2**15)}
 
 
 def no_word(value: Any) -> str:
@@ -27,13 +28,7 @@ def no_word(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """A run of a study, or a look at one.
-
-    Raises
-    ------
-    InputError
-        If ``jobs`` or ``timeout`` is none; what a study file has too (replicates, say) is looked at with its plan.
-    """
+    """A run of a study, or a look at one; raises InputError if a number is none."""
 
     study: str
     preset: str = "quick"
@@ -49,7 +44,6 @@ class Request:
     part: tuple[int, int] | None = None
     fresh: bool = False
     replace_stale: bool = False
-    accept_stale: bool = False
     retry_failed: bool = False
     report: bool = True
     quiet: bool = False
@@ -57,12 +51,15 @@ class Request:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("replicates", "seed", "block", "jobs"):  # a NumPy integer is one, and JSON knows none
-            if isinstance(value := getattr(self, name), Integral) and not isinstance(value, bool):
-                object.__setattr__(self, name, int(value))
-        jobs, timeout = self.jobs, self.timeout
-        if jobs is not None and (type(jobs) is not int or jobs < 1):
-            raise InputError(f"--jobs is {show(jobs)}; allowed are whole numbers from 1")
+        for name, (least, most) in LIMITS.items():
+            value = getattr(self, name)
+            if isinstance(value, Integral) and not isinstance(
+                value, bool
+            ):  # a NumPy integer is one, and JSON knows none
+                object.__setattr__(self, name, value := int(value))
+            if value is not None and (type(value) is not int or not least <= value <= most):
+                raise InputError(f"--{name} is {show(value)}; allowed are whole numbers from {least} to {most}")
+        timeout = self.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0.0 < timeout < 1e9):
             raise InputError(f"--timeout is {show(timeout)}; allowed are seconds above 0")
 
@@ -74,32 +71,20 @@ class Request:
     @property
     def recorded(self) -> dict[str, Any]:
         """What changes the plan; kept in the manifest, so that ``status`` and ``collect`` need not be told again."""
-        return {
-            "replicates": self.replicates,
-            "seed": self.seed,
-            "block": self.block,
-            "settings": dict(self.settings),
-        }
+        plan = {name: getattr(self, name) for name in ("replicates", "seed", "block")}
+        return plan | {"settings": dict(self.settings)}
 
     def command(self, verb: str = "", *, part: bool = True) -> str:
         """Return the command line that asks for the rest of this run (or ``verb`` of it)."""
+        plain = Request(self.study)
+        names = ["out", "replicates", "seed", "block"] + ["jobs", "device", "backend", "scheduler"] * (not verb)
         words = ["python", "-m", "moestat.study", *([verb] if verb else []), self.study, "--preset", self.preset]
-        if self.out != Path("outputs"):
-            words += ["--out", str(self.out)]
-        for name, value in (("--replicates", self.replicates), ("--seed", self.seed), ("--block", self.block)):
-            if value is not None:
-                words += [name, str(value)]
+        for name in names:
+            if (value := getattr(self, name)) != getattr(plain, name):
+                words += [f"--{name}", str(value)]
         for key, value in self.settings.items():
             words += ["--set", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
-        if self.accept_stale:
-            words.append("--accept-stale")
         if not verb:
-            if self.jobs is not None:
-                words += ["--jobs", str(self.jobs)]
-            if self.device != "auto":
-                words += ["--device", self.device]
-            if self.backend != "loky":
-                words += ["--backend", self.backend, "--scheduler", self.scheduler]
             if self.part is not None and part:
                 words += ["--part", f"{self.part[0]}/{self.part[1]}"]
             if self.timeout is not None:

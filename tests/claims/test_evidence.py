@@ -34,7 +34,7 @@ def test_a_series_is_fitted_once_for_verdict_table_and_figure(monkeypatch, tmp_p
     fit = rates.fit
     monkeypatch.setattr(rates, "fit", counting)
     # all of a figure but its bytes
-    monkeypatch.setattr(style, "save", lambda canvas, **_: dict.fromkeys(("png", "svg", "pdf"), b""))
+    monkeypatch.setattr(style, "save", lambda canvas, **_: dict.fromkeys(("png", "pdf"), b""))
     ds = results()
     made = study_of(ds, rates=[RATE], figures=[{"name": "a", "panels": [PANEL]}, {"name": "b"}], summaries=[])
     report = write_outputs(ds, made, "quick", tmp_path, provenance={})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from moestat.report import facets, figures, style
+from moestat.report import captions, figures, style
 from moestat.study.spec import Figure
 
 
@@ -69,13 +69,6 @@ def test_each_panel_of_curves_stands_at_its_own_point_and_shows_where_stages_end
     assert one.get_color() == lines[-1].get_color(), "an arm has one colour in all panels"
 
 
-def test_panels_with_the_same_lines_share_a_legend():
-    panels = [PANEL | {"at": {"task": task, "experts": m}} for task in "ab" for m in (4, 8)]
-    canvas, _ = draw(results(), panels, **LINES)
-    assert not any(axes.get_legend() for axes in canvas.axes)
-    assert [text.get_text() for text in canvas.legends[0].get_texts()] == ["one", "mot"]
-
-
 def test_maps_show_shares_of_single_runs_with_their_numbers():
     ds = results()
     note = "run {replicate}: {used:.3f} of {experts}"
@@ -110,7 +103,7 @@ def test_maps_show_shares_of_single_runs_with_their_numbers():
 )
 def test_the_point_of_a_panel(at, point):
     made = Figure.model_validate({"panels": [{"at": at}]})
-    assert facets.point(results(), made, made.panels[0]) == point
+    assert captions.point(results(), made, made.panels[0]) == point
 
 
 @pytest.mark.parametrize("note", ["{absent:.2f}", "{used:.2x}", "{0}"])
@@ -118,11 +111,3 @@ def test_a_note_that_cannot_be_filled_is_one_sentence(note):
     ds = results()
     with pytest.raises(figures.FigureError, match="no variable 'absent'|cannot be filled|hold no variable"):
         draw(ds, [{"variable": "sent", "note": note, "at": {"task": "a", "experts": 4}}], **MAPS)
-
-
-def test_the_middle_of_diverging_colours_is_where_it_is_asked_for():
-    ds = results()
-    ds["sent"] -= 3.0
-    canvas, _ = draw(ds, [{"variable": "sent", "at": {"task": "a", "experts": 4}}], options={"centre": 0}, **MAPS)
-    low, high = canvas.axes[0].get_images()[0].get_clim()
-    assert low == -high and high >= float(ds["sent"].sel(task="a", experts=4).mean("replicate").max()) - 1e-12

@@ -1,18 +1,15 @@
 """Tables of a study against numpy and moestat.rates, and what they say about runs that went wrong."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
-from report_example import N, results, study_of
+from report_example import study_of
 
 from moestat import rates as log_log
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
-from moestat.report import render, tables, views
-from moestat.report.latex_table import latex
+from moestat.report import tables, views, write
 from moestat.status import Status
-from moestat.study import load
 
 
 def test_rates_are_those_of_the_rate_fit(ds, study):
@@ -54,7 +51,7 @@ def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):
     assert "no variable 'absent'" in table["why"][0]
     assert "no axis 'step'" in table["why"][4]
     assert "3 sizes" in table["why"][8] and np.isfinite(table["slope"][8])
-    assert views.rates(table).rows  # what cannot be fitted can still be shown
+    assert len(views.rates(table)) == 12  # what cannot be fitted can still be shown
 
 
 def test_the_presets_window_replaces_that_of_the_rate(ds):
@@ -69,7 +66,7 @@ def test_a_loss_with_further_dimensions_has_a_row_for_each_point(ds):
     table = tables.rates(Evidence(ds, study_of(ds, rates=[{"loss": "block"}]), "quick"))
     assert list(table["part"]) == ["A", "eta"] * 4
     assert table["slope"][0] == pytest.approx(table["slope"][1])
-    assert views.rates(table).groups[1] == "block over n (8 sizes from 1000 to 100000), part = eta"
+    assert views.rates(table).index[1] == "block over n (8 sizes from 1000 to 100000), part = eta"
 
 
 def test_failed_runs_are_counted_where_they_happened(ds, study):
@@ -101,12 +98,6 @@ def test_failed_runs_are_counted_where_they_happened(ds, study):
     assert failures[0]["example"] == "n = 3728, replicate 3"
 
 
-def test_nothing_failed_is_said_too(ds, study):
-    assert len(tables.failures(ds)) == 0
-    row = views.statuses(tables.statuses(Evidence(ds, study, "quick"))).rows[-1]
-    assert row[:6] == ("all", "320", "320", "0", "0", "0")
-
-
 def test_summaries_against_numpy(ds, study):
     table = tables.summaries(Evidence(ds, study, "quick"))
     assert len(table) == 2 * 4 * 8
@@ -136,24 +127,6 @@ def test_a_study_without_rates_or_claims(ds):
     assert not len(tables.summaries(Evidence(ds, study, "quick")))
     assert tuple(tables.claims(verdicts.judge(ds, study, "quick")).columns) == verdicts.COLUMNS
     assert views.tally(tables.claims([])) == "0 supported, 0 not supported, 0 inconclusive"
-    several = pd.DataFrame(
-        {"verdict": ["supported", "refuted", "supported", "refuted"], "scale": [*["stand-in"] * 2, *["paper"] * 2]}
-    )
-    told = "1 supported, 1 supported on a stand-in, 0 not supported, 1 refuted, 1 refuted on a stand-in, 0 inconclusive"
-    assert views.tally(several) == f"{told}; all by rules sealed before the run"
-
-
-def test_arms_with_one_label_are_called_by_their_names():
-    table = pd.DataFrame({"arm": ["a", "b", "c"], "label": ["same", "same", "other"]})
-    assert views.names(table) == ["a", "b", "other"]
-
-
-def test_one_replicate_and_one_arm():
-    ds = results({"only": -0.5}, replicates=1)
-    table = tables.rates(Evidence(ds, study_of(ds), "quick"))
-    assert not table["trusted"].any() and "at least 2 are needed" in table["why"][0]
-    assert np.isfinite(table["slope"]).all() and table["ci_low"].isna().all()
-    assert list(table["first"]) == [N[0]] * 2
 
 
 # --- parameter rates --------------------------------------------------------------------------------------------------
@@ -190,39 +163,50 @@ def test_an_error_of_atoms_that_a_fit_does_not_have_is_no_failure(ds, raised):
     assert "3 of these values are undefined." in plain["why"]
 
 
-def test_parameter_rates_are_shown_arm_by_arm_in_every_format(ds):
-    ds["L3"].loc[{"arm": "sigmoid-linear", "n": 1000, "replicate": 0}] = np.nan
-    shown = views.parameters(tables.parameters(Evidence(ds, study_of(ds, parameters=BLOCKS), "quick")))
-    assert shown.columns == ("block", "atoms", "role", "slope", "95 % interval", "predicted", "complete")
-    assert len(set(shown.groups)) == 4 and len(shown.rows) == 6
-    assert any(row[0].endswith("\N{DAGGER}") and row[-1] == "9/10" for row in shown.rows)
-    assert sum(note.startswith("\N{DAGGER}") for note in shown.notes) == 1
-    assert r"\toprule" in latex(shown) and "over-specified" in render.text(shown) and "<th" in render.html(shown)
-
-
-def test_a_study_without_blocks_has_no_table_of_parameter_rates(ds, study):
-    assert tables.parameters(Evidence(ds, study, "quick")).empty
-
-
-@pytest.mark.parametrize("name", sorted(load.known_studies()))
-def test_parameter_rates_are_fitted_over_the_sizes_of_the_other_rates(name):
-    study = load.read(name).study
-    windows = {rate.window for rate in study.rates}
-    assert all(entry.window in windows for entry in study.parameters)
-
-
-def test_a_bent_line_is_marked_at_its_arm_and_rounding_is_no_bend(ds):
+def test_rates_are_shown_with_marks_for_what_is_not_to_be_relied_on(ds):
     ds["L3"][:] = (ds.n.astype(float) ** -0.5).broadcast_like(ds["L3"])
     ds["L3"][0] += 0.01
+    ds["status"][3, 0, 0] = int(Status.RAISED)
     ds["rmse"][:] = 1 + 2e-17 * ds["L3"]
-    study = study_of(ds, rates=[{"loss": "L3"}, {"loss": "rmse"}, {"loss": "none"}])
+    study = study_of(ds, rates=[{"loss": "L3"}, {"loss": "rmse"}], parameters=BLOCKS[:1])
     table = tables.rates(Evidence(ds, study, "quick"))
-    table.loc[5, ["slope", "ci_low", "ci_high"]] = -2e-17
-    for view in (views.rates(table), views.rates(table, brief=True), views.rates_by_loss(table)[0]):
-        assert [row[0].endswith("*") for row in view.rows] == [k == 0 for k in range(len(view.rows))]
-        assert sum(note.startswith("* the line is bent") for note in view.notes) == 1
-        assert "e-17" not in str(view.rows)
-    assert not any(note.startswith("*") for note in views.rates(table.iloc[1:]).notes)
-    shown = views.parameters(tables.parameters(Evidence(ds, study_of(ds, parameters=BLOCKS[:1]), "quick")))
-    assert [row[0] for row in shown.rows] == ["A*", "A", "A", "A"] and len(shown.notes) == 1
-    assert "the line is bent" in latex(views.rates_by_loss(table)[0])
+    for shown in (views.rates(table), views.rates(table, brief=True)):
+        marks = [arm[-1] for arm in shown["arm"]]
+        assert [mark == "*" for mark in marks] == [k == 0 for k in range(8)]
+        assert marks[3] == marks[7] == "\N{DAGGER}" and "e-17" not in str(shown.to_numpy())
+        assert [note[0] for note in shown.attrs["notes"]] == ["\N{DAGGER}", "*"]
+    blocks = views.rates(tables.parameters(Evidence(ds, study, "quick")), blocks=True)
+    assert list(blocks["block"]) == ["A*", "A", "A", "A\N{DAGGER}"] and len(set(blocks.index)) == 4
+
+
+def searched(ds):
+    found = np.full(ds["L3"].shape, 5.0)
+    found[0, 1, :3] = [0, 1, 2]
+    kind = np.full(found.shape, "local", dtype=object)
+    kind[0, 1, 0] = "insert"
+    found[1:] = np.nan
+    dims = ds["L3"].dims
+    names = ("search_found", "search_gain", "search_distinct", "search_lower_left")
+    return ds.assign(dict.fromkeys(names, (dims, found)) | {"search_kind": (dims, kind)})
+
+
+def test_global_searches_are_tabulated_and_slopes_that_rest_on_unsettled_ones_marked(ds, study):
+    assert tables.searches(ds).empty
+    evidence = Evidence(searched(ds), study, "quick")
+    table = tables.searches(evidence.ds)
+    assert set(table["arm"]) == {"softmax-relu"} and list(table["runs"]) == [10] * 8
+    assert list(table["other_won"]) == pytest.approx([0, 0.1, *[0] * 6]) and table["found"][1] == 5
+    shown = views.rates(tables.rates(evidence))
+    assert ["\N{DOUBLE DAGGER}" in arm for arm in shown["arm"]] == [True, False, False, False] * 2
+    assert "n = 1931 (2 of 10)" in shown.attrs["notes"][-1]
+
+
+def test_a_study_that_states_nothing_has_means_and_a_figure(ds):
+    bare = study_of(ds, rates=[], claims=[], figures=[], summaries=[])
+    filled = write.filled(bare, ds)
+    assert set(filled.summaries) == {"L3", "rmse", "start_L3", "good"}
+    (figure,) = filled.figures
+    assert (figure.kind, figure.x, figure.logx) == ("lines", "n", True) and len(figure.panels) == 4
+    assert write.filled(study_of(ds), ds).figures == study_of(ds).figures
+    apart = ds.isel(n=0, drop=True)
+    assert not write.filled(study_of(ds, rates=[], figures=[], summaries=[]), apart).figures

@@ -18,7 +18,7 @@ from machine import HERE, command, environment, inside, results, write_study
 import moestat
 from moestat.cli_options import settings
 from moestat.errors import InputError, StaleError
-from moestat.runner import begin, plan, pool
+from moestat.runner import plan, pool
 from moestat.runner import run as run_module
 from moestat.runner.request import Request
 from moestat.study import load
@@ -38,8 +38,8 @@ def test_one_command_gives_everything(toy):
     folder, done = toy
     assert done.returncode == 0, done.stderr
     root = folder / "outputs/toy/quick"
-    wanted = {"results.nc", "rates.csv", "claims.csv", "figure.png", "figure.svg", "figure.pdf", "report.html"}
-    assert wanted | {"manifest.json", "progress.json", "shards"} <= {path.name for path in root.iterdir()}
+    wanted = {"results.nc", "rates.csv", "claims.csv", "figure.png", "figure.pdf", "report.html"}
+    assert wanted | {"manifest.json", "shards"} <= {path.name for path in root.iterdir()}
     assert "mean-rate" in done.stdout and "Claims: " in done.stdout and "report.html" in done.stdout
     assert len(done.stdout.splitlines()) < 25 and "Rates" not in done.stdout, "the answer alone"
     assert "48 of 48 replicates (100 %), 0 failed" in done.stderr and "\x1b" not in done.stderr
@@ -196,17 +196,18 @@ def test_settings_are_merged_in_a_stated_order(tmp_path):
     cells = plan.make(load.read(study)).cells
     assert [(c.cell.settings["shift"], c.cell.settings["experts"]) for c in cells] == [(2.0, 5)] * 2 + [(3.0, 5)] * 2
     assert cells[0].cell.settings["die_at"] == [], "defaults are part of the identity"
-    changed = plan.make(load.read(study), "quick", plan.Overrides(settings={"experts": 7}))
+    changed = plan.make(load.read(study), "quick", Request("study", settings={"experts": 7}))
     assert {c.cell.settings["experts"] for c in changed.cells} == {7}
     with pytest.raises(InputError, match="the arms of .* differ in shift, which median set themselves"):
-        plan.make(load.read(study), "quick", plan.Overrides(settings={"shift": 4.0}))
+        plan.make(load.read(study), "quick", Request("study", settings={"shift": 4.0}))
 
 
 def test_large_cells_come_first_and_the_blocks_are_exact(tmp_path):
     made = plan.make(load.read(write_study(tmp_path, grid="n = [10, 90, 40]", replicates=7, block=3)))
     blocks = list(made.blocks())
     sizes = [block.planned.cell.coords["n"] for block in blocks]
-    assert sizes == sorted(sizes, reverse=True) and made.total == 6 * 7
+    assert sizes == [10, 10, *[90] * 6, *[40] * 6, *[10] * 4], "one block of each arm tells its mistakes at once"
+    assert made.total == 6 * 7
     for planned in made.cells:
         mine = [r for block in blocks if block.planned.digest == planned.digest for r in block.replicates]
         assert mine == list(range(7))
@@ -253,11 +254,9 @@ def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, monkeypatch)
 
 def test_more_processes_than_gpus_share_them_in_turn(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
-    for jobs, devices in ((None, "35"), (5, "35353"), (2, "35")):
-        assert begin.place(Request("x", jobs=jobs), "cuda", 9).devices == tuple(devices)
-    assert begin.place(Request("x", jobs=1), "cuda", 9) == pool.Place("here", 1)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    assert begin.place(Request("x"), "cuda", 1) == pool.Place("here", 1)
+    for jobs, devices in ((None, "35"), (5, "35353"), (2, "35"), (1, "3")):
+        made = pool.environments(Request("x", jobs=jobs), "cuda")
+        assert [one["CUDA_VISIBLE_DEVICES"] for one in made] == list(devices)
 
 
 @pytest.mark.parametrize(

@@ -60,17 +60,6 @@ def test_a_study_of_failures_alone_is_an_error_with_the_most_frequent_message(tm
     assert (results(tmp_path)["status"] == Status.RAISED).all()
 
 
-@pytest.mark.parametrize("kind", ["SystemExit", "MemoryError", "RecursionError"])
-def test_every_kind_of_exception_is_recorded(tmp_path, kind):
-    (tmp_path / f"failing_{kind.lower()}.py").write_text(
-        f"from toy import Settings\ndef run(cell, replicates, *, device):\n    raise {kind}('no')\n"
-    )
-    study = write_study(tmp_path, experiment=f"failing_{kind.lower()}", replicates=1)
-    code, out, err = run(study, tmp_path)
-    assert code == 1, f"{out}\n{err}"
-    assert results(tmp_path)["message"].values[0, 0, 0].startswith(f"{kind}: no")
-
-
 # --- workers that die --------------------------------------------------------------------------------------------
 
 

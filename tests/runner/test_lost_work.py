@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,9 +14,7 @@ from machine import command, environment, inside, logged, results, write_study
 
 from moestat import files
 from moestat.experiment import Cell
-from moestat.runner import crew, pool, worker
-from moestat.runner.cluster import Lost
-from moestat.runner.crew import Crew, Watch
+from moestat.runner import pool, worker
 from moestat.status import Status
 
 
@@ -62,6 +61,7 @@ def test_a_lack_of_memory_costs_only_the_replicate_that_needs_it(tmp_path):
         ("raise GeneratorExit('done')", "GeneratorExit: done"),
         ("raise type('Mine', (BaseException,), {})('x')", "Mine: x"),
         ("sys.exit(0)", "SystemExit: 0"),
+        ("raise RecursionError('deep')", "RecursionError: deep"),
         ("raise type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})()", "Mute"),
     ],
 )
@@ -160,28 +160,19 @@ def test_a_replicate_that_takes_too_long_is_ended_and_the_rest_goes_on(tmp_path,
     assert np.isfinite(results(tmp_path)["error"]).all()
 
 
-@pytest.mark.slow
-def test_a_worker_that_was_stopped_is_noticed(tmp_path, monkeypatch):
-    monkeypatch.setattr(crew, "PATIENCE", 2.0)
-    monkeypatch.setenv("STOPPED", str(tmp_path / "stopped"))
-    body = (
-        "if cell.arm == 'mean' and 1 in replicates and not os.path.exists(os.environ['STOPPED']):\n"
-        "    open(os.environ['STOPPED'], 'w').close()\n"
-        "    os.kill(os.getpid(), signal.SIGSTOP)"
-    )
-    study = write_study(tmp_path, experiment=own(tmp_path, "stopping", body), replicates=2, block=1, grid="n = [10]")
-    code, out, err = run(study, tmp_path, jobs=2)
-    assert code == 0 and "4 of 4 replicates, 0 failed" in out, err
-    assert "it gave no sign of life for 2 s" in err
-
-
-def test_a_crew_gives_back_everything_and_leaves_nobody():
-    with Crew([{"MARK": "a"}]) as one:
+def test_a_crew_gives_back_everything_and_leaves_nobody(tmp_path):
+    context = worker.Context("toy", (), str(tmp_path), str(tmp_path), "cpu")
+    with contextlib.closing(pool.Crew(context, [{"MARK": "a"}])) as one:
         got = list(one.results(_slowly, [(n,) for n in (5, 0, 7)]))
-        done = [r for r in got if not isinstance(r, Lost)]
+        done = [r for r in got if not isinstance(r, pool.Lost)]
         assert sorted(r[:2] for r in done) == [("a", 5), ("a", 7)]
-        (lost,) = [r for r in got if isinstance(r, Lost)]
-        assert lost.arguments == (0,) and "SIGKILL" in lost.why
+        (lost,) = [r for r in got if isinstance(r, pool.Lost)]
+        assert lost.arguments == (0,) and lost.why == "it ended with SIGKILL"
+        running = one.results(_slowly, [(1,), (60,)])
+        assert next(running)[1] == 1
+        begin = time.monotonic()
+        running.close()
+        assert time.monotonic() - begin < 30, "who awaits no more results need not wait for the workers"
     for *_, pid in done:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -190,73 +181,34 @@ def test_a_crew_gives_back_everything_and_leaves_nobody():
 def _slowly(number: int) -> tuple[str, int, int]:
     if number == 0:
         os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(number if number > 10 else 0)
     return os.environ["MARK"], number, os.getpid()
 
 
-class Blaming(pool.Pool):
+class Blaming(pool.Here):
     """A cluster that counts the death of a worker against every task that it had been handed."""
 
     def __init__(self) -> None:
-        self.client, self.crew = object(), None
         self.rounds: list[int] = []
-
-    jobs = 2
 
     def results(self, function, arguments):
         self.rounds.append(len(arguments))
         for argument in arguments:
             task = argument[0]
             alone = len(arguments) == 1
-            yield worker.Outcome(task.number, task.digest, task.replicates, [0]) if alone else Lost(argument, "4 died")
+            yield worker.Outcome(task.digest, task.replicates, [0]) if alone else pool.Lost(argument, "4 died")
 
 
 def test_who_was_only_beside_a_death_is_tried_alone_before_it_is_recorded(tmp_path):
-    context = worker.Context("toy", (), str(tmp_path), "", "cpu", 0)
-    tasks = [worker.Task(n, context, Cell("toy", 1, "mean", {}, {}), "d" * 64, [2 * n, 2 * n + 1]) for n in range(2)]
+    context = worker.Context("toy", (), str(tmp_path), "", "cpu")
+    tasks = [worker.Task(context, Cell("toy", 1, "mean", {}, {}), "d" * 64, [2 * n, 2 * n + 1]) for n in range(2)]
     blaming = Blaming()
-    outcomes = list(pool.run(blaming, tasks, lambda task: None, lambda text: None))
+    outcomes = list(pool.run(blaming, tasks, lambda text: None))
     assert sorted(tuple(outcome.replicates) for outcome in outcomes) == [(0,), (1,), (2,), (3,)]
     assert all(tuple(outcome.status) == (0,) for outcome in outcomes) and blaming.rounds == [2, 4, 1, 1, 1, 1]
-
-
-# --- watching --------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def watched(tmp_path):
-    marker = tmp_path / "marker"
-    marker.write_text("")
-    now = [0.0]
-
-    def watched(seconds: float, budget: float | None = None, *, beat: bool = False, step: float = crew.TICK) -> str:
-        watch = Watch(marker, budget, clock=lambda: now[0])
-        why, end = "", now[0] + seconds
-        while not why and now[0] < end:
-            now[0] += step
-            if beat:
-                os.utime(marker, (now[0], now[0]))
-            why = watch.problem()
-        return why
-
-    return watched
-
-
-def test_a_silent_worker_is_ended_and_one_that_beats_is_not(watched):
-    assert "no sign of life for 60 s" in watched(62)
-    assert watched(3600, beat=True) == ""
-
-
-def test_a_task_may_take_what_it_was_given(watched):
-    assert watched(9, budget=10, beat=True) == ""
-    assert watched(11, budget=10, beat=True) == "it took longer than 10 s"
-
-
-def test_a_run_that_was_stopped_itself_blames_nobody(watched):
-    """Ctrl-Z stops all: hours pass between two looks."""
-    assert watched(7200, budget=10, step=3600, beat=True) == "" and watched(7200, step=3600) == ""
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "x", "inf", "nan"])
 def test_a_wrong_timeout_is_refused(tmp_path, text):
     code, _, err = inside(write_study(tmp_path), "--timeout", text)
-    assert code == 2 and "--timeout" in err and "seconds above 0" in err
+    assert code == 2 and "--timeout" in err

@@ -1,9 +1,8 @@
-"""Progress: a live bar on a terminal, one plain line a minute in a log, and progress.json in either case."""
+"""Progress: a live bar on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
 import io
-import json
 import os
 import pty
 import re
@@ -25,68 +24,56 @@ class Clock:
         return self.now
 
 
-def made(tmp_path, stream, clock, **more) -> Progress:
+def made(stream, clock, **more) -> Progress:
     estimate = Estimate({"a": 100.0, "b": 10.0}, {"a": 4, "b": 4}, jobs=2)
-    head = {"study": "s", "preset": "quick"}
     values = {"total": 10, "done": 2, "failed": 1} | more
-    return Progress(tmp_path / "progress.json", head, **values, estimate=estimate, stream=stream, clock=clock)
+    return Progress("s/quick", estimate, **values, stream=stream, clock=clock)
 
 
-def test_a_log_gets_one_line_a_minute_whatever_the_number_of_blocks(tmp_path):
+def test_a_log_gets_a_line_soon_and_then_one_a_minute_whatever_the_number_of_blocks():
     stream, clock = io.StringIO(), Clock()
-    with made(tmp_path, stream, clock) as shown:
+    with made(stream, clock, shared=2) as shown:
+        shown.share()
+        clock.now += 6
+        shown.share()
         for _ in range(8):
             clock.now += 20
             shown.add("a", 1, 0, 20.0)
     lines = stream.getvalue().splitlines()
-    assert len(lines) == 1 + 160 // 60 + 1
-    assert re.fullmatch(r"\d\d:\d\d:\d\d s/quick: 2 of 10 replicates \(20 %\), 1 failed, 0 s elapsed", lines[0])
-    assert "5 of 10 replicates (50 %), 1 failed, 1 min 00 s elapsed" in lines[1]
-    assert "10 of 10 replicates (100 %), 1 failed, 2 min 40 s elapsed" in lines[-1] and "left" not in lines[-1]
+    assert re.fullmatch(
+        r"\d\d:\d\d:\d\d s/quick: 0 of 2 shared results, 2 of 10 replicates \(20 %\), 1 failed, 0 s elapsed", lines[0]
+    )
+    assert lines[1].endswith("s/quick: 2 of 10 replicates (20 %), 1 failed, 6 s elapsed")
+    assert "5 of 10 replicates (50 %), 1 failed, 1 min 06 s elapsed" in lines[2]
+    assert "10 of 10 replicates (100 %), 1 failed, 2 min 46 s elapsed" in lines[-1] and "left" not in lines[-1]
+    assert len(lines) == 5
 
 
-def test_a_block_that_takes_hours_does_not_silence_the_log(tmp_path, monkeypatch):
-    monkeypatch.setattr(progress, "FILE_EVERY", 0.01)
+def test_a_block_that_takes_hours_does_not_silence_the_log(monkeypatch):
+    monkeypatch.setattr(progress, "LOOK_EVERY", 0.01)
     stream, clock = io.StringIO(), Clock()
-    with made(tmp_path, stream, clock):
+    with made(stream, clock):
         for _ in range(3):
             clock.now += 61
             time.sleep(0.2)
         assert len(stream.getvalue().splitlines()) == 4
 
 
-def test_the_file_says_the_same_for_machines(tmp_path):
-    clock = Clock()
-    with made(tmp_path, io.StringIO(), clock) as shown:
-        content = json.loads((tmp_path / "progress.json").read_text())
-        assert content["state"] == "running" and content["done"] == 2 and content["seconds_left"] is None
-        clock.now += 5
-        shown.add("a", 2, 1, 8.0)
-        content = json.loads((tmp_path / "progress.json").read_text())
-        assert (content["done"], content["failed"], content["computed_now"]) == (4, 2, 2)
-        assert content["elapsed_seconds"] == 5.0 and content["seconds_left"] == (2 * 4.0 + 4 * 0.4) / 2
-    assert json.loads((tmp_path / "progress.json").read_text())["state"] == "finished"
-    assert [path.name for path in tmp_path.iterdir()] == ["progress.json"]
-
-
-def test_the_estimate_scales_unknown_cells_by_their_size():
-    estimate = Estimate({"a": 100.0, "b": 10.0, "c": 1.0}, {"b": 5, "c": 10})
-    assert estimate.remaining() is None
-    estimate.learn("a", 10, 50.0)  # 5 s a replicate, 0.05 s a unit of size
-    assert abs(estimate.remaining() - (5 * 0.5 + 10 * 0.05)) < 1e-12
-    estimate.learn("b", 1, 2.0)
-    assert estimate.remaining() > 5 * 2.0 + 10 * 52.0 / 1010.0, "the cells do not take time in proportion to size"
-    estimate.left = {"b": 0}
-    assert estimate.remaining() == 0.0
-
-
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0, 2.0])
-def test_the_estimate_learns_how_time_grows_with_size(power):
-    sizes = {name: float(n) for name, n in zip("abcd", (1000, 2000, 4000, 100_000), strict=True)}
-    estimate = Estimate(sizes, {"d": 10}, arms=dict.fromkeys("abcd", "arm"))
-    for name in "abc":
-        estimate.learn(name, 5, 5 * 0.1 * sizes[name] ** power)
-    assert estimate.remaining() == pytest.approx(10 * 0.1 * sizes["d"] ** power)
+def test_the_estimate_learns_how_time_grows_with_size_within_arms(power):
+    """An arm with one size is guessed by what the others show; one without any by the mean of all."""
+    sizes = {f"{arm} {n}": float(n) for arm in ("slow", "fast", "other") for n in (10, 100, 1000)}
+    estimate = Estimate(sizes, {"slow 1000": 3}, arms={name: name.split()[0] for name in sizes})
+    assert estimate.remaining() is None
+    estimate.learn("slow 10", 2, 2 * 50.0 * 10.0**power)
+    assert estimate.remaining() is None, "how time grows with size is not known yet"
+    estimate.learn("fast 10", 1, 0.1 * 10.0**power)
+    estimate.learn("fast 100", 5, 5 * 0.1 * 100.0**power)
+    assert estimate.remaining() == pytest.approx(3 * 50.0 * 1000.0**power)
+    estimate.left = {"other 10": 1}
+    assert estimate.remaining() == pytest.approx((50.0 + 0.1 + 0.1) * 10.0**power / 3)
+    estimate.left = {"fast 10": 0}
+    assert estimate.remaining() == 0.0
 
 
 def test_cells_that_took_less_the_larger_they_are_say_nothing_of_size():
@@ -96,21 +83,9 @@ def test_cells_that_took_less_the_larger_they_are_say_nothing_of_size():
     assert estimate.remaining() == pytest.approx(3.0)
 
 
-def test_counts_are_written_for_people(tmp_path):
-    with made(tmp_path, io.StringIO(), Clock(), total=1_234_567, done=12_345, quiet=True) as shown:
+def test_counts_are_written_for_people():
+    with made(io.StringIO(), Clock(), total=1_234_567, done=12_345, quiet=True) as shown:
         assert "12,345 of 1,234,567 replicates (0 %)" in shown.line()
-
-
-def test_the_estimate_of_an_arm_is_not_that_of_a_cheap_one():
-    sizes = {"slow 100": 100.0, "slow 10": 10.0, "fast 100": 100.0, "fast 10": 10.0, "other": 10.0}
-    arms = {name: name.split()[0] for name in sizes}
-    estimate = Estimate(sizes, {"slow 10": 1}, arms=arms)
-    estimate.learn("slow 100", 1, 1000.0)
-    estimate.learn("fast 100", 1, 1.0)
-    estimate.learn("fast 10", 1, 0.1)
-    assert abs(estimate.remaining() - 100.0) < 1e-9
-    estimate.left = {"other": 1}  # nothing of its arm is known: the mean of all
-    assert abs(estimate.remaining() - 10.0 * 1001.1 / 210.0) < 1e-9
 
 
 def test_durations_are_said_as_people_say_them():
@@ -122,13 +97,6 @@ def test_durations_are_said_as_people_say_them():
         "59 min 59 s",
         "2 h 01 min",
     ]
-
-
-def test_a_file_that_cannot_be_written_does_not_stop_a_run(tmp_path):
-    (tmp_path / "progress.json").mkdir()
-    with made(tmp_path, io.StringIO(), Clock()) as shown:
-        shown.add("a", 1, 0, 1.0)
-    assert shown.done == 3
 
 
 def test_quiet_is_quiet(tmp_path):

@@ -104,17 +104,6 @@ def test_ten_thousand_shards_and_a_million_rows(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_forty_thousand_rows(tmp_path):
-    """The same in small: memory and the number of rows, not the time, which a busy machine decides."""
-    study = write_study(tmp_path, grid="n = [10, 20]", replicates=10_000, block=100)
-    assert fill(tmp_path, study, per_shard=100) == 400
-    _, gigabytes = collect_and_measure(study, tmp_path)
-    found = results(tmp_path)
-    assert found["status"].size == 40_000 and (found["status"] == 0).all()
-    assert gigabytes < 0.6
-
-
-@pytest.mark.slow
 def test_ten_thousand_shards_are_computed_and_looked_at(tmp_path):
     """Not only collected: written one by one by the run itself, and listed by status."""
     study = write_study(tmp_path, replicates=2500, block=1)

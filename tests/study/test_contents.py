@@ -4,7 +4,7 @@ import fnmatch
 
 import pytest
 
-from moestat.report.standing import standing
+from moestat.report.items import standing
 from moestat.study import contents, load
 
 STUDIES = {name: load.read(path).study for name, path in load.known_studies().items()}

@@ -8,8 +8,8 @@ import xarray as xr
 from matplotlib.figure import Figure as Canvas
 
 from moestat.report import style
-from moestat.report.exponents import mathtext
 from moestat.report.tables import label
+from moestat.report.text import mathtext
 from moestat.study.spec import Figure
 
 LIMITS = (-1.05, 0.45)  # slopes that are drawn; an interval that goes on is cut

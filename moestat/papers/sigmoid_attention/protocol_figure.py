@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import chosen
 from moestat.report import style
-from moestat.report.rate_panel import wrapped
+from moestat.report.captions import wrapped
 from moestat.report.tables import label
 from moestat.study.spec import Figure, Rate
 

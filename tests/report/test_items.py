@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from moestat import cli
-from moestat.report import paper_items
-from moestat.report.paper_items import Part
+from moestat.report import items
+from moestat.report.items import Part
 from moestat.study.contents import Contents
 
 PAPER = Contents.model_validate(
@@ -49,15 +50,14 @@ ROWS = [
 
 
 def test_claims_belong_to_the_item_that_their_source_names_first():
-    found, beside = paper_items.parts(PAPER, ROWS)
+    found, beside = items.parts(PAPER, ROWS)
     assert [len(part.rows) for part in found] == [5, 0, 0]
-    assert found[1].elsewhere == [("Theorem 1", "theorem-1")]
+    assert found[1].elsewhere == ["Theorem 1"]
     assert [record["claim"] for record in beside] == ["f"]
 
 
 def test_variants_of_a_statement_count_once_and_objections_apart():
-    theorem = paper_items.parts(PAPER, ROWS)[0][0]
-    assert theorem.counts("for") == {"supported": 1, "not shown at reduced scale": 1, "mixed": 1}
+    theorem = items.parts(PAPER, ROWS)[0][0]
     assert theorem.verdicts == "1 supported, 1 not shown at reduced scale, 1 mixed; objections: 1 refuted"
     assert theorem.standing == "holds in part"
 
@@ -69,7 +69,7 @@ def test_what_variants_of_an_open_statement_have_decided_is_not_hidden():
         row("c", "T Theorem 1", "not supported", group="other", scale="reduced"),
         row("d", "T Theorem 1", "not run", group="other", scale="reduced"),
     ]
-    (theorem, *_), _ = paper_items.parts(PAPER, rows)
+    (theorem, *_), _ = items.parts(PAPER, rows)
     assert theorem.verdicts == "2 inconclusive (variants: 1 supported, 1 not shown at reduced scale)"
 
 
@@ -85,33 +85,20 @@ def test_a_consequence_does_not_make_an_item_hold_in_part_whose_conclusion_fails
 
 def test_a_repair_stands_with_the_verdicts():
     repaired = Part(PAPER.items[0], [row("a", "T Theorem 1", "refuted")], repairs=["Without b it holds."])
-    assert paper_items.view([repaired]).rows[0][3] == "1 refuted. Without b it holds."
+    assert repaired.told == "1 refuted. Without b it holds."
 
 
 def test_an_item_without_verdicts_says_why():
-    found, _ = paper_items.parts(PAPER, [*ROWS, row("g", "T Table 3", "supported", bearing="neutral")])
-    table = paper_items.view(found)
-    assert [cells[3] for cells in table.rows][1:] == ["see Theorem 1", "what was found is neutral to the paper"]
-    assert paper_items.view([Part(PAPER.items[2])]).rows[0][2:] == ("not checked", "Nothing is stated.")
-
-
-@pytest.mark.parametrize(("width", "there"), [(80, False), (140, True)])
-def test_what_an_item_says_is_shown_where_there_is_room(width, there):
-    from io import StringIO
-
-    from rich.console import Console
-
-    console = Console(file=StringIO(), width=width, force_terminal=False)
-    console.print(paper_items.rich(paper_items.parts(PAPER, ROWS)[0], PAPER.title))
-    shown = console.file.getvalue()
-    assert "Theorem 1" in shown and "holds in part" in shown and ("A picture." in shown) is there
+    found, _ = items.parts(PAPER, [*ROWS, row("g", "T Table 3", "supported", bearing="neutral")])
+    assert [part.told for part in found][1:] == ["see Theorem 1", "what was found is neutral to the paper"]
+    assert (Part(PAPER.items[2]).standing, Part(PAPER.items[2]).told) == ("not checked", "Nothing is stated.")
 
 
 def test_the_page_escapes_what_markdown_would_read():
-    papers = [(PAPER, paper_items.parts(PAPER, ROWS)[0])]
-    page = paper_items.page(papers)
+    papers = [(PAPER, items.parts(PAPER, ROWS)[0])]
+    page = items.page(papers)
     assert "| Theorem 1 | W\\*\\_i has the rate n<sup>\N{MINUS SIGN}1/2</sup>. | **holds in part** |" in page
-    assert page == paper_items.page(papers)
+    assert page == items.page(papers)
 
 
 def test_the_items_of_a_paper_on_the_command_line(tmp_path, capsys):
@@ -129,3 +116,63 @@ def test_the_items_of_all_papers_as_a_page(tmp_path, capsys):
     )
     assert cli.main(["--paper", "task-routing", "--write", str(tmp_path / "x.csv")]) == 2
     assert "allowed is FILE.md" in capsys.readouterr().err
+
+
+# --- statements per paper ---------------------------------------------------------------------------------------------
+
+HEADLINE = [
+    ("p", "for", "paper", "rate", "supported"),
+    ("p", "for", "paper", "rate", "supported"),
+    ("p", "for", "paper", "order", "refuted"),
+    ("p", "for", "reduced", "order", "not supported"),
+    ("p", "against", "reduced", "gap", "no counterexample"),
+    ("q", "neutral", "stand-in", "check", "not run"),
+]
+TABLE = pd.DataFrame(HEADLINE, columns=["paper", "bearing", "scale", "group", "verdict"])
+
+
+def test_variants_of_one_statement_count_once():
+    counts = items.headline(TABLE)
+    assert list(map(tuple, counts[["paper", "bearing", "scale", "statements"]].values)) == [
+        ("p", "for", "paper", 2),
+        ("p", "for", "reduced", 1),
+        ("p", "against", "reduced", 1),
+        ("q", "neutral", "stand-in", 1),
+    ]
+    first = counts.iloc[0]
+    assert (first["supported"], first["refuted"]) == (1, 1)
+    assert (counts[list(items.WORDS)].sum(axis=1) == counts["statements"]).all()
+    assert (
+        items.sentences(TABLE)[0]
+        == "p, for, paper: 2 statements: 1 supported, 1 refuted; rules: 2 sealed, 0 edited, 0 added"
+    )
+    assert "p, for, reduced: 1 statement: 1 not shown; rules: 1 sealed, 0 edited, 0 added" in items.sentences(TABLE)
+    assert items.sentences(TABLE)[-1] == "q, neutral, stand-in: 1 statement: 1 not run"
+
+
+def test_a_statement_counts_as_the_latest_written_of_its_variants():
+    edited = TABLE.assign(sealed=["", "edited", "edited", "", "", ""])
+    assert items.sentences(edited)[0].endswith("; rules: 0 sealed, 2 edited, 0 added")
+    added = edited.assign(sealed=["", "added", "edited", "", "", ""])
+    assert items.sentences(added)[0].endswith("; rules: 0 sealed, 1 edited, 1 added")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "word"),
+    [
+        (["supported", "not supported"], "mixed"),
+        (["no counterexample", "not supported"], "mixed"),
+        (["no counterexample", "refuted"], "refuted"),
+        (["no counterexample", "refuted", "inconclusive", "not run"], "refuted"),
+        (["supported", "inconclusive"], "inconclusive"),
+        (["refuted", "inconclusive"], "refuted"),
+        (["not supported", "inconclusive"], "inconclusive"),
+        (["supported", "not run"], "inconclusive"),
+        (["refuted", "not run"], "refuted"),
+        (["supported", "refuted", "not run"], "mixed"),
+        (["not run", "not run"], "not run"),
+        (["supported", "no counterexample"], "no counterexample"),
+    ],
+)
+def test_one_counterexample_refutes_else_the_weakest_variant_counts_and_contradictions_are_mixed(verdicts, word):
+    assert items.of_group(verdicts) == items.of_group(verdicts[::-1]) == word

@@ -1,0 +1,240 @@
+"""The statements of the papers counted, and the items of a paper - theorems, tables, figures - with how each stands.
+
+Variants of one statement count once, everywhere.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Literal
+
+import pandas as pd
+from rich.console import RenderableType
+
+from moestat.claims.verdicts import WHEN, written
+from moestat.claims.wording import AT_SCALE, VERDICTS, broad, wording
+from moestat.report import render
+from moestat.report.text import markdown
+from moestat.report.views import in_words, of_rules
+from moestat.sentences import counted
+from moestat.study.contents import Contents, Item, Repair
+from moestat.study.spec import Scale
+
+ORIGINS = ("stated", "implied", "ours")
+BEARINGS = ("for", "against", "neutral")
+SCALES = ("paper", "reduced", "stand-in")
+NOT_RUN = "not run"
+MIXED = "mixed"
+WORDS = (*VERDICTS, MIXED, NOT_RUN)
+YES, NO = ("supported", "no counterexample"), ("not supported", "refuted")
+Standing = Literal[
+    "holds", "holds on smaller problems", "holds in part", "stands against", "not shown", "open", "not checked"
+]
+FAILED: tuple[Standing, ...] = ("stands against", "not shown")
+"""How an item stands for which nothing speaks, and against which something does."""
+COLUMNS = ("item", "says", "stands", "verdicts")
+COMMAND = "python -m moestat.study --paper --write docs/findings/items.md"
+
+# --- statements ------------------------------------------------------------------------------------------------------
+
+
+def of_group(verdicts: Sequence[str]) -> str:
+    """Return the verdict of the variants of one statement together.
+
+    A statement about every case is *refuted* by one counterexample, whatever its other variants have not found or left
+    open. Variants that contradict each other are *mixed* otherwise, and else the weakest verdict counts: one that
+    decides nothing before one that does. A variant without a run leaves open what the others say; *not run* is what no
+    run bears on.
+
+    >>> of_group(["supported", "supported"]), of_group(["supported", "refuted"]), of_group(["supported", "not run"])
+    ('supported', 'mixed', 'inconclusive')
+    >>> of_group(["refuted", "no counterexample"]), of_group(["refuted", "inconclusive"])
+    ('refuted', 'refuted')
+    """
+    if "refuted" in verdicts and "supported" not in verdicts:
+        return "refuted"
+    if any(v in YES for v in verdicts) and any(v in NO for v in verdicts):
+        return MIXED
+    if all(v == NOT_RUN for v in verdicts):
+        return NOT_RUN
+    order = ("inconclusive", "refuted", "not supported", "no counterexample", "supported")
+    return min(("inconclusive" if v == NOT_RUN else v for v in verdicts), key=order.index)
+
+
+def statements(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], str]:
+    """Return the verdict of every statement, its variants together, by its bearing, group and scale."""
+    variants: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        variants.setdefault((row["bearing"], row["group"], row["scale"]), []).append(str(row["verdict"]))
+    return {statement: of_group(verdicts) for statement, verdicts in variants.items()}
+
+
+def headline(ledger: pd.DataFrame) -> pd.DataFrame:
+    """Count the statements of every paper by bearing and scale; one column per verdict."""
+    rows = []
+    for (paper, bearing, scale), part in ledger.groupby(["paper", "bearing", "scale"], sort=True):
+        words = list(statements(part.to_dict("records")).values())
+        head = {"paper": paper, "bearing": bearing, "scale": scale, "statements": len(words)}
+        rows.append(head | {word: words.count(word) for word in WORDS})
+    rows.sort(key=lambda row: (row["paper"], BEARINGS.index(row["bearing"]), SCALES.index(row["scale"])))
+    return pd.DataFrame(rows, columns=["paper", "bearing", "scale", "statements", *WORDS])
+
+
+def sentences(ledger: pd.DataFrame) -> list[str]:
+    """Say the headline, one sentence per paper, bearing and scale, and when the rules were written.
+
+    A statement counts there by the latest written of its variants.
+    """
+    keys = ["paper", "bearing", "scale"]
+    latest: dict[tuple[str, ...], dict[str, int]] = {}
+    for row in ledger[ledger["verdict"] != NOT_RUN].to_dict("records"):
+        groups = latest.setdefault(tuple(row[key] for key in keys), {})
+        groups[row["group"]] = max(groups.get(row["group"], 0), WHEN.index(written(row)))
+    lines = []
+    for row in headline(ledger).to_dict("records"):
+        words = {word: word for word in WORDS} | ({} if row["scale"] == "paper" else {"not supported": "not shown"})
+        counts = in_words({shown: row[word] for word, shown in words.items() if row[word]})
+        found = list(latest.get(tuple(row[key] for key in keys), {}).values())
+        rules = of_rules({when: found.count(place) for place, when in enumerate(WHEN)})
+        number = counted(row["statements"], "statement")
+        lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {number}: {counts}{rules}")
+    return lines
+
+
+# --- items -----------------------------------------------------------------------------------------------------------
+
+
+def standing(rows: Iterable[Mapping[str, Any]]) -> Standing:
+    """Return how an item stands, by the statements that bear on it; the head of the page of items says when.
+
+    >>> row = {"bearing": "for", "group": "a", "verdict": "supported", "scale": "paper"}
+    >>> standing([row]), standing([row | {"scale": "reduced"}]), standing([row, row | {"bearing": "against"}])
+    ('holds', 'holds on smaller problems', 'holds in part')
+    >>> refuted = row | {"verdict": "refuted"}
+    >>> standing([refuted]), standing([refuted | {"scale": "stand-in"}])
+    ('stands against', 'not shown')
+    >>> standing([row | {"verdict": "not run"}]), standing([])
+    ('open', 'not checked')
+    >>> standing([row, row | {"group": "b", "verdict": "inconclusive"}])
+    'holds in part'
+    """
+    found = [(bearing, word, scale) for (bearing, _, scale), word in statements(rows).items()]
+    if not found:
+        return "not checked"
+    for_it = {scale for bearing, word, scale in found if bearing == "for" and word in (*YES, MIXED)}
+    speaks_against = {"for": (*NO, MIXED), "against": (*YES, MIXED), "neutral": ()}
+    against_it = {scale for bearing, word, scale in found if word in speaks_against[bearing]}
+    undecided = any(bearing == "for" and word == "inconclusive" for bearing, word, _ in found)
+    if for_it and (against_it or undecided):
+        return "holds in part"
+    if for_it:
+        return "holds" if "paper" in for_it else "holds on smaller problems"
+    if against_it:
+        return "stands against" if "paper" in against_it else "not shown"
+    return "open"
+
+
+@dataclass
+class Part:
+    """An item of the paper with what was found on it."""
+
+    item: Item
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
+
+    @property
+    def standing(self) -> Standing:
+        """How the item stands: where its conclusion fails, a consequence that is seen does not make it hold in part."""
+        own = [row for row in self.rows if any(_named(row, pattern) for pattern in self.item.conclusion)]
+        of_it = standing(own) if own else "open"
+        return of_it if of_it in FAILED else standing(self.rows)
+
+    @property
+    def verdicts(self) -> str:
+        """The counts in words: those for the item, then the objections to it; what is open names its variants."""
+        said = []
+        for bearing, head in (("for", ""), ("against", "objections: ")):
+            mine = [row for row in self.rows if row["bearing"] == bearing]
+            whole = statements(mine)
+            is_open = [row for row in mine if whole[bearing, row["group"], row["scale"]] == "inconclusive"]
+            decided = [(row["verdict"], row["scale"]) for row in is_open if row["verdict"] in (*YES, *NO)]
+            within = in_words({_shown(word, scale): count for (word, scale), count in Counter(decided).items()})
+            counts = Counter((word, scale) for (_, _, scale), word in whole.items())
+            shown: Counter[str] = Counter()
+            for word, scale in product(WORDS, AT_SCALE):
+                if counts[word, scale]:
+                    shown[_shown(word, scale)] += counts[word, scale]
+            said.append(f"{head}{in_words(shown)}{f' (variants: {within})' if within else ''}" if shown else "")
+        return "; ".join(filter(None, said))
+
+    @property
+    def told(self) -> str:
+        """The verdicts on the item, or why there are none, and what mends it."""
+        verdicts = self.verdicts
+        if not verdicts and self.rows:
+            verdicts = "what was found is neutral to the paper"
+        elif not verdicts:
+            verdicts = f"see {', '.join(self.elsewhere)}" if self.elsewhere else self.item.unchecked
+        return " ".join([f"{verdicts.rstrip('.')}.", *self.repairs]) if self.repairs else verdicts
+
+
+def _named(row: Mapping[str, Any], pattern: str) -> bool:
+    return fnmatch.fnmatchcase(f"{row['study']}:{row['claim']}", pattern)
+
+
+def _shown(word: str, scale: Scale) -> str:
+    if word in VERDICTS:
+        return wording(word, scale)
+    return word if word == NOT_RUN else f"{MIXED}{AT_SCALE[scale]}"
+
+
+def parts(contents: Contents, records: Sequence[dict[str, Any]]) -> tuple[list[Part], list[dict[str, Any]]]:
+    """Put every claim to the item that its source names first."""
+    by_name = {item.name: Part(item) for item in contents.items}
+    beside = []
+    for row in records:
+        named = contents.items_of(str(row["source"]))
+        if not named:
+            beside.append(row)
+            continue
+        by_name[named[0].name].rows.append(row)
+        for other in (by_name[item.name].elsewhere for item in named[1:]):
+            other += [] if named[0].name in other else [named[0].name]
+    for part in by_name.values():
+        part.repairs = [repair.text for repair in part.item.repairs if _holds(repair, records)]
+    return list(by_name.values()), beside
+
+
+def _holds(repair: Repair, records: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether every claim that a repair rests on has the verdict that it asks for."""
+    for pattern, wanted in repair.when.items():
+        words = {broad(str(row["verdict"])) for row in records if _named(row, pattern)}
+        if words != {broad(wanted)}:
+            return False
+    return True
+
+
+def view(found: Iterable[Part], title: str = "") -> pd.DataFrame:
+    """Show the items as a table: what each says, how it stands, its verdicts."""
+    return render.table(COLUMNS, [_cells(part) for part in found], title=title)
+
+
+def _cells(part: Part) -> list[str]:
+    return [part.item.name, part.item.says, str(part.standing), part.told]
+
+
+def rich(found: Iterable[Part], title: str) -> RenderableType:
+    """Return the items for the terminal; what they say is left out where there is no room."""
+    return render.rich(view(found, title), spare=("says",))
+
+
+def page(papers: Sequence[tuple[Contents, Sequence[Part]]]) -> str:
+    """Return the items of some papers as one Markdown page, the same for the same outputs."""
+    listed = [(contents, [_cells(part) for part in found]) for contents, found in papers]
+    template = render.environment().overlay(autoescape=False).get_template("items.md.j2")
+    return template.render(papers=listed, columns=COLUMNS, command=COMMAND, markdown=markdown)
