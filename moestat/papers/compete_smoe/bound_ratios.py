@@ -22,8 +22,7 @@ from moestat.losses.measures import competition_losses
 from moestat.models import gaussian
 from moestat.models.competition import Competition
 
-DEPENDENT = 1e-9
-"""Eigenvalues of the scores' correlation matrix below this one count as zero."""
+DEPENDENT = 1e-9  # eigenvalues of the scores' correlation matrix below this one count as zero
 
 
 def winner_code(model: Competition, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -38,14 +37,8 @@ def stratified_hellinger(
 ) -> tuple[float, float]:
     """Return E h, and the share of the inputs x (N, d) at which the winners differ.
 
-    Parameters
-    ----------
-    fitted, truth : arrays (k, P)
-        Atoms in the same order.
-    x : array (N, d)
-        A sample from the law of x.
-    few : int
-        Most points of a stratum at which densities are compared.
+    ``fitted``, ``truth`` (k, P): atoms in the same order; ``x`` (N, d): a sample from the law of x; ``few``: most
+    points of a stratum at which densities are compared.
     """
     true, own = winner_code(model, truth, x), winner_code(model, fitted, x)
     _, stratum, size = np.unique(true * (1 << len(fitted)) + own, return_inverse=True, return_counts=True)
@@ -70,12 +63,8 @@ def _spread(rows: np.ndarray, few: int) -> np.ndarray:
 class Information(NamedTuple):
     """Which directions of the parameters change the density, between its jumps.
 
-    Attributes
-    ----------
-    deficit : int
-        How many linearly independent directions do not.
-    weakest : array (k, P)
-        A direction of norm 1 that changes it least, among the experts that win.
+    ``deficit``: how many linearly independent directions do not; ``weakest`` (k, P): a direction of norm 1 that changes
+    it least, among the experts that win.
     """
 
     deficit: int
@@ -129,13 +118,7 @@ class Ratios(NamedTuple):
 def ratios(
     model: Competition, truth: np.ndarray, directions: np.ndarray, lengths: np.ndarray, x: np.ndarray, few: int
 ) -> Ratios:
-    """Return E h and E h / D of the truth moved by each length along each direction (M, k, P).
-
-    Raises
-    ------
-    ValueError
-        If a length is so large that a variance is not positive.
-    """
+    """Return E h and E h / D of the truth moved by each length along each direction (M, k, P)."""
     moved = truth + lengths[:, None, None] * directions[:, None, :, :]
     h = np.array([[stratified_hellinger(model, atoms, truth, x, few)[0] for atoms in line] for line in moved])
     return Ratios(h, h / competition_losses(moved, truth, model)["D"])
@@ -147,11 +130,6 @@ def certainly_asleep(model: Competition, truth: np.ndarray, steps: int = 128) ->
     True is certain: in every cell of a grid, K other experts are larger by more than sizes can change within the cell
     (or as large everywhere, with a lower index). False is not: an expert that wins nowhere by a hair is not recognised.
     Linear experts are compared on the surface of the cube, which decides for the rays through it.
-
-    Raises
-    ------
-    ValueError
-        If the inputs have more than three dimensions, for which the grid would be too large.
     """
     if model.d > 3:
         raise ValueError(f"d is {model.d}; at most 3 dimensions can be gridded")

@@ -27,15 +27,7 @@ _ROWS = 2**15
 def paired_with_truth(fitted: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Return the fitted atoms (..., k*, P) in the order of the true ones, by the pairing that is closest in sum.
 
-    Parameters
-    ----------
-    fitted : array (..., k, P), k >= k*
-    truth : array (k*, P)
-
-    Raises
-    ------
-    ValueError
-        If there are fewer fitted than true atoms.
+    ``fitted`` (..., k, P); ``truth`` (k*, P).
     """
     if fitted.shape[-2] < len(truth):
         raise ValueError(f"{fitted.shape[-2]} fitted atoms cannot be paired with {len(truth)} true atoms")
@@ -65,14 +57,8 @@ def scale_and_shape(paired: np.ndarray, truth: np.ndarray, model: Competition) -
 class RoutedHellinger:
     """Means over the law of x, arrays (...).
 
-    Attributes
-    ----------
-    misrouted : array
-        P(the winners are not the true ones).
-    mean, squared : arrays
-        E h and E h^2.
-    squared_misrouted : array
-        The part of E h^2 that misrouted inputs contribute.
+    ``misrouted``: P(the winners are not the true ones); ``mean``, ``squared``: E h and E h^2; ``squared_misrouted``:
+    the part of E h^2 that misrouted inputs contribute.
     """
 
     misrouted: np.ndarray
@@ -84,15 +70,8 @@ class RoutedHellinger:
 class Routing:
     """The true routing on a large sample from the law of x, with which the routing of other mixtures is compared.
 
-    Parameters
-    ----------
-    model : Competition
-    truth : array (k*, P)
-    pool : array (N, d)
-        The sample.
-    few : int
-        How many of its first points stand for all inputs with the true winners, and how many misrouted ones are looked
-        at, at most.
+    ``truth`` (k*, P); ``pool`` (N, d): the sample; ``few``: how many of its first points stand for all inputs with the
+    true winners, and how many misrouted ones are looked at, at most.
     """
 
     def __init__(self, model: Competition, truth: Array, pool: Array, few: int) -> None:

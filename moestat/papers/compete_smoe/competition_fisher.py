@@ -33,10 +33,7 @@ class FisherLine(NamedTuple):
 def information(model: Competition, truth: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the information matrix at each input, (N, k P, k P), by Gauss-Hermite rules for every expert's responses.
 
-    Parameters
-    ----------
-    truth : array (k, P)
-    x : array (N, d)
+    ``truth`` (k, P); ``x`` (N, d).
     """
     check_atoms(truth, model.atom_size, name="truth")
     check_inputs(x, model.d)
@@ -56,13 +53,7 @@ def information(model: Competition, truth: np.ndarray, x: np.ndarray) -> np.ndar
 
 
 def fisher_line(model: Competition, truth: np.ndarray, x: np.ndarray) -> FisherLine:
-    """Return the line of a truth with inputs x (N, d) that stand for their law.
-
-    Raises
-    ------
-    ValueError
-        If the information matrix is singular: an expert wins nowhere.
-    """
+    """Return the line of a truth with inputs x (N, d) that stand for their law."""
     local = information(model, truth, x)
     values, vectors = np.linalg.eigh(local.mean(axis=0))
     if values[0] < 1e-10 * values[-1]:

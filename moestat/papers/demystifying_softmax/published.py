@@ -28,19 +28,8 @@ def from_blocks(gate: Any, mean: Any, variance: Any) -> np.ndarray:
     This is the layout in which the scripts of arXiv 2305.03288 save their fits, ``*_beta.npy``, ``*_A.npy`` and
     ``*_Sigma.npy``: coordinates before atoms, intercepts first, and the gate of the last atom left out, for it is zero.
 
-    Parameters
-    ----------
-    gate : array (S, R, d + 1, N - 1) or (S, R, d + 1, N)
-        ``[c, b]``.
-    mean : array (S, R, d + 1, N)
-        ``[beta, a]``.
-    variance : array (S, R, 1, N) or (S, R, N)
-        Variances, not standard deviations.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit each other.
+    ``gate`` (S, R, d + 1, N - 1) or (S, R, d + 1, N): ``[c, b]``; ``mean`` (S, R, d + 1, N): ``[beta, a]``;
+    ``variance`` (S, R, 1, N) or (S, R, N): variances, not standard deviations.
     """
     if mean.ndim != 4 or mean.shape[2] < 2:
         raise ValueError(f"mean has shape {mean.shape}; it must be (sizes, replicates, d + 1, atoms)")
@@ -63,17 +52,12 @@ def from_blocks(gate: Any, mean: Any, variance: Any) -> np.ndarray:
 def published_losses(fitted: Any, truth: Any, model: SoftmaxGaussian) -> dict[str, np.ndarray]:
     """Return losses of softmax-gated mixtures without any shift of the gates.
 
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-    truth : array (N*, P), N* <= N
+    ``fitted`` (..., N, P); ``truth`` (N*, P).
 
-    Returns
-    -------
-    dict of arrays (...)
-        ``loss``: what the scripts save, for N > N* the formula of D2 (:func:`moestat.losses.measures.softmax_losses`)
-        without the infimum, and for N = N* that of D1 without the errors of atoms that share a cell; ``mass``: its
-        first sum, of | sum of e^c in the cell - e^c* |. NaN for a fit that is not finite.
+    Returns ``loss``: what the scripts save, for N > N* the formula of D2
+    (:func:`moestat.losses.measures.softmax_losses`) without the infimum, and for N = N* that of D1 without the errors
+    of atoms that share a cell; ``mass``: its first sum, of | sum of e^c in the cell - e^c* |. NaN for a fit that is not
+    finite.
     """
     if truth.ndim != 2 or fitted.ndim < 2 or not model.atom_size == fitted.shape[-1] == truth.shape[-1]:
         raise ValueError(f"fitted and truth have shapes {fitted.shape} and {truth.shape}; atoms have {model.atom_size}")

@@ -17,8 +17,7 @@ from moestat.arrays import Array, namespace
 from moestat.models.logistic import logistic_loss, logistic_slope, softmax
 from moestat.models.tiles import Tiles, cut
 
-CHUNK = 512
-"""Samples for which the outputs of all experts are computed at once; fixed, see :func:`outputs`."""
+CHUNK = 512  # samples for which the outputs of all experts are computed at once; fixed, see :func:`outputs`
 
 
 @dataclass(frozen=True)
@@ -62,15 +61,9 @@ def mean_loss(scores: Array, expert: Array, margin: Array) -> Array:
 def outputs(weights: Array, x: Array) -> Array:
     """Return the output of every expert for every sample.
 
-    Parameters
-    ----------
-    weights : (B, M, P or 1, J, d) array
-    x : (B, n, P, d) array
+    ``weights`` (B, M, P or 1, J, d); ``x`` (B, n, P, d).
 
-    Returns
-    -------
-    (B, n, M) array
-        Samples are worked through in chunks of :data:`CHUNK` rows, so memory does not grow with n.
+    Samples are worked through in chunks of :data:`CHUNK` rows, so memory does not grow with n.
     """
     xp = namespace(weights, x)
     batch, n, _, d = x.shape
@@ -88,15 +81,7 @@ def outputs(weights: Array, x: Array) -> Array:
 def routed_outputs(weights: Array, x: Array, expert: Array) -> Array:
     """Return the output of each sample's own expert.
 
-    Parameters
-    ----------
-    weights : (B, M, P or 1, J, d) array
-    x : (B, n, P, d) array
-    expert : (B, n) int array
-
-    Returns
-    -------
-    (B, n) array
+    ``weights`` (B, M, P or 1, J, d); ``x`` (B, n, P, d); ``expert`` (B, n).
     """
     return _Forward(weights, x, expert).f
 
@@ -187,15 +172,9 @@ def weight_direction(weights: Array, x: Array, y: Array, scores: Array, expert: 
 
     That is the same direction, and it is there however large the margins are: exp(-z) is 0 in floating point from 746.
 
-    Parameters
-    ----------
-    weights, x, y, scores, expert : arrays
-        As in :func:`gradient`.
+    ``weights``, ``x``, ``y``, ``scores``, ``expert``: as in :func:`gradient`.
 
-    Returns
-    -------
-    (B, M, P or 1, J, d) array
-        Zero for an expert without samples.
+    Zero for an expert without samples.
     """
     xp = namespace(weights, x, y, scores)
     forward = _Forward(weights, x, expert)

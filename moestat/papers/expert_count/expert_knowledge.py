@@ -12,17 +12,8 @@ from moestat.losses.routing import one_hot
 def error_by_cluster(wrong: Array, cluster: Array, clusters: int) -> Array:
     """Return each expert's error on each cluster.
 
-    Parameters
-    ----------
-    wrong : (..., n, M) array of bools, or of 0 and 1
-        Whether expert m gets the sample wrong.
-    cluster : (..., n) int array
-    clusters : int
-        K. Every cluster must have a sample.
-
-    Returns
-    -------
-    (..., M, K) array
+    ``wrong`` (..., n, M): whether expert m gets the sample wrong. ``cluster`` (..., n). ``clusters``: K. Every cluster
+    must have a sample.
     """
     xp = namespace(wrong, cluster)
     wrong = xp.astype(wrong, xp.float64)
@@ -56,16 +47,7 @@ def profession(weights: Array, labels: Array) -> Array:
     Source: "On the Impact of Expert Count in Mixture of Experts", Definition 2: the k of the largest <v_k, w_mj>, here
     also over patches, which makes no difference when they start equal.
 
-    Parameters
-    ----------
-    weights : (..., M, P or 1, J, d) array
-        Initial weights.
-    labels : (..., K, d) array
-        The label signals v_k.
-
-    Returns
-    -------
-    (..., M) int array
+    ``weights`` (..., M, P or 1, J, d): initial weights; ``labels`` (..., K, d): the label signals v_k.
     """
     xp = namespace(weights, labels)
     aligned = xp.matmul(weights, xp.matrix_transpose(labels)[..., None, None, :, :])  # (..., M, P, J, K)
@@ -75,14 +57,9 @@ def profession(weights: Array, labels: Array) -> Array:
 def own_cluster(table: Array, profession: Array) -> tuple[Array, Array]:
     """Split a table per expert and cluster into the entry of each expert's profession and the mean of the others.
 
-    Parameters
-    ----------
-    table : (..., M, K) array
-    profession : (..., M) int array
+    ``table`` (..., M, K); ``profession`` (..., M).
 
-    Returns
-    -------
-    own, others : (..., M) arrays
+    ``own, others`` (..., M).
     """
     xp = namespace(table, profession)
     clusters = table.shape[-1]

@@ -16,16 +16,9 @@ from moestat.papers.expert_count.cubic_experts import Gradient
 class SortedExperts:
     """What does not change while one mixture is trained.
 
-    Parameters
-    ----------
-    x : (n, P, d) array
-        Patches.
-    features : (n, F) array
-        See :func:`moestat.papers.expert_count.cubic_experts.router_features`.
-    y : (n,) array
-        Labels, -1.0 or 1.0.
-    own : int
-        P for MLP experts, which have weights of their own for each patch, 1 for CNN experts.
+    ``x`` (n, P, d): patches; ``features`` (n, F): see
+    :func:`moestat.papers.expert_count.cubic_experts.router_features`; ``y`` (n,): labels, -1.0 or 1.0; ``own``: P for
+    MLP experts, which have weights of their own for each patch, 1 for CNN experts.
     """
 
     def __init__(self, x: np.ndarray, features: np.ndarray, y: np.ndarray, own: int) -> None:
@@ -39,13 +32,8 @@ class SortedExperts:
     def gradient(self, weights: np.ndarray, scores: np.ndarray, expert: np.ndarray) -> Gradient:
         """Return the loss () of eq. (4) and its gradients, for a given routing.
 
-        Parameters
-        ----------
-        weights : (M, P or 1, J, d) array
-        scores : (n, M) array
-            The router's scores without noise.
-        expert : (n,) int array
-            The expert that each sample is sent to.
+        ``weights`` (M, P or 1, J, d); ``scores`` (n, M): the router's scores without noise; ``expert`` (n,): the expert
+        that each sample is sent to.
         """
         n, experts = scores.shape
         neurons = weights.shape[2]

@@ -15,10 +15,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-LANES = 8
-"""Neurons that are computed at once; LLVM cuts them into what the processor has."""
-GROUP = 4
-"""Rows that are worked on at once."""
+LANES = 8  # neurons that are computed at once; LLVM cuts them into what the processor has
+GROUP = 4  # rows that are worked on at once
 
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _INDEX = ir.IntType(64)

@@ -16,18 +16,9 @@ import numpy as np
 class Decay:
     """Two laws fitted to losses (..., S) at iterations t (S,); all fields have the leading shape.
 
-    Attributes
-    ----------
-    slope : array
-        Exponent s of the power law.
-    rate : array
-        Rate r of the geometric law, per iteration.
-    r2_power, r2_geometric : array
-        Shares of the variance of log L that the laws explain.
-    aic_gain : array
-        AIC of the geometric law minus AIC of the power law: positive favours the power law.
-    last_slope : array
-        Exponent over the last decade of t.
+    ``slope``: exponent s of the power law; ``rate``: rate r of the geometric law, per iteration; ``r2_power``,
+    ``r2_geometric``: shares of the variance of log L that the laws explain; ``aic_gain``: AIC of the geometric law
+    minus AIC of the power law: positive favours the power law; ``last_slope``: exponent over the last decade of t.
     """
 
     slope: np.ndarray
@@ -41,17 +32,8 @@ class Decay:
 def decay(iterations: np.ndarray, loss: np.ndarray) -> Decay:
     """Fit both laws to the whole series, and the exponent to its last decade.
 
-    Parameters
-    ----------
-    iterations : (S,) array
-        t > 0, at least 4 of them, ascending.
-    loss : (..., S) array
-        A series with a value that is not positive or not finite gives NaN.
-
-    Raises
-    ------
-    ValueError
-        If the iterations are too few, not positive or not ascending.
+    ``iterations`` (S,): t > 0, at least 4 of them, ascending; ``loss`` (..., S): a series with a value that is not
+    positive or not finite gives NaN.
     """
     t = iterations
     if t.ndim != 1 or t.size < 4 or t[0] <= 0 or np.any(np.diff(t) <= 0):
@@ -80,12 +62,7 @@ def first_passage(iterations: np.ndarray, loss: np.ndarray, levels: np.ndarray) 
     Between records the log loss is taken to be linear in log t; a loss that starts below a level gives the first
     iteration of the series.
 
-    Parameters
-    ----------
-    iterations : (S,) array
-        t > 0, ascending.
-    loss : (..., S) array
-    levels : (E,) array
+    ``iterations`` (S,): t > 0, ascending; ``loss`` (..., S); ``levels`` (E,).
     """
     below = loss[..., :, None] <= levels  # (..., S, E)
     first = np.argmax(below, axis=-2)

@@ -18,8 +18,7 @@ from moestat.losses.minimisers import nearest_minimiser
 from moestat.models.experts import activation, expert_features
 from moestat.models.regression import Model
 
-SUP_LOG2 = 9
-"""A supremum over the cube is taken over its corners and 2**SUP_LOG2 Sobol points."""
+SUP_LOG2 = 9  # a supremum over the cube is taken over its corners and 2**SUP_LOG2 Sobol points
 PARTS = ("output", "eta", "eta_vanished", "eta_others")
 
 
@@ -29,18 +28,11 @@ def expert_errors(fitted: Array, truth: Array, model: Model) -> dict[str, Array]
     All are 0 on every representation of the truth with N atoms, superfluous ones split off or vanished; that of the
     parameters is at most the whole equation (12), :func:`moestat.losses.minimisers.L3_infimum`.
 
-    Parameters
-    ----------
-    fitted : array (..., N, P)
-        Measures that are not finite get NaN.
-    truth : array (N*, P), N* <= N
+    ``fitted`` (..., N, P): measures that are not finite get NaN; ``truth`` (N*, P).
 
-    Returns
-    -------
-    dict
-        Name -> array (...): ``output``, the sum of sup_x |E(x, eta) - E(x, eta*)| over the cube [-1, 1]^d, equation
-        (10); ``eta``, the eta block of equation (12), the sum of ||deta||, and its two parts: of the atoms whose expert
-        vanishes in the minimiser (``eta_vanished``, 0 where none does) and of the others.
+    Name -> array (...): ``output``, the sum of sup_x |E(x, eta) - E(x, eta*)| over the cube [-1, 1]^d, equation
+    (10); ``eta``, the eta block of equation (12), the sum of ||deta||, and its two parts: of the atoms whose expert
+    vanishes in the minimiser (``eta_vanished``, 0 where none does) and of the others.
     """
     xp = namespace(fitted, truth)
     target, points = to_numpy(truth), _points(model.d)

@@ -109,27 +109,10 @@ def attend(
 ) -> torch.Tensor:
     """Attend to this and earlier positions.
 
-    Parameters
-    ----------
-    q, k, v : Tensor, shape (batch, heads, length, size)
-        ``size`` is a power of two from 16 on, ``length`` a multiple of the tile's queries and keys.
-    slopes : Tensor of float32, shape (heads,)
-        ALiBi's: the slope times the distance is taken from the score.
-    function : {"softmax", "sigmoid"}
-        Of the scores ``q k / sqrt(size)``.
-    shift : float
-        Added to every score: -log(length) for the sigmoid (sigmoid-attention paper, eq. (85)).
-    tile : Tile
-        How the work is cut; the same numbers up to rounding.
-
-    Returns
-    -------
-    Tensor, shape (batch, heads, length, size)
-
-    Raises
-    ------
-    ValueError
-        If the length is no multiple of the tile.
+    ``q``, ``k``, ``v`` (batch, heads, length, size): ``size`` is a power of two from 16 on, ``length`` a multiple of
+    the tile's queries and keys. ``slopes`` (heads,): ALiBi's: the slope times the distance is taken from the score.
+    ``function``: of the scores ``q k / sqrt(size)``. ``shift``: added to every score: -log(length) for the sigmoid
+    (sigmoid-attention paper, eq. (85)). ``tile``: how the work is cut; the same numbers up to rounding.
     """
     batch, heads, length, size = q.shape
     if length % tile.queries or length % tile.keys:

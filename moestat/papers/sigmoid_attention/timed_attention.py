@@ -67,12 +67,8 @@ def set_length(model: Decoder, length: int) -> None:
 class TimedAttention(torch.nn.Module):
     """Attention by the kernel of the moment, with the projections and norms of a ``CausalAttention``.
 
-    Attributes
-    ----------
-    kernel : str
-        One of :data:`moestat.papers.sigmoid_attention.attention_gpu.KERNELS`.
-    decoding : bool
-        Whether the input is the last symbol of a window, whose earlier keys and values are kept.
+    ``kernel``: one of :data:`moestat.papers.sigmoid_attention.attention_gpu.KERNELS`; ``decoding``: whether the input
+    is the last symbol of a window, whose earlier keys and values are kept.
     """
 
     def __init__(self, like: CausalAttention) -> None:

@@ -22,19 +22,11 @@ from moestat.models.regression import Model
 class Features(NamedTuple):
     """What some truths are like, arrays (T,).
 
-    Attributes
-    ----------
-    line : array
-        Fisher line of L3 at n = 1, for the true number of atoms; divide by sqrt(n).
-    nullity : array
-        Of the information matrix. Truths of one law share that of the gauge; one that has more holds directions that
-        no data show.
-    active : array
-        The least share of inputs on which an expert is not zero: 1 for experts without a dead half.
-    seen : array
-        The least mean, over the inputs, of an expert's gate where the expert is not zero, and 0 where it is.
-    smallest : array
-        Smallest eigenvalue of the information over its largest, those of the nullity left out.
+    ``line``: fisher line of L3 at n = 1, for the true number of atoms; divide by sqrt(n). ``nullity``: of the
+    information matrix. Truths of one law share that of the gauge; one that has more holds directions that no data show.
+    ``active``: the least share of inputs on which an expert is not zero: 1 for experts without a dead half. ``seen``:
+    the least mean, over the inputs, of an expert's gate where the expert is not zero, and 0 where it is. ``smallest``:
+    smallest eigenvalue of the information over its largest, those of the nullity left out.
     """
 
     line: np.ndarray
@@ -48,12 +40,7 @@ class Features(NamedTuple):
 class Place:
     """Where some truths lie among others of their law.
 
-    Attributes
-    ----------
-    own : Features
-        Of the T truths that are asked about.
-    others : Features
-        Of the m others.
+    ``own``: of the T truths that are asked about; ``others``: of the m others.
     """
 
     own: Features
@@ -84,15 +71,8 @@ class Place:
 def features(model: Model, truths: np.ndarray, x_points: np.ndarray, noise_variance: float) -> Features:
     """Return what truths are like.
 
-    Parameters
-    ----------
-    model : Model
-        The true model.
-    truths : array (T, N*, P)
-    x_points : array (m, d)
-        Points that stand for the law of x.
-    noise_variance : float
-        v > 0.
+    ``model``: the true model; ``truths`` (T, N*, P); ``x_points`` (m, d): points that stand for the law of x;
+    ``noise_variance``: v > 0.
     """
     rows = []
     for theta in truths:
