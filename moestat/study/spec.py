@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -28,6 +29,13 @@ class Strict(BaseModel):
     """Base of every part of a study: immutable, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Let ``help`` and the documentation say what every field means."""
+        told = [f"{name}\n    {field.description}" for name, field in cls.model_fields.items() if field.description]
+        if told:
+            cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "\nParameters\n----------", *told])
 
 
 class Arm(Strict):
@@ -279,7 +287,7 @@ class Study(Strict):
         [], description="variables whose means and intervals are tabulated per arm and grid point"
     )
     claims: list[Claim] = Field([], description="what is judged")
-    figures: list[Figure] = Field([], description="the first one is named figure.*")
+    figures: list[Figure] = Field([], description="the files of the first one are called figure")
     findings: list[Finding] = Field([], description="what the verdicts say; only those that fit the run are shown")
     notes: str = Field("", description="how to read the results, whatever they are; goes into the report")
 
