@@ -187,7 +187,7 @@ def test_the_manifest_can_be_made_again_from_the_shards(tmp_path):
 
 def test_a_claim_about_a_variable_that_the_results_do_not_hold_is_told_at_the_end_and_loses_nothing(tmp_path):
     study = write_study(tmp_path, grid="n = [10, 20, 40, 80, 160]")
-    study.write_text(study.read_text().replace('variable = "error"', 'variable = "eror"'))
+    study.write_text(study.read_text().replace('slope("error"', 'slope("eror"'))
     code, _, err = inside(study, "--out", tmp_path, "--jobs", 1)
     last = err.strip().splitlines()[-1]
     assert code == 1 and "1 claim names a variable that the results do not hold: claims[0].variable" in last
