@@ -1,12 +1,7 @@
-"""The number that a claim is about, with its interval: one function per kind of claim.
-
-A difference is always taken replicate by replicate. Replicates are independent of each other, so the interval is
-honest whether or not the two sides share their draws; where they do, the common part cancels.
-"""
+"""The number that a claim is about, with its interval. A difference is always taken replicate by replicate."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,10 +10,11 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from moestat import rates
+from moestat import own
 from moestat.claims.evidence import Evidence, difference
 from moestat.claims.selection import NoAnswerError, versus, without_lengths_of_one
 from moestat.rates import Estimate
+from moestat.rates.estimate import interval
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
 from moestat.study.spec import Claim
@@ -115,9 +111,9 @@ def _of_cell_or_samples(array: xr.DataArray, level: float, subject: str) -> Esti
 def of_samples(samples: np.ndarray, level: float, subject: str) -> Estimate:
     """Return the mean over replicates, those without a value left out, with its t-interval."""
     kept = samples[np.isfinite(samples)]
-    mean, se, low, high = (float(v) for v in rates.mean_interval(kept, level))
-    note, reasons = f"{kept.size} replicates", _lost(samples, kept)
-    return Estimate(mean, low, high, note, reasons, se=se, subject=subject, replicates=kept.size)
+    mean, se, low, high = (float(v) for v in interval(kept, level))
+    reasons = _lost(samples, kept)
+    return Estimate(mean, low, high, f"{kept.size} replicates", reasons, se=se, subject=subject, replicates=kept.size)
 
 
 def _lost(samples: np.ndarray, kept: np.ndarray) -> tuple[str, ...]:
@@ -146,11 +142,10 @@ def _function(ds: xr.Dataset, claim: Claim) -> Estimate:
 
 def resolve(path: str) -> Callable[..., Any]:
     """Return the callable that ``'package.module:callable'`` means."""
-    module_name, _, name = path.partition(":")
     try:
-        target = getattr(importlib.import_module(module_name), name)
-    except Exception as error:  # a user's module can fail at import in any way
-        raise NoAnswerError(f"{path} cannot be imported: {type(error).__name__}: {_sentence(error)}") from error
+        target = own.imported(path)
+    except ValueError as error:
+        raise NoAnswerError(_sentence(error)) from error
     if not callable(target):
         raise NoAnswerError(f"{path} is not callable.")
     return target

@@ -1,8 +1,4 @@
-"""One run's results, read once: samples of a variable, how the runs ended, and each series fitted a single time.
-
-Verdicts, tables and figures of a report all ask the same :class:`Evidence`, so that they cannot disagree about a fit
-window, and nothing is selected or fitted twice.
-"""
+"""One run's results, read once, for verdicts, tables and figures: samples, how runs ended, each series fitted once."""
 
 from __future__ import annotations
 
@@ -91,15 +87,7 @@ def unsettled(found: Sequence[xr.DataArray], over: str, window: Window) -> str:
 
 
 class Evidence:
-    """The collected results of a study at a preset.
-
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        With the dimensions arm, the grid's axes, replicate and the experiment's own. It must not change afterwards.
-    study : Study
-    preset : str
-    """
+    """The collected results of a study at a preset, over arm, the grid's axes, replicate and the experiment's own."""
 
     def __init__(self, ds: xr.Dataset, study: Study, preset: str) -> None:
         self.ds, self.study, self.preset = ds, study, preset
@@ -160,11 +148,7 @@ class Evidence:
         *,
         converged_only: bool = False,
     ) -> xr.DataArray:
-        """Return a variable as float64, with NaN where a replicate has no value (or did not converge).
-
-        The grid of an arm is cut to the points that belong to the study. Dimensions of length one that are not in
-        ``at`` are kept.
-        """
+        """Return a variable as float64, NaN where a replicate has no value, on the part of the grid that an arm has."""
         key = (variable, arm, converged_only)
         if key not in self._kept:
             ds = self.ds
@@ -198,15 +182,7 @@ class Evidence:
         level: float = 0.95,
         converged_only: bool = False,
     ) -> FittedSeries:
-        """Return the fitted series of a loss; without a window (:attr:`facts` knows the study's) of all sizes.
-
-        Raises
-        ------
-        NoAnswerError
-            If the results hold no such series.
-        ValueError
-            If its sizes are unusable.
-        """
+        """Return the fitted series of a loss; NoAnswerError where there is none, ValueError for unusable sizes."""
         array = self.samples(variable, arm, at, converged_only=converged_only)
         # an axis of length one names nothing, so that a figure without it and a table with it share a fit
         sizes = self._kept[variable, arm, converged_only].sizes

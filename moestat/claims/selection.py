@@ -44,10 +44,7 @@ def is_at(coordinate: xr.DataArray, value: Any) -> xr.DataArray:
 
 
 def at_point(data: Data, at: Mapping[str, Any]) -> Data:
-    """Select one point of some axes; the arm is an axis like the others.
-
-    An axis without labels is selected by place. An axis that is fixed already at the value is passed over.
-    """
+    """Select one point of some axes, the arm among them; an axis that is fixed there already is passed over."""
     for axis, value in at.items():
         if axis not in data.dims:
             if axis in data.coords and bool(np.all(is_at(data.coords[axis], value))):
@@ -65,10 +62,7 @@ def at_point(data: Data, at: Mapping[str, Any]) -> Data:
 
 
 def variable(ds: xr.Dataset, name: str, at: Mapping[str, Any] | None = None) -> xr.DataArray:
-    """Return a variable as float64 at a point of some axes (``arm`` among them), over the axes that are left.
-
-    Truth values have the attribute ``binary``.
-    """
+    """Return a variable as float64 at a point of some axes; truth values have the attribute ``binary``."""
     if name not in ds.data_vars:
         raise NoAnswerError(f"The results hold no variable {name!r}{nearest(name, map(str, ds.data_vars)) or '.'}")
     return at_point(as_float(ds[name]), at or {})
@@ -92,10 +86,7 @@ def as_float(array: xr.DataArray) -> xr.DataArray:
 
 
 def usable(ds: xr.Dataset, *, converged_only: bool = False) -> xr.Dataset:
-    """Return the results with NaN in every number of a replicate that has no values (or did not converge).
-
-    Whole numbers and truth values become floats for it; ``status`` and texts stay as they are.
-    """
+    """Return the results with NaN, as floats, in every number of a replicate without values (or not converged)."""
     mask = ds["status"].isin([int(Status.CONVERGED)] if converged_only else WITH_VALUES)
     if bool(mask.all()):
         return ds

@@ -2,8 +2,7 @@
 
 The interval of the estimate is compared with the region of the rule: inside is *supported*, outside is *not
 supported*, anything else *inconclusive*. A statement about every case has *no counterexample* or is *refuted*. What
-stands in the way of an honest answer (:data:`Reason`) makes the verdict inconclusive, with the number where there is
-one. Where some replicates have values but did not converge, the verdict must be the same with and without them.
+stands in the way of an honest answer makes the verdict inconclusive, with the number where there is one.
 """
 
 from __future__ import annotations
@@ -28,22 +27,6 @@ from moestat.study.presets import named, runs_arms
 from moestat.study.seal import Seal, Written
 from moestat.study.spec import Claim, Scale, Study
 
-Reason = Literal[
-    "",
-    "across the edge",
-    "no case",
-    "no number",
-    "not trusted",
-    "missing",
-    "failed",
-    "no interval",
-    "too few",
-    "no width",
-    "not settled",
-    "other problem",
-    "not converged",
-]
-"""Why a verdict is inconclusive; of several reasons the first. Empty for all other verdicts."""
 LEAST = 3
 """Replicates that a decisive verdict needs at least."""
 ABOUT = ("source", "origin", "bearing", "statement", "predicted")
@@ -55,10 +38,10 @@ WHEN: tuple[Written, ...] = get_args(Written)
 class Verdict:
     """A judged claim; its fields are the columns of claims.csv, and ``bend``.
 
-    ``wording`` is the verdict as it is shown: with the scale of the run and, for a statement about every case, on how
-    many. ``reason`` is what made it inconclusive, and ``why`` all of it in words. ``rule`` is a hash of all that it was
-    judged by, and ``sealed`` says when that was written (empty where no seal is known). ``bend`` says how the lines
-    bend whose slopes were judged, if they do; ``why`` has it, too.
+    ``wording`` is the verdict as it is shown, with the scale of the run. ``reason`` is what made it inconclusive, of
+    several the first, and ``why`` all of it in words. ``rule`` is a hash of all that it was judged by, and ``sealed``
+    says when that was written (empty where no seal is known). ``bend`` says how the lines bend whose slopes were
+    judged; ``why`` has it, too.
     """
 
     claim: str
@@ -74,7 +57,7 @@ class Verdict:
     ci_high: float = math.nan
     verdict: Word = "inconclusive"
     wording: str = "inconclusive"
-    reason: Reason = "no number"
+    reason: str = "no number"
     why: str = ""
     rule: str = ""
     sealed: Written | Literal[""] = ""
@@ -125,8 +108,7 @@ def judged(study: Study, preset: str) -> list[Claim]:
 
 def written(row: Mapping[str, Any]) -> Written:
     """Return when the rule of a judged row of claims.csv was written; where no seal is known, as if before the run."""
-    found: Written = row.get("sealed") or "sealed"
-    return found
+    return row.get("sealed") or "sealed"  # type: ignore[no-any-return]
 
 
 def count_written(rows: Iterable[Mapping[str, Any]]) -> dict[Written, int]:
@@ -163,10 +145,13 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
     said = f"{answer.subject} is {value}" if value else f"{answer.subject} is not a number"
     if value and answer.low != answer.high:
         said += f", {100 * claim.level:.4g} % interval {interval}" if interval else ", without an interval"
-    whole = _over_all_sizes(evidence, claim, answer) if claim.kind == "slope" and claim.window is not None else ""
-    rests = "; ".join(filter(None, (answer.note, counts.told, whole)))
+    rests = f"{answer.note}; {counts.told}" if answer.note else counts.told
+    if claim.kind == "slope" and claim.window is not None:  # whoever sets a window chooses sizes
+        whole = estimate(evidence, claim.model_copy(update={"window": (-math.inf, math.inf)}))
+        shown = rounded(whole.value, whole.low, whole.high)
+        rests += f"; over all sizes the slope is {' '.join(shown)}" if whole.note != answer.note and shown[1] else ""
 
-    obstacles: list[tuple[Reason, str]] = [("not trusted", text) for text in answer.reasons]
+    obstacles: list[tuple[str, str]] = [("not trusted", text) for text in answer.reasons]
     if counts.missing and not answer.counts_failures:
         obstacles.append(("missing", f"{counts.missing} of {counts.replicates} runs are missing."))
     if counts.failed and not answer.counts_failures:
@@ -211,7 +196,7 @@ def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
     )
 
 
-def compared(answer: Estimate, claim: Claim) -> tuple[Word, Reason, str]:
+def compared(answer: Estimate, claim: Claim) -> tuple[Word, str, str]:
     """Compare an estimate with the region of a rule: the verdict, why it is inconclusive, and what lies where."""
     low, high = claim.region
     if (cases := answer.cases) is not None:
@@ -224,16 +209,6 @@ def compared(answer: Estimate, claim: Claim) -> tuple[Word, Reason, str]:
     if answer.high < low or answer.low > high:
         return "not supported", "", "it is not" if point else "no part of the interval is"
     return "inconclusive", "across the edge", "only a part of the interval is"
-
-
-def _over_all_sizes(evidence: Evidence, claim: Claim, answer: Estimate) -> str:
-    """Say what a slope is without its window; an empty text where the window leaves no size out."""
-    try:
-        whole = estimate(evidence, claim.model_copy(update={"window": (-math.inf, math.inf)}))
-    except NoAnswerError:
-        return ""
-    value, interval = rounded(whole.value, whole.low, whole.high)
-    return f"over all sizes the slope is {value} {interval}" if whole.note != answer.note and interval else ""
 
 
 def _without_the_rest(evidence: Evidence, claim: Claim, word: Word) -> str:
