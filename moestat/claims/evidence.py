@@ -64,10 +64,9 @@ class FittedSeries:
 def difference(first: FittedSeries, second: FittedSeries) -> rates.Difference:
     """Return the slope of one series minus that of another one, paired by replicate."""
     one, other = first.samples, second.samples
-    if first.exact and not second.exact:
-        one = selection.with_replicates(one.isel(replicate=0, drop=True), other)
-    elif second.exact and not first.exact:
-        other = selection.with_replicates(other.isel(replicate=0, drop=True), one)
+    if first.exact != second.exact:  # what is exact is repeated over the replicates of the other one
+        exact = (side.samples.isel(replicate=0, drop=True) if side.exact else side.samples for side in (first, second))
+        one, other = xr.broadcast(*(array.reset_coords(drop=True) for array in exact))
     return rates.difference(one, other, over=first.over, window=first.window, level=first.fit.level)
 
 
@@ -194,7 +193,7 @@ class Evidence:
             if over not in array.dims:
                 raise NoAnswerError(f"The variable {variable!r} has no axis {over!r}.")
             if exact := "replicate" not in array.dims:
-                array = selection.with_replicates(array, None)
+                array = selection.with_replicates(array)
             losses = array.transpose(over, "replicate").values
             fit = fit_array(losses, array[over].values.astype(np.float64), window, level, DRAWS)
             self._kept[key] = FittedSeries(array, over, window, exact, fit)

@@ -113,12 +113,9 @@ def without_lengths_of_one(array: xr.DataArray, keep: tuple[str, ...]) -> xr.Dat
     return array
 
 
-def with_replicates(array: xr.DataArray, other: xr.DataArray | None) -> xr.DataArray:
-    """Repeat a property of the cell over replicates (those of ``other``): no Monte Carlo error, no width."""
-    if "replicate" in array.dims:
-        return array
-    labels = other["replicate"].values if other is not None and "replicate" in other.dims else np.arange(2)
-    return array.expand_dims(replicate=labels)
+def with_replicates(array: xr.DataArray) -> xr.DataArray:
+    """Repeat a property of the cell over two replicates: no Monte Carlo error, no width."""
+    return array if "replicate" in array.dims else array.expand_dims(replicate=2)
 
 
 def listed(items: Any, limit: int = 12) -> str:
