@@ -46,6 +46,9 @@ class Counts:
     not_converged: int
     told: str
 
+    def __str__(self) -> str:
+        return self.told
+
 
 @dataclass(frozen=True)
 class FittedSeries:

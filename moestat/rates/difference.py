@@ -95,14 +95,14 @@ def difference(
         first, second = (
             np.where(np.isfinite(other) & (other > 0), one, np.nan) for one, other in ((first, second), (second, first))
         )
-    fits = [fit_array(values, sizes, window, level, draws=0) for values in (first, second)]
+    one, other = (fit_array(values, sizes, window, level, draws=0) for values in (first, second))
     if paired:
-        estimate = over_replicates(fits[0].slopes - fits[1].slopes, level)
+        estimate = over_replicates(one.slopes - other.slopes, level)
     else:
-        estimate = _welch(fits[0].slopes, fits[1].slopes, level)
-    bend = bends.sentence({"the first line": fits[0].turn, "the second line": fits[1].turn})
-    reasons = tuple(dict.fromkeys(fits[0].reasons + fits[1].reasons))
-    return Difference(replace(estimate, bend=bend), paired, *fits, reasons)
+        estimate = _welch(one.slopes, other.slopes, level)
+    bend = bends.sentence({"the first line": one.turn, "the second line": other.turn})
+    reasons = tuple(dict.fromkeys(one.reasons + other.reasons))
+    return Difference(replace(estimate, bend=bend), paired, one, other, reasons)
 
 
 def _welch(first: np.ndarray, second: np.ndarray, level: float) -> Estimate:

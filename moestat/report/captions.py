@@ -172,7 +172,7 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
         str(a) for a in evidence.ds["arm"].values
     ]
     counts, number = evidence.count((arm, {}) for arm in arms), evidence.ds.sizes["replicate"]
-    said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts.told}")
+    said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}")
     return ". ".join([*said, origin(evidence)]) + "."
 
 

@@ -127,7 +127,7 @@ def write_outputs(
         made,
         judged,
         [f"Figure {figure.name} could not be drawn: {figure.problem}" for figure in drawn if figure.problem],
-        f"{counts.replicates} runs: {counts.told}",
+        f"{counts.replicates} runs: {counts}",
         bent=frozenset(verdict.claim for verdict in judgements if verdict.bend),
         sentences=html.findings(evidence.study, judgements),
         figure=next((folder / f"{figure.name}.png" for figure in drawn if not figure.problem), None),
