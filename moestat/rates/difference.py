@@ -96,10 +96,8 @@ def difference(
             np.where(np.isfinite(other) & (other > 0), one, np.nan) for one, other in ((first, second), (second, first))
         )
     one, other = (fit_array(values, sizes, window, level, draws=0) for values in (first, second))
-    if paired:
-        estimate = over_replicates(one.slopes - other.slopes, level)
-    else:
-        estimate = _welch(one.slopes, other.slopes, level)
+    slopes = one.slopes, other.slopes
+    estimate = over_replicates(slopes[0] - slopes[1], level) if paired else _welch(*slopes, level)
     bend = bends.sentence({"the first line": one.turn, "the second line": other.turn})
     reasons = tuple(dict.fromkeys(one.reasons + other.reasons))
     return Difference(replace(estimate, bend=bend), paired, one, other, reasons)
