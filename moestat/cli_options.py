@@ -120,7 +120,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--dry-run": {**_YES, "help": "check the study and print the plan; write nothing"},
     "--debug": {**_YES, "help": "one replicate of each cell; stop at the first failure"},
     "--list": {**_YES, "help": "the known studies, with titles and times"},
-    "--all": {**_YES, "help": "run every known study, the shortest rest first"},
+    "--all": {**_YES, "help": "run every known study, none before those that it reads"},
     "--claims": {**_YES, "help": "verdicts: all, or of a STUDY, paper, id, 'SA Fig. 2b'"},
     "--paper": {"nargs": "?", "const": "", "metavar": "NAME", "help": "its items; with one of the others: its studies"},
     "--write": {**_AGAIN, "type": path, "metavar": "FILE", "help": "claims: .html, .csv; items: .md; export: .csv"},

@@ -88,13 +88,14 @@ class Builder:
         return own
 
     def _cell(self, arm: Arm, at: int, coords: Mapping[str, Any]) -> Cell:
-        study = self.study_file.study
+        study, where = self.study_file.study, self.study_file.shown
+        own = f"{where}: arms[{at}].settings"
         layers: dict[str, Mapping[str, Any]] = {  # later ones win
-            "settings": study.settings,
-            f"presets.{self.preset}.settings": study.presets[self.preset].settings,
-            f"arms[{at}].settings ('{arm.name}')": arm.settings,
+            f"{where}: settings": study.settings,
+            f"{where}: presets.{self.preset}.settings": study.presets[self.preset].settings,
+            own: arm.settings,
             "--set": self.request.settings,
-            "grid": coords,
+            f"{where}: grid": coords,
         }
         merged: dict[str, Any] = {}
         origin: dict[str, str] = {}
@@ -109,20 +110,15 @@ class Builder:
             wrong = problems(error, self.module.Settings, merged)[:8]
         except RecursionError:
             wrong = [((), "are nested too deeply")]
-        if wrong:
-            raise InputError("\n".join(self._line(loc, what, origin, arm) for loc, what in wrong))
+        lines = []
+        for loc, what in wrong:
+            layer = origin.get(str(loc[0]) if loc else "", own)  # of what is missing: it can be set there
+            name = f" ('{arm.name}')" if layer == own else ""
+            key = f"{layer}{'.' * bool(loc)}{path_text(loc)}{name}"
+            lines.append(f"--set {path_text(loc)}: the setting {what}" if layer == "--set" else f"{key} {what}")
+        if lines:
+            raise InputError("\n".join(lines))
         return Cell(self.module_name, self.seed, arm.name, dict(coords), settings)
-
-    def _line(self, loc: tuple[int | str, ...], what: str, origin: Mapping[str, str], arm: Arm) -> str:
-        where, layer = self.study_file.shown, origin.get(str(loc[0])) if loc else "none"
-        if layer == "--set":
-            return f"--set {path_text(loc)}: the setting {what}"
-        if not loc:
-            return f"{where}: settings of arm '{arm.name}' {what}"
-        if layer is None:
-            return f"{where}: settings.{path_text(loc)} {what} (experiment {self.module_name}, arm '{arm.name}')"
-        place, _, name = layer.partition(" ")
-        return f"{where}: {place}.{path_text(loc)} {name}{' ' * bool(name)}{what}"
 
 
 _PLAIN = "allowed are finite numbers of 64 bits, truth values, text, and lists of them"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat import versions as code_versions
-from moestat.runner import manifest_file, origin, store
+from moestat.runner import collect, labels, manifest_file, needs, origin, results, store
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
 from moestat.study import seal
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Result:
-    """What a run left behind.
-
-    ``dataset`` and ``report`` are None for one part of a study; ``dropped`` says what the results no longer hold.
-    """
+    """What a run left behind; ``dataset`` and ``report`` are None for one part of a study."""
 
     request: Request
     plan: Plan
@@ -33,7 +30,6 @@ class Result:
     dataset: xr.Dataset | None = None
     report: Any = None
     notes: list[str] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
 
 
 Reporter = Callable[[Result, Mapping[str, Any]], Any]
@@ -42,8 +38,6 @@ Reporter = Callable[[Result, Mapping[str, Any]], Any]
 
 def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Reporter | None = None) -> None:
     """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
-    from moestat.runner import collect, labels, needs, results
-
     request, plan, root = result.request, result.plan, result.folder
     if plan.study_file.study.reads:
         dataset = needs.dataset(plan, request)
@@ -52,14 +46,10 @@ def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Re
         dataset, remarks = collect.collect(scan)
         result.notes.extend([*remarks, *origin.remarks(scan.used)])
         dataset = labels.attach(dataset, plan.module_name, plan.cells)
-    result.dropped = results.dropped(root, dataset)
-    result.notes.extend(result.dropped)
     provenance = describe(request, plan, scan, code, result)
-    dataset.attrs = {key: value for key, value in provenance.items() if isinstance(value, str | int | float)}
-    dataset.attrs |= {key: "\n".join(value) for key, value in provenance.items() if isinstance(value, list)}
-    extra: dict[str, Any] = {"results_sha256": results.write(root, dataset)}
-    extra |= {"state": "collected", "notes": result.notes, "tally": result.tally, "updated": provenance["date"]}
-    manifest_file.write(root, manifest_file.describe(root, request, plan, scan, code, extra))
+    dataset.attrs = {k: "\n".join(value) if isinstance(value, list) else value for k, value in provenance.items()}
+    extra: dict[str, Any] = {"results_sha256": results.write(root, dataset), "tally": result.tally}
+    manifest_file.write_of(root, request, plan, scan, code, state="collected", notes=result.notes, **extra)
     result.dataset = dataset
     if request.report and report is not None:
         result.report = report(result, provenance)
@@ -99,13 +89,6 @@ def settings(plan: Plan) -> str:
     """Return every setting of each arm, but for the axes of the grid, as JSON: arm -> key -> value."""
     table: dict[str, dict[str, Any]] = {arm.name: dict(arm.settings) for arm in plan.arms}
     for planned in plan.cells:
-        kept = planned.cell.settings
-        table[planned.cell.arm] = {key: value for key, value in kept.items() if key not in plan.axes}
+        kept = planned.cell.settings.items()
+        table[planned.cell.arm] = {key: value for key, value in kept if key not in plan.axes}
     return json.dumps(table)
-
-
-def part_line(request: Request, tally: Mapping[str, int]) -> str:
-    """Say how far a study is after one of its parts, and how to collect it."""
-    missing, total = tally["missing"], tally["replicates"]
-    rest = f"{missing} of {total} replicates are still missing" if missing else "all are done"
-    return f"{request.part_name} is finished, {rest}; collect with: {request.command('collect')}"

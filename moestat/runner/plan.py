@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from moestat.errors import InputError
 from moestat.runner import experiments
 from moestat.runner.cells import Builder, PlannedCell
-from moestat.runner.request import LIMITS, Request
+from moestat.runner.request import Request
 from moestat.sentences import listed, show
 from moestat.study import presets
 from moestat.study.cross_checks import axis_problems
@@ -26,7 +26,6 @@ from moestat.study.load import StudyFile, need_preset
 from moestat.study.spec import Arm, Preset
 
 MOST_ROWS = 10**8
-MOST_BLOCKS = 10**6
 
 
 @dataclass(frozen=True)
@@ -113,9 +112,6 @@ def make(study_file: StudyFile, preset_name: str = "quick", request: Request | N
     need_preset(study_file, preset_name)
     preset = study.presets[preset_name]
     replicates = preset.replicates if request.replicates is None else request.replicates
-    if replicates > LIMITS["replicates"][1]:  # of the file; its least is in the schema, that of a request with it
-        key, most = f"{where}: presets.{preset_name}.replicates", LIMITS["replicates"][1]
-        raise InputError(f"{key} is {show(replicates)}; allowed are whole numbers from 1 to {most}")
     axes = _axes(study.grid | preset.grid, request.settings)
     arms = tuple(arm for arm in study.arms if presets.runs(study, preset_name, arm))
     _refuse_settings_of_arms(where, arms, request.settings)
@@ -126,24 +122,18 @@ def make(study_file: StudyFile, preset_name: str = "quick", request: Request | N
         module_name = experiments.resolve(study_file)
         module = experiments.load(module_name, where)
         axes |= _more_axes(module.Settings, axes, request.settings)
-    block = min(request.block or preset.block or replicates, replicates)
     points = math.prod(len(values) for values in axes.values())
-    what = f"{where}: {len(arms)} arms x {points} grid points x {replicates} replicates"
-    if len(arms) * points * math.ceil(replicates / block) > MOST_BLOCKS:
-        raise InputError(
-            f"{what} in blocks of {block} would make more than {MOST_BLOCKS} shards; raise "
-            f"presets.{preset_name}.block or --block"
-        )
     if len(arms) * points * replicates > MOST_ROWS:
         raise InputError(
-            f"{what} are more than the {MOST_ROWS} rows that one dataset is made for; lower "
-            f"presets.{preset_name}.replicates or --replicates"
+            f"{where}: {len(arms)} arms x {points} grid points x {replicates} replicates are more than the {MOST_ROWS} "
+            f"rows that one dataset is made for; lower presets.{preset_name}.replicates or --replicates"
         )
+    block = min(request.block or preset.block or replicates, replicates)
     seed = study.seed if request.seed is None else request.seed
     cells: tuple[PlannedCell, ...] = ()
     if module is not None:
         cells = tuple(Builder(study_file, preset_name, request, module, module_name, seed, axes).cells(arms))
-        _refuse_equal_arms(study_file, preset_name, cells)
+        _refuse_equal_arms(where, cells)
     return Plan(study_file, preset_name, request, module_name, module, seed, axes, arms, cells, replicates, block)
 
 
@@ -158,19 +148,17 @@ def _refuse_settings_of_arms(where: str, arms: Sequence[Arm], settings: Mapping[
             )
 
 
-def _refuse_equal_arms(study_file: StudyFile, preset_name: str, cells: Sequence[PlannedCell]) -> None:
+def _refuse_equal_arms(where: str, cells: Sequence[PlannedCell]) -> None:
     """Refuse arms that have all settings of another in every cell: two names of one thing, compared as two."""
     own: dict[str, tuple[str, ...]] = {}
     for planned in cells:
         own[planned.cell.arm] = (*own.get(planned.cell.arm, ()), planned.digest)
-    at = {arm.name: index for index, arm in enumerate(study_file.study.arms)}
     first: dict[tuple[str, ...], str] = {}
     for arm, digests in own.items():
         if (other := first.setdefault(digests, arm)) != arm:
             raise InputError(
-                f"{study_file.shown}: arms[{at[arm]}] ('{arm}') has the settings of arms[{at[other]}] ('{other}') in "
-                f"every cell of preset {preset_name!r}, defaults included; allowed are arms that differ in a setting "
-                "or their presets"
+                f"{where}: arm '{arm}' has the settings of arm '{other}' in every cell, defaults included; allowed are "
+                "arms that differ in a setting or their presets"
             )
 
 
@@ -197,9 +185,7 @@ def _more_axes(
             continue
         allowed: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
         if not _accepts(allowed, value) and all(_accepts(allowed, item) for item in values):
-            if wrong := axis_problems(key, values):
-                raise InputError(f"--set {key}: several values make the setting an axis of the grid, which {wrong[0]}")
-            more[key] = tuple(values)
+            more[key] = _axes({key: ()}, {key: values})[key]
     return more
 
 

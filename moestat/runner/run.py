@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,8 +16,7 @@ from moestat import files, versions
 from moestat.errors import InputError, StaleError, UserError
 from moestat.runner import begin, lock, manifest_file, needs, pool, store, worker
 from moestat.runner import plan as plans
-from moestat.runner.devices import resolve_device
-from moestat.runner.finish import Reporter, Result, finish, part_line
+from moestat.runner.finish import Reporter, Result, finish
 from moestat.runner.progress import Estimate, Progress
 from moestat.runner.request import Request
 from moestat.status import Status
@@ -47,7 +45,7 @@ def run(request: Request, report: Reporter | None = None) -> Result:
     plan = begin.make_plan(request)
     needs.refuse_missing(plan.study_file, request)
     root = begin.folder_of(request, plan.study_file.name)
-    device = resolve_device(request.device, plan)
+    device = begin.resolve_device(request.device, plan)
     begin.refuse_bad_data(plan)
     code = begin.version_of(plan)
     if not (root / "shards").is_dir() and request.backend != "dask":  # before anything is written
@@ -102,7 +100,10 @@ class _Run:
         result = Result(self.request, self.plan, self.root, self.scan.tally(), notes=self.notes)
         if self.request.part is not None:
             self._save_manifest("parts")
-            self.progress.say(part_line(self.request, result.tally))
+            missing, total = result.tally["missing"], result.tally["replicates"]
+            rest = f"{missing} of {total} replicates are still missing" if missing else "all are done"
+            again = self.request.command("collect")
+            self.progress.say(f"{self.request.part_name} is finished, {rest}; collect with: {again}")
         else:
             finish(result, self.scan, self.code, report)
         return result
@@ -129,19 +130,14 @@ class _Run:
 
     def _tasks(self) -> list[worker.Task]:
         """The blocks with missing replicates, cut down to these; of one part, if a part is asked for."""
-        done: dict[str, bytearray] = {}
+        done = {digest: self.scan.done(digest, retry=self.request.retry_failed) for digest in self.plan.by_digest}
+        part, parts = self.request.part or (1, 1)
         tasks = []
         for number, block in enumerate(self.plan.blocks()):
-            if self.request.part is not None and number % self.request.part[1] != self.request.part[0] - 1:
-                continue
             digest = block.planned.digest
-            if digest not in done:
-                done[digest] = self.scan.done(digest, retry=self.request.retry_failed)
             missing = [r for r in block.replicates if not done[digest][r]]
-            if missing:
-                whole = len(missing) == len(block.replicates)
-                replicates = block.replicates if whole else missing
-                tasks.append(worker.Task(self.context, block.planned.cell, digest, replicates))
+            if missing and number % parts == part - 1:
+                tasks.append(worker.Task(self.context, block.planned.cell, digest, missing))
         return tasks
 
     def _compute(self, tasks: list[worker.Task]) -> None:
@@ -163,19 +159,16 @@ class _Run:
         left: dict[str, int] = {}
         for task in tasks:
             left[task.digest] = left.get(task.digest, 0) + len(task.replicates)
+        estimate = Estimate(self.plan.cells, left, jobs)
+        for digest, entries in self.scan.usable.items():
+            for entry in entries:
+                estimate.learn(digest, len(entry.replicates), entry.seconds)
         title, mine, tally = f"{self.plan.study_file.name}/{request.preset}", sum(left.values()), self.scan.tally()
         total, failed = tally["replicates"], tally["failed"]
         if request.part is not None:
             title, total, failed = f"{title}/{request.part_name}", mine, 0
-        return Progress(
-            title,
-            Estimate.of(self.plan, self.scan, left, jobs),
-            total=total,
-            done=total - mine,
-            failed=failed,
-            shared=shared,
-            quiet=request.quiet,
-        )
+        counts = {"total": total, "done": total - mine, "failed": failed, "shared": shared}
+        return Progress(title, estimate, **counts, quiet=request.quiet)
 
     def _take(self, outcome: worker.Outcome) -> None:
         for replicate, status in zip(outcome.replicates, outcome.status, strict=True):
@@ -194,19 +187,16 @@ class _Run:
             )
 
     def _save_manifest(self, state: str) -> None:
-        extra = {"state": state, "notes": self.notes, "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
-        manifest_file.write(
-            self.root, manifest_file.describe(self.root, self.request, self.plan, self.scan, self.code, extra)
-        )
+        known = self.root, self.request, self.plan, self.scan, self.code
+        manifest_file.write_of(*known, state=state, notes=self.notes)
 
 
 @contextlib.contextmanager
 def cache_kept() -> Iterator[None]:
     """Give the variable that names the cache its value back, which computing in this process changes."""
-    before = os.environ.get("MOESTAT_CACHE")
+    before = {name: os.environ[name] for name in ["MOESTAT_CACHE"] if name in os.environ}
     try:
         yield
     finally:
         os.environ.pop("MOESTAT_CACHE", None)
-        if before is not None:
-            os.environ["MOESTAT_CACHE"] = before
+        os.environ.update(before)

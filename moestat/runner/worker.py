@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from moestat.experiment import Cell, code_version
-from moestat.runner import experiments
+from moestat.runner import contract, experiments, shard
 from moestat.status import Status
 from moestat.threads import one_thread
 
@@ -105,8 +105,6 @@ def prepare(context: Context, prerequisite: dict[str, Any]) -> str:
 
 def record_end(task: Task, status: Status, message: str) -> Outcome:
     """Write down how these replicates ended, whose worker cannot: it died twice, or they took longer than they may."""
-    from moestat.runner import contract
-
     code = code_version(task.context.module_name)
     _store(task, task.replicates, contract.failed(task.replicates, status, message), {}, code, 0.0)
     messages = dict.fromkeys(task.replicates, message)
@@ -115,8 +113,6 @@ def record_end(task: Task, status: Status, message: str) -> Outcome:
 
 def describe(error: BaseException) -> str:
     """Return an exception as a sentence: type, text, and where it was raised."""
-    from moestat.runner import contract
-
     try:
         text = contract.readable(" ".join(str(error).split())[:500])
     except Exception:  # an exception of the user's own may fail to tell what it is
@@ -126,8 +122,6 @@ def describe(error: BaseException) -> str:
 
 def _pieces(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> Iterator[tuple[Any, ...]]:
     """Yield (replicates, variables, attributes, seconds); the union of the pieces is the block."""
-    from moestat.runner import contract
-
     waiting = [replicates]
     while waiting:
         piece = waiting.pop()
@@ -147,8 +141,6 @@ def _attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) ->
     Nothing of the attempt is left when it returns: an exception keeps all that was in memory when it was raised, and a
     second attempt beside it would lack this memory too.
     """
-    from moestat.runner import contract
-
     try:
         with one_thread():
             dataset = module.run(cell, list(replicates), device=device)
@@ -163,8 +155,6 @@ def _attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) ->
 
 
 def _store(task: Task, replicates: Sequence[int], variables: Any, attrs: Any, code: Any, seconds: float) -> None:
-    from moestat.runner import contract, shard
-
     content = shard.encode(
         cell=task.cell.canonical,
         arm=task.cell.arm,
@@ -198,8 +188,6 @@ def enter_process(context: Context) -> ModuleType:
 
 def begin(context: Context) -> None:
     """Import what the tasks need, before the first one: what fails here is nobody's replicate, nor is its time."""
-    from moestat.runner import contract, shard  # noqa: F401
-
     with one_thread():
         enter_process(context)
 

@@ -121,32 +121,6 @@ def test_small_shards_are_flushed_together_and_all_of_them_before_the_end(tmp_pa
     assert len(single) >= 160, "where shards take long, each is flushed, and its folder"
 
 
-def test_a_read_only_disk_is_one_sentence(tmp_path, mounted):
-    disk = mounted("ro")
-    code, _, err = run(write_study(tmp_path), disk)
-    assert code == 1
-    one_sentence(err, "cannot write to", "the file system is read-only")
-
-
-def test_a_folder_without_permission_is_one_sentence(tmp_path):
-    study = write_study(tmp_path)
-    assert run(study, tmp_path / "before", "--quiet")[0] == 0  # everything is imported while it can be read
-    out = tmp_path / "out"
-    out.mkdir(mode=0o555)
-    root = os.geteuid() == 0
-    if root:  # root may write everywhere: be nobody for a moment
-        for parent in (tmp_path, *tmp_path.parents[:2]):
-            parent.chmod(0o755)
-        os.seteuid(65534)
-    try:
-        code, _, err = run(study, out)
-    finally:
-        if root:
-            os.seteuid(0)
-    assert code == 1
-    one_sentence(err, "cannot write to", "permission is denied")
-
-
 @pytest.mark.parametrize("blocked", ["", "study", "study/quick", "study/quick/shards", "study/quick/locks"])
 def test_a_file_in_the_way_is_one_sentence(tmp_path, blocked):
     study = write_study(tmp_path)
@@ -261,23 +235,6 @@ def test_two_runs_that_both_believe_to_own_the_folder_cost_time_and_no_number(tm
 # --- the clock and the keyboard ----------------------------------------------------------------------------------
 
 
-def test_a_clock_that_goes_backwards_changes_nothing(tmp_path, monkeypatch):
-    study = write_study(tmp_path)
-    assert run(study, tmp_path / "whole", "--quiet")[0] == 0
-    now = [4e9]
-
-    def backwards() -> float:
-        now[0] -= 86_400.0
-        return now[0]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(time, "time", backwards)
-        assert run(study, tmp_path / "odd", "--replicates", 3)[0] == 0
-        code, _, err = run(study, tmp_path / "odd")
-    assert code == 0, err
-    assert results(tmp_path / "odd").identical(results(tmp_path / "whole"))
-
-
 @pytest.mark.parametrize(
     ("number", "code", "jobs"),
     [(signal.SIGINT, 130, 2)]
@@ -315,23 +272,3 @@ def test_ctrl_c_finishes_nothing_half_and_says_how_to_go_on(tmp_path, monkeypatc
     code, _, err = inside(*again[3:], "--jobs", 1, "--quiet")
     assert code == 0, err
     assert not kept & set(logged(log))
-
-
-def test_a_disk_that_vanishes_is_one_sentence(tmp_path, monkeypatch):
-    """The folder of the results is removed while the study runs."""
-    from moestat.runner import run as run_module
-
-    study, ordered = write_study(tmp_path), run_module.pool.run
-
-    def vanishing(*arguments):
-        for number, outcome in enumerate(ordered(*arguments)):
-            if number == 2:
-                shutil.rmtree(tmp_path / "out", ignore_errors=True)
-                (tmp_path / "out").write_text("")
-            yield outcome
-
-    monkeypatch.setattr(run_module.pool, "run", vanishing)
-    code, _, err = run(study, tmp_path / "out")
-    assert code == 1
-    one_sentence(err, "cannot write to")
-    assert not shards(tmp_path / "out")

@@ -101,24 +101,6 @@ def test_what_is_missing_is_a_gap_and_said(tmp_path):
     assert (partial["message"].values[gone.values] == "").all()
 
 
-def test_types_of_all_kinds_come_back(collected):
-    body = """\
-data["flag"] = ("replicate", [r % 2 == 0 for r in replicates])
-data["count"] = ("replicate", np.array(replicates, dtype=np.int32))
-data["single"] = ("replicate", np.array(replicates, dtype=np.float32))
-data["big"] = ("replicate", np.array(replicates, dtype=">f8"))
-data["word"] = ("replicate", [f"é{r}" for r in replicates])
-data["label"] = ("atom", ["a", "b"])
-data["unit"] = ("replicate", np.zeros(size), {"units": "nats"})
-attrs = {"text": "x\\ny", "real": 0.5, "whole": 3}"""
-    code, err, found = collected(body, replicates=3)
-    assert code == 0, err
-    assert found["flag"].dtype == bool and found["count"].dtype == np.int32 and found["single"].dtype == np.float32
-    assert found["big"].values[0, 0].tolist() == [0, 1, 2] and found["word"].values[0, 0].tolist() == ["é0", "é1", "é2"]
-    assert found["label"].dims == ("arm", "n", "atom") and found["label"].values[1, 1].tolist() == ["a", "b"]
-    assert (found["text"] == "x\ny").all() and (found["real"] == 0.5).all() and (found["whole"] == 3).all()
-
-
 def test_truth_values_with_gaps_are_still_known_as_truth_values(collected):
     code, err, found = collected(
         'if s.n == 10:\n    data["flag"] = ("replicate", [r % 2 == 0 for r in replicates])', replicates=3

@@ -18,8 +18,7 @@ from machine import HERE, command, environment, inside, results, write_study
 import moestat
 from moestat.cli_options import settings
 from moestat.errors import InputError, StaleError
-from moestat.runner import plan, pool
-from moestat.runner import run as run_module
+from moestat.runner import begin, plan, pool
 from moestat.runner.request import Request
 from moestat.study import load
 
@@ -237,7 +236,7 @@ def test_cells_of_gpus_get_one_process_per_visible_device(tmp_path, monkeypatch)
     cpu = write_study(tmp_path, name="cpu", settings="seconds = 0.05", replicates=4)
     assert inside(cpu, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
-    monkeypatch.setattr(run_module, "resolve_device", lambda asked, made: "cuda")
+    monkeypatch.setattr(begin, "resolve_device", lambda asked, made: "cuda")
     study = write_study(tmp_path, experiment="seen", settings="seconds = 0.05", replicates=4, block=1)
     code, _, err = inside(study, "--out", tmp_path, "--no-report", "--quiet")
     assert code == 0, err
@@ -271,6 +270,6 @@ def test_auto_takes_the_first_device_that_an_experiment_names_and_that_is_there(
     made = types.SimpleNamespace(experiment=types.SimpleNamespace(DEVICES=devices), module_name="x")
     if taken is None:
         with pytest.raises(InputError, match="computes on cpu"):
-            run_module.resolve_device(asked, made)
+            begin.resolve_device(asked, made)
     else:
-        assert run_module.resolve_device(asked, made) == taken
+        assert begin.resolve_device(asked, made) == taken

@@ -121,13 +121,6 @@ def test_a_study_file_whose_name_is_no_folder_is_refused(tmp_path, name):
     assert code == 2 and "the name of a study file" in err and not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_reads_as_markup_is_a_folder(tmp_path):
-    study, out = write_study(tmp_path, replicates=1), tmp_path / "x" / "[" / "red]"
-    code, told, err = inside("status", study, "--out", tmp_path / "x/[/red]")
-    assert code == 0 and "Traceback" not in err
-    assert inside(study, "--out", out, "--jobs", 1, "--quiet", "--no-report")[0] == 0
-
-
 @pytest.mark.parametrize("how", ["ascii", "closed"])
 def test_a_terminal_without_letters_or_without_streams_is_no_reason_to_stop(tmp_path, how):
     study = write_study(tmp_path, replicates=1)

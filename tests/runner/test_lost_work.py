@@ -72,12 +72,6 @@ def test_whatever_an_experiment_raises_costs_its_replicate_alone(tmp_path, lines
     assert results(tmp_path)["message"].values[0, 0, 1].startswith(told)
 
 
-def test_an_experiment_that_leaves_when_it_is_imported_is_no_success(tmp_path):
-    name = own(tmp_path, "leaver", "", head="sys.exit(0)")
-    code, _, err = run(write_study(tmp_path, experiment=name), tmp_path)
-    assert code == 2 and "cannot be imported" in err and "Traceback" not in err
-
-
 def test_a_rule_that_leaves_is_no_success(tmp_path):
     (tmp_path / "leaving_rule.py").write_text("import sys\ndef rule(ds, claim):\n    sys.exit(0)\n")
     study = write_study(tmp_path, replicates=1)

@@ -79,19 +79,6 @@ def test_parts_are_disjoint_and_complete(tmp_path, monkeypatch):
     assert len(done) == len(set(done)) == 4 * 5
 
 
-def test_parts_computed_in_folders_of_their_own_are_merged_by_copying(tmp_path, expected):
-    """Machines without a shared disk: copy the shards into one folder and collect."""
-    study = write_study(tmp_path, replicates=6, block=2)
-    for part in (1, 2):
-        inside(study, "--out", tmp_path / str(part), "--part", f"{part}/2", "--jobs", 1, "--no-report", "--quiet")
-    for path in shards(tmp_path / "2"):
-        target = tmp_path / "1/study/quick/shards" / path.parent.name / path.name
-        target.parent.mkdir(exist_ok=True)
-        os.replace(path, target)
-    assert inside("collect", study, "--out", tmp_path / "1", "--no-report", "--quiet")[0] == 0
-    assert results(tmp_path / "1").identical(expected)
-
-
 def test_the_computation_has_one_thread_everywhere(tmp_path):
     study = write_study(tmp_path, experiment="threads", replicates=2, block=1)
     (tmp_path / "threads.py").write_text(

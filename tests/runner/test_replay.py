@@ -53,7 +53,7 @@ def test_a_replicate_that_was_never_run_can_be_replayed(computed, words):
         (("mean", 11, "mean", 1), "on the grid are 10, 40"),
         (("mean", 10, "mode", 1), "kind is 'mode'"),
         (("mean", 10, "mean", -1), "-1"),
-        (("mean", "m=10", "mean", 1), "no axis 'm'"),
+        (("mean", "m=10", "mean", 1), "m is no axis of the grid"),
         (("mean", "n=10", "n=40", 1), "n was given twice"),
     ],
 )

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import sys
-import zlib
 
 import h5py
 import numpy as np
@@ -62,9 +61,7 @@ def edited(root, change):
     """Change results.nc, and let the manifest say that this is how it was written."""
     path = root / "results.nc"
     with h5py.File(path, "r+") as file:
-        after = change(file)
-    if after:
-        after(path)
+        change(file)
     manifest(root, results_sha256=hashlib.sha256(path.read_bytes()).hexdigest())
 
 
@@ -97,9 +94,9 @@ def test_a_manifest_asks_for_no_setting_that_names_code_or_a_file(folder, evil, 
     _, root = folder
     manifest(root, request={"settings": {"gate": value}})
     with pytest.raises(InputError, match="manifest.json asks for --set gate = .*; if these results are yours, give it"):
-        overview.recorded_in(Request("study"), root)
+        overview.recorded(Request("study"), root)
     manifest(root, request={"settings": {"kind": "median", "shift": 0.5}})
-    assert overview.recorded_in(Request("study"), root).settings == {"kind": "median", "shift": 0.5}
+    assert overview.recorded(Request("study"), root).settings == {"kind": "median", "shift": 0.5}
 
 
 def test_a_sealed_rule_that_the_study_does_not_name_is_not_imported(folder, evil):
@@ -130,30 +127,6 @@ def scale(file, name, shape=(8,), kind="f8", **how):
     data = file.create_dataset(name, shape, kind, **how)
     data.make_scale(name)
     return data
-
-
-def deflated(file):
-    content = zlib.compress(bytes(50_000_000))
-    scale(file, "bomb", chunks=(8,), compression="gzip").id.write_direct_chunk((0,), content)
-
-
-def a_text_often(file):
-    """Two hundred thousand texts that are one and the same megabyte of the file."""
-    data = scale(file, "bomb", (200_000,), h5py.string_dtype())
-    data[0] = "x" * 1_000_000
-    at = data.id.get_offset()
-
-    def repeat(path):
-        content = bytearray(path.read_bytes())
-        content[at : at + 16 * 200_000] = content[at : at + 16] * 200_000
-        path.write_bytes(content)
-
-    return repeat
-
-
-def many_texts_in_an_attribute(file):
-    file.attrs["text"] = "x" * 1_000_000
-    file["error"].attrs.create("texts", [""] * 1000, dtype=h5py.string_dtype())
 
 
 def plugin(file):
@@ -189,7 +162,6 @@ HDF5 = {
         lambda file, secret: linked(file, h5py.ExternalLink(str(secret), "x")),
         "has a link to somewhere else ('bomb')",
     ),
-    "a soft link": (lambda file, _: linked(file, h5py.SoftLink("/error")), "has a link to somewhere else ('bomb')"),
     "a cycle of groups": (lambda file, _: cycle(file), "holds something else than variables ('bomb')"),
     "800 GB": (
         lambda file, _: scale(file, "bomb", (10**11,), chunks=(10**6,), compression="gzip"),
@@ -199,16 +171,8 @@ HDF5 = {
         lambda file, _: scale(file, "bomb", maxshape=(None,), chunks=(10**8,)),
         "would unpack to more than",
     ),
-    "a packed piece": (lambda file, _: deflated(file), "unpacks to more than it says with 'bomb'"),
-    "one text many times": (lambda file, _: a_text_often(file), "would unpack to more than"),
-    "texts of an attribute": (
-        lambda file, _: many_texts_in_an_attribute(file),
-        "more than 20 texts in one of the",
-    ),
     "a plug-in": (lambda file, _: plugin(file), "packs 'bomb' in another way than results are packed"),
     "references": (lambda file, _: scale(file, "bomb", kind=h5py.regionref_dtype), "something else than numbers and"),
-    "a structure": (lambda file, _: scale(file, "bomb", kind="f8,i4"), "something else than numbers and texts"),
-    "lists": (lambda file, _: scale(file, "bomb", kind=h5py.vlen_dtype("i4")), "something else than numbers and texts"),
 }
 
 
@@ -272,7 +236,6 @@ def test_rules_that_unpack_to_gigabytes_are_one_sentence(folder):
     ("changes", "told"),
     [
         ({"request": [1]}, "manifest.json: request is [1]"),
-        ({"request": {"replicates": "many"}}, "manifest.json: request.replicates is 'many'"),
         ({"origins": [1]}, "manifest.json: origins[0] is 1"),
         ({"cells": 3}, "manifest.json: cells is 3"),
         ({"results_sha256": 3}, "manifest.json: results_sha256 is 3"),
@@ -299,19 +262,6 @@ def test_results_whose_manifest_cannot_be_read_are_not_believed(folder, content)
         moestat.load(root)
     assert inside("collect", study, "--out", root.parents[1], "--no-report")[0] == 0  # of one's own it is made again
     assert (moestat.load(root)["error"] != 0).all()
-
-
-@pytest.mark.parametrize(
-    "content",
-    ["[" * 100_000, "null", "\ufeff{}", '{"request": 3}', '{"request": {"replicates": -5, "seed": -1, "block": true}}']
-    + ['{"request": {"replicates": 1e400}}', '{"request": {"settings": {"x": {}}}}'],
-)
-@pytest.mark.parametrize("verb", ["status", "collect"])
-def test_a_manifest_of_nonsense_is_as_good_as_none(folder, content, verb):
-    study, root = folder
-    (root / "manifest.json").write_text(content)
-    code, _, err = inside(verb, study, "--out", root.parents[1], *(["--no-report"] if verb == "collect" else []))
-    assert "Traceback" not in err and (code == 0 or (code == 2 and "settings" in content)), err
 
 
 @pytest.mark.parametrize("verb", ["run", "collect", "report", "load"])

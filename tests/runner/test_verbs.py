@@ -88,7 +88,7 @@ def test_runs_are_merged_by_what_they_are(tmp_path):
     code, _, err = inside("merge", study, p, q, "--out", folder / "m")
     assert code == 2 and "holds results already" in err
     code, _, err = inside("merge", study, p, c, "--out", folder / "n")
-    assert code == 2 and "--set shift = None and 1.0" in err
+    assert code == 2 and "are not one run: --set shift is None and 1.0" in err
     write_study(folder, name="other", seed=8)
     assert inside(folder / "other.toml", "--out", folder, "--jobs", 1, "--quiet", "--no-report")[0] == 0
     code, _, err = inside("merge", study, p, folder / "other/quick", "--out", folder / "n")
