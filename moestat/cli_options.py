@@ -107,7 +107,7 @@ _FOLDER: dict[str, Any] = {"type": path, "default": Path("outputs"), "metavar": 
 OPTIONS: dict[str, dict[str, Any]] = {
     "study": {"metavar": "STUDY", "help": "name of a study, or path of a study file"},
     "studies": {"metavar": "STUDY", "nargs": "+", "help": "their names"},
-    "place": {"metavar": "PLACE", "nargs": "+", "help": "arm, each axis (1000 or n=1000), replicate"},
+    "place": {"metavar": "PLACE", "nargs": "+", "help": "arm, value on each axis, replicate"},
     "claim": {"metavar": "ID", "help": "a claim, STUDY:ID, or where the paper says it: 'SA Theorem 1'"},
     "name": {"metavar": "NAME", "help": "of the study"},
     "experiment": {"metavar": "EXPERIMENT", "nargs": "?", "help": "name, or import path; without one, all names"},

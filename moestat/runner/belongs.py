@@ -38,10 +38,7 @@ def differing(written: Mapping[str, str], study: Study, preset: str) -> list[str
 def refuse_foreign(dataset: xr.Dataset, study_file: StudyFile, request: Request, root: Path) -> None:
     """Refuse to read or report results under a study file that they are not results of.
 
-    Raises
-    ------
-    StaleError
-        The message says what differs, and what to run.
+    Raises StaleError: the message says what differs, and what to run.
     """
     others = differing(problem_of(results.provenance(dataset)["problem"]), study_file.study, request.preset)
     if others:

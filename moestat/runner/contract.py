@@ -37,11 +37,8 @@ class ContractError(TypeError):
 def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[str, Variable], dict[str, Any]]:
     """Return the variables and attributes of an experiment's dataset.
 
-    Raises
-    ------
-    ContractError
-        If it is no dataset, lacks ``status``, has other replicates than asked for, a name that is an axis of the
-        grid, or names, values or attributes that a results file does not give back as they are.
+    Raises ContractError if it is no dataset, lacks ``status``, has other replicates than asked for, a name that is an
+    axis of the grid, or names, values or attributes that a results file does not give back as they are.
     """
     if not isinstance(dataset, xr.Dataset):
         raise ContractError(f"run() returned a {type(dataset).__name__}; it must return an xarray.Dataset")

@@ -24,13 +24,9 @@ FILTERS = {h5z.FILTER_DEFLATE, h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32}
 def check(path: Path) -> None:
     """Refuse a file that is no file of results: nothing outside of it is read, and no variable is.
 
-    Raises
-    ------
-    DataFileError
-        If it is no regular file or too large, reaches out of itself, or says that it unpacks to more than its size
-        warrants.
-    OSError, ValueError, RuntimeError, ...
-        Whatever h5py raises where it is no HDF5, or a damaged one.
+    Raises DataFileError if it is no regular file or too large, reaches out of itself, or says that it unpacks to more
+    than its size warrants; OSError or ValueError or RuntimeError or ...: whatever h5py raises where it is no HDF5, or a
+    damaged one.
     """
     size = require(path, LARGEST)
     with File(path, "r") as file:

@@ -34,10 +34,7 @@ class LockedError(UserError):
 def held(root: Path, part: str = "all") -> Iterator[None]:
     """Hold the lock of a preset's folder, or of one part of its study.
 
-    Raises
-    ------
-    LockedError
-        If another run holds it; the message names its process and machine.
+    Raises LockedError if another run holds it; the message names its process and machine.
     """
     folder = root / "locks"
     folder.mkdir(parents=True, exist_ok=True)

@@ -68,10 +68,8 @@ class _Manifest(BaseModel):
 def read(root: Path) -> dict[str, Any]:
     """Return the manifest of a folder, empty if there is none.
 
-    Raises
-    ------
-    UserError
-        If there is one that cannot be read, or holds something else than a manifest does; the message names the key.
+    Raises UserError if there is one that cannot be read, or holds something else than a manifest does; the message
+    names the key.
     """
     path, advice = root / NAME, "of results of your own it is made again by the subcommand collect"
     if not path.exists():

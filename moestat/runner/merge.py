@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from moestat import files
 from moestat.errors import InputError, UserError
@@ -25,7 +24,8 @@ def merge(study: str, folders: Sequence[Path], out: Path) -> tuple[Request, str]
     """Copy the shards of several folders ``<outputs>/<study>/<preset>`` of one run below ``out``.
 
     A manifest names a study, a file and an experiment, too; they are compared and never imported, for the folders may
-    be somebody else's.
+    be somebody else's. Raises InputError or UserError if the folders are not of one run of the study, a shard is
+    damaged or stale, or there are results in the way; nothing was copied then.
 
     Returns
     -------
@@ -33,12 +33,6 @@ def merge(study: str, folders: Sequence[Path], out: Path) -> tuple[Request, str]
         What collects the merged results.
     said : str
         What was copied, in a sentence.
-
-    Raises
-    ------
-    InputError, UserError
-        If the folders are not of one run of the study, a shard is damaged or stale, or there are results in the way;
-        nothing was copied then.
     """
     if Path(study).is_dir():
         raise InputError("merge takes the study before the folders: moestat merge STUDY A B --out C")
@@ -55,10 +49,9 @@ def merge(study: str, folders: Sequence[Path], out: Path) -> tuple[Request, str]
         raise InputError(f"{root} holds results already; give another --out")
     code, entries = version_of(plan), []  # all of them before the first copy: what is refused leaves nothing behind
     for folder, own in zip(folders, requests, strict=True):
-        if (told := _facts(own)) != (wanted := _facts(request)):
-            key = next(key for key in told | wanted if told.get(key) != wanted.get(key))
-            both = f"{wanted.get(key)!r} and {told.get(key)!r}"
-            raise InputError(f"{folders[0]} and {folder} are not one run: {key} is {both}")
+        for key in ("preset", "seed", "settings"):
+            if (one := getattr(request, key)) != (other := getattr(own, key)):
+                raise InputError(f"{folders[0]} and {folder} are not one run: their {key}: {one!r} and {other!r}")
         scan = store.scan(folder, plan, code, move=False)
         if scan.stale:
             changes = "; ".join(store.reasons(scan))
@@ -93,8 +86,3 @@ def _request(study_file: StudyFile, study: str, folder: Path) -> Request:
         named = f"of the experiment {kept.get('experiment')!r}, by its manifest"
         raise InputError(f"{folder} holds results {named}; that of {study_file.shown} is {wanted!r}")
     return request
-
-
-def _facts(request: Request) -> dict[str, Any]:
-    """Return what folders of one run have in common."""
-    return {"preset": request.preset, "--seed": request.seed} | {f"--set {k}": v for k, v in request.settings.items()}

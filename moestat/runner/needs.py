@@ -72,10 +72,7 @@ def refuse_missing(study_file: StudyFile, request: Request) -> None:
 def dataset(plan: Plan, request: Request) -> xr.Dataset:
     """Return the results of a study that reads others, one replicate per arm.
 
-    Raises
-    ------
-    InputError
-        If results are missing, or they or the settings of an arm are not what the reader wants.
+    Raises InputError if results are missing, or they or the settings of an arm are not what the reader wants.
     """
     where, arms = plan.study_file.shown, plan.arms
     if request.settings:

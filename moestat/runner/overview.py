@@ -24,10 +24,7 @@ from moestat.study import load
 def recorded(request: Request, root: Path | None = None) -> Request:
     """Fill in what the manifest of a folder (that of the request) says that its last run was asked for.
 
-    Raises
-    ------
-    InputError
-        If it asks for a setting that could name code or a file, which nobody but the user may.
+    Raises InputError if it asks for a setting that could name code or a file, which nobody but the user may.
     """
     root = folder_of(request, load.find(request.study).stem) if root is None else root
     kept = manifest_file.cached(root).get("request", {})

@@ -97,15 +97,10 @@ class Plan:
 def make(study_file: StudyFile, preset_name: str = "quick", request: Request | None = None) -> Plan:
     """Make the plan of a study at a preset, with what a request changes in it.
 
-    Settings are merged in this order, the later ones winning: the experiment's defaults, the study's ``settings``,
-    the preset's, the arm's, the grid point, ``--set``. An arm that sets an axis of the grid itself lives only at
-    those values.
-
-    Raises
-    ------
-    InputError
-        If the preset does not exist, a count is none, or a cell's settings are not valid; the message names file, key
-        and what is allowed.
+    Settings are merged in this order, the later ones winning: the experiment's defaults, the study's ``settings``, the
+    preset's, the arm's, the grid point, ``--set``. An arm that sets an axis of the grid itself lives only at those
+    values. Raises InputError if the preset does not exist, a count is none, or a cell's settings are not valid; the
+    message names file, key and what is allowed.
     """
     request = request or Request(study_file.name)
     study, where = study_file.study, study_file.shown

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import math
 import os
 import pickle
 import queue
@@ -36,7 +35,7 @@ Say = Callable[[str], None]
 ATTEMPTS = 3
 """Workers that end one after the other before they can compute anything, and then stop the run."""
 TICK = 0.5
-"""Seconds between looks at the time that a task takes, and at leaders that are to end."""
+"""Seconds between looks at workers that are to end."""
 PATIENCE = "10s"
 """Time in which a scheduler must answer."""
 SERVE = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from moestat.runner.worker import serve; serve()"
@@ -159,10 +158,11 @@ class _Member:
         )
 
     def _ask(self, function: Callable[..., Any], arguments: tuple[Any, ...], budget: float | None) -> Any:
-        process, done, late = self.process, threading.Event(), threading.Event()
+        process, late = self.process, threading.Event()
         assert process is not None and process.stdin is not None and process.stdout is not None
+        timer = threading.Timer(budget or 0.0, lambda: (late.set(), process.kill()))
         if budget is not None:
-            threading.Thread(target=_end_late, args=(process, budget, done, late), daemon=True).start()
+            timer.start()
         try:
             process.stdin.write(pickle.dumps((function, arguments)))
             process.stdin.flush()
@@ -173,20 +173,10 @@ class _Member:
             why = f"it took longer than {budget:.4g} s" if late.is_set() else f"it ended with {ended}"
             return Lost(arguments, why, late.is_set())
         finally:
-            done.set()
+            timer.cancel()
         if not fine:
             raise answer
         return answer
-
-
-def _end_late(process: subprocess.Popen[bytes], budget: float, done: threading.Event, late: threading.Event) -> None:
-    """End a process when its task takes longer; counted in looks, so a machine that slept blames nobody."""
-    tick = min(TICK, budget / 4)
-    for _ in range(math.ceil(budget / tick)):
-        if done.wait(tick):
-            return
-    late.set()
-    process.kill()
 
 
 class Cluster(Here):

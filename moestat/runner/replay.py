@@ -18,10 +18,10 @@ import xarray as xr
 
 from moestat import versions
 from moestat.errors import InputError
-from moestat.runner import contract, labels, manifest_file, origin, own_labels, records, results, worker
+from moestat.runner import contract, labels, manifest_file, origin, records, results, worker
 from moestat.runner.begin import context_of, make_plan, resolve_device, version_of
 from moestat.runner.cells import PlannedCell, slot_text
-from moestat.runner.difference import ROUNDING, difference, relative
+from moestat.runner.difference import ROUNDING, difference, positions, relative
 from moestat.runner.overview import recorded
 from moestat.runner.plan import Plan
 from moestat.runner.request import Request
@@ -70,7 +70,7 @@ class Comparison:
 
 
 def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
-    """Understand ``ARM VALUE... REPLICATE``, one value (``1000`` or ``n=1000``) for each axis of the grid."""
+    """Understand ``ARM VALUE... REPLICATE``, one value for each axis of the grid."""
     axes, names = list(plan.axes), [arm.name for arm in plan.arms]
     usage = f"the study needs: replay {plan.study_file.name} ARM {' '.join(a.upper() for a in axes)} REPLICATE"
     if len(words) != len(axes) + 2:
@@ -78,13 +78,7 @@ def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
     arm, *values, replicate = words
     if arm not in names:
         raise InputError(f"there is no arm {arm!r}{nearest(arm, names) or ';'} allowed are {listed(names)}")
-    coords: dict[str, Any] = {}
-    for at, word in enumerate(values):
-        key, equals, rest = word.partition("=")
-        axis, text = (key, rest) if equals else (axes[at], word)
-        if axis not in axes or axis in coords:
-            raise InputError(f"{usage}; {axis} {'was given twice' if axis in coords else 'is no axis of the grid'}")
-        coords[axis] = _coordinate(plan, axis, text)
+    coords = {axis: _coordinate(plan, axis, text) for axis, text in zip(axes, values, strict=True)}
     planned = plan.by_slot.get(slot_text(arm, coords))
     if planned is None:
         raise InputError(f"arm {arm!r} has no cell at {coords}")
@@ -236,6 +230,6 @@ def _placed(
     for dim, size in zip(own, shape, strict=True):
         places: Any = slice(0, size)
         if dim in computed and dim in old.coords:
-            places = own_labels.positions(old[dim].values.tolist(), computed[dim].values.tolist())
+            places = positions(old[dim].values.tolist(), computed[dim].values.tolist())
         old = old.isel({dim: slice(0, 0) if places is None else places})  # without a label: of another shape
     return old.transpose(..., *own)

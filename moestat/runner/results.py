@@ -60,14 +60,8 @@ def provenance(dataset: xr.Dataset) -> dict[str, Any]:
 def read(path: Path) -> xr.Dataset:
     """Read a results file into memory.
 
-    Raises
-    ------
-    InputError
-        If there is none.
-    StaleError
-        If it was changed after it was written.
-    UserError
-        If it cannot be read as netCDF, or reaches out of itself.
+    Raises InputError if there is none; StaleError if it was changed after it was written; UserError if it cannot be
+    read as netCDF, or reaches out of itself.
     """
     if not path.exists():
         raise InputError(f"there is no {path}; run the study first")
@@ -92,11 +86,7 @@ def altered(path: Path) -> bool:
     """Say whether a results file is another one than the manifest beside it names; without a manifest it is not.
 
     It is asked before the file is opened: HDF5 may return other numbers from a damaged file, and may not return at all.
-
-    Raises
-    ------
-    UserError
-        If there is a manifest that cannot be read.
+    Raises UserError if there is a manifest that cannot be read.
     """
     for wait in (0.0, 0.5):  # a run that is being collected puts the manifest in place after the file
         time.sleep(wait)

@@ -34,11 +34,8 @@ class InterruptedRunError(UserError):
 def run(request: Request, report: Reporter | None = None) -> Result:
     """Compute what is missing of a study, collect it and let ``report`` report.
 
-    Raises
-    ------
-    InputError, StaleError, UserError
-        If the study file or the request is wrong, the folder holds stale results, or the disk or the lock stands in
-        the way. What was computed is kept in every case.
+    Raises InputError or StaleError or UserError if the study file or the request is wrong, the folder holds stale
+    results, or the disk or the lock stands in the way. What was computed is kept in every case.
     """
     if request.fresh and request.part:
         raise InputError("--fresh sets everything aside, so it cannot be given to one part of a study (--part)")

@@ -52,10 +52,7 @@ def rows(model: type[BaseModel]) -> list[Row]:
 def of_experiment(name: str) -> tuple[str, list[Row]]:
     """Return what an experiment computes, in a sentence, and its settings; of moestat by name, or by import path.
 
-    Raises
-    ------
-    InputError
-        If there is none of that name; the message names the nearest.
+    Raises InputError if there is none of that name; the message names the nearest.
     """
     built_in = experiments.own_experiments()
     if name not in built_in and "." not in name and not experiments.importable(name):

@@ -47,12 +47,8 @@ class Verification:
 def verify(request: Request, count: int, seed: int, say: Callable[[str], None] = lambda text: None) -> Verification:
     """Compute ``count`` replicates of the record of a study again, and compare; ``seed`` is that of the draw.
 
-    ``say`` is told what is about to be computed, and of each replicate what came out.
-
-    Raises
-    ------
-    InputError, StaleError
-        If there is no record, it was changed, or is not of the study file, or the study reads the results of others.
+    ``say`` is told what is about to be computed, and of each replicate what came out. Raises InputError or StaleError
+    if there is no record, it was changed, or is not of the study file, or the study reads the results of others.
     """
     study_file = load.read(request.study)
     load.need_preset(study_file, request.preset)

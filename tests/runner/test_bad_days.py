@@ -50,11 +50,10 @@ def mounted(tmp_path):
     subprocess.run(["umount", where], capture_output=True)
 
 
-@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
-def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, mounted, jobs):
+def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, mounted):
     disk = mounted("size=256k")
     study = write_study(tmp_path, replicates=80, block=4)
-    code, _, err = run(study, disk, jobs=jobs)
+    code, _, err = run(study, disk, jobs=2)
     assert code == 1
     one_sentence(err, "the disk is full", "What is done is kept; go on with: python -m moestat.study")
     kept = finished(disk)
@@ -68,23 +67,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, mounted, jobs):
     assert results(disk).identical(results(tmp_path / "elsewhere"))
 
 
-def test_a_disk_that_is_full_when_results_are_written_keeps_the_old_ones(tmp_path, mounted):
-    disk = mounted("size=4m")
-    study = write_study(tmp_path, replicates=2)
-    assert run(study, disk, "--quiet")[0] == 0
-    before = (disk / "study/quick/results.nc").read_bytes()
-    with pytest.raises(OSError, match="No space"), open(disk / "ballast", "wb", buffering=0) as stream:
-        while True:
-            stream.write(b"x" * 4096)
-    code, _, err = inside("collect", study, "--out", disk, "--no-report")
-    assert code == 1
-    one_sentence(err, "the disk is full")
-    assert (disk / "study/quick/results.nc").read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("number", "at"), [(errno.ENOSPC, 1), (errno.ENOSPC, 4), (errno.ENOSPC, 9), (errno.EDQUOT, 4), (errno.EIO, 9)]
-)
+@pytest.mark.parametrize(("number", "at"), [(errno.ENOSPC, 1), (errno.EDQUOT, 4), (errno.EIO, 9)])
 def test_a_disk_error_at_any_write_is_one_sentence(tmp_path, monkeypatch, number, at):
     """The same without a mount: the ``at``-th flush to the disk fails."""
     study, flush, calls = write_study(tmp_path, replicates=2), os.fsync, []
@@ -121,7 +104,7 @@ def test_small_shards_are_flushed_together_and_all_of_them_before_the_end(tmp_pa
     assert len(single) >= 160, "where shards take long, each is flushed, and its folder"
 
 
-@pytest.mark.parametrize("blocked", ["", "study", "study/quick", "study/quick/shards", "study/quick/locks"])
+@pytest.mark.parametrize("blocked", ["study", "study/quick/shards"])
 def test_a_file_in_the_way_is_one_sentence(tmp_path, blocked):
     study = write_study(tmp_path)
     place = tmp_path / "out" / blocked
@@ -185,14 +168,14 @@ def test_of_many_processes_that_start_at_once_one_gets_the_lock(tmp_path, flock)
         "from moestat.runner import lock\n"
         "try:\n"
         "    with lock.held(pathlib.Path(sys.argv[1])):\n"
-        "        print('got'); sys.stdout.flush(); time.sleep(3)\n"
+        "        print('got'); sys.stdout.flush(); time.sleep(2)\n"
         "except lock.LockedError:\n"
         "    print('refused')\n"
     )
     words = [sys.executable, "-c", script, str(tmp_path), str(flock)]
-    racers = [subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    racers = [subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(3)]
     said = sorted(racer.communicate(timeout=60)[0].strip() for racer in racers)
-    assert said == ["got"] + ["refused"] * 3
+    assert said == ["got"] + ["refused"] * 2
 
 
 def test_temporary_files_of_the_living_and_of_other_machines_are_left_alone(tmp_path, monkeypatch):
@@ -209,41 +192,12 @@ def test_temporary_files_of_the_living_and_of_other_machines_are_left_alone(tmp_
     assert files.clean(tmp_path) == 1 and list(tmp_path.iterdir()) == [theirs]
 
 
-@pytest.mark.slow
-def test_two_runs_that_both_believe_to_own_the_folder_cost_time_and_no_number(tmp_path):
-    """As on a file system where no lock works: both compute, and write, the same shards and products."""
-    study = write_study(tmp_path, settings="seconds = 0.02", replicates=12, block=2)
-    assert run(study, tmp_path / "alone", "--quiet")[0] == 0
-    script = (
-        "import sys\n"
-        "import contextlib\n"
-        "from moestat.runner import lock\n"
-        "lock.held = lambda *_: contextlib.nullcontext()\n"
-        "from moestat.cli import main\n"
-        "raise SystemExit(main(sys.argv[1:]))\n"
-    )
-    words = [sys.executable, "-c", script, str(study), "--out", str(tmp_path / "both"), "--no-report", "--quiet"]
-    runs = [subprocess.Popen([*words, "--jobs", str(jobs)], env=environment()) for jobs in (1, 2)]
-    assert [process.wait(timeout=120) for process in runs] == [0, 0]
-    assert results(tmp_path / "both").identical(results(tmp_path / "alone"))
-    assert (
-        not list((tmp_path / "both").rglob(f"*{files.TEMPORARY}"))
-        and not (tmp_path / "both/study/quick/quarantine").exists()
-    )
-
-
 # --- the clock and the keyboard ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("number", "code", "jobs"),
-    [(signal.SIGINT, 130, 2)]
-    + [
-        pytest.param(signal.SIGTERM, 143, 1, marks=pytest.mark.slow),
-        pytest.param(signal.SIGINT, 130, 1, marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, 143, 2, marks=pytest.mark.slow),
-        pytest.param(signal.SIGHUP, 129, 1, marks=pytest.mark.slow),
-    ],
+    [(signal.SIGINT, 130, 2), pytest.param(signal.SIGTERM, 143, 1, marks=pytest.mark.slow)],
 )
 def test_ctrl_c_finishes_nothing_half_and_says_how_to_go_on(tmp_path, monkeypatch, number, code, jobs):
     study = write_study(tmp_path, settings="seconds = 0.05", replicates=12, block=1)

@@ -65,17 +65,8 @@ def cluster(tmp_path, request):
 def test_a_cluster_that_loses_a_worker_gives_the_same_dataset(tmp_path, cluster):
     address, workers, _ = cluster
     options = {"settings": "seconds = 0.05", "replicates": 12, "block": 1}
-    study = write_study(tmp_path, **options)
-    run = subprocess.Popen(
-        command(study, "--out", tmp_path, "--backend", "dask", "--scheduler", address, "--no-report"),
-        env=environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    end = time.monotonic() + 90
-    while len(finished(tmp_path)) < 8 and time.monotonic() < end and run.poll() is None:
-        time.sleep(0.05)
-    assert run.poll() is None and 8 <= len(finished(tmp_path)) < 48, "the worker is to be killed in the middle"
+    _, run = begun(tmp_path, address, 8, **options)
+    assert len(finished(tmp_path)) < 48, "the worker is to be killed in the middle"
     workers[0].send_signal(signal.SIGKILL)
     _, err = run.communicate(timeout=120)
     assert run.returncode == 0, err

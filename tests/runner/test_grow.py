@@ -59,12 +59,6 @@ def test_a_renamed_arm_keeps_its_results(tmp_path, run):
     assert len(logged(tmp_path / "log")) == 24
 
 
-def test_arms_with_equal_cells_share_their_shards(tmp_path, run):
-    assert run(more='\n[[arms]]\nname = "small"\nsettings = { n = 10 }\n') == 24
-    found = results(tmp_path)["error"].sel(n=10)
-    assert (found.sel(arm="small").values == found.sel(arm="mean").values).all()
-
-
 def test_several_values_of_a_setting_are_an_axis(tmp_path, run):
     assert run("--set", "shift=0,1,2") == 72
     ds = results(tmp_path)

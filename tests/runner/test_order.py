@@ -21,7 +21,7 @@ def expected(tmp_path_factory):
     return results(folder)
 
 
-@pytest.mark.parametrize(("jobs", "block"), [(2, 1), pytest.param(4, 4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("jobs", "block"), [(2, 1)])
 def test_any_number_of_processes(tmp_path, expected, jobs, block):
     study = write_study(tmp_path, replicates=6)
     code, _, err = inside(study, "--out", tmp_path, "--jobs", jobs, "--block", block, "--no-report")
@@ -37,7 +37,7 @@ def test_any_number_of_processes(tmp_path, expected, jobs, block):
         max_size=3,
     )
 )
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_blocks_any_order_any_split(tmp_path_factory, expected, steps):
     """Runs with other blocks, in shuffled order, of some parts only, one after the other, then the whole."""
     folder = tmp_path_factory.mktemp("order")
