@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from machine import inside, logged, results, write_study
 
-ARM = '\n[[arms]]\nname = "shifted"\nsettings = { shift = 3.0 }\n'
+ARM = 'study.arm("shifted", shift=3.0)\n'
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_the_command_line_grows_a_study_too(tmp_path, run):
 def test_a_renamed_arm_keeps_its_results(tmp_path, run):
     run()
     path = write_study(tmp_path)
-    path.write_text(path.read_text().replace('name = "median"', 'name = "middle"'))
+    path.write_text(path.read_text().replace('arm("median"', 'arm("middle"'))
     assert inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     assert len(logged(tmp_path / "log")) == 24
 
