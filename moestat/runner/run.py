@@ -119,9 +119,9 @@ class _Run:
         for line in self.scan.quarantined:
             self._note(f"set aside a damaged shard, to be computed again: {line}")
         if self.scan.stale and request.replace_stale:
-            changes, old = "; ".join(store.reasons(self.scan)), [entry.path for entry in self.scan.stale_entries]
-            where = store.set_aside(root, old)
-            self._note(f"--replace-stale: {len(old)} shards were set aside in {where} ({changes})")
+            old = [entry.path for entries in self.scan.stale.values() for entry in entries]
+            where, why = store.set_aside(root, old), "; ".join(store.reasons(self.scan))
+            self._note(f"--replace-stale: {len(old)} shards were set aside in {where} ({why})")
             self.scan.stale = {}
         store.refuse_stale(self.scan, root)
 

@@ -1,4 +1,4 @@
-"""What is on the disk: the shards of a preset's folder, sorted into valid, stale, unused and damaged.
+"""What is on the disk: the shards of a preset's folder, sorted into valid, stale and damaged.
 
 The listing is the truth. Which replicates are there is decided by their numbers, not by the blocks that they were
 computed in, so blocks of any size, overlapping ones too, add up.
@@ -52,7 +52,6 @@ class Scan:
     plan: Plan
     usable: dict[str, list[Entry]] = field(default_factory=dict)
     stale: dict[str, list[Entry]] = field(default_factory=dict)
-    unused: list[Path] = field(default_factory=list)
     quarantined: list[str] = field(default_factory=list)
 
     def done(self, digest: str, *, retry: bool = False) -> bytearray:
@@ -86,12 +85,7 @@ class Scan:
     @property
     def used(self) -> list[Entry]:
         """All usable shards."""
-        return [entry for entries in self.usable.values() for entry in entries]
-
-    @property
-    def stale_entries(self) -> list[Entry]:
-        """All stale shards."""
-        return [entry for entries in self.stale.values() for entry in entries]
+        return list(itertools.chain(*self.usable.values()))
 
 
 def in_order(entries: Sequence[Entry]) -> list[Entry]:
@@ -111,8 +105,8 @@ def scan(root: Path, plan: Plan, code: Mapping[str, str], *, move: bool = True) 
     """Read and verify every shard, and sort it by what the plan asks for.
 
     A shard is *valid* if its cell and code are the plan's. It is *stale* if its cell is the plan's but the code is
-    not, or if the plan has another cell (other settings, another seed) at its arm and coordinates. Otherwise it is
-    unused, and left alone. A damaged file is moved to ``quarantine/``, or named and left without ``move``.
+    not, or if the plan has another cell (other settings, another seed) at its arm and coordinates. Any other is left
+    alone. A damaged file is moved to ``quarantine/``, or named and left without ``move``.
     """
     result = Scan(plan)
     for path in listing(root):
@@ -135,7 +129,6 @@ def _sort(result: Scan, path: Path, header: shard.Header, code: Mapping[str, str
     why: list[str] = []
     if digest not in plan.by_digest:
         if slot not in plan.by_slot:
-            result.unused.append(path)
             return
         digest = plan.by_slot[slot].digest
         why = cell_changes(header.cell, plan.by_slot[slot])
@@ -169,7 +162,7 @@ def cell_changes(old: str, planned: PlannedCell) -> list[str]:
 def reasons(result: Scan) -> dict[str, int]:
     """Return each way in which stale shards differ, with the number of their replicates, most of them first."""
     counts: Counter[str] = Counter()
-    for entry in result.stale_entries:
+    for entry in itertools.chain(*result.stale.values()):
         counts[", ".join(entry.why)] += len(entry.replicates)
     return dict(counts.most_common())
 

@@ -89,15 +89,6 @@ def test_a_damaged_shard_is_quarantined_told_and_computed_again(computed, way):
     assert run(study, folder)[0] == 0 and results(folder).identical(whole)
 
 
-def test_the_same_shard_damaged_twice_keeps_both_files(tmp_path):
-    study = write_study(tmp_path, replicates=1)
-    for _ in range(3):
-        assert run(study, tmp_path, "--quiet")[0] == 0
-        shards(tmp_path)[0].write_bytes(b"garbage")
-    assert inside("status", study, "--out", tmp_path)[0] == 0
-    assert len(list((tmp_path / "study/quick/quarantine").rglob("*.shard"))) == 3
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
 @pytest.mark.parametrize("kind", ["pipe", "folder", "nothing"])
 def test_what_is_no_file_is_set_aside_and_not_waited_for(computed, kind):
