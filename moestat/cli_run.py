@@ -13,8 +13,8 @@ from moestat.errors import InputError, UserError
 
 if TYPE_CHECKING:
     from moestat.report.write import Report
-    from moestat.runner.finish import Result
     from moestat.runner.request import Request
+    from moestat.runner.run import Result
 
 MOST_CELLS = 30
 """Cells that ``status`` lists one by one."""
@@ -149,7 +149,7 @@ def collect(arguments: argparse.Namespace) -> None:
 
 def _collect(request: Request) -> None:
     from moestat.runner import overview, store
-    from moestat.runner.finish import Result, finish
+    from moestat.runner.run import Result, finish
 
     request, plan, root, scan, code = overview.look(request)
     if not root.is_dir():

@@ -19,8 +19,8 @@ import xarray as xr
 
 from moestat.errors import UserError
 from moestat.runner import contract, origin, shard
-from moestat.runner.cells import PlannedCell
 from moestat.runner.difference import ROUNDING, difference, positions, relative, united
+from moestat.runner.plan import PlannedCell
 from moestat.runner.results import BINARY, NOT_COMPUTED
 from moestat.runner.shard import Variable
 from moestat.runner.store import FAILED_FOR_GOOD, Entry, Scan, in_order

@@ -13,8 +13,7 @@ from typing import Any
 from moestat.errors import InputError, UserError
 from moestat.runner import manifest_file, shard, store
 from moestat.runner.begin import folder_of, make_plan, version_of
-from moestat.runner.cells import PlannedCell
-from moestat.runner.plan import Plan
+from moestat.runner.plan import Plan, PlannedCell
 from moestat.runner.request import Request, no_word
 from moestat.sentences import show
 from moestat.status import Status

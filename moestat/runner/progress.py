@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from moestat.runner.cells import PlannedCell
+    from moestat.runner.plan import PlannedCell
 
 FIRST_LINE, LINE_EVERY = 5.0, 60.0
 """Seconds after which a log gets its first line, and those between lines later on."""

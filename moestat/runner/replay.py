@@ -20,10 +20,9 @@ from moestat import versions
 from moestat.errors import InputError
 from moestat.runner import contract, labels, manifest_file, origin, records, results, worker
 from moestat.runner.begin import context_of, make_plan, resolve_device, version_of
-from moestat.runner.cells import PlannedCell, slot_text
 from moestat.runner.difference import ROUNDING, difference, positions, relative
 from moestat.runner.overview import recorded
-from moestat.runner.plan import Plan
+from moestat.runner.plan import Plan, PlannedCell, slot_text
 from moestat.runner.request import Request
 from moestat.runner.shard import Variable
 from moestat.sentences import listed, nearest

@@ -8,15 +8,20 @@ killed anywhere; the next run computes what is missing.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import xarray as xr
 
 from moestat import files, versions
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import begin, lock, manifest_file, needs, pool, store, worker
+from moestat.runner import begin, collect, labels, lock, manifest_file, needs, origin, pool, results, store, worker
 from moestat.runner import plan as plans
-from moestat.runner.finish import Reporter, Result, finish
 from moestat.runner.progress import Estimate, Progress
 from moestat.runner.request import Request
 from moestat.status import Status
@@ -29,6 +34,23 @@ class InterruptedRunError(UserError):
     """The user (or the batch system) stopped the run."""
 
     exit_code = 130
+
+
+@dataclass
+class Result:
+    """What a run left behind; ``dataset`` and ``report`` are None for one part of a study."""
+
+    request: Request
+    plan: plans.Plan
+    folder: Path
+    tally: dict[str, int]
+    dataset: xr.Dataset | None = None
+    report: Any = None
+    notes: list[str] = field(default_factory=list)
+
+
+Reporter = Callable[[Result, Mapping[str, Any]], Any]
+"""Writes the report of a result with its provenance, and returns what prints it."""
 
 
 def run(request: Request, report: Reporter | None = None) -> Result:
@@ -197,3 +219,59 @@ def cache_kept() -> Iterator[None]:
     finally:
         os.environ.pop("MOESTAT_CACHE", None)
         os.environ.update(before)
+
+
+def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Reporter | None = None) -> None:
+    """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
+    request, plan, root = result.request, result.plan, result.folder
+    if plan.study_file.study.reads:
+        dataset = needs.dataset(plan, request)
+        result.tally = needs.tally(dataset)
+    else:
+        dataset, remarks = collect.collect(scan)
+        result.notes.extend([*remarks, *origin.remarks(scan.used)])
+        dataset = labels.attach(dataset, plan.module_name, plan.cells)
+    provenance = _provenance(result, scan, code)
+    dataset.attrs = {k: "\n".join(value) if isinstance(value, list) else value for k, value in provenance.items()}
+    extra: dict[str, Any] = {"results_sha256": results.write(root, dataset), "tally": result.tally}
+    manifest_file.write_of(root, request, plan, scan, code, state="collected", notes=result.notes, **extra)
+    result.dataset = dataset
+    if request.report and report is not None:
+        result.report = report(result, provenance)
+
+
+def _provenance(result: Result, scan: store.Scan, code: Mapping[str, str]) -> dict[str, Any]:
+    """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
+    request, plan, study = result.request, result.plan, result.plan.study_file.study
+    made = origin.versions(scan.used)  # of what computed, wherever it is collected
+    sealed = seal.read(result.folder)
+    return {
+        "title": study.title,
+        "study": plan.study_file.name,
+        "preset": plan.preset_name,
+        "paper": study.paper,
+        "source": study.source,
+        "experiment": plan.module_name,
+        "seed": plan.seed,
+        "command": request.command(part=False),
+        "settings": _settings(plan),
+        "set": request.pairs,
+        "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "versions": ", ".join(f"{name} {number}" for name, number in made.items()),
+        "moestat_version": made["moestat"],
+        "code": versions.text(code),
+        "rules": sealed.digest if sealed is not None else "",
+        "rules_sealed": sealed.date if sealed is not None else "",
+        "problem": [f"{key}={text}" for key, text in seal.problem(study, plan.preset_name).items()],
+        **{f"count_{key}": value for key, value in result.tally.items()},
+        "notes": list(result.notes),
+    }
+
+
+def _settings(plan: plans.Plan) -> str:
+    """Return every setting of each arm, but for the axes of the grid, as JSON: arm -> key -> value."""
+    table: dict[str, dict[str, Any]] = {arm.name: dict(arm.settings) for arm in plan.arms}
+    for planned in plan.cells:
+        kept = planned.cell.settings.items()
+        table[planned.cell.arm] = {key: value for key, value in kept if key not in plan.axes}
+    return json.dumps(table)

@@ -19,8 +19,7 @@ from typing import Any
 from moestat import files, versions
 from moestat.errors import StaleError, UserError
 from moestat.runner import shard
-from moestat.runner.cells import PlannedCell, slot_text
-from moestat.runner.plan import Plan
+from moestat.runner.plan import Plan, PlannedCell, slot_text
 from moestat.status import Status
 
 FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Status.TIMED_OUT)

@@ -13,7 +13,7 @@ import pytest
 from machine import command, environment, inside, write_study
 
 from moestat.experiment import Cell
-from moestat.runner.cells import PlannedCell
+from moestat.runner.plan import PlannedCell
 from moestat.runner.progress import Estimate, Progress, duration
 
 
