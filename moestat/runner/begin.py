@@ -117,13 +117,13 @@ def refuse_bad_data(plan: plans.Plan) -> None:
 
 def cautions(plan: plans.Plan) -> list[str]:
     """Return what the experiment warns of in the cells of a plan, each sentence once."""
-    found = getattr(plan.experiment, "cautions", lambda settings: [])
+    found: Callable[..., list[str]] = getattr(plan.experiment, "cautions", lambda settings: [])
     return list(dict.fromkeys(text for planned in plan.cells for text in found(planned.cell.settings)))
 
 
 def prerequisites(experiment: Any, cells: Iterable[Cell], note: Callable[[str], None]) -> list[dict[str, Any]]:
     """Return the work that cells share, each piece once; of a cell that cannot tell it, ``note`` says why."""
-    wanted = getattr(experiment, "prerequisites", lambda cell: [])
+    wanted: Callable[..., list[dict[str, Any]]] = getattr(experiment, "prerequisites", lambda cell: [])
     unique: dict[str, dict[str, Any]] = {}
     for cell in cells:
         try:

@@ -160,7 +160,12 @@ class _Member:
     def _ask(self, function: Callable[..., Any], arguments: tuple[Any, ...], budget: float | None) -> Any:
         process, late = self.process, threading.Event()
         assert process is not None and process.stdin is not None and process.stdout is not None
-        timer = threading.Timer(budget or 0.0, lambda: (late.set(), process.kill()))
+
+        def end_late() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(budget or 0.0, end_late)
         if budget is not None:
             timer.start()
         try:

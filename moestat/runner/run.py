@@ -186,8 +186,8 @@ class _Run:
         total, failed = tally["replicates"], tally["failed"]
         if request.part is not None:
             title, total, failed = f"{title}/{request.part_name}", mine, 0
-        counts = {"total": total, "done": total - mine, "failed": failed, "shared": shared}
-        return Progress(title, estimate, **counts, quiet=request.quiet)
+        done = total - mine
+        return Progress(title, estimate, total=total, done=done, failed=failed, shared=shared, quiet=request.quiet)
 
     def _take(self, outcome: worker.Outcome) -> None:
         for replicate, status in zip(outcome.replicates, outcome.status, strict=True):
