@@ -41,15 +41,16 @@ def merge(study: str, folders: Sequence[Path], out: Path) -> tuple[Request, str]
     seals = [one for folder in folders if (one := seal.read(folder)) is not None]
     if any(one.claims != seals[0].claims for one in seals):
         raise InputError("the folders were run under other rules of claims; keep them apart")
-    counts = [one.replicates for one in requests if one.replicates is not None]
-    request = replace(requests[0], out=out, replicates=max(counts, default=None), block=None)
+    own_counts = any(one.replicates is not None for one in requests)
+    replicates = max(make_plan(one).replicates for one in requests) if own_counts else None
+    request = replace(requests[0], out=out, replicates=replicates, block=None)
     plan = make_plan(request)
     root = folder_of(request, plan.study_file.name)
     if any(store.listing(root)):
         raise InputError(f"{root} holds results already; give another --out")
     code, entries = version_of(plan), []  # all of them before the first copy: what is refused leaves nothing behind
     for folder, own in zip(folders, requests, strict=True):
-        for key in ("preset", "seed", "settings"):
+        for key in ("preset", "settings"):  # another seed is told below, as other code is
             if (one := getattr(request, key)) != (other := getattr(own, key)):
                 raise InputError(f"{folders[0]} and {folder} are not one run: their {key}: {one!r} and {other!r}")
         scan = store.scan(folder, plan, code, move=False)
