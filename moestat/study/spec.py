@@ -312,7 +312,7 @@ class Study(Strict):
         if claim is not None and claim.scale is not None:
             return claim.scale
         own = self.presets[preset].scale if preset in self.presets else None
-        return own or self.scale or ("paper" if preset == "paper" or not has_paper(self.paper) else "reduced")
+        return own or self.scale or ("paper" if preset == "paper" or self.paper in NO_PAPER else "reduced")
 
     def rank_of(self, preset: str) -> int:
         """Return how much the runs of a preset decide, beside those of its scale."""

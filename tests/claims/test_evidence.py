@@ -7,7 +7,6 @@ import pytest
 from report_example import results, study_of
 from scipy import stats
 
-from moestat import rates
 from moestat.claims import evidence as module
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
@@ -27,12 +26,12 @@ def study(**more):
 def test_a_series_is_fitted_once_for_verdict_table_and_figure(monkeypatch, tmp_path):
     fitted = Counter()
 
-    def counting(samples, **options):
-        fitted[np.asarray(samples).tobytes(), options["window"], options["level"]] += 1
-        return fit(samples, **options)
+    def counting(losses, sizes, window, level, *draws):
+        fitted[losses.tobytes(), window, level] += 1
+        return fit(losses, sizes, window, level, *draws)
 
-    fit = rates.fit
-    monkeypatch.setattr(rates, "fit", counting)
+    fit = module.fit_array
+    monkeypatch.setattr(module, "fit_array", counting)
     # all of a figure but its bytes
     monkeypatch.setattr(style, "save", lambda canvas, **_: dict.fromkeys(("png", "pdf"), b""))
     ds = results()
