@@ -102,7 +102,7 @@ def test_counts_from_python_are_counts(wrong, told, tmp_path):
 def test_a_reader_that_leaves_is_no_error_of_the_study(toy):
     folder, _ = toy
     how = {"cwd": folder, "env": environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command("report", "toy"), **how) as process:
+    with subprocess.Popen(command("status", "toy"), **how) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode != 0
