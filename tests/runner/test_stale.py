@@ -176,20 +176,13 @@ except StaleError as error:
 """
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "refused"),
-    [
-        ("helper.py", "FACTOR = 1.0", "FACTOR = 2.0", True),
-        ("helper.py", "FACTOR = 1.0", "FACTOR = 1.0  ", False),
-    ],
-)
-def test_code_that_was_edited_after_its_import_is_not_run(tmp_path, own_code, file, old, new, refused):
+def test_code_that_was_edited_after_its_import_is_not_run(tmp_path, own_code):
     """What would be computed is the old code's, what is on the disk, and in the stamp, is the new code's."""
-    words = [sys.executable, "-c", EDITED, file, old, new]
+    words = [sys.executable, "-c", EDITED, "helper.py", "FACTOR = 1.0", "FACTOR = 2.0"]
     done = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert ("restart the process" in done.stdout and file.removesuffix(".py") in done.stdout) == refused
-    assert bool(shards(tmp_path)) != refused
+    assert "restart the process" in done.stdout and "helper" in done.stdout
+    assert not shards(tmp_path)
 
 
 def test_a_cell_says_nothing_of_where_its_code_stands(tmp_path, computed):
