@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from moestat.report.write import Report
-    from moestat.runner.finish import Result
+    from moestat.runner.run import Result
     from moestat.study.builder import Study
 
 

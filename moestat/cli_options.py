@@ -107,7 +107,7 @@ _FOLDER: dict[str, Any] = {"type": path, "default": Path("outputs"), "metavar": 
 OPTIONS: dict[str, dict[str, Any]] = {
     "study": {"metavar": "STUDY", "help": "name of a study, or path of a study file"},
     "studies": {"metavar": "STUDY", "nargs": "+", "help": "their names"},
-    "place": {"metavar": "PLACE", "nargs": "+", "help": "arm, each axis (1000 or n=1000), replicate"},
+    "place": {"metavar": "PLACE", "nargs": "+", "help": "arm, value on each axis, replicate"},
     "claim": {"metavar": "ID", "help": "a claim, STUDY:ID, or where the paper says it: 'SA Theorem 1'"},
     "name": {"metavar": "NAME", "help": "of the study"},
     "experiment": {"metavar": "EXPERIMENT", "nargs": "?", "help": "name, or import path; without one, all names"},
@@ -120,7 +120,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--dry-run": {**_YES, "help": "check the study and print the plan; write nothing"},
     "--debug": {**_YES, "help": "one replicate of each cell; stop at the first failure"},
     "--list": {**_YES, "help": "the known studies, with titles and times"},
-    "--all": {**_YES, "help": "run every known study, the shortest rest first"},
+    "--all": {**_YES, "help": "run every known study, none before those that it reads"},
     "--claims": {**_YES, "help": "verdicts: all, or of a STUDY, paper, id, 'SA Fig. 2b'"},
     "--paper": {"nargs": "?", "const": "", "metavar": "NAME", "help": "its items; with one of the others: its studies"},
     "--write": {**_AGAIN, "type": path, "metavar": "FILE", "help": "claims: .html, .csv; items: .md; export: .csv"},

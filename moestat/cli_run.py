@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-import time
 from typing import TYPE_CHECKING
 
 from moestat.api import write_report
@@ -14,8 +13,8 @@ from moestat.errors import InputError, UserError
 
 if TYPE_CHECKING:
     from moestat.report.write import Report
-    from moestat.runner.finish import Result
     from moestat.runner.request import Request
+    from moestat.runner.run import Result
 
 MOST_CELLS = 30
 """Cells that ``status`` lists one by one."""
@@ -41,10 +40,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def run_all(arguments: argparse.Namespace) -> None:
-    """Run every study, the shortest rest first, or print the plans; fail at the end if one failed."""
+    """Run every study, none before those that it reads, or print the plans; fail at the end if one failed."""
     from moestat import cli_look
-    from moestat.runner import agenda
-    from moestat.runner.progress import duration
+    from moestat.runner import begin, needs
     from moestat.study import load, lookup
 
     if arguments.study:
@@ -52,30 +50,28 @@ def run_all(arguments: argparse.Namespace) -> None:
     known, problems, chosen = cli_look.known(arguments.paper), {}, {}
     for name, path in known.items():
         try:
-            study_file, request = load.read(path), request_of(arguments, name)
-            if why := agenda.beyond(request, study_file):
+            study_file = load.read(path)
+            if why := begin.beyond(request_of(arguments, name), study_file):
                 say(f"note: {name} was left out: {why}")
             else:
-                chosen[name] = (request, study_file)
+                chosen[name] = study_file.study
         except UserError as error:
             problems[name] = error
             say(f"error: {name}: {error}")
     if not chosen and not problems:
         raise InputError(f"no study can be run at the preset {arguments.preset!r}")
-    began = time.monotonic()
-    entries = agenda.ordered(agenda.entry(name, *what, chosen) for name, what in chosen.items())
-    for number, entry in enumerate(entries):
-        left = (entry.expected or "time not stated") if entry.left is None else f"{duration(entry.left)} left"
-        passed = duration(time.monotonic() - began)
-        say(f"[{number + 1} of {len(entries)}] {entry.name}/{entry.request.preset}: {left}; {passed} passed")
+    order = needs.ordered({name: study.needs for name, study in chosen.items()})
+    for number, name in enumerate(order):
+        expected = chosen[name].presets[arguments.preset].expected or "time not stated"
+        say(f"[{number + 1} of {len(order)}] {name}/{arguments.preset}: {expected}")
         try:
-            run(argparse.Namespace(**{**vars(arguments), "study": entry.name}))
+            run(argparse.Namespace(**{**vars(arguments), "study": name}))
         except UserError as error:
             if error.exit_code >= 128:
-                say(f"{number} of {len(entries)} studies are done, and the same command goes on")
+                say(f"{number} of {len(order)} studies are done, and the same command goes on")
                 raise
-            problems[entry.name] = error
-            say(f"error: {entry.name}: {error}")
+            problems[name] = error
+            say(f"error: {name}: {error}")
     if arguments.report and not arguments.dry_run:
         cli_look.show(arguments.out, lookup.readable(known), first=arguments.preset)
     if problems:
@@ -124,12 +120,12 @@ def status(arguments: argparse.Namespace) -> None:
     """Show what is done, missing, failed and stale in a folder, and the command that goes on."""
     import pandas as pd
 
-    from moestat.runner import overview
+    from moestat.runner import lock, overview
 
     request, plan, root, scan, _ = overview.look(request_of(arguments))
     rows = overview.overview(plan, scan)
     print(f"{plan.study_file.name}/{request.preset} in {root}")
-    print(pd.DataFrame(overview.by_arm(rows)).to_string(index=False))
+    print(pd.DataFrame(overview.overview(plan, scan, by_arm=True)).to_string(index=False))
     begun = {row["arm"] for row in rows if row["done"]}
     undone = [r for r in rows if r["failed"] or r["stale"] or (r["missing"] and r["arm"] in begun)]
     if undone and len(rows) > len(plan.arms):
@@ -140,8 +136,8 @@ def status(arguments: argparse.Namespace) -> None:
     print(f"{tally['replicates']} replicates: {counts}, {stale} stale")
     for line in scan.quarantined:
         print(f"set aside a damaged shard: {line}")
-    for line in overview.running(root):
-        print(f"at work: {line}")
+    for part, owner in lock.owners(root).items():
+        print(f"at work: {part}: {owner}")
     print(overview.advice(request, plan, root, scan))
     _tell_record(request)
 
@@ -153,7 +149,7 @@ def collect(arguments: argparse.Namespace) -> None:
 
 def _collect(request: Request) -> None:
     from moestat.runner import overview, store
-    from moestat.runner.finish import Result, finish
+    from moestat.runner.run import Result, finish
 
     request, plan, root, scan, code = overview.look(request)
     if not root.is_dir():
@@ -208,13 +204,11 @@ def merge(arguments: argparse.Namespace) -> None:
 
 def _tell(result: Result) -> None:
     """Print the answer of a run; raise if it is not complete."""
-    from moestat.runner import returned
+    from moestat.runner import belongs
 
     tally, request, shown = result.tally, result.request, result.plan.study_file
     if result.dataset is None:
         return
-    for text in result.dropped:
-        say(f"note: {text}")
     if result.report is not None:
         _print_report(result.report, verbose=request.verbose)
     elif not request.quiet:
@@ -226,7 +220,7 @@ def _tell(result: Result) -> None:
         texts = [str(text) for text in result.dataset["message"].values.ravel() if text]
         most = max(texts, key=texts.count, default="(none)")
         raise UserError(f"all {tally['failed']} replicates failed; the most frequent message: {most}")
-    if absent := returned.absent(result.dataset, shown.study, request.preset):
+    if absent := belongs.absent(result.dataset, shown.study, request.preset):
         told = f"{shown.shown}: {absent} The results are kept"
         if request.report:
             raise UserError(f"{told}; put the name right, and judge the claims with: {request.command('report')}")

@@ -17,9 +17,12 @@ from moestat.runner import plan as plans
 from moestat.runner.request import Request
 from moestat.sentences import listed
 from moestat.study import load
+from moestat.study.load import StudyFile
 
 DATA = ("file", "data", "csv")
 """Settings that name the user's own data."""
+BY_NAME = 'pip install "moestat[cuda13]" or "moestat[cuda12]"'
+"""How :mod:`moestat.arrays`, which does not know where moestat runs from, says that CuPy is installed."""
 
 
 def folder_of(request: Request, study_name: str) -> Path:
@@ -27,15 +30,11 @@ def folder_of(request: Request, study_name: str) -> Path:
     return request.out / study_name / request.preset
 
 
-def cache_of(out: Path) -> str:
-    """Return the folder of what cells share: the user's, or ``cache`` beside the studies."""
-    return os.environ.get("MOESTAT_CACHE") or str((out / "cache").resolve())
-
-
 def context_of(request: Request, plan: plans.Plan, root: Path, device: str) -> worker.Context:
-    """Return what every task of a plan needs."""
+    """Return what every task of a plan needs; what cells share is kept where the user says, or beside the studies."""
+    cache = os.environ.get("MOESTAT_CACHE") or str((request.out / "cache").resolve())
     search_path = tuple(experiments.search_path(plan.study_file))
-    return worker.Context(plan.module_name, search_path, str(root.resolve()), cache_of(request.out), device)
+    return worker.Context(plan.module_name, search_path, str(root.resolve()), cache, device)
 
 
 def make_plan(request: Request) -> plans.Plan:
@@ -47,19 +46,45 @@ def version_of(plan: plans.Plan) -> dict[str, str]:
     """Return the version of what a plan computes with; StaleError if this process has imported another one."""
     try:
         code = code_version(plan.module_name.partition(":")[0])
-    except own_files.NoCodeError as error:
-        raise InputError(
-            f"{plan.study_file.shown}: experiment {plan.module_name!r}: {error}, so results could not be told from "
-            "those of other code; allowed is a module with a file"
-        ) from None
     except ValueError as error:
-        raise InputError(f"{plan.study_file.shown}: {error}") from None
+        raise InputError(f"{plan.study_file.shown}: experiment {plan.module_name!r}: {error}") from None
     if changed := own_files.edited(name for name in code if name.endswith(".py")):
         raise StaleError(
             f"{listed(changed)} changed on the disk after this process had imported it, so old code would compute what "
             "is stored as the new code's; restart the process (Python, or the notebook's kernel) and run again"
         )
     return code
+
+
+def resolve_device(asked: str, plan: plans.Plan) -> str:
+    """Return the device to compute on; ``auto`` is the first that the experiment's ``DEVICES`` name and is there."""
+    from moestat.arrays import DeviceError
+    from moestat.arrays import resolve_device as resolve
+
+    able = getattr(plan.experiment, "DEVICES", None)
+    if asked == "auto" and (not able or able[0] == "cpu" or len(able) == 1):
+        asked = able[0] if able else "cpu"
+    if able is not None and asked not in ("auto", *able):
+        raise InputError(f"--device is {asked}; experiment {plan.module_name} computes on {', '.join(able)}")
+    try:
+        return resolve(asked)
+    except (DeviceError, ValueError) as error:
+        text = str(error).replace(BY_NAME, f"{extras.command('cuda13')} (or cuda12)")
+        raise InputError(f"--device: {text}") from None
+
+
+def beyond(request: Request, study_file: StudyFile) -> str:
+    """Say why a study cannot be run at a preset here; an empty text where it can."""
+    known = study_file.study.presets
+    if request.preset not in known:
+        return f"it has no preset {request.preset!r}; it has {', '.join(known)}"
+    plan = make_plan(request)
+    if getattr(plan.experiment, "DEVICES", None) == ("cuda",):
+        try:
+            resolve_device("auto", plan)
+        except InputError:
+            return f"it computes on a GPU; its command: {request.command()}"
+    return ""
 
 
 def refuse_without_libraries(plan: plans.Plan) -> None:
@@ -82,29 +107,27 @@ def refuse_bad_data(plan: plans.Plan) -> None:
     for planned in plan.cells:
         settings = planned.cell.settings
         key = json.dumps({key: value for key, value in settings.items() if isinstance(value, str)}, sort_keys=True)
-        if key in done or not any(settings.get(name) for name in DATA):
-            continue
-        done.add(key)
-        try:
-            read(settings)
-        except (ValueError, OSError) as error:
-            raise InputError(f"{plan.study_file.shown}, arm '{planned.cell.arm}': {error}") from None
+        if key not in done and any(settings.get(name) for name in DATA):
+            done.add(key)
+            try:
+                read(settings)
+            except (ValueError, OSError) as error:
+                raise InputError(f"{plan.study_file.shown}, arm '{planned.cell.arm}': {error}") from None
 
 
 def cautions(plan: plans.Plan) -> list[str]:
     """Return what the experiment warns of in the cells of a plan, each sentence once."""
-    found = getattr(plan.experiment, "cautions", lambda settings: [])
+    found: Callable[..., list[str]] = getattr(plan.experiment, "cautions", lambda settings: [])
     return list(dict.fromkeys(text for planned in plan.cells for text in found(planned.cell.settings)))
 
 
 def prerequisites(experiment: Any, cells: Iterable[Cell], note: Callable[[str], None]) -> list[dict[str, Any]]:
     """Return the work that cells share, each piece once; of a cell that cannot tell it, ``note`` says why."""
-    wanted = getattr(experiment, "prerequisites", lambda cell: [])
+    wanted: Callable[..., list[dict[str, Any]]] = getattr(experiment, "prerequisites", lambda cell: [])
     unique: dict[str, dict[str, Any]] = {}
     for cell in cells:
         try:
-            for piece in wanted(cell):
-                unique.setdefault(json.dumps(piece, sort_keys=True, default=repr), piece)
+            unique |= {json.dumps(piece, sort_keys=True, default=repr): piece for piece in wanted(cell)}
         except Exception as error:
             note(f"what {cell.arm} shares with other cells cannot be told: {worker.describe(error)}")
     return list(unique.values())

@@ -18,9 +18,9 @@ import numpy as np
 import xarray as xr
 
 from moestat.errors import UserError
-from moestat.runner import contract, origin, own_labels, shard
-from moestat.runner.cells import PlannedCell
-from moestat.runner.difference import ROUNDING, difference, relative
+from moestat.runner import contract, origin, shard
+from moestat.runner.difference import ROUNDING, difference, positions, relative, united
+from moestat.runner.plan import PlannedCell
 from moestat.runner.results import BINARY, NOT_COMPUTED
 from moestat.runner.shard import Variable
 from moestat.runner.store import FAILED_FOR_GOOD, Entry, Scan, in_order
@@ -32,10 +32,8 @@ AGAIN = "change the experiment, and compute its results again"
 def collect(scan: Scan) -> tuple[xr.Dataset, list[str]]:
     """Read the usable shards of a scan into one dataset, and say which replicates two shards hold with other values.
 
-    Raises
-    ------
-    UserError
-        If shards contradict each other in what is a property of the cell, or in names, dimensions or types.
+    Raises UserError if shards contradict each other in what is a property of the cell, or in names, dimensions or
+    types.
     """
     collector = _Collector(scan)
     return collector.collect(), collector.remarks
@@ -88,11 +86,11 @@ class _Collector:
         for _, entries in cells:
             for entry in entries:
                 self._declare(_read(entry)[1])
-        labels = {dim: own_labels.united(list(sequences)) for dim, sequences in self.sequences.items()}
+        labels = {dim: united(list(sequences)) for dim, sequences in self.sequences.items()}
         for dim, sequences in self.sequences.items():
             self.sizes[dim] = max(self.sizes.get(dim, 0), len(labels[dim]))
             for sequence in sequences:
-                sequences[sequence] = own_labels.positions(labels[dim], sequence)
+                sequences[sequence] = positions(labels[dim], sequence)
         for table in self.tables.values():
             replicates = (self.plan.replicates,) if table.replicate else ()
             table.allocate((*self.grid, *replicates, *(self.sizes[dim] for dim in table.own)))
@@ -224,9 +222,9 @@ class _Collector:
             texts = any(isinstance(v, str) for v in points)
             coords[axis] = (axis, np.asarray(points, dtype=object if texts else None))
         coords["replicate"] = ("replicate", np.arange(plan.replicates, dtype=np.int64))
-        for dim, united in labels.items():
+        for dim, sequence in labels.items():
             dtype, attrs = self.label_types[dim]
-            coords[dim] = (dim, np.asarray(united, dtype=dtype), dict(attrs))
+            coords[dim] = (dim, np.asarray(sequence, dtype=dtype), dict(attrs))
         order = sorted(data, key=lambda name: (name not in ("status", "message", "iterations"), name))
         try:
             return xr.Dataset({name: data[name] for name in order}, coords=coords)

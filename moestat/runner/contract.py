@@ -37,47 +37,38 @@ class ContractError(TypeError):
 def check(dataset: object, cell: Cell, replicates: Sequence[int]) -> tuple[dict[str, Variable], dict[str, Any]]:
     """Return the variables and attributes of an experiment's dataset.
 
-    Raises
-    ------
-    ContractError
-        If it is no dataset, lacks ``status``, has other replicates than asked for, a name that is an axis of the
-        grid, or names, values or attributes that a results file does not give back as they are.
+    Raises ContractError if it is no dataset, lacks ``status``, has other replicates than asked for, a name that is an
+    axis of the grid, or names, values or attributes that a results file does not give back as they are.
     """
     if not isinstance(dataset, xr.Dataset):
         raise ContractError(f"run() returned a {type(dataset).__name__}; it must return an xarray.Dataset")
     if "replicate" not in dataset.dims or "replicate" not in dataset.coords:
         raise ContractError("run() returned a dataset without the dimension and coordinate 'replicate'")
-    got = np.asarray(dataset["replicate"].values)
+    got = dataset["replicate"].values
     if not np.array_equal(got, np.asarray(replicates)):
         raise ContractError(f"run() returned the replicates {listed(got, 6)}, asked for were {listed(replicates, 6)}")
     if "status" not in dataset or dataset["status"].dims != ("replicate",):
         raise ContractError("run() returned a dataset without 'status' per replicate")
     known = [int(s) for s in Status if s is not Status.TIMED_OUT]  # which no experiment can say of itself
-    wrong = sorted(set(np.asarray(dataset["status"].values).tolist()) - set(known))
-    if wrong:
+    if wrong := sorted({*dataset["status"].values.tolist()} - {*known}):
         raise ContractError(f"run() returned the status {wrong[0]!r}; allowed are {listed(known)}")
     variables = {
         str(name): _variable(name, array, cell, coord=name in dataset.coords)
         for name, array in dataset.variables.items()
         if name != "replicate"
     }
-    for name, variable in variables.items():
-        if name in dataset.dims and variable.dims != (name,):
-            raise ContractError(f"run() returned '{name}' with dimensions {variable.dims}, which is also a dimension")
     variables["status"] = replace(variables["status"], values=variables["status"].values.astype(np.int64))
     message = variables.get("message")
     if message is not None and (message.dims != ("replicate",) or message.values.dtype.kind not in "OUT"):
         raise ContractError("run() returned a 'message' that is not one text per replicate")
     names = {*variables, *(str(dim) for dim in dataset.dims), *cell.coords, *OURS}
-    attrs = {}
-    for key, given in dataset.attrs.items():
-        value = _plain(given)
+    attrs: dict[Any, Any] = {key: _plain(value) for key, value in dataset.attrs.items()}
+    for key, value in attrs.items():
         problem = _name_problem(key)
         if not problem and (not isinstance(value, str | int | float) or key in names):
             problem = "is none of these: a new name, with text or a number"
         if problem := problem or _values_problem(as_array(value)):
             raise ContractError(f"run() returned the attribute {show(key)} of the dataset, which {problem}")
-        attrs[str(key)] = value
     return variables, attrs
 
 
@@ -107,12 +98,10 @@ def readable(text: str) -> str:
 
 def _variable(name: object, array: xr.Variable, cell: Cell, *, coord: bool) -> Variable:
     """Return one variable of an experiment's dataset, if it comes back from a results file as it is."""
-    problem = _name_problem(name)
-    for dim in array.dims:
-        if not problem and (objection := _name_problem(dim)):
-            problem = f"has a dimension that {objection}"
-    if problem:
+    if problem := _name_problem(name):
         raise ContractError(f"run() returned a variable whose name {problem}")
+    if problem := next((problem for dim in array.dims if (problem := _name_problem(dim))), ""):
+        raise ContractError(f"run() returned {show(name)}, which has a dimension that {problem}")
     taken = {*cell.coords, *OURS}
     if name in taken or taken & {*array.dims} - {"replicate"}:
         raise ContractError(f"run() returned '{name}' with dimensions {array.dims}, which are names of the grid")
@@ -120,15 +109,13 @@ def _variable(name: object, array: xr.Variable, cell: Cell, *, coord: bool) -> V
         array = array.transpose("replicate", ...)
     values = np.asarray(array.values)
     problem = _values_problem(values)
-    if not problem and len(set(array.dims)) < values.ndim:
+    if len(set(array.dims)) < values.ndim:
         problem = f"has a dimension twice: {array.dims}"
-    if not problem and coord and array.dims == (name,):
+    elif not problem and coord and array.dims == (name,):
         problem = _labels_problem(values)
     attributes = {key: _plain(value) for key, value in array.attrs.items()}
-    for key, value in attributes.items():
-        objection = attribute_problem(key, value)
-        problem = problem or (f"has an attribute that {objection}" if objection else "")
-    if problem:
+    objections = (attribute_problem(key, value) for key, value in attributes.items())
+    if problem := problem or next((f"has an attribute that {told}" for told in objections if told), ""):
         raise ContractError(f"run() returned '{name}', which {problem}")
     return Variable(dims=tuple(str(d) for d in array.dims), values=values, attrs=attributes, coord=coord)
 

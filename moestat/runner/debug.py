@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from moestat.runner import begin, contract, worker
-from moestat.runner.devices import resolve_device
 from moestat.runner.request import Request
 from moestat.runner.run import cache_kept
 from moestat.status import Status
 from moestat.threads import one_thread
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """What went wrong first: where, in a sentence, and the traceback if there is one."""
 
     where: str
@@ -25,33 +23,31 @@ class Failure:
 
 
 def debug(request: Request, say: Callable[[str], None]) -> Failure | None:
-    """Compute the first replicates of every cell (one, if none is asked for), the smallest first, up to a failure."""
+    """Compute the first replicates of every cell (one, if none is asked for) up to a failure."""
     plan = begin.make_plan(request)
     if plan.experiment is None:
         return None
     begin.refuse_without_libraries(plan)
     begin.version_of(plan)  # refuses code that changed since it was imported
-    context = begin.context_of(request, plan, Path(), resolve_device(request.device, plan))
-    prepared: list[object] = []
+    context = begin.context_of(request, plan, Path(), begin.resolve_device(request.device, plan))
+    cells = [group[0] for group in plan.by_digest.values()]
     with cache_kept(), one_thread():
         module = worker.enter_process(context)
-        for planned in sorted((group[0] for group in plan.by_digest.values()), key=lambda planned: planned.size):
-            for replicate in range(request.replicates or 1):
-                where = f"{planned.label}, replicate {replicate}"
-                say(where)
-                try:
-                    for piece in begin.prerequisites(module, [planned.cell], say):
-                        if piece not in prepared:
-                            prepared.append(piece)
-                            module.prepare(piece, device=context.device)
+        where = "what cells share"
+        try:
+            for piece in begin.prerequisites(module, [planned.cell for planned in cells], say):
+                module.prepare(piece, device=context.device)
+            for planned in cells:
+                for replicate in range(request.replicates or 1):
+                    say(where := f"{planned.label}, replicate {replicate}")
                     dataset = module.run(planned.cell, [replicate], device=context.device)
                     variables, _ = contract.check(dataset, planned.cell, [replicate])
-                except (Exception, SystemExit) as error:
-                    trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
-                    text = "".join(traceback.format_exception(type(error), error, trace))
-                    return Failure(where, worker.describe(error), text)
-                status = Status(int(variables["status"].values[0]))
-                if not status.has_value:
-                    message = str(variables["message"].values[0]) if "message" in variables else ""
-                    return Failure(where, f"{status.name}: {message or status.sentence}")
+                    status = Status(int(variables["status"].values[0]))
+                    if not status.has_value:
+                        message = str(variables["message"].values[0]) if "message" in variables else ""
+                        return Failure(where, f"{status.name}: {message or status.sentence}")
+        except (Exception, SystemExit) as error:
+            trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
+            text = "".join(traceback.format_exception(type(error), error, trace))
+            return Failure(where, worker.describe(error), text)
     return None

@@ -1,8 +1,13 @@
-"""How far two computations of the same variable are apart, in words and relatively."""
+"""How far two computations of the same variable are apart, in words and relatively; and which labels are one.
+
+A grid such as ``10.0 ** -k`` is computed with every shard, and the processors of a cluster may round it differently.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -68,3 +73,33 @@ def _wide(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kind = np.promote_types(np.promote_types(a.dtype, b.dtype), np.float64)
     one, other = (np.ascontiguousarray(v.astype(kind)).ravel().view(np.float64) for v in (a, b))
     return one, other
+
+
+def one_label(a: Any, b: Any) -> bool:
+    """Return whether two labels are one: equal, or numbers that differ by rounding.
+
+    >>> one_label(0.1, 0.1 + 1e-17), one_label(0.1, 0.11), one_label("relu", "gelu")
+    (True, False, False)
+    """
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-12)
+    return bool(a == b)
+
+
+def united(sequences: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the labels of several shards: as they stand if all shards agree, else sorted, so that no order matters."""
+    first = sequences[0]
+    if all(len(other) == len(first) and all(map(one_label, first, other)) for other in sequences):
+        return [min(labels) for labels in zip(*sequences, strict=True)]
+    kept: list[Any] = []
+    for label in sorted({v for labels in sequences for v in labels}, key=lambda v: (isinstance(v, str), v)):
+        if not kept or not one_label(kept[-1], label):
+            kept.append(label)
+    return kept
+
+
+def positions(known: Sequence[Any], wanted: Sequence[Any]) -> np.ndarray | None:
+    """Return where the wanted labels are among others, or None if one is not there."""
+    exact = {label: at for at, label in enumerate(known)}
+    found = [exact.get(v, next((at for at, u in enumerate(known) if one_label(u, v)), -1)) for v in wanted]
+    return None if -1 in found else np.asarray(found, dtype=np.intp)

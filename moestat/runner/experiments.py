@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -37,16 +38,12 @@ def extend_path(folders: Iterable[str]) -> None:
 
 def resolve(study_file: StudyFile) -> str:
     """Return the import path of the study's experiment, or raise InputError if no such module is found."""
-    name = study_file.study.experiment
+    name, built_in = study_file.study.experiment, own_experiments()
     where = f"{study_file.shown}: experiment is {name!r}"
-    if not all(part.isidentifier() for part in name.split(".")):
-        raise InputError(f"{where}; allowed are the name of an experiment or an import path")
     extend_path(search_path(study_file))
-    built_in = own_experiments()
-    candidate = built_in.get(name, name)
     try:
-        if importable(candidate):
-            return candidate
+        if all(part.isidentifier() for part in name.split(".")) and importable(built_in.get(name, name)):
+            return built_in.get(name, name)
     except SystemExit as error:
         raise InputError(f"{where}, whose package calls sys.exit({error}) when it is imported") from None
     raise InputError(
@@ -116,11 +113,9 @@ def _imported(module_name: str, what: str) -> ModuleType:
 
 def place(error: BaseException) -> str:
     """Return where an exception was raised, as `` (file.py line 12)``, or an empty text."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({os.path.basename(error.filename)} line {error.lineno})"
-    if trace is None or "importlib" in trace.tb_frame.f_code.co_filename:
+    frames = [(trace.f_code.co_filename, line) for trace, line in traceback.walk_tb(error.__traceback__)]
+    if not frames or "importlib" in frames[-1][0]:
         return ""
-    return f" ({os.path.basename(trace.tb_frame.f_code.co_filename)} line {trace.tb_lineno})"
+    return f" ({os.path.basename(frames[-1][0])} line {frames[-1][1]})"

@@ -1,20 +1,15 @@
-"""What a file of results is before it is opened: HDF5 is walked; what reaches out of the file, or blows up, is refused.
+"""What a file of results is before it is opened: what reaches out of the file, or is larger than it may be, is refused.
 
-HDF5 can keep the values of a variable in any other file of the machine (external storage, virtual datasets, links),
-pack gigabytes into kilobytes, have a text stand a million times, and load plug-ins to unpack it. Results need none of
-it: one group of numbers and texts, in the file itself, packed by deflate or not at all.
+HDF5 can keep the values of a variable in any other file of the machine (external storage, virtual datasets, links), and
+load plug-ins to unpack it. Results need none of it: one group of numbers and texts, in the file itself.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
-import numpy as np
-from h5py import File, h5a, h5d, h5g, h5l, h5o, h5p, h5t, h5z
+from h5py import File, h5d, h5g, h5l, h5o, h5t, h5z
 
 from moestat.bounded import DataFileError, require
 from moestat.sentences import show
@@ -23,143 +18,47 @@ LARGEST = 16_000_000_000
 """Bytes of a file of results."""
 SPARE, FOLD = 100_000_000, 20
 """What a file may unpack to: so many bytes, and so many times its size more. The largest record takes 25 MB."""
-MOST = 10_000
-"""Variables in a file, and attributes of one."""
-MOST_TEXTS = 20
-"""Texts in one attribute: each may be as long as the file."""
-TEXT = 64
-"""Bytes that a text takes in memory, be it empty."""
-PLACE = 16
-"""Bytes that stand for a text of any length: its length, and where it is."""
-FILTERS = (h5z.FILTER_DEFLATE, h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32)
-
-
-class _RefusedError(Exception):
-    """What a file holds that results do not; the message does not know the file."""
+FILTERS = {h5z.FILTER_DEFLATE, h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32}
 
 
 def check(path: Path) -> None:
     """Refuse a file that is no file of results: nothing outside of it is read, and no variable is.
 
-    Raises
-    ------
-    DataFileError
-        If it is no regular file or too large, reaches out of itself, or unpacks to more than its size warrants.
-    OSError, ValueError, RuntimeError, ...
-        Whatever h5py raises where it is no HDF5, or a damaged one.
+    Raises DataFileError if it is no regular file or too large, reaches out of itself, or says that it unpacks to more
+    than its size warrants; OSError or ValueError or RuntimeError or ...: whatever h5py raises where it is no HDF5, or a
+    damaged one.
     """
     size = require(path, LARGEST)
-    try:
-        with File(path, "r") as file, path.open("rb") as stream:
-            _Walk(file, stream, size).everything()
-    except _RefusedError as error:
-        raise DataFileError(f"{path} {error}, and is no file of results that can be read") from None
+    with File(path, "r") as file:
+        if problem := _problem(file, SPARE + FOLD * size):
+            raise DataFileError(f"{path} {problem}, and is no file of results that can be read")
 
 
-class _Walk:
-    """A walk through a file that counts what it takes in memory."""
-
-    def __init__(self, file: File, stream: IO[bytes], size: int) -> None:
-        self.file, self.stream, self.size = file.id, stream, size
-        self.left = SPARE + FOLD * size
-
-    def everything(self) -> None:
-        if self.file.get_create_plist().get_userblock():
-            raise _RefusedError("begins with something else than HDF5")
-        links: list[tuple[bytes, int]] = []
-
-        def note(name: bytes, link: h5l.LinkInfo) -> bool | None:
-            links.append((name, link.type))
-            return len(links) > MOST or None  # None goes on
-
-        group = h5g.open(self.file, b"/")
-        group.links.iterate(note, info=True)
-        if len(links) > MOST:
-            raise _RefusedError(f"holds more than {MOST} variables")
-        self._attributes(group, "the file")
-        for name, link in links:
-            shown = show(name.decode(errors="replace"))
-            if link != h5l.TYPE_HARD:
-                raise _RefusedError(f"has a link to somewhere else ({shown})")
-            item = h5o.open(group, name)
-            if isinstance(item, h5d.DatasetID):
-                self._variable(item, shown)
-                self._attributes(item, shown)
-            elif not (isinstance(item, h5t.TypeCompoundID) and item.dtype.kind == "c"):
-                raise _RefusedError(f"holds something else than variables ({shown})")
-
-    def _variable(self, variable: h5d.DatasetID, name: str) -> None:
-        plan, kind = variable.get_create_plist(), variable.get_type()
-        layout, of = plan.get_layout(), kind.get_class()
-        if layout == h5d.VIRTUAL or plan.get_external_count():  # before its shape is asked for, which opens the other
-            raise _RefusedError(f"keeps {name} in another file")
-        complex_number = of == h5t.COMPOUND and kind.dtype.kind == "c"
-        if of not in (h5t.INTEGER, h5t.FLOAT, h5t.STRING) and not complex_number:
-            raise _RefusedError(f"holds something else than numbers and texts in {name}")
-        filters = [plan.get_filter(number)[0] for number in range(plan.get_nfilters())]
-        any_length = of == h5t.STRING and kind.is_variable_str()
-        if not set(filters) <= set(FILTERS) or len(set(filters)) < len(filters) or any_length and filters:
-            raise _RefusedError(f"packs {name} in another way than results are packed")
-        shape = variable.shape
-        chunk = plan.get_chunk() if layout == h5d.CHUNKED else (1,) * len(shape)
-        count = math.prod(-(-length // part) for length, part in zip(shape, chunk, strict=True))
-        size = math.prod(chunk) * kind.get_size()
-        texts = math.prod(shape if any_length else shape[:-1]) if of == h5t.STRING else 0
-        self._take(count * size + TEXT * texts, name)
-        if any_length and texts:
-            self._take(sum(self._length_of_texts(*piece, name) for piece in _pieces(variable, plan)), name)
-        elif h5z.FILTER_DEFLATE in filters:
-            left_out = 1 << filters.index(h5z.FILTER_DEFLATE)
-            pieces = [(at, packed) for at, packed, mask in _pieces(variable, plan) if not mask & left_out]
-            if len(pieces) > count or not all(self._unpacks_to(*piece, most=size + 4) for piece in pieces):
-                raise _RefusedError(f"unpacks to more than it says with {name}")
-
-    def _length_of_texts(self, at: int, size: int, _: int, name: str) -> int:
-        """Return the bytes of the texts of a piece; each has its length, then where it stands, in the file."""
-        raw = np.frombuffer(self._read(at, size), np.uint8)
-        if raw.size != size or size % PLACE:
-            raise _RefusedError(f"is cut off in {name}")
-        return int(raw.reshape(-1, PLACE)[:, :4].copy().view("<u4").sum(dtype=np.uint64))
-
-    def _unpacks_to(self, at: int, packed: int, most: int) -> bool:
-        """Whether a piece unpacks to no more than it may (a checksum included): HDF5 goes on while there is more."""
-        if packed > 2 * most + 1000:
-            return False
-        return len(zlib.decompressobj().decompress(self._read(at, packed), most + 1)) <= most
-
-    def _attributes(self, item: h5o.ObjectID, name: str) -> None:
-        count = h5a.get_num_attrs(item)
-        if count > MOST:
-            raise _RefusedError(f"has more than {MOST} attributes of {name}")
-        for number in range(count):
-            attribute = h5a.open(item, index=number)
-            size, kind = attribute.get_storage_size(), attribute.get_type()
-            if kind.get_class() == h5t.STRING and kind.is_variable_str():
-                if size > PLACE * MOST_TEXTS:
-                    raise _RefusedError(f"has more than {MOST_TEXTS} texts in one of the attributes of {name}")
-                values = np.empty(attribute.shape, dtype=attribute.dtype)
-                attribute.read(values)
-                size = sum(TEXT + len(text or b"") for text in values.ravel())
-            self._take(size, f"attributes of {name}")
-
-    def _read(self, at: int, size: int) -> bytes:
-        self.stream.seek(at)
-        return self.stream.read(min(size, self.size))
-
-    def _take(self, count: int, what: str) -> None:
-        self.left -= count
-        if self.left < 0:
-            raise _RefusedError(f"has {self.size} bytes and would unpack to more than is believed, with {what}")
-
-
-def _pieces(variable: h5d.DatasetID, plan: h5p.PropDCID) -> Iterator[tuple[int, int, int]]:
-    """Yield place, bytes and mask of each piece of a variable in the file; the mask has a bit for a filter left out."""
-    layout = plan.get_layout()
-    if layout == h5d.CHUNKED:
-        found: list[tuple[int, int, int]] = []
-        variable.chunk_iter(lambda piece: found.append((piece.byte_offset, piece.size, piece.filter_mask)))
-        yield from found
-    elif layout != h5d.CONTIGUOUS:
-        raise _RefusedError("keeps texts beside the description of a variable")
-    elif (at := variable.get_offset()) is not None:
-        yield at, variable.get_storage_size(), 0
+def _problem(file: File, most: int) -> str:
+    links: list[tuple[bytes, int]] = []
+    group = h5g.open(file.id, b"/")
+    group.links.iterate(lambda name, link: links.append((name, link.type)), info=True)
+    for name, kind in links:
+        shown = show(name.decode(errors="replace"))
+        if kind != h5l.TYPE_HARD:
+            return f"has a link to somewhere else ({shown})"
+        item = h5o.open(group, name)
+        if isinstance(item, h5t.TypeCompoundID) and item.dtype.kind == "c":
+            continue
+        if not isinstance(item, h5d.DatasetID):
+            return f"holds something else than variables ({shown})"
+        plan = item.get_create_plist()
+        if plan.get_layout() == h5d.VIRTUAL or plan.get_external_count():  # its shape would open the other file
+            return f"keeps {shown} in another file"
+        of = item.get_type()
+        complex_number = of.get_class() == h5t.COMPOUND and of.dtype.kind == "c"
+        if of.get_class() not in (h5t.INTEGER, h5t.FLOAT, h5t.STRING) and not complex_number:
+            return f"holds something else than numbers and texts in {shown}"
+        if not {plan.get_filter(number)[0] for number in range(plan.get_nfilters())} <= FILTERS:
+            return f"packs {shown} in another way than results are packed"
+        pieces = plan.get_chunk() if plan.get_layout() == h5d.CHUNKED else (1,) * len(item.shape)
+        count = math.prod(-(-length // piece) * piece for length, piece in zip(item.shape, pieces, strict=True))
+        most -= max(count, math.prod(pieces)) * of.get_size()
+        if most < 0:
+            return f"would unpack to more than is believed of its size, with {shown}"
+    return ""

@@ -13,16 +13,18 @@ import math
 import tomllib
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from moestat.runner.cells import PlannedCell
 from moestat.runner.difference import ANY
 from moestat.runner.experiments import importable
 from moestat.runner.results import RANGE
 from moestat.study.patterns import fits
+
+if TYPE_CHECKING:
+    from moestat.runner.plan import PlannedCell
 
 FILE = "variables.toml"
 OURS = "moestat.runner"

@@ -34,20 +34,17 @@ class LockedError(UserError):
 def held(root: Path, part: str = "all") -> Iterator[None]:
     """Hold the lock of a preset's folder, or of one part of its study.
 
-    Raises
-    ------
-    LockedError
-        If another run holds it; the message names its process and machine.
+    Raises LockedError if another run holds it; the message names its process and machine.
     """
     folder = root / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    own = _taken(folder, "all")  # a part holds it for a moment: nobody begins with the whole meanwhile
+    own = _taken(folder / "all.lock")  # a part holds it for a moment: nobody begins with the whole meanwhile
     try:
         if part == "all":
             for path in folder.glob("part-*.lock"):
-                _taken(folder, path.stem).release()
+                _taken(path).release()
         else:
-            whole, own = own, _taken(folder, part)
+            whole, own = own, _taken(folder / f"{part}.lock")
             whole.release()
         note = folder / f"{part}.json"
         owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
@@ -65,25 +62,25 @@ def owners(root: Path) -> dict[str, str]:
     """Say who works in a folder: part -> process, machine, time."""
     found = {}
     for path in sorted((root / "locks").glob("*.lock")):
-        with suppress(OSError):  # a folder that cannot be written
-            try:
-                _locked(path, 0.0).release()
-            except Timeout:
-                found[path.stem] = _owner(path)
+        try:
+            _locked(path, 0.0).release()
+        except Timeout:
+            found[path.stem] = _owner(path)
+        except OSError:  # a folder that cannot be written
+            continue
     return found
 
 
-def _taken(folder: Path, part: str) -> Any:
-    path = folder / f"{part}.lock"
+def _taken(path: Path) -> Any:
     try:
         return _locked(path, PATIENCE)
     except Timeout:
-        where = "wait for it, or use another --out"
-        raise LockedError(f"another run works in {folder.parent}: {_owner(path)}; {where}") from None
+        told = f"another run works in {path.parents[1]}: {_owner(path)}; wait for it, or use another --out"
+        raise LockedError(told) from None
 
 
 def _locked(path: Path, patience: float) -> Any:
-    lock = FileLock(path, timeout=patience)
+    lock: Any = FileLock(path, timeout=patience)
     try:
         lock.acquire()
     except (OSError, NotImplementedError) as error:
@@ -98,5 +95,5 @@ def _owner(path: Path) -> str:
     try:
         owner = json.loads(bounded.text(path.with_suffix(".json")))
         return f"process {owner['pid']} on {owner['host']}, since {owner['since']}"
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # it has just begun, or is just ending
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):  # it has just begun, or is just ending
         return "a process that has just begun"

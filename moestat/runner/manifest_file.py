@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,40 +25,30 @@ if TYPE_CHECKING:
 NAME = "manifest.json"
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(strict=True, allow_inf_nan=False)
-
-
-class _Request(_Table):
-    replicates: int | None = None
-    seed: int | None = None
-    block: int | None = None
-    settings: dict[str, Any] = {}
-
-
-class _Cell(_Table):
-    digest: str
-    seconds: float
-
-
-class _Verified(_Table):
+class _Verified(BaseModel):
     """When replicates of a record were last computed again, at which commit, and how many were equal bit for bit."""
 
+    model_config = ConfigDict(strict=True)
     date: str
     commit: str
     replicates: int
     equal: int
 
 
-class _Manifest(_Table):
+class _Cell(BaseModel):
+    digest: str
+    seconds: float
+
+
+class _Manifest(BaseModel):
     """The types of what is read of a manifest; any key may be missing."""
 
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
     study: str = ""
-    file: str = ""
     preset: str = ""
     experiment: str = ""
     seed: int = 0
-    request: _Request = _Request()
+    request: dict[str, Any] = {}
     command: str = ""
     versions: dict[str, str] = {}
     code: dict[str, str] = {}
@@ -74,18 +65,11 @@ class _Manifest(_Table):
     verified: _Verified | None = None
 
 
-def write(root: Path, content: Mapping[str, Any]) -> None:
-    """Put the manifest in place."""
-    files.write_json(root / NAME, dict(content))
-
-
 def read(root: Path) -> dict[str, Any]:
     """Return the manifest of a folder, empty if there is none.
 
-    Raises
-    ------
-    UserError
-        If there is one that cannot be read, or holds something else than a manifest does; the message names the key.
+    Raises UserError if there is one that cannot be read, or holds something else than a manifest does; the message
+    names the key.
     """
     path, advice = root / NAME, "of results of your own it is made again by the subcommand collect"
     if not path.exists():
@@ -111,10 +95,8 @@ def cached(root: Path) -> dict[str, Any]:
         return {}
 
 
-def describe(
-    root: Path, request: Request, plan: Plan, scan: Scan, code: Mapping[str, str], extra: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the manifest of the folder ``root``."""
+def write_of(root: Path, request: Request, plan: Plan, scan: Scan, code: Mapping[str, str], **more: Any) -> None:
+    """Put the manifest of the folder ``root`` in place."""
     cells = []
     sealed = seal.read(root)
     for planned in plan.cells:
@@ -130,7 +112,7 @@ def describe(
                 "shards": sorted(f"{entry.path.parent.name}/{entry.path.name}" for entry in entries),
             }
         )
-    return {
+    content = {
         "study": plan.study_file.name,
         "file": plan.study_file.shown,
         "title": plan.study_file.study.title,
@@ -140,10 +122,11 @@ def describe(
         "request": request.recorded,
         "command": request.command(),
         "versions": origin.versions(scan.used),
-        "origins": [of_shards | {"replicates": count} for of_shards, count in origin.groups(scan.used)],
+        "origins": [facts | {"replicates": count} for facts, count in origin.groups(scan.used)],
         "code": dict(code),
         "rules": sealed.digest if sealed is not None else "",
         "quarantined": list(scan.quarantined),
         "cells": cells,
-        **extra,
+        "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+    files.write_json(root / NAME, content | more)

@@ -1,9 +1,10 @@
-"""Studies that summarise the results of others: what they need, and the dataset that a function makes of it."""
+"""Studies that read the results of others: what they need, in which order studies run, and what they make of it."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,15 @@ from moestat.study.load import StudyFile
 from moestat.study.problems import path_text
 
 
+def ordered(needs: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the names of studies in an order in which none comes before those that it needs."""
+    own = {name: [other for other in sorted(others) if other in needs] for name, others in sorted(needs.items())}
+    try:
+        return list(TopologicalSorter(own).static_order())
+    except CycleError as error:
+        raise InputError(f"studies need each other in a circle: {' -> '.join(error.args[1])}") from None
+
+
 def requests(study_file: StudyFile, request: Request) -> list[Request]:
     """Return what makes the results that a study needs.
 
@@ -33,8 +43,7 @@ def requests(study_file: StudyFile, request: Request) -> list[Request]:
         except InputError:  # a study of the user's own folder, say; its results may be there all the same
             known = {}
         preset = request.preset if request.preset in known or not known else "quick"
-        plain = Request(study=name, preset=preset, out=request.out)
-        requested.append(replace(plain, device=request.device, jobs=request.jobs))
+        requested.append(Request(name, preset, out=request.out, device=request.device, jobs=request.jobs))
     return requested
 
 
@@ -46,20 +55,16 @@ def readers(name: str, preset: str) -> list[tuple[StudyFile, str]]:
         for reader in known
         if name in reader.study.needs
         for own in reader.study.presets
-        for needed in requests(reader, Request(study=reader.name, preset=own))
-        if (needed.study, needed.preset) == (name, preset)
+        if (name, preset) in {(one.study, one.preset) for one in requests(reader, Request(reader.name, own))}
     ]
 
 
 def refuse_missing(study_file: StudyFile, request: Request) -> None:
     """Refuse to go on without the results that a study needs, and say which commands make what is missing."""
-    needed = requests(study_file, request)
-    commands = [one.command() for one in needed if not _file(one).is_file()]
-    if commands:
-        which = "one of them is" if len(commands) == 1 else f"{len(commands)} of them are"
-        names = ", ".join(study_file.study.needs)
+    if commands := [one.command() for one in requests(study_file, request) if not _file(one).is_file()]:
         raise InputError(
-            f"{study_file.shown} reads the results of other studies ({names}); {which} missing. Make them first with: "
+            f"{study_file.shown} reads the results of other studies ({', '.join(study_file.study.needs)}), and "
+            f"{len(commands)} of them {'is' if len(commands) == 1 else 'are'} missing. Make them first with: "
             + "; then ".join(commands)
         )
 
@@ -67,16 +72,12 @@ def refuse_missing(study_file: StudyFile, request: Request) -> None:
 def dataset(plan: Plan, request: Request) -> xr.Dataset:
     """Return the results of a study that reads others, one replicate per arm.
 
-    Raises
-    ------
-    InputError
-        If results are missing, or they or the settings of an arm are not what the reader wants.
+    Raises InputError if results are missing, or they or the settings of an arm are not what the reader wants.
     """
     where, arms = plan.study_file.shown, plan.arms
     if request.settings:
-        raise InputError(
-            f"--set {next(iter(request.settings))}: {where} reads the results of others and has no settings"
-        )
+        key = next(iter(request.settings))
+        raise InputError(f"--set {key}: {where} reads the results of others and has no settings")
     refuse_missing(plan.study_file, request)
     sources = {}
     for needed in requests(plan.study_file, request):
@@ -88,13 +89,12 @@ def dataset(plan: Plan, request: Request) -> xr.Dataset:
     except ValidationError as error:
         problem = error.errors()[0]
         raise InputError(f"{where}: the settings of an arm: {path_text(problem['loc'])}: {problem['msg']}") from None
-    ds = ds.assign_coords(
+    shape, dims = (len(arms), 1), ("arm", "replicate")
+    return ds.assign_coords(
         arm=("arm", np.array([arm.name for arm in arms], dtype=object)),
         arm_label=("arm", np.array([arm.label or arm.name for arm in arms], dtype=object)),
         replicate=np.arange(1, dtype=np.int64),
-    )
-    shape, dims = (len(arms), 1), ("arm", "replicate")
-    return ds.assign(
+    ).assign(
         status=(dims, np.full(shape, int(Status.CONVERGED), dtype=np.int64)),
         iterations=(dims, np.zeros(shape, dtype=np.int64)),
         message=(dims, np.full(shape, "Read from the results of another study.", object)),

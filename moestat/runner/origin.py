@@ -104,7 +104,7 @@ def text(facts: Mapping[str, Any]) -> str:
     """Return an origin on one line: the machine, what chose its kernels, the versions."""
     parts = [facts.get("host", "an unknown machine"), *(facts.get(key, "") for key in ("cpu", "device", "kernel"))]
     parts += facts.get("blas", [])
-    parts += [f"{key} {facts[key]}" for key in ("numpy", "scipy", "torch", "python", "moestat") if facts.get(key)]
+    parts += [f"{key} {facts[key]}" for key in VERSIONS if facts.get(key)]
     return ", ".join(str(part) for part in parts if part)
 
 
@@ -116,24 +116,19 @@ def groups(entries: Iterable[Any]) -> list[tuple[dict[str, Any], int]]:
     merged: list[tuple[dict[str, Any], int]] = []
     for entry in sorted(entries, key=lambda e: -len(e.provenance)):
         facts = {key: value for key, value in entry.provenance.items() if value}
-        for at, (known, count) in enumerate(merged):
-            if not differences(known, facts):
-                merged[at] = facts | known, count + len(entry.replicates)
-                break
-        else:
-            merged.append((facts, len(entry.replicates)))
+        at = next((at for at, (known, _) in enumerate(merged) if not differences(known, facts)), len(merged))
+        known, count = (*merged[at : at + 1], ({}, 0))[0]
+        merged[at : at + 1] = [(facts | known, count + len(entry.replicates))]
     return merged
 
 
 def remarks(entries: Iterable[Any]) -> list[str]:
     """Say that results have several origins, in one sentence, or nothing."""
-    several = groups(entries)
-    if len(several) < 2:
-        return []
-    first = several[0][0]
-    ways = [f"{several[0][1]} replicates by {text(first)}"]
-    ways += [f"{count} with {', '.join(differences(first, facts))}" for facts, count in several[1:4]]
-    return [f"these results were computed in {len(several)} ways, which may round differently: {'; '.join(ways)}"]
+    (first, count), *others = groups(entries) or [({}, 0)]
+    ways = [f"{count} replicates by {text(first)}"]
+    ways += [f"{count} with {', '.join(differences(first, facts))}" for facts, count in others[:3]]
+    told = f"these results were computed in {len(others) + 1} ways, which may round differently: {'; '.join(ways)}"
+    return [told] * bool(others)
 
 
 def versions(entries: Iterable[Any]) -> dict[str, str]:

@@ -6,6 +6,8 @@ computed before, so every process of an array job makes the same plan.
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +18,47 @@ from typing import Annotated, Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from moestat.errors import InputError
+from moestat.experiment import Cell
 from moestat.runner import experiments
-from moestat.runner.cells import Builder, PlannedCell
-from moestat.runner.request import LIMITS, Request
+from moestat.runner.request import Request
 from moestat.sentences import listed, show
 from moestat.study import presets
 from moestat.study.checks import axis_problems
 from moestat.study.load import StudyFile, need_preset
+from moestat.study.problems import path_text, problems
 from moestat.study.spec import Arm, Preset
 
 MOST_ROWS = 10**8
-MOST_BLOCKS = 10**6
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A cell, its digest, and its index on the dimensions (arm, *axes)."""
+
+    cell: Cell
+    digest: str
+    position: tuple[int, ...]
+
+    @property
+    def slot(self) -> str:
+        """The place of the cell in the study, whatever its settings are: arm and coordinates."""
+        return slot_text(self.cell.arm, self.cell.coords)
+
+    @property
+    def size(self) -> float:
+        """A guess of the cell's cost: the product of its numeric coordinates."""
+        numbers = [v for v in self.cell.coords.values() if isinstance(v, int | float) and not isinstance(v, bool)]
+        return math.prod(abs(float(v)) for v in numbers if v)
+
+    @property
+    def label(self) -> str:
+        """The cell as it is printed: ``arm softmax, n = 1000``."""
+        return ", ".join([f"arm {self.cell.arm}", *(f"{axis} = {v}" for axis, v in self.cell.coords.items())])
+
+
+def slot_text(arm: str, coords: Mapping[str, Any]) -> str:
+    """Return arm and coordinates as canonical text."""
+    return json.dumps([arm, dict(coords)], sort_keys=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -98,24 +130,16 @@ class Plan:
 def make(study_file: StudyFile, preset_name: str = "quick", request: Request | None = None) -> Plan:
     """Make the plan of a study at a preset, with what a request changes in it.
 
-    Settings are merged in this order, the later ones winning: the experiment's defaults, the study's ``settings``,
-    the preset's, the arm's, the grid point, ``--set``. An arm that sets an axis of the grid itself lives only at
-    those values.
-
-    Raises
-    ------
-    InputError
-        If the preset does not exist, a count is none, or a cell's settings are not valid; the message names file, key
-        and what is allowed.
+    Settings are merged in this order, the later ones winning: the experiment's defaults, the study's ``settings``, the
+    preset's, the arm's, the grid point, ``--set``. An arm that sets an axis of the grid itself lives only at those
+    values. Raises InputError if the preset does not exist, a count is none, or a cell's settings are not valid; the
+    message names file, key and what is allowed.
     """
     request = request or Request(study_file.name)
     study, where = study_file.study, study_file.shown
     need_preset(study_file, preset_name)
     preset = study.presets[preset_name]
     replicates = preset.replicates if request.replicates is None else request.replicates
-    if replicates > LIMITS["replicates"][1]:  # of the file; its least is in the schema, that of a request with it
-        key, most = f"{where}: presets.{preset_name}.replicates", LIMITS["replicates"][1]
-        raise InputError(f"{key} is {show(replicates)}; allowed are whole numbers from 1 to {most}")
     axes = _axes(study.grid | preset.grid, request.settings)
     arms = tuple(arm for arm in study.arms if presets.runs(study, preset_name, arm))
     _refuse_settings_of_arms(where, arms, request.settings)
@@ -126,24 +150,18 @@ def make(study_file: StudyFile, preset_name: str = "quick", request: Request | N
         module_name = experiments.resolve(study_file)
         module = experiments.load(module_name, where)
         axes |= _more_axes(module.Settings, axes, request.settings)
-    block = min(request.block or preset.block or replicates, replicates)
     points = math.prod(len(values) for values in axes.values())
-    what = f"{where}: {len(arms)} arms x {points} grid points x {replicates} replicates"
-    if len(arms) * points * math.ceil(replicates / block) > MOST_BLOCKS:
-        raise InputError(
-            f"{what} in blocks of {block} would make more than {MOST_BLOCKS} shards; raise "
-            f"presets.{preset_name}.block or --block"
-        )
     if len(arms) * points * replicates > MOST_ROWS:
         raise InputError(
-            f"{what} are more than the {MOST_ROWS} rows that one dataset is made for; lower "
-            f"presets.{preset_name}.replicates or --replicates"
+            f"{where}: {len(arms)} arms x {points} grid points x {replicates} replicates are more than the {MOST_ROWS} "
+            f"rows that one dataset is made for; lower presets.{preset_name}.replicates or --replicates"
         )
+    block = min(request.block or preset.block or replicates, replicates)
     seed = study.seed if request.seed is None else request.seed
     cells: tuple[PlannedCell, ...] = ()
     if module is not None:
         cells = tuple(Builder(study_file, preset_name, request, module, module_name, seed, axes).cells(arms))
-        _refuse_equal_arms(study_file, preset_name, cells)
+        _refuse_equal_arms(where, cells)
     return Plan(study_file, preset_name, request, module_name, module, seed, axes, arms, cells, replicates, block)
 
 
@@ -158,19 +176,17 @@ def _refuse_settings_of_arms(where: str, arms: Sequence[Arm], settings: Mapping[
             )
 
 
-def _refuse_equal_arms(study_file: StudyFile, preset_name: str, cells: Sequence[PlannedCell]) -> None:
+def _refuse_equal_arms(where: str, cells: Sequence[PlannedCell]) -> None:
     """Refuse arms that have all settings of another in every cell: two names of one thing, compared as two."""
     own: dict[str, tuple[str, ...]] = {}
     for planned in cells:
         own[planned.cell.arm] = (*own.get(planned.cell.arm, ()), planned.digest)
-    at = {arm.name: index for index, arm in enumerate(study_file.study.arms)}
     first: dict[tuple[str, ...], str] = {}
     for arm, digests in own.items():
         if (other := first.setdefault(digests, arm)) != arm:
             raise InputError(
-                f"{study_file.shown}: arms[{at[arm]}] ('{arm}') has the settings of arms[{at[other]}] ('{other}') in "
-                f"every cell of preset {preset_name!r}, defaults included; allowed are arms that differ in a setting "
-                "or their presets"
+                f"{where}: arm '{arm}' has the settings of arm '{other}' in every cell, defaults included; allowed are "
+                "arms that differ in a setting or their presets"
             )
 
 
@@ -197,9 +213,7 @@ def _more_axes(
             continue
         allowed: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
         if not _accepts(allowed, value) and all(_accepts(allowed, item) for item in values):
-            if wrong := axis_problems(key, values):
-                raise InputError(f"--set {key}: several values make the setting an axis of the grid, which {wrong[0]}")
-            more[key] = tuple(values)
+            more[key] = _axes({key: ()}, {key: values})[key]
     return more
 
 
@@ -213,3 +227,87 @@ def _accepts(allowed: TypeAdapter[Any], value: Any) -> bool:
     except ValidationError:
         return False
     return True
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Merges the layers of settings of each cell, and knows which layer a wrong setting came from."""
+
+    study_file: StudyFile
+    preset: str
+    request: Request
+    module: ModuleType
+    module_name: str
+    seed: int
+    axes: Mapping[str, tuple[Any, ...]]
+
+    def cells(self, arms: tuple[Arm, ...]) -> Iterator[PlannedCell]:
+        """Yield the cells of some arms, in the order of the grid, the last axis fastest."""
+        index = {arm.name: i for i, arm in enumerate(self.study_file.study.arms)}
+        for arm_at, arm in enumerate(arms):
+            own = self._own_values(arm, index[arm.name])
+            for point in itertools.product(*(enumerate(values) for values in self.axes.values())):
+                coords = {axis: value for axis, (_, value) in zip(self.axes, point, strict=True)}
+                if all(coords[axis] in values for axis, values in own.items()):
+                    cell = self._cell(arm, index[arm.name], coords)
+                    yield PlannedCell(cell, cell.digest, (arm_at, *(at for at, _ in point)))
+
+    def _own_values(self, arm: Arm, at: int) -> dict[str, list[Any]]:
+        """The values of the grid's axes that an arm restricts itself to."""
+        own = {}
+        for axis in (self.axes.keys() & arm.settings.keys()) - self.request.settings.keys():
+            given, values = arm.settings[axis], self.axes[axis]
+            own[axis] = given if isinstance(given, list) else [given]
+            if not any(value in values for value in own[axis]):
+                raise InputError(
+                    f"{self.study_file.shown}: arms[{at}].settings.{axis} ('{arm.name}') is {show(given)}, which is "
+                    f"not on the grid of preset {self.preset!r}; allowed are {listed(values)}"
+                )
+        return own
+
+    def _cell(self, arm: Arm, at: int, coords: Mapping[str, Any]) -> Cell:
+        study, where = self.study_file.study, self.study_file.shown
+        own = f"{where}: arms[{at}].settings"
+        layers: dict[str, Mapping[str, Any]] = {  # later ones win
+            f"{where}: settings": study.settings,
+            f"{where}: presets.{self.preset}.settings": study.presets[self.preset].settings,
+            own: arm.settings,
+            "--set": self.request.settings,
+            f"{where}: grid": coords,
+        }
+        merged: dict[str, Any] = {}
+        origin: dict[str, str] = {}
+        wrong: list[tuple[tuple[int | str, ...], str]]
+        for layer, values in layers.items():
+            merged |= values
+            origin |= dict.fromkeys(values, layer)
+        try:
+            settings = self.module.Settings.model_validate(merged).model_dump(mode="json")
+            wrong = [((key,), f"is {show(value)}; {_PLAIN}") for key, value in settings.items() if not _is_plain(value)]
+        except ValidationError as error:
+            wrong = problems(error, self.module.Settings, merged)[:8]
+        except RecursionError:
+            wrong = [((), "are nested too deeply")]
+        lines = []
+        for loc, what in wrong:
+            layer = origin.get(str(loc[0]) if loc else "", own)  # of what is missing: it can be set there
+            name = f" ('{arm.name}')" if layer == own else ""
+            key = f"{layer}{'.' * bool(loc)}{path_text(loc)}{name}"
+            lines.append(f"--set {path_text(loc)}: the setting {what}" if layer == "--set" else f"{key} {what}")
+        if lines:
+            raise InputError("\n".join(lines))
+        return Cell(self.module_name, self.seed, arm.name, dict(coords), settings)
+
+
+_PLAIN = "allowed are finite numbers of 64 bits, truth values, text, and lists of them"
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a setting has one canonical JSON text that every reader understands."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, bool | str) or (isinstance(value, int) and abs(value) < 2**63)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
+import logging
 import os
 import pickle
 import queue
@@ -22,9 +22,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
-from moestat.runner import cluster
-from moestat.runner.cluster import PoolError
-from moestat.runner.devices import default_jobs, visible_gpus
+import joblib
+
+from moestat import extras
+from moestat.errors import UserError
 from moestat.runner.request import Request
 from moestat.runner.worker import Context, Outcome, Task, begin, compute, prepare, record_end
 from moestat.status import Status
@@ -34,8 +35,14 @@ Say = Callable[[str], None]
 ATTEMPTS = 3
 """Workers that end one after the other before they can compute anything, and then stop the run."""
 TICK = 0.5
-"""Seconds between looks at the time that a task takes, and at leaders that are to end."""
+"""Seconds between looks at workers that are to end."""
+PATIENCE = "10s"
+"""Time in which a scheduler must answer."""
 SERVE = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from moestat.runner.worker import serve; serve()"
+
+
+class PoolError(UserError):
+    """Nobody is left that computes."""
 
 
 @dataclass(frozen=True)
@@ -151,10 +158,16 @@ class _Member:
         )
 
     def _ask(self, function: Callable[..., Any], arguments: tuple[Any, ...], budget: float | None) -> Any:
-        process, done, late = self.process, threading.Event(), threading.Event()
+        process, late = self.process, threading.Event()
         assert process is not None and process.stdin is not None and process.stdout is not None
+
+        def end_late() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(budget or 0.0, end_late)
         if budget is not None:
-            threading.Thread(target=_end_late, args=(process, budget, done, late), daemon=True).start()
+            timer.start()
         try:
             process.stdin.write(pickle.dumps((function, arguments)))
             process.stdin.flush()
@@ -165,46 +178,72 @@ class _Member:
             why = f"it took longer than {budget:.4g} s" if late.is_set() else f"it ended with {ended}"
             return Lost(arguments, why, late.is_set())
         finally:
-            done.set()
+            timer.cancel()
         if not fine:
             raise answer
         return answer
 
 
-def _end_late(process: subprocess.Popen[bytes], budget: float, done: threading.Event, late: threading.Event) -> None:
-    """End a process when its task takes longer; counted in looks, so a machine that slept blames nobody."""
-    tick = min(TICK, budget / 4)
-    for _ in range(math.ceil(budget / tick)):
-        if done.wait(tick):
-            return
-    late.set()
-    process.kill()
-
-
 class Cluster(Here):
-    """The workers of a dask scheduler."""
+    """The workers of a dask scheduler; they are not ours.
+
+    Its client is used directly: joblib's dask backend does not hear of a task that killed its workers, and waits for
+    it for ever.
+    """
 
     def __init__(self, scheduler: str) -> None:
-        self.client = cluster.connect(scheduler)
-
-    @property
-    def jobs(self) -> int:  # type: ignore[override]
-        """How many tasks run at a time."""
-        return max(1, sum(self.client.ncores().values()))
-
-    @property
-    def ready(self) -> bool:  # type: ignore[override]
-        """Whether there is a worker (a cluster may start its own only when there is work)."""
-        return bool(self.client.ncores())
+        try:
+            from distributed import Client
+        except ImportError:
+            install = extras.command("cluster")
+            raise UserError(f"--backend dask needs dask.distributed; install it with: {install}") from None
+        for name in [*logging.root.manager.loggerDict]:  # it logs tracebacks of what we tell in a sentence
+            if name.partition(".")[0] == "distributed":
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        try:
+            self.client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UserError(f"no dask scheduler answers at {scheduler!r}: {_flat(error)}") from None
+        self.ready = bool(self.client.ncores())  # a cluster may start workers only when there is work
+        self.jobs = max(1, sum(self.client.ncores().values()))
 
     def results(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """Do as :meth:`Here.results`."""
-        for argument, result, why in cluster.results(self.client, function, arguments):
-            yield Lost(argument, why) if why else result
+        from distributed import as_completed
+        from distributed.scheduler import KilledWorker
+
+        where = self.client.scheduler.address
+        futures = {self.client.submit(function, *argument, pure=False): argument for argument in arguments}
+        try:
+            for future in as_completed(list(futures), loop=self.client.loop):
+                argument = futures.pop(future)
+                if future.cancelled():  # by nobody of us: the scheduler does not know it any more
+                    raise ConnectionError("a task was cancelled")
+                error = future.exception()
+                if isinstance(error, KilledWorker):
+                    yield Lost(argument, _flat(error))
+                elif error is not None:
+                    raise UserError(f"a worker of the cluster cannot compute: {type(error).__name__}: {_flat(error)}")
+                else:
+                    yield future.result()
+                future.release()
+        except OSError as error:
+            raise PoolError(
+                f"the scheduler {where} was lost, or was started anew ({_flat(error)}): start it again; its new "
+                "address, if that changed, belongs after --scheduler"
+            ) from None
+        finally:
+            with contextlib.suppress(Exception):  # a scheduler that is lost cannot hear of it
+                self.client.cancel(list(futures))
 
     def close(self) -> None:
-        """Leave the cluster; its workers are not ours."""
+        """Leave the cluster."""
         self.client.close()
+
+
+def _flat(error: BaseException) -> str:
+    """Return the text of an exception on one line."""
+    return " ".join(str(error).split())[:300]
 
 
 @contextlib.contextmanager
@@ -229,8 +268,13 @@ def _pool(request: Request, context: Context, tasks: int) -> Here:
 def environments(request: Request, device: str) -> list[dict[str, str]]:
     """Return what the environment of each process of a run differs in: the GPU that it sees."""
     if device != "cuda":
-        return [{}] * (request.jobs or default_jobs())
-    gpus = visible_gpus()
+        return [{}] * (request.jobs or joblib.cpu_count())
+    if (named := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        gpus = [part.strip() for part in named.split(",") if part.strip()]
+    else:
+        import cupy
+
+        gpus = [str(number) for number in range(cupy.cuda.runtime.getDeviceCount())]
     jobs = request.jobs or len(gpus)  # more than there are share them: one scores while another one fits
     return [{"CUDA_VISIBLE_DEVICES": gpus[k % len(gpus)]} for k in range(jobs)]
 

@@ -56,10 +56,7 @@ def is_record(folder: Path) -> bool:
 def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
     """Read the results of a study in a folder.
 
-    Raises
-    ------
-    InputError
-        If there are none; the message names the presets that have some, and the command that makes these.
+    Raises InputError if there are none; the message names the presets that have some, and the command that makes these.
     """
     file = folder / results.NAME
     if file.is_file():
@@ -77,10 +74,7 @@ def read(folder: Path, study_file: StudyFile, request: Request) -> xr.Dataset:
 def results_folder(out: Path, study: str, preset: str) -> Path:
     """Return the folder of results to read: of a run of one's own, else of a record, else where a run would write.
 
-    Raises
-    ------
-    StaleError
-        If the record was changed after it was made.
+    Raises StaleError if the record was changed after it was made.
     """
     own, kept = out / study / preset, path(out, study, preset)
     if (own / results.NAME).is_file() or not is_record(kept):
@@ -106,17 +100,13 @@ def report_folder(folder: Path) -> Path:
 def check(folder: Path, names: Sequence[str] = FILES) -> None:
     """Compare the files of a record with its digests.
 
-    Raises
-    ------
-    StaleError
-        If one is missing or another one.
-    UserError
-        If there are no digests that can be read, or one of the files is none.
+    Raises StaleError if one is missing or another one; UserError if there are no digests that can be read, or one of
+    the files is none.
     """
     try:
         lines = [line.split(maxsplit=1) for line in bounded.text(folder / SUMS).splitlines()]
         wanted = {name: digest for digest, name in lines}
-        found = {name: digest(bounded.read(folder / name)) for name in names if (folder / name).exists()}
+        found = {name: _digest(bounded.read(folder / name)) for name in names if (folder / name).exists()}
     except ValueError as error:
         raise UserError(f"{folder} is no record that can be read ({error})") from None
     for name in names:
@@ -127,8 +117,7 @@ def check(folder: Path, names: Sequence[str] = FILES) -> None:
             )
 
 
-def digest(content: bytes) -> str:
-    """Return the SHA-256 of the content of a file."""
+def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
@@ -138,7 +127,7 @@ def write(folder: Path, content: Mapping[str, bytes]) -> None:
     (folder / SUMS).unlink(missing_ok=True)
     for name in FILES:
         files.write(folder / name, content[name])
-    files.write(folder / SUMS, "".join(f"{digest(content[name])}  {name}\n" for name in FILES).encode())
+    files.write(folder / SUMS, "".join(f"{_digest(content[name])}  {name}\n" for name in FILES).encode())
 
 
 def packed(dataset: xr.Dataset) -> bytes:

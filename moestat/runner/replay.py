@@ -18,17 +18,15 @@ import xarray as xr
 
 from moestat import versions
 from moestat.errors import InputError
-from moestat.runner import contract, experiments, labels, manifest_file, origin, own_labels, records, results, worker
-from moestat.runner.begin import cache_of, make_plan, version_of
-from moestat.runner.cells import PlannedCell, slot_text
-from moestat.runner.devices import resolve_device
-from moestat.runner.difference import ROUNDING, difference, relative
-from moestat.runner.plan import Plan
+from moestat.runner import contract, labels, manifest_file, origin, records, results, worker
+from moestat.runner.begin import context_of, make_plan, resolve_device, version_of
+from moestat.runner.difference import ROUNDING, difference, positions, relative
+from moestat.runner.overview import recorded
+from moestat.runner.plan import Plan, PlannedCell, slot_text
 from moestat.runner.request import Request
 from moestat.runner.shard import Variable
 from moestat.sentences import listed, nearest
 from moestat.status import Status
-from moestat.study import load
 from moestat.threads import one_thread
 
 SPREAD = 0.01
@@ -44,56 +42,42 @@ KINDS = {
 
 @dataclass
 class Comparison:
-    """What a replicate computed again differs in: by variable in words, and of which of the ``KINDS`` it is.
+    """What a replicate computed again differs in: by variable of which of the ``KINDS`` it is, and how in words.
 
     What is another way there says how the computation went (iterations, gradients), and not what it found.
     """
 
-    texts: dict[str, str] = field(default_factory=dict)
-    kinds: dict[str, str] = field(default_factory=dict)
+    found: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def equal(self) -> bool:
         """Whether everything is equal, bit for bit."""
-        return not self.texts
+        return not self.found
 
     @property
     def other(self) -> bool:
         """Whether something is another result."""
-        return "other" in self.kinds.values()
-
-    def note(self, name: str, kind: str, text: str) -> None:
-        """Note how a variable differs."""
-        self.texts[name], self.kinds[name] = text, kind
+        return any(kind == "other" for kind, _ in self.found.values())
 
     def __str__(self) -> str:
         """Say so on one line."""
         parts = []
         for kind, words in KINDS.items():
-            if found := [f"{name} {text}" for name, text in self.texts.items() if self.kinds[name] == kind]:
-                parts.append(f"{words}: {listed(found, 4)}")
+            if texts := [f"{name} {text}" for name, (of, text) in self.found.items() if of == kind]:
+                parts.append(f"{words}: {listed(texts, 4)}")
         return "; ".join(parts) or "equal, bit for bit"
 
 
 def parse_place(plan: Plan, words: Sequence[str]) -> tuple[PlannedCell, int]:
-    """Understand ``ARM VALUE... REPLICATE``, one value (``1000`` or ``n=1000``) for each axis of the grid."""
-    axes = list(plan.axes)
+    """Understand ``ARM VALUE... REPLICATE``, one value for each axis of the grid."""
+    axes, names = list(plan.axes), [arm.name for arm in plan.arms]
     usage = f"the study needs: replay {plan.study_file.name} ARM {' '.join(a.upper() for a in axes)} REPLICATE"
     if len(words) != len(axes) + 2:
         raise InputError(f"{usage}; {len(words)} words were given")
     arm, *values, replicate = words
-    names = [a.name for a in plan.arms]
     if arm not in names:
         raise InputError(f"there is no arm {arm!r}{nearest(arm, names) or ';'} allowed are {listed(names)}")
-    coords: dict[str, Any] = {}
-    for at, word in enumerate(values):
-        key, equals, rest = word.partition("=")
-        axis, text = (key, rest) if equals else (axes[at], word)
-        if axis not in axes:
-            raise InputError(f"there is no axis {axis!r}; allowed are {listed(axes)}")
-        if axis in coords:
-            raise InputError(f"{usage}; {axis} was given twice")
-        coords[axis] = _coordinate(plan, axis, text)
+    coords = {axis: _coordinate(plan, axis, text) for axis, text in zip(axes, values, strict=True)}
     planned = plan.by_slot.get(slot_text(arm, coords))
     if planned is None:
         raise InputError(f"arm {arm!r} has no cell at {coords}")
@@ -110,16 +94,10 @@ def _coordinate(plan: Plan, axis: str, text: str) -> Any:
     raise InputError(f"{axis} is {text!r}; on the grid are {listed(plan.axes[axis])}")
 
 
-def compute(plan: Plan, out: Path, planned: PlannedCell, replicate: int, device: str) -> dict[str, Variable]:
+def compute(plan: Plan, request: Request, planned: PlannedCell, replicate: int) -> dict[str, Variable]:
     """Return the variables of one replicate, computed alone, attributes included; one that raises is a result, too."""
     version_of(plan)  # refuses code that changed since it was imported
-    context = worker.Context(
-        module_name=plan.module_name,
-        search_path=tuple(experiments.search_path(plan.study_file)),
-        root="",
-        cache=cache_of(out),
-        device=resolve_device(device, plan),
-    )
+    context = context_of(request, plan, Path(), resolve_device(request.device, plan))
     module = worker.enter_process(context)
     try:
         with one_thread():
@@ -140,12 +118,10 @@ def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Compariso
     found : Comparison or None
         None where nothing is stored of this replicate of this very cell.
     """
-    from moestat.runner import overview
-
-    request = overview.recorded(request, load.find(request.study).stem)
+    request = recorded(request)
     plan = make_plan(request)
     planned, replicate = parse_place(plan, words)
-    computed = compute(plan, request.out, planned, replicate, request.device)
+    computed = compute(plan, request, planned, replicate)
     found, remarks = _beside_stored(plan, request, planned, replicate, computed)
     status = Status(int(computed["status"].values[0]))
     lines = [
@@ -155,7 +131,7 @@ def replay(request: Request, words: Sequence[str]) -> tuple[list[str], Compariso
     for name, variable in computed.items():
         if variable.values.size == 1 and name != "status":
             value = variable.values.ravel()[0]
-            mark = f"   <- {found.texts[name]}" if found is not None and name in found.texts else ""
+            mark = f"   <- {found.found[name][1]}" if found is not None and name in found.found else ""
             lines.append(f"  {name:24} {value if isinstance(value, str) else repr(value.item())}{mark}")
     return lines + [f"note: {remark}" for remark in remarks], found
 
@@ -176,8 +152,6 @@ def _beside_stored(
     remarks = [f"it is compared with {folder / results.NAME}"]
     if changes := versions.since(kept.get("code") or {}, version_of(plan)):
         remarks.append(f"changed since: {'; '.join(changes[:5])}")
-    if measured := sorted(name for name, variable in computed.items() if variable.measured):
-        remarks.append(f"measurements of the machine, which are not compared: {', '.join(measured)}")
     if not found.equal:
         remarks += origins(kept, resolve_device(request.device, plan))[1]
     return found, remarks
@@ -204,22 +178,21 @@ def compare(
         if name in left_out or new.measured or new.dims == (name,):
             continue
         if name not in record.variables:
-            found.note(name, "other", "is not stored")
+            found.found[name] = "other", "is not stored"
             continue
         now = new.values[0] if "replicate" in new.dims else new.values
         own = tuple(dim for dim in new.dims if dim != "replicate")
         stored = _placed(at(record[name], planned), own, np.shape(now), computed)
         old = stored.isel(replicate=replicate) if "replicate" in stored.dims else stored
         pair = Variable(own, np.asarray(old.values)), Variable(own, np.asarray(now))
-        text = difference(*pair)
-        if not text:
+        if not (text := difference(*pair)):
             continue
         resolved = labels.resolved(module, name)
-        if resolved is None:
-            found.note(name, "path", text)
-        else:
+        kind = "path"
+        if resolved is not None:
             close = relative(*pair, resolved) <= ROUNDING or within_spread(pair, stored, resolved)
-            found.note(name, "close" if close else "other", text)
+            kind = "close" if close else "other"
+        found.found[name] = kind, text
     has_value = Status(int(computed["status"].values[0])).has_value
     for name in map(str, record.data_vars if has_value else ()):
         derived = record[name].attrs.get("derived")  # from others, for a reader of the record
@@ -227,7 +200,7 @@ def compare(
         values = array.isel(replicate=replicate).values if "replicate" in array.dims else array.values
         said = ~np.isnan(values) if values.dtype.kind in "fc" else values.dtype.kind not in "OUT" or values != ""
         if name not in computed and not derived and np.any(said):  # else another arm has it
-            found.note(name, "other", "is not computed any more")
+            found.found[name] = "other", "is not computed any more"
     return found
 
 
@@ -256,6 +229,6 @@ def _placed(
     for dim, size in zip(own, shape, strict=True):
         places: Any = slice(0, size)
         if dim in computed and dim in old.coords:
-            places = own_labels.positions(old[dim].values.tolist(), computed[dim].values.tolist())
+            places = positions(old[dim].values.tolist(), computed[dim].values.tolist())
         old = old.isel({dim: slice(0, 0) if places is None else places})  # without a label: of another shape
     return old.transpose(..., *own)

@@ -53,9 +53,7 @@ class Request:
     def __post_init__(self) -> None:
         for name, (least, most) in LIMITS.items():
             value = getattr(self, name)
-            if isinstance(value, Integral) and not isinstance(
-                value, bool
-            ):  # a NumPy integer is one, and JSON knows none
+            if isinstance(value, Integral) and not isinstance(value, bool):  # of NumPy, say, which JSON does not know
                 object.__setattr__(self, name, value := int(value))
             if value is not None and (type(value) is not int or not least <= value <= most):
                 raise InputError(f"--{name} is {show(value)}; allowed are whole numbers from {least} to {most}")
@@ -74,6 +72,11 @@ class Request:
         plan = {name: getattr(self, name) for name in ("replicates", "seed", "block")}
         return plan | {"settings": dict(self.settings)}
 
+    @property
+    def pairs(self) -> list[str]:
+        """The settings as ``--set`` takes them."""
+        return [f"{key}={v if isinstance(v, str) else json.dumps(v)}" for key, v in self.settings.items()]
+
     def command(self, verb: str = "", *, part: bool = True) -> str:
         """Return the command line that asks for the rest of this run (or ``verb`` of it)."""
         plain = Request(self.study)
@@ -82,8 +85,8 @@ class Request:
         for name in names:
             if (value := getattr(self, name)) != getattr(plain, name):
                 words += [f"--{name}", str(value)]
-        for key, value in self.settings.items():
-            words += ["--set", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
+        for pair in self.pairs:
+            words += ["--set", pair]
         if not verb:
             if self.part is not None and part:
                 words += ["--part", f"{self.part[0]}/{self.part[1]}"]

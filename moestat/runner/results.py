@@ -15,7 +15,6 @@ from moestat import bounded, files
 from moestat.bounded import DataFileError
 from moestat.errors import InputError, StaleError, UserError
 from moestat.runner import hdf5, manifest_file
-from moestat.sentences import listed
 
 NAME = "results.nc"
 NOT_COMPUTED = -1
@@ -61,14 +60,8 @@ def provenance(dataset: xr.Dataset) -> dict[str, Any]:
 def read(path: Path) -> xr.Dataset:
     """Read a results file into memory.
 
-    Raises
-    ------
-    InputError
-        If there is none.
-    StaleError
-        If it was changed after it was written.
-    UserError
-        If it cannot be read as netCDF, or reaches out of itself.
+    Raises InputError if there is none; StaleError if it was changed after it was written; UserError if it cannot be
+    read as netCDF, or reaches out of itself.
     """
     if not path.exists():
         raise InputError(f"there is no {path}; run the study first")
@@ -93,11 +86,7 @@ def altered(path: Path) -> bool:
     """Say whether a results file is another one than the manifest beside it names; without a manifest it is not.
 
     It is asked before the file is opened: HDF5 may return other numbers from a damaged file, and may not return at all.
-
-    Raises
-    ------
-    UserError
-        If there is a manifest that cannot be read.
+    Raises UserError if there is a manifest that cannot be read.
     """
     for wait in (0.0, 0.5):  # a run that is being collected puts the manifest in place after the file
         time.sleep(wait)
@@ -117,26 +106,6 @@ def in_order(dataset: xr.Dataset) -> xr.Dataset:
             again[name] = variable.transpose(*variable.attrs[AXES].split())
             again[name].attrs = {key: value for key, value in variable.attrs.items() if key != AXES}
     return dataset.assign(again) if again else dataset
-
-
-def dropped(root: Path, dataset: xr.Dataset) -> list[str]:
-    """Say what the results in a folder hold that those which are about to replace them do not."""
-    try:
-        before = read(root / NAME)
-    except UserError:  # there are none, or they are made again
-        return []
-    lost, most = [], before.sizes.get("replicate", 0)
-    if most > dataset.sizes["replicate"]:
-        lost.append(f"{most - dataset.sizes['replicate']} of {most} replicates")
-    for axis in before["status"].dims if "status" in before else ():
-        if axis != "replicate" and axis in dataset.coords:
-            kept = dataset[axis].values.tolist()
-            if gone := [value for value in before[axis].values.tolist() if value not in kept]:
-                lost.append(f"{axis} = {listed(gone, 8)}")
-    return [
-        f"{NAME} no longer holds {'; '.join(lost)}, which this command does not ask for; the shards are kept, and the "
-        "command that computed them brings them back at once"
-    ] * bool(lost)
 
 
 def within_range(array: xr.DataArray, low: Any, high: Any) -> tuple[Any, Any]:

@@ -8,17 +8,20 @@ killed anywhere; the next run computes what is missing.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import xarray as xr
 
 from moestat import files, versions
 from moestat.errors import InputError, StaleError, UserError
-from moestat.runner import begin, lock, manifest_file, needs, pool, store, worker
+from moestat.runner import begin, collect, labels, lock, manifest_file, needs, origin, pool, results, store, worker
 from moestat.runner import plan as plans
-from moestat.runner.devices import resolve_device
-from moestat.runner.finish import Reporter, Result, finish, part_line
 from moestat.runner.progress import Estimate, Progress
 from moestat.runner.request import Request
 from moestat.status import Status
@@ -33,21 +36,35 @@ class InterruptedRunError(UserError):
     exit_code = 130
 
 
+@dataclass
+class Result:
+    """What a run left behind; ``dataset`` and ``report`` are None for one part of a study."""
+
+    request: Request
+    plan: plans.Plan
+    folder: Path
+    tally: dict[str, int]
+    dataset: xr.Dataset | None = None
+    report: Any = None
+    notes: list[str] = field(default_factory=list)
+
+
+Reporter = Callable[[Result, Mapping[str, Any]], Any]
+"""Writes the report of a result with its provenance, and returns what prints it."""
+
+
 def run(request: Request, report: Reporter | None = None) -> Result:
     """Compute what is missing of a study, collect it and let ``report`` report.
 
-    Raises
-    ------
-    InputError, StaleError, UserError
-        If the study file or the request is wrong, the folder holds stale results, or the disk or the lock stands in
-        the way. What was computed is kept in every case.
+    Raises InputError or StaleError or UserError if the study file or the request is wrong, the folder holds stale
+    results, or the disk or the lock stands in the way. What was computed is kept in every case.
     """
     if request.fresh and request.part:
         raise InputError("--fresh sets everything aside, so it cannot be given to one part of a study (--part)")
     plan = begin.make_plan(request)
     needs.refuse_missing(plan.study_file, request)
     root = begin.folder_of(request, plan.study_file.name)
-    device = resolve_device(request.device, plan)
+    device = begin.resolve_device(request.device, plan)
     begin.refuse_bad_data(plan)
     code = begin.version_of(plan)
     if not (root / "shards").is_dir() and request.backend != "dask":  # before anything is written
@@ -102,7 +119,10 @@ class _Run:
         result = Result(self.request, self.plan, self.root, self.scan.tally(), notes=self.notes)
         if self.request.part is not None:
             self._save_manifest("parts")
-            self.progress.say(part_line(self.request, result.tally))
+            missing, total = result.tally["missing"], result.tally["replicates"]
+            rest = f"{missing} of {total} replicates are still missing" if missing else "all are done"
+            again = self.request.command("collect")
+            self.progress.say(f"{self.request.part_name} is finished, {rest}; collect with: {again}")
         else:
             finish(result, self.scan, self.code, report)
         return result
@@ -121,27 +141,22 @@ class _Run:
         for line in self.scan.quarantined:
             self._note(f"set aside a damaged shard, to be computed again: {line}")
         if self.scan.stale and request.replace_stale:
-            changes, old = "; ".join(store.reasons(self.scan)), [entry.path for entry in self.scan.stale_entries]
-            where = store.set_aside(root, old)
-            self._note(f"--replace-stale: {len(old)} shards were set aside in {where} ({changes})")
+            old = [entry.path for entries in self.scan.stale.values() for entry in entries]
+            where, why = store.set_aside(root, old), "; ".join(store.reasons(self.scan))
+            self._note(f"--replace-stale: {len(old)} shards were set aside in {where} ({why})")
             self.scan.stale = {}
         store.refuse_stale(self.scan, root)
 
     def _tasks(self) -> list[worker.Task]:
         """The blocks with missing replicates, cut down to these; of one part, if a part is asked for."""
-        done: dict[str, bytearray] = {}
+        done = {digest: self.scan.done(digest, retry=self.request.retry_failed) for digest in self.plan.by_digest}
+        part, parts = self.request.part or (1, 1)
         tasks = []
         for number, block in enumerate(self.plan.blocks()):
-            if self.request.part is not None and number % self.request.part[1] != self.request.part[0] - 1:
-                continue
             digest = block.planned.digest
-            if digest not in done:
-                done[digest] = self.scan.done(digest, retry=self.request.retry_failed)
             missing = [r for r in block.replicates if not done[digest][r]]
-            if missing:
-                whole = len(missing) == len(block.replicates)
-                replicates = block.replicates if whole else missing
-                tasks.append(worker.Task(self.context, block.planned.cell, digest, replicates))
+            if missing and number % parts == part - 1:
+                tasks.append(worker.Task(self.context, block.planned.cell, digest, missing))
         return tasks
 
     def _compute(self, tasks: list[worker.Task]) -> None:
@@ -163,19 +178,16 @@ class _Run:
         left: dict[str, int] = {}
         for task in tasks:
             left[task.digest] = left.get(task.digest, 0) + len(task.replicates)
+        estimate = Estimate(self.plan.cells, left, jobs)
+        for digest, entries in self.scan.usable.items():
+            for entry in entries:
+                estimate.learn(digest, len(entry.replicates), entry.seconds)
         title, mine, tally = f"{self.plan.study_file.name}/{request.preset}", sum(left.values()), self.scan.tally()
         total, failed = tally["replicates"], tally["failed"]
         if request.part is not None:
             title, total, failed = f"{title}/{request.part_name}", mine, 0
-        return Progress(
-            title,
-            Estimate.of(self.plan, self.scan, left, jobs),
-            total=total,
-            done=total - mine,
-            failed=failed,
-            shared=shared,
-            quiet=request.quiet,
-        )
+        done = total - mine
+        return Progress(title, estimate, total=total, done=done, failed=failed, shared=shared, quiet=request.quiet)
 
     def _take(self, outcome: worker.Outcome) -> None:
         for replicate, status in zip(outcome.replicates, outcome.status, strict=True):
@@ -194,19 +206,72 @@ class _Run:
             )
 
     def _save_manifest(self, state: str) -> None:
-        extra = {"state": state, "notes": self.notes, "updated": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
-        manifest_file.write(
-            self.root, manifest_file.describe(self.root, self.request, self.plan, self.scan, self.code, extra)
-        )
+        known = self.root, self.request, self.plan, self.scan, self.code
+        manifest_file.write_of(*known, state=state, notes=self.notes)
 
 
 @contextlib.contextmanager
 def cache_kept() -> Iterator[None]:
     """Give the variable that names the cache its value back, which computing in this process changes."""
-    before = os.environ.get("MOESTAT_CACHE")
+    before = {name: os.environ[name] for name in ["MOESTAT_CACHE"] if name in os.environ}
     try:
         yield
     finally:
         os.environ.pop("MOESTAT_CACHE", None)
-        if before is not None:
-            os.environ["MOESTAT_CACHE"] = before
+        os.environ.update(before)
+
+
+def finish(result: Result, scan: store.Scan, code: Mapping[str, str], report: Reporter | None = None) -> None:
+    """Collect a scan into ``results.nc``, write the manifest, and let ``report`` (if the request wants one) report."""
+    request, plan, root = result.request, result.plan, result.folder
+    if plan.study_file.study.reads:
+        dataset = needs.dataset(plan, request)
+        result.tally = needs.tally(dataset)
+    else:
+        dataset, remarks = collect.collect(scan)
+        result.notes.extend([*remarks, *origin.remarks(scan.used)])
+        dataset = labels.attach(dataset, plan.module_name, plan.cells)
+    provenance = _provenance(result, scan, code)
+    dataset.attrs = {k: "\n".join(value) if isinstance(value, list) else value for k, value in provenance.items()}
+    extra: dict[str, Any] = {"results_sha256": results.write(root, dataset), "tally": result.tally}
+    manifest_file.write_of(root, request, plan, scan, code, state="collected", notes=result.notes, **extra)
+    result.dataset = dataset
+    if request.report and report is not None:
+        result.report = report(result, provenance)
+
+
+def _provenance(result: Result, scan: store.Scan, code: Mapping[str, str]) -> dict[str, Any]:
+    """Return the provenance of a dataset: what it is, what made it, and what is to be said about it."""
+    request, plan, study = result.request, result.plan, result.plan.study_file.study
+    made = origin.versions(scan.used)  # of what computed, wherever it is collected
+    sealed = seal.read(result.folder)
+    return {
+        "title": study.title,
+        "study": plan.study_file.name,
+        "preset": plan.preset_name,
+        "paper": study.paper,
+        "source": study.source,
+        "experiment": plan.module_name,
+        "seed": plan.seed,
+        "command": request.command(part=False),
+        "settings": _settings(plan),
+        "set": request.pairs,
+        "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "versions": ", ".join(f"{name} {number}" for name, number in made.items()),
+        "moestat_version": made["moestat"],
+        "code": versions.text(code),
+        "rules": sealed.digest if sealed is not None else "",
+        "rules_sealed": sealed.date if sealed is not None else "",
+        "problem": [f"{key}={text}" for key, text in seal.problem(study, plan.preset_name).items()],
+        **{f"count_{key}": value for key, value in result.tally.items()},
+        "notes": list(result.notes),
+    }
+
+
+def _settings(plan: plans.Plan) -> str:
+    """Return every setting of each arm, but for the axes of the grid, as JSON: arm -> key -> value."""
+    table: dict[str, dict[str, Any]] = {arm.name: dict(arm.settings) for arm in plan.arms}
+    for planned in plan.cells:
+        kept = planned.cell.settings.items()
+        table[planned.cell.arm] = {key: value for key, value in kept if key not in plan.axes}
+    return json.dumps(table)

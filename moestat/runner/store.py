@@ -1,4 +1,4 @@
-"""What is on the disk: the shards of a preset's folder, sorted into valid, stale, unused and damaged.
+"""What is on the disk: the shards of a preset's folder, sorted into valid, stale and damaged.
 
 The listing is the truth. Which replicates are there is decided by their numbers, not by the blocks that they were
 computed in, so blocks of any size, overlapping ones too, add up.
@@ -19,8 +19,7 @@ from typing import Any
 from moestat import files, versions
 from moestat.errors import StaleError, UserError
 from moestat.runner import shard
-from moestat.runner.cells import PlannedCell, slot_text
-from moestat.runner.plan import Plan
+from moestat.runner.plan import Plan, PlannedCell, slot_text
 from moestat.status import Status
 
 FAILED_FOR_GOOD = (Status.RAISED, Status.WORKER_DIED, Status.TIMED_OUT)
@@ -52,7 +51,6 @@ class Scan:
     plan: Plan
     usable: dict[str, list[Entry]] = field(default_factory=dict)
     stale: dict[str, list[Entry]] = field(default_factory=dict)
-    unused: list[Path] = field(default_factory=list)
     quarantined: list[str] = field(default_factory=list)
 
     def done(self, digest: str, *, retry: bool = False) -> bytearray:
@@ -86,12 +84,7 @@ class Scan:
     @property
     def used(self) -> list[Entry]:
         """All usable shards."""
-        return [entry for entries in self.usable.values() for entry in entries]
-
-    @property
-    def stale_entries(self) -> list[Entry]:
-        """All stale shards."""
-        return [entry for entries in self.stale.values() for entry in entries]
+        return list(itertools.chain(*self.usable.values()))
 
 
 def in_order(entries: Sequence[Entry]) -> list[Entry]:
@@ -111,8 +104,8 @@ def scan(root: Path, plan: Plan, code: Mapping[str, str], *, move: bool = True) 
     """Read and verify every shard, and sort it by what the plan asks for.
 
     A shard is *valid* if its cell and code are the plan's. It is *stale* if its cell is the plan's but the code is
-    not, or if the plan has another cell (other settings, another seed) at its arm and coordinates. Otherwise it is
-    unused, and left alone. A damaged file is moved to ``quarantine/``, or named and left without ``move``.
+    not, or if the plan has another cell (other settings, another seed) at its arm and coordinates. Any other is left
+    alone. A damaged file is moved to ``quarantine/``, or named and left without ``move``.
     """
     result = Scan(plan)
     for path in listing(root):
@@ -121,7 +114,8 @@ def scan(root: Path, plan: Plan, code: Mapping[str, str], *, move: bool = True) 
         except FileNotFoundError:  # another process set it aside
             continue
         except shard.DamagedShardError as error:
-            result.quarantined.append(f"{_quarantine(root, path) if move else path} ({error})")
+            where = set_aside(root, [path], "quarantine") / path.parent.name / path.name if move else path
+            result.quarantined.append(f"{where} ({error})")
             continue
         except UserError as error:
             raise UserError(f"{path} {error}; use the version that wrote it, or another --out") from None
@@ -134,7 +128,6 @@ def _sort(result: Scan, path: Path, header: shard.Header, code: Mapping[str, str
     why: list[str] = []
     if digest not in plan.by_digest:
         if slot not in plan.by_slot:
-            result.unused.append(path)
             return
         digest = plan.by_slot[slot].digest
         why = cell_changes(header.cell, plan.by_slot[slot])
@@ -148,85 +141,57 @@ def cell_changes(old: str, planned: PlannedCell) -> list[str]:
     before, after = json.loads(old), json.loads(planned.cell.canonical)
     changes = [] if before["seed"] == after["seed"] else [f"seed {before['seed']!r} -> {after['seed']!r}"]
     before, after = before["settings"], after["settings"]
-    absent = object()
     for key in sorted(before.keys() | after.keys()):
-        a, b = before.get(key, absent), after.get(key, absent)
         named = key.removesuffix(CONTENT)
-        if a == b and type(a) is type(b):
+        if key not in before:
+            changes.append(f"setting {key} is new (now {after[key]!r})")
+        elif key not in after:
+            changes.append(f"setting {key} is gone (was {before[key]!r})")
+        elif before[key] == after[key] and type(before[key]) is type(after[key]):
             continue
-        if a is absent:
-            changes.append(f"setting {key} is new (now {b!r})")
-        elif b is absent:
-            changes.append(f"setting {key} is gone (was {a!r})")
         elif key == "own_code":
             changes.append("the code of your own functions that the settings name")
-        elif key.endswith(CONTENT) and before.get(named) == after.get(named):
+        elif named != key and before.get(named) == after.get(named):
             changes.append(f"the content of {after.get(named)}")
         else:
-            changes.append(f"setting {key} {a!r} -> {b!r}")
+            changes.append(f"setting {key} {before[key]!r} -> {after[key]!r}")
     return changes
-
-
-def stored(root: Path, digest: str, code: Mapping[str, str]) -> dict[int, int]:
-    """Return the status of every replicate of a cell that lies there in whole shards of this code."""
-    status: dict[int, int] = {}
-    for path in sorted(shard.folder(root, digest).glob(f"*{shard.SUFFIX}")):
-        with suppress(shard.DamagedShardError, FileNotFoundError):
-            header, _ = shard.read(path)
-            if versions.equal(header.code, code):
-                status |= zip(header.replicates, header.status, strict=True)
-    return status
 
 
 def reasons(result: Scan) -> dict[str, int]:
     """Return each way in which stale shards differ, with the number of their replicates, most of them first."""
     counts: Counter[str] = Counter()
-    for entry in result.stale_entries:
+    for entry in itertools.chain(*result.stale.values()):
         counts[", ".join(entry.why)] += len(entry.replicates)
     return dict(counts.most_common())
 
 
 def refuse_stale(result: Scan, root: Path) -> None:
     """Refuse to go on when there are stale shards, and say what changed, and what the user may type."""
-    if not result.stale:
-        return
-    changes = [f"{text} ({count} replicates)" for text, count in reasons(result).items()]
-    more = f"; and {len(changes) - 4} more differences" if len(changes) > 4 else ""
-    raise StaleError(
-        f"{root} holds results of another version of this study: {'; '.join(changes[:4])}{more}. "
-        "Nothing was changed. Choose: --out FOLDER (keep both), --replace-stale (set these aside and compute them "
-        "again), or --fresh (set everything aside)"
-    )
+    if result.stale:
+        changes = [f"{text} ({count} replicates)" for text, count in reasons(result).items()]
+        more = f"; and {len(changes) - 4} more differences" if len(changes) > 4 else ""
+        raise StaleError(
+            f"{root} holds results of another version of this study: {'; '.join(changes[:4])}{more}. "
+            "Nothing was changed. Choose: --out FOLDER (keep both), --replace-stale (set these aside and compute them "
+            "again), or --fresh (set everything aside)"
+        )
 
 
-def set_aside(root: Path, paths: Sequence[Path]) -> Path:
-    """Move shards to a new folder below ``set-aside/`` and return it; nothing is ever deleted.
+def set_aside(root: Path, paths: Sequence[Path], kind: str = "set-aside") -> Path:
+    """Move shards to a new folder below ``set-aside/`` (or ``quarantine/``) and return it; nothing is ever deleted.
 
     What another process (of another part, say) moved before is left where that put it.
     """
     for number in itertools.count(1):
-        target = root / "set-aside" / f"{number:03d}"
+        target = root / kind / f"{number:03d}"
         with suppress(FileExistsError):
             target.mkdir(parents=True)
             break
     for path in paths:
         place = target / path.parent.name
         place.mkdir(exist_ok=True)
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):  # another process was faster
             os.replace(path, place / path.name)
     files.sync_folder(target)
-    return target
-
-
-def _quarantine(root: Path, path: Path) -> Path:
-    """Move a damaged file to ``quarantine/`` under its name and return where it is now."""
-    folder = root / "quarantine"
-    folder.mkdir(exist_ok=True)
-    target = folder / f"{path.parent.name}-{path.name}"
-    number = 1
-    while target.exists():
-        number += 1
-        target = folder / f"{path.parent.name}-{path.name}.{number}"
-    with suppress(FileNotFoundError):  # another process was faster
-        os.replace(path, target)
     return target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,9 +14,7 @@ import numpy as np
 from moestat import bounded, versions
 from moestat.errors import InputError
 from moestat.runner import begin, belongs, manifest_file, origin, records, replay, results
-from moestat.runner.devices import resolve_device
-from moestat.runner.overview import recorded_in
-from moestat.runner.progress import duration
+from moestat.runner.overview import recorded
 from moestat.runner.request import Request
 from moestat.status import Status
 from moestat.study import load
@@ -49,12 +47,8 @@ class Verification:
 def verify(request: Request, count: int, seed: int, say: Callable[[str], None] = lambda text: None) -> Verification:
     """Compute ``count`` replicates of the record of a study again, and compare; ``seed`` is that of the draw.
 
-    ``say`` is told what is about to be computed, and of each replicate what came out.
-
-    Raises
-    ------
-    InputError, StaleError
-        If there is no record, it was changed, or is not of the study file, or the study reads the results of others.
+    ``say`` is told what is about to be computed, and of each replicate what came out. Raises InputError or StaleError
+    if there is no record, it was changed, or is not of the study file, or the study reads the results of others.
     """
     study_file = load.read(request.study)
     load.need_preset(study_file, request.preset)
@@ -67,31 +61,26 @@ def verify(request: Request, count: int, seed: int, say: Callable[[str], None] =
     dataset = results.read(folder / results.NAME)
     belongs.refuse_foreign(dataset, study_file, request, folder)
     kept = manifest_file.read(folder)
-    plan = begin.make_plan(recorded_in(request, folder))
+    plan = begin.make_plan(recorded(request, folder))
     places = [
         (planned, replicate)
         for planned in plan.cells
         for replicate in np.flatnonzero(~np.isin(replay.at(dataset["status"], planned).values, NO_REPLAY)).tolist()
     ]
     chosen = random.Random(seed).sample(places, min(count, len(places)))
-    cells = kept.get("cells")
-    seconds: Mapping[str, float] = cells if isinstance(cells, dict) else {}
-    took = sum(seconds.get(planned.digest[:16], 0.0) for planned, _ in chosen) / plan.replicates
-    say(
-        f"{folder}, made {str(kept.get('updated', ''))[:10]}: {len(chosen)} of {len(places)} replicates drawn with "
-        f"seed {seed}; they took {duration(took)}"
-    )
+    made = str(kept.get("updated", ""))[:10]
+    say(f"{folder}, made {made}: {len(chosen)} of {len(places)} replicates drawn with seed {seed}")
     if changes := versions.since(kept.get("code") or {}, begin.version_of(plan)):
         say(f"changed since: {'; '.join(changes[:5])}")
     result, left_out = Verification(folder), kept.get("left_out") or ()
     for planned, replicate in chosen:
-        computed = replay.compute(plan, request.out, planned, replicate, request.device)
+        computed = replay.compute(plan, request, planned, replicate)
         found = replay.compare(dataset, planned, replicate, computed, left_out)
         result.compared += 1
         result.equal += found.equal
         result.other += found.other
         say(f"{planned.label}, replicate {replicate}: {found}")
-    result.elsewhere, told = replay.origins(kept, resolve_device(request.device, plan))
+    result.elsewhere, told = replay.origins(kept, begin.resolve_device(request.device, plan))
     result.lines.append(f"{result.equal} of {result.compared} replicates are equal to the record, bit for bit")
     if result.other:
         result.lines.append(f"{result.other} of {result.compared} have another result")

@@ -16,14 +16,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from moestat.experiment import Cell, code_version
-from moestat.runner import experiments
+from moestat.runner import contract, experiments, shard
 from moestat.status import Status
 from moestat.threads import one_thread
 
@@ -69,25 +69,26 @@ class Outcome:
 
 def compute(task: Task) -> Outcome:
     """Compute a task and write its shards; raises for what stands in the way of the disk, and no failure else."""
-    module = enter_process(task.context)
-    code = _codes[task.context.module_name]
+    module, code = enter_process(task.context), _codes[task.context.module_name]
     began = time.perf_counter()
     status: dict[int, int] = {}
     messages: dict[int, str] = {}
-    for replicates, variables, attrs, seconds in _pieces(module, task.cell, task.replicates, task.context.device):
-        _store(task, replicates, variables, attrs, code, seconds)
-        status |= dict(zip(replicates, [int(s) for s in variables["status"].values], strict=True))
+    waiting = [task.replicates]
+    while waiting:
+        piece, started = waiting.pop(), time.perf_counter()
+        variables, attrs, problem = _attempt(module, task.cell, piece, task.context.device)
+        if problem and (half := len(piece) // 2):
+            waiting += [piece[half:], piece[:half]]
+            continue
+        if problem:
+            variables = contract.failed(piece, Status.RAISED, problem)
+        _store(task, piece, variables, attrs, code, time.perf_counter() - started)
+        status |= zip(piece, contract.statuses(variables), strict=True)
         if "message" in variables:
-            bad = zip(replicates, variables["message"].values, strict=True)
-            messages |= {r: str(m) for r, m in bad if status[r] != Status.CONVERGED}
-    return Outcome(
-        digest=task.digest,
-        replicates=task.replicates,
-        status=[status[r] for r in task.replicates],
-        messages=dict(list(messages.items())[:20]),
-        seconds=time.perf_counter() - began,
-        code=code,
-    )
+            told = zip(piece, variables["message"].values, strict=True)
+            messages |= {r: str(text) for r, text in told if status[r] != Status.CONVERGED}
+    found, messages = [status[r] for r in task.replicates], dict(list(messages.items())[:20])
+    return Outcome(task.digest, task.replicates, found, messages, time.perf_counter() - began, code)
 
 
 def prepare(context: Context, prerequisite: dict[str, Any]) -> str:
@@ -105,18 +106,14 @@ def prepare(context: Context, prerequisite: dict[str, Any]) -> str:
 
 def record_end(task: Task, status: Status, message: str) -> Outcome:
     """Write down how these replicates ended, whose worker cannot: it died twice, or they took longer than they may."""
-    from moestat.runner import contract
-
-    code = code_version(task.context.module_name)
-    _store(task, task.replicates, contract.failed(task.replicates, status, message), {}, code, 0.0)
+    code, variables = code_version(task.context.module_name), contract.failed(task.replicates, status, message)
+    _store(task, task.replicates, variables, {}, code, 0.0)
     messages = dict.fromkeys(task.replicates, message)
-    return Outcome(task.digest, task.replicates, [int(status)] * len(task.replicates), messages, code=code)
+    return Outcome(task.digest, task.replicates, contract.statuses(variables), messages, code=code)
 
 
 def describe(error: BaseException) -> str:
     """Return an exception as a sentence: type, text, and where it was raised."""
-    from moestat.runner import contract
-
     try:
         text = contract.readable(" ".join(str(error).split())[:500])
     except Exception:  # an exception of the user's own may fail to tell what it is
@@ -124,31 +121,11 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}{': ' * bool(text)}{text}{experiments.place(error)}"
 
 
-def _pieces(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> Iterator[tuple[Any, ...]]:
-    """Yield (replicates, variables, attributes, seconds); the union of the pieces is the block."""
-    from moestat.runner import contract
-
-    waiting = [replicates]
-    while waiting:
-        piece = waiting.pop()
-        began = time.perf_counter()
-        variables, attrs, problem = _attempt(module, cell, piece, device)
-        if problem and (half := len(piece) // 2):
-            waiting += [piece[half:], piece[:half]]
-            continue
-        if problem:
-            variables = contract.failed(piece, Status.RAISED, problem)
-        yield piece, variables, attrs, time.perf_counter() - began
-
-
 def _attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) -> tuple[Any, Any, str]:
     """Compute some replicates once; return variables, attributes, and what went wrong, in a sentence.
 
-    Nothing of the attempt is left when it returns: an exception keeps all that was in memory when it was raised, and a
-    second attempt beside it would lack this memory too.
+    Nothing of the attempt is left when it returns: a second one beside what an exception keeps would lack the memory.
     """
-    from moestat.runner import contract
-
     try:
         with one_thread():
             dataset = module.run(cell, list(replicates), device=device)
@@ -163,8 +140,6 @@ def _attempt(module: Any, cell: Cell, replicates: Sequence[int], device: str) ->
 
 
 def _store(task: Task, replicates: Sequence[int], variables: Any, attrs: Any, code: Any, seconds: float) -> None:
-    from moestat.runner import contract, shard
-
     content = shard.encode(
         cell=task.cell.canonical,
         arm=task.cell.arm,
@@ -198,8 +173,6 @@ def enter_process(context: Context) -> ModuleType:
 
 def begin(context: Context) -> None:
     """Import what the tasks need, before the first one: what fails here is nobody's replicate, nor is its time."""
-    from moestat.runner import contract, shard  # noqa: F401
-
     with one_thread():
         enter_process(context)
 

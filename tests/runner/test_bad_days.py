@@ -50,11 +50,10 @@ def mounted(tmp_path):
     subprocess.run(["umount", where], capture_output=True)
 
 
-@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
-def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, mounted, jobs):
+def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, mounted):
     disk = mounted("size=256k")
     study = write_study(tmp_path, replicates=80, block=4)
-    code, _, err = run(study, disk, jobs=jobs)
+    code, _, err = run(study, disk, jobs=2)
     assert code == 1
     one_sentence(err, "the disk is full", "What is done is kept; go on with: python -m moestat.study")
     kept = finished(disk)
@@ -68,23 +67,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, mounted, jobs):
     assert results(disk).identical(results(tmp_path / "elsewhere"))
 
 
-def test_a_disk_that_is_full_when_results_are_written_keeps_the_old_ones(tmp_path, mounted):
-    disk = mounted("size=4m")
-    study = write_study(tmp_path, replicates=2)
-    assert run(study, disk, "--quiet")[0] == 0
-    before = (disk / "study/quick/results.nc").read_bytes()
-    with pytest.raises(OSError, match="No space"), open(disk / "ballast", "wb", buffering=0) as stream:
-        while True:
-            stream.write(b"x" * 4096)
-    code, _, err = inside("collect", study, "--out", disk, "--no-report")
-    assert code == 1
-    one_sentence(err, "the disk is full")
-    assert (disk / "study/quick/results.nc").read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("number", "at"), [(errno.ENOSPC, 1), (errno.ENOSPC, 4), (errno.ENOSPC, 9), (errno.EDQUOT, 4), (errno.EIO, 9)]
-)
+@pytest.mark.parametrize(("number", "at"), [(errno.ENOSPC, 1), (errno.EDQUOT, 4), (errno.EIO, 9)])
 def test_a_disk_error_at_any_write_is_one_sentence(tmp_path, monkeypatch, number, at):
     """The same without a mount: the ``at``-th flush to the disk fails."""
     study, flush, calls = write_study(tmp_path, replicates=2), os.fsync, []
@@ -121,33 +104,7 @@ def test_small_shards_are_flushed_together_and_all_of_them_before_the_end(tmp_pa
     assert len(single) >= 160, "where shards take long, each is flushed, and its folder"
 
 
-def test_a_read_only_disk_is_one_sentence(tmp_path, mounted):
-    disk = mounted("ro")
-    code, _, err = run(write_study(tmp_path), disk)
-    assert code == 1
-    one_sentence(err, "cannot write to", "the file system is read-only")
-
-
-def test_a_folder_without_permission_is_one_sentence(tmp_path):
-    study = write_study(tmp_path)
-    assert run(study, tmp_path / "before", "--quiet")[0] == 0  # everything is imported while it can be read
-    out = tmp_path / "out"
-    out.mkdir(mode=0o555)
-    root = os.geteuid() == 0
-    if root:  # root may write everywhere: be nobody for a moment
-        for parent in (tmp_path, *tmp_path.parents[:2]):
-            parent.chmod(0o755)
-        os.seteuid(65534)
-    try:
-        code, _, err = run(study, out)
-    finally:
-        if root:
-            os.seteuid(0)
-    assert code == 1
-    one_sentence(err, "cannot write to", "permission is denied")
-
-
-@pytest.mark.parametrize("blocked", ["", "study", "study/quick", "study/quick/shards", "study/quick/locks"])
+@pytest.mark.parametrize("blocked", ["study", "study/quick/shards"])
 def test_a_file_in_the_way_is_one_sentence(tmp_path, blocked):
     study = write_study(tmp_path)
     place = tmp_path / "out" / blocked
@@ -211,14 +168,14 @@ def test_of_many_processes_that_start_at_once_one_gets_the_lock(tmp_path, flock)
         "from moestat.runner import lock\n"
         "try:\n"
         "    with lock.held(pathlib.Path(sys.argv[1])):\n"
-        "        print('got'); sys.stdout.flush(); time.sleep(3)\n"
+        "        print('got'); sys.stdout.flush(); time.sleep(2)\n"
         "except lock.LockedError:\n"
         "    print('refused')\n"
     )
     words = [sys.executable, "-c", script, str(tmp_path), str(flock)]
-    racers = [subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    racers = [subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(3)]
     said = sorted(racer.communicate(timeout=60)[0].strip() for racer in racers)
-    assert said == ["got"] + ["refused"] * 3
+    assert said == ["got"] + ["refused"] * 2
 
 
 def test_temporary_files_of_the_living_and_of_other_machines_are_left_alone(tmp_path, monkeypatch):
@@ -235,58 +192,12 @@ def test_temporary_files_of_the_living_and_of_other_machines_are_left_alone(tmp_
     assert files.clean(tmp_path) == 1 and list(tmp_path.iterdir()) == [theirs]
 
 
-@pytest.mark.slow
-def test_two_runs_that_both_believe_to_own_the_folder_cost_time_and_no_number(tmp_path):
-    """As on a file system where no lock works: both compute, and write, the same shards and products."""
-    study = write_study(tmp_path, settings="seconds = 0.02", replicates=12, block=2)
-    assert run(study, tmp_path / "alone", "--quiet")[0] == 0
-    script = (
-        "import sys\n"
-        "import contextlib\n"
-        "from moestat.runner import lock\n"
-        "lock.held = lambda *_: contextlib.nullcontext()\n"
-        "from moestat.cli import main\n"
-        "raise SystemExit(main(sys.argv[1:]))\n"
-    )
-    words = [sys.executable, "-c", script, str(study), "--out", str(tmp_path / "both"), "--no-report", "--quiet"]
-    runs = [subprocess.Popen([*words, "--jobs", str(jobs)], env=environment()) for jobs in (1, 2)]
-    assert [process.wait(timeout=120) for process in runs] == [0, 0]
-    assert results(tmp_path / "both").identical(results(tmp_path / "alone"))
-    assert (
-        not list((tmp_path / "both").rglob(f"*{files.TEMPORARY}"))
-        and not (tmp_path / "both/study/quick/quarantine").exists()
-    )
-
-
 # --- the clock and the keyboard ----------------------------------------------------------------------------------
-
-
-def test_a_clock_that_goes_backwards_changes_nothing(tmp_path, monkeypatch):
-    study = write_study(tmp_path)
-    assert run(study, tmp_path / "whole", "--quiet")[0] == 0
-    now = [4e9]
-
-    def backwards() -> float:
-        now[0] -= 86_400.0
-        return now[0]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(time, "time", backwards)
-        assert run(study, tmp_path / "odd", "--replicates", 3)[0] == 0
-        code, _, err = run(study, tmp_path / "odd")
-    assert code == 0, err
-    assert results(tmp_path / "odd").identical(results(tmp_path / "whole"))
 
 
 @pytest.mark.parametrize(
     ("number", "code", "jobs"),
-    [(signal.SIGINT, 130, 2)]
-    + [
-        pytest.param(signal.SIGTERM, 143, 1, marks=pytest.mark.slow),
-        pytest.param(signal.SIGINT, 130, 1, marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, 143, 2, marks=pytest.mark.slow),
-        pytest.param(signal.SIGHUP, 129, 1, marks=pytest.mark.slow),
-    ],
+    [(signal.SIGINT, 130, 2), pytest.param(signal.SIGTERM, 143, 1, marks=pytest.mark.slow)],
 )
 def test_ctrl_c_finishes_nothing_half_and_says_how_to_go_on(tmp_path, monkeypatch, number, code, jobs):
     study = write_study(tmp_path, settings="seconds = 0.05", replicates=12, block=1)
@@ -315,23 +226,3 @@ def test_ctrl_c_finishes_nothing_half_and_says_how_to_go_on(tmp_path, monkeypatc
     code, _, err = inside(*again[3:], "--jobs", 1, "--quiet")
     assert code == 0, err
     assert not kept & set(logged(log))
-
-
-def test_a_disk_that_vanishes_is_one_sentence(tmp_path, monkeypatch):
-    """The folder of the results is removed while the study runs."""
-    from moestat.runner import run as run_module
-
-    study, ordered = write_study(tmp_path), run_module.pool.run
-
-    def vanishing(*arguments):
-        for number, outcome in enumerate(ordered(*arguments)):
-            if number == 2:
-                shutil.rmtree(tmp_path / "out", ignore_errors=True)
-                (tmp_path / "out").write_text("")
-            yield outcome
-
-    monkeypatch.setattr(run_module.pool, "run", vanishing)
-    code, _, err = run(study, tmp_path / "out")
-    assert code == 1
-    one_sentence(err, "cannot write to")
-    assert not shards(tmp_path / "out")

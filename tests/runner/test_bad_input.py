@@ -110,21 +110,6 @@ def test_a_wrong_key_is_named(mutant, mistake):
     assert "mutant.py" in told and (key in told or repr(key)[1:-1] in told), told
 
 
-TOKENS = [b"[", b"]", b"{", b"=", b'"', b"\n", b"study", b"1e999", b"0x" + b"f" * 5000, b"9" * 5000, b"[" * 3000]
-TOKENS += [b"nan", b"None", b"\xff", b"\0", b"'''", b""]
-edits = st.tuples(st.integers(0, 900), st.integers(0, 30), st.sampled_from(TOKENS) | st.binary(max_size=8))
-
-
-@tried(st.lists(edits, min_size=1, max_size=4))
-def test_a_garbled_file_is_a_sentence(mutant, made):
-    text = changed("title", "T")
-    for first, length, put in made:
-        text = text[:first] + put + text[first + length :]
-    mutant.write_bytes(text)
-    told = refused(mutant.parent, mutant)
-    assert not told or "mutant.py" in told
-
-
 WORDS = "run status collect report --preset quick papier --replicates 3 --jobs --device gpu --out --set shift=x n=[3]"
 WORDS += " kind=median nope=1 = --part 1/2 3/2 --backend dask --scheduler tcp://x --seed -1 1e3 --fresh --lst"
 WORDS += " -- - é nosuch nosuch.py . experts=99999999999999999999 shift=nan n=[10,10] n=[] n={} raise_at=[1,2]"

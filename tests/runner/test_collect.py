@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from machine import inside, results, shards, write_study
 
-from moestat.runner import origin, own_labels
+from moestat.runner import difference, origin
 
 EXPERIMENT = """\
 import numpy as np
@@ -100,24 +100,6 @@ def test_what_is_missing_is_a_gap_and_said(tmp_path):
     assert (partial["message"].values[gone.values] == "").all()
 
 
-def test_types_of_all_kinds_come_back(collected):
-    body = """\
-data["flag"] = ("replicate", [r % 2 == 0 for r in replicates])
-data["count"] = ("replicate", np.array(replicates, dtype=np.int32))
-data["single"] = ("replicate", np.array(replicates, dtype=np.float32))
-data["big"] = ("replicate", np.array(replicates, dtype=">f8"))
-data["word"] = ("replicate", [f"é{r}" for r in replicates])
-data["label"] = ("atom", ["a", "b"])
-data["unit"] = ("replicate", np.zeros(size), {"units": "nats"})
-attrs = {"text": "x\\ny", "real": 0.5, "whole": 3}"""
-    code, err, found = collected(body, replicates=3)
-    assert code == 0, err
-    assert found["flag"].dtype == bool and found["count"].dtype == np.int32 and found["single"].dtype == np.float32
-    assert found["big"].values[0, 0].tolist() == [0, 1, 2] and found["word"].values[0, 0].tolist() == ["é0", "é1", "é2"]
-    assert found["label"].dims == ("arm", "n", "atom") and found["label"].values[1, 1].tolist() == ["a", "b"]
-    assert (found["text"] == "x\ny").all() and (found["real"] == 0.5).all() and (found["whole"] == 3).all()
-
-
 def test_truth_values_with_gaps_are_still_known_as_truth_values(collected):
     code, err, found = collected(
         'if s.n == 10:\n    data["flag"] = ("replicate", [r % 2 == 0 for r in replicates])', replicates=3
@@ -172,19 +154,6 @@ def test_a_computation_that_is_not_repeatable_is_noticed(tmp_path):
     assert len(notes) >= 4 and "'now' differs between shards of equal code" in notes[0]
 
 
-def test_the_manifest_can_be_made_again_from_the_shards(tmp_path):
-    study = write_study(tmp_path)
-    inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")
-    path = tmp_path / "study/quick/manifest.json"
-    before = json.loads(path.read_text())
-    path.write_text("{")
-    assert inside("collect", study, "--out", tmp_path, "--no-report", "--quiet")[0] == 0
-    after = json.loads(path.read_text())
-    for key in ("cells", "code", "seed", "request", "tally", "experiment"):
-        assert before[key] == after[key]
-    assert [cell["replicates"] for cell in after["cells"]] == [6] * 4
-
-
 def test_a_claim_about_a_variable_that_the_results_do_not_hold_is_told_at_the_end_and_loses_nothing(tmp_path):
     study = write_study(tmp_path, grid="n = [10, 20, 40, 80, 160]")
     study.write_text(study.read_text().replace('slope("error"', 'slope("eror"'))
@@ -204,22 +173,22 @@ NUMBERS = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=6, unique_by=lambd
 @given(NUMBERS, st.lists(st.integers(-3, 3), min_size=6, max_size=6), st.randoms())
 def test_a_grid_that_two_machines_round_differently_is_one_grid(labels, ulps, order):
     other = [v + k * np.spacing(v) for v, k in zip(labels, ulps, strict=False)]
-    first, second = own_labels.united([labels, other]), own_labels.united([other, labels])
+    first, second = difference.united([labels, other]), difference.united([other, labels])
     assert first == second == [min(p) for p in zip(labels, other, strict=True)]
     for sequence in (labels, other):
-        assert own_labels.positions(first, sequence).tolist() == list(range(len(labels)))
+        assert difference.positions(first, sequence).tolist() == list(range(len(labels)))
     part = order.sample(other, len(other) - 1)
-    united = own_labels.united([labels, part]) if part else first
-    places = own_labels.positions(united, [*labels, *part])
+    united = difference.united([labels, part]) if part else first
+    places = difference.positions(united, [*labels, *part])
     assert len(united) == len(labels) and all(
-        own_labels.one(united[at], v) for at, v in zip(places, [*labels, *part], strict=True)
+        difference.one_label(united[at], v) for at, v in zip(places, [*labels, *part], strict=True)
     )
 
 
 def test_labels_that_differ_stay_apart():
-    assert own_labels.united([["relu", "gelu"], ["tanh"]]) == ["gelu", "relu", "tanh"]
-    assert own_labels.united([[0.1, 0.1 + 1e-9], [0.2]]) == [0.1, 0.1 + 1e-9, 0.2]
-    assert own_labels.positions([0.1, 0.2], [0.5]) is None
+    assert difference.united([["relu", "gelu"], ["tanh"]]) == ["gelu", "relu", "tanh"]
+    assert difference.united([[0.1, 0.1 + 1e-9], [0.2]]) == [0.1, 0.1 + 1e-9, 0.2]
+    assert difference.positions([0.1, 0.2], [0.5]) is None
 
 
 GRIDS = """\

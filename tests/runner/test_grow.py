@@ -59,22 +59,6 @@ def test_a_renamed_arm_keeps_its_results(tmp_path, run):
     assert len(logged(tmp_path / "log")) == 24
 
 
-def test_arms_with_equal_cells_share_their_shards(tmp_path, run):
-    assert run(more='study.arm("small", n=10)\n') == 24
-    found = results(tmp_path)["error"].sel(n=10)
-    assert (found.sel(arm="small").values == found.sel(arm="mean").values).all()
-
-
-def test_what_a_command_does_not_ask_for_is_dropped_from_the_results_and_told(tmp_path, run):
-    run("--replicates", 8, "--set", "n=10,40,90")
-    path = write_study(tmp_path)
-    code, _, err = inside(path, "--out", tmp_path, "--jobs", 1, "--no-report")
-    assert code == 0 and "no longer holds 2 of 8 replicates; n = 90" in err and "brings them back" in err
-    assert results(tmp_path).sizes["replicate"] == 6
-    assert "no longer holds" not in inside(path, "--out", tmp_path, "--jobs", 1, "--no-report")[2]
-    assert run("--replicates", 8, "--set", "n=10,40,90") == 0 and results(tmp_path).sizes["n"] == 3
-
-
 def test_several_values_of_a_setting_are_an_axis(tmp_path, run):
     assert run("--set", "shift=0,1,2") == 72
     ds = results(tmp_path)

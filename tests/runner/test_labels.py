@@ -55,15 +55,6 @@ def test_variables_say_what_they_are_and_what_an_experiment_says_itself_stays():
     assert "long_name" not in ds["mine"].attrs
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("gain", ("of the fit", "nat")), ("A_over_atom", ("of A per atom", "")), ("other", ("", ""))],
-)
-def test_the_most_special_pattern_counts(name, expected):
-    texts = {"gain": ["of the fit", "nat"], "*_over": ["sum of {}"], "*_over_atom": ["of {} per atom"]}
-    assert labels.meaning_of(name, texts) == expected
-
-
 def test_an_experiment_of_ones_own_gets_the_common_names_alone(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "labels.py").write_text("raise RuntimeError('not asked for')")

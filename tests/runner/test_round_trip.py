@@ -160,9 +160,7 @@ COORDS = {"replicate": range(REPLICATES)}
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("scale_factor", 2.0), ("add_offset", 1.0), ("_FillValue", 2.0), ("missing_value", 2.0)]
-    + [("units", "days since 2000-01-01"), ("coordinates", "x"), ("x", {}), ("x", None), ("x", 2**64), ("x", True)]
-    + [("x", "a\0b"), ("x", "\ud800"), ("x", []), ("", 1), ("a/b", 1), ("CLASS", "x")],
+    [("scale_factor", 2.0), ("_FillValue", 2.0), ("units", "days since 2000-01-01"), ("x", {}), ("x", "a\0b")],
 )
 def test_attributes_that_would_change_values_are_refused(plan, name, value):
     values = xr.DataArray(np.arange(3.0), dims="replicate", attrs={name: value})
@@ -174,13 +172,10 @@ def test_attributes_that_would_change_values_are_refused(plan, name, value):
     ("changes", "told"),
     [
         ({"a/b": ("replicate", [1, 2, 3])}, "without '/'"),
-        ({"": ("replicate", [1, 2, 3])}, "without spaces"),
-        ({3: ("replicate", [1, 2, 3])}, "is 3; allowed are"),
         ({"x": (("replicate", "a/b"), np.ones((3, 1)))}, "has a dimension that is 'a/b'"),
         ({"x": ("replicate", [2**60, 1, 2])}, r"beyond 2\*\*53"),
         ({"x": ("replicate", np.ones(3, dtype="g"))}, "at most 64 bits"),
         ({"x": ("replicate", ["a", "a\0b", "b"])}, "no character"),
-        ({"message": ("replicate", np.array(["a", "\ud800", ""], dtype=object))}, "no character"),
         ({"message": ("replicate", [1, 2, 3])}, "one text per replicate"),
         ({"expert": ("expert", [1, 1]), "x": (("replicate", "expert"), np.ones((3, 2)))}, "a label twice"),
         (
@@ -192,17 +187,6 @@ def test_attributes_that_would_change_values_are_refused(plan, name, value):
 def test_names_and_values_that_cannot_be_kept_are_refused(plan, changes, told):
     with pytest.raises(contract.ContractError, match=told):
         contract.check(xr.Dataset(GOOD | changes, coords=COORDS), plan.cells[0].cell, range(REPLICATES))
-
-
-def test_labels_keep_their_type_and_attributes(plan, tmp_path):
-    labels = xr.DataArray(
-        np.array([1, 2], dtype="f4"), dims="level", attrs={"units": "seconds", "long_name": "a level"}
-    )
-    matrix = (("replicate", "level"), np.arange(6.0).reshape(3, 2))
-    dataset = xr.Dataset(GOOD | {"x": matrix}, coords=COORDS | {"level": labels})
-    variables, attrs = contract.check(dataset, plan.cells[0].cell, range(REPLICATES))
-    for read in collected(plan, tmp_path, variables, attrs):
-        assert read["level"].dtype == np.float32 and read["level"].attrs == labels.attrs
 
 
 def test_a_message_that_no_file_can_hold_is_written_readably():

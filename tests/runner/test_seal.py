@@ -157,10 +157,3 @@ def test_edited_results_and_edited_seals_are_found(ran):
         moestat.load(path, out=path.parent / "out")
     assert again(path, "collect")[0] == 0 and again(path)[0] == 0
     assert moestat.load(path, out=path.parent / "out")["error"].all()
-
-
-def test_a_setting_in_which_arms_differ_cannot_be_set_for_all(tmp_path):
-    path = write_study(tmp_path)
-    code, _, err = inside(path, "--set", "kind=median", "--dry-run")
-    assert code == 2 and "the arms of" in err and "differ in kind, which median" in err
-    assert inside(path, "--set", "shift=0.5", "--dry-run")[0] == 0
