@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import re
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,7 @@ from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
-from moestat.report import csv_text, figures, stored_runs, tables, write
-from moestat.report.rate_panel import NUMBERS, numbers_of
+from moestat.report import csv_text, stored_runs, tables, write
 from moestat.runner import begin, belongs, experiments, labels, manifest_file, needs, plan, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
@@ -142,41 +142,19 @@ def _condensed(
 
 def _smaller(dataset: xr.Dataset, bulky: list[str], study: Study, preset: str) -> xr.Dataset:
     """Return the dataset without those of some bulky variables that nothing shows."""
-    counted = {figure.per for figure in study.figures}
     shown = _shown(dataset, study, preset) if bulky else {}
     for name in bulky:
         without = dataset.drop_vars(name)
-        if name in counted:
-            without = without.assign_attrs({NUMBERS.format(name): json.dumps(numbers_of(dataset, name))})
         if _shown(without, study, preset) == shown:
             dataset = without
     return dataset
 
 
-def _shown(dataset: xr.Dataset, study: Study, preset: str) -> dict[str, object]:
-    """Return what a run shows: verdicts, tables, and what its figures draw."""
-    evidence = Evidence(dataset, write.filled(study, dataset), preset)
-    verdicts, _ = judge_sealed(evidence, None)
-    made = write.all_tables(evidence) | {"claims": tables.claims(verdicts)}
-    shown: dict[str, object] = {name: table.to_csv() for name, table in made.items()}
-    for number, figure in enumerate(evidence.study.figures):
-        if figures.shown(evidence, figure):
-            try:
-                canvas, _ = figures.draw_evidence(evidence, figure)
-            except figures.FigureError as error:
-                shown[f"figure {number}"] = str(error)
-            else:
-                shown[f"figure {number}"] = [_drawn(axes) for axes in canvas.axes]
-    return shown
-
-
-def _drawn(axes: Any) -> list[bytes]:
-    """Return the data of what is drawn in a panel, which hangs on no layout."""
-    data = [line.get_xydata() for line in axes.get_lines()] + [image.get_array() for image in axes.images]
-    data += [path.vertices for area in axes.collections for path in area.get_paths()]
-    data += [patch.get_patch_transform().transform(patch.get_path().vertices) for patch in axes.patches]
-    texts = [text.get_text().encode() for text in axes.texts]
-    return texts + [np.ma.filled(np.ma.asarray(values), np.nan).tobytes() for values in data]
+def _shown(dataset: xr.Dataset, study: Study, preset: str) -> dict[str, bytes]:
+    """Return the files that a run shows: verdicts, tables and figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        write.write_outputs(dataset, study, preset, Path(folder), provenance={})
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
 # --- what is written -------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -25,8 +24,7 @@ INK = "#1f2328"
 REFERENCE = "#767676"
 """The reference line, e.g. the Fisher line."""
 
-SANDWICH = "sandwich line (own target)"
-"""The reference of a fit that is scored against a target of its own, beside the Fisher line."""
+REFERENCE_LINE: Mapping[str, Any] = {"color": REFERENCE, "linewidth": 1.6}
 
 GRID = "#d9dce0"
 PAGE = "#ffffff"
@@ -162,13 +160,3 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
             Figure.savefig(figure, buffer, format=ending, dpi=DPI, metadata=facts)
             out[ending] = buffer.getvalue()
     return out
-
-
-def reference(name: str) -> dict[str, Any]:
-    """Return the look of a reference line; two kinds in one panel can be told apart."""
-    return {"color": REFERENCE, "linewidth": 1.6, "linestyle": (0, (6, 1.5)) if name == SANDWICH else "-"}
-
-
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Tell whether two curves cannot be told apart in print: equal but for rounding wherever either has a value."""
-    return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -18,14 +19,10 @@ from moestat.study.seal import Written
 from moestat.study.spec import has_paper
 
 BENT = "* the line is bent: the interval of its curvature excludes 0, so the slope depends on the window."
+MESSAGES = 30
+"""So many kinds of message are shown at most."""
 RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
 """When a rule was written, in a column."""
-SEARCHES = (
-    "Medians over replicates. Gain: residual sum of squares of the local fit minus that of the best one, in units of "
-    "the noise variance v. Best found: independent starts that ended at the best minimum; 0 where it came from a "
-    "replacement of an atom. Lower one left: the chance of it after Boender and Rinnooy Kan (1987). Last columns: "
-    "lowest to highest L3 of the end points within v log n and within v p of the least residual sum of squares."
-)
 
 
 def names(frame: pd.DataFrame) -> list[str]:
@@ -36,38 +33,37 @@ def names(frame: pd.DataFrame) -> list[str]:
 
 
 def rates(frame: pd.DataFrame, *, brief: bool = False, blocks: bool = False) -> pd.DataFrame:
-    """Show fitted rates.
+    """Show fitted rates, of ``blocks`` of parameters by arm, else by loss; ``brief`` is for the terminal.
 
     A dagger marks a rate that cannot be trusted, a double dagger one whose global searches did not settle, a star a
     bent line; the notes say so.
     """
-    marks: dict[str, str] = {}
-    notes: dict[str, str] = {}
-    rows, axes = [], frame.attrs.get("axes", [])
+    axes, called = frame.attrs.get("axes", []), list(frame["arm"]) if brief else names(frame)
+    if blocks:  # arms in the order of their first rows
+        order = sorted(range(len(frame)), key=lambda at: called.index(called[at]))
+        frame, called = frame.iloc[order], [called[at] for at in order]
     records = frame.to_dict("records")
-    called = list(frame["arm"]) if brief else names(frame)
+    marks: dict[str, str] = {}
+    notes: dict[str, None] = {}
+    rows = []
     for arm, row in zip(called, records, strict=True):
         mark = ""
         if not row["trusted"]:
             mark = marks.setdefault(row["why"], "\N{DAGGER}" + (str(len(marks) + 1) if marks else ""))
         if row.get("search") and not brief:
             mark += "\N{DOUBLE DAGGER}"
-            notes[f"\N{DOUBLE DAGGER} {arm}: {row['search']} Something lower may be left."] = ""
+            notes[f"\N{DOUBLE DAGGER} {arm}: {row['search']} Something lower may be left."] = None
         mark += "*" if _bent(row) else ""
         head = {"block": row["block"] + mark, "atoms": row["atoms"], "role": row["role"]} if blocks else {}
         head |= {axis: number(row[axis]) for axis in axes} if blocks else {"arm": arm + mark}
         rows.append(head | _rate(row, brief))
     below = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
-    if any(map(_bent, records)):
-        below.append(BENT + (" How it bends is in rates.csv, under notes." if brief else ""))
-    columns = list(rows[0]) if rows else ["arm"]
+    below += (
+        [BENT + (" How it bends is in rates.csv, under notes." if brief else "")] if any(map(_bent, records)) else []
+    )
     title = "Parameter rates: slopes of the log error" if blocks else "Rates: slopes of the log loss"
     groups = called if blocks else [_series(row, axes) for row in records]
-    if blocks:  # arms in the order of their first rows
-        order = sorted(range(len(rows)), key=lambda at: called.index(called[at]))
-        rows, groups = [rows[at] for at in order], [called[at] for at in order]
-    cells = [[row[column] for column in columns] for row in rows]
-    return table(columns, cells, title=title, groups=groups, notes=[*below, *notes])
+    return table([*rows[0]], [[*row.values()] for row in rows], title=title, groups=groups, notes=[*below, *notes])
 
 
 def _series(row: Mapping[str, Any], axes: Sequence[str]) -> str:
@@ -183,14 +179,12 @@ def summaries(frame: pd.DataFrame) -> pd.DataFrame:
     return table(columns, rows, title="Means over replicates", groups=list(frame["variable"].astype(str)))
 
 
-def plain(
-    frame: pd.DataFrame, title: str, columns: Mapping[str, str], *, group: str = "", notes: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Show some columns of a table under other names, numbers with three digits, arms by what they are called."""
+def plain(frame: pd.DataFrame, title: str, columns: Sequence[str], *, group: str = "", note: str = "") -> pd.DataFrame:
+    """Show some columns of a table, numbers with three digits, arms by what they are called."""
     shown = frame.assign(arm=names(frame))
-    groups = list(shown[group]) if group else ()
     rows = [[_short(value) for value in row] for row in shown[[*columns]].itertuples(index=False, name=None)]
-    return table(list(columns.values()), rows, title=title, groups=groups, notes=notes)
+    heads = [name.replace("_", " ") for name in columns]
+    return table(heads, rows, title=title, groups=list(shown[group]) if group else (), notes=[note] if note else [])
 
 
 def statuses(frame: pd.DataFrame) -> pd.DataFrame:
@@ -198,28 +192,19 @@ def statuses(frame: pd.DataFrame) -> pd.DataFrame:
     kinds = [s.name.lower() for s in Status if s is not Status.CONVERGED and frame[s.name.lower()].any()]
     columns = ["arm", "runs", "converged", "failed", "not_converged", "missing", *kinds]
     note = "Failed runs have no values; runs that did not converge have values and are counted apart."
-    return plain(frame, "How the runs ended", {name: name.replace("_", " ") for name in columns}, notes=[note])
+    return plain(frame, "How the runs ended", columns, note=note)
 
 
-def failures(frame: pd.DataFrame, limit: int = 30) -> pd.DataFrame:
+def failures(frame: pd.DataFrame) -> pd.DataFrame:
     """Show what the runs that did not converge said."""
-    notes = [f"and {len(frame) - limit} more kinds of message"] if len(frame) > limit else []
-    columns = {name: name for name in ("arm", "status", "message", "runs")} | {"example": "for example"}
-    return plain(frame.head(limit), "What the runs that did not converge said", columns, notes=notes)
+    note = f"and {len(frame) - MESSAGES} more kinds of message" if len(frame) > MESSAGES else ""
+    columns = ("arm", "status", "message", "runs", "example")
+    return plain(frame.head(MESSAGES), "What the runs that did not converge said", columns, note=note)
 
 
 def diagnostics(frame: pd.DataFrame) -> pd.DataFrame:
     """Show median and range of the diagnostics, one group of rows per diagnostic."""
-    columns = {name: name for name in ("arm", "median", "smallest", "largest")}
-    return plain(frame, "Diagnostics of the runs", columns, group="diagnostic")
-
-
-def searches(frame: pd.DataFrame) -> pd.DataFrame:
-    """Show what the global searches saw, one group of rows per arm."""
-    columns = {"at": "at", "runs": "searches", "other_won": "another start won (share)", "gain": "gain / v"}
-    columns |= {"found": "best found", "distinct": "minima", "lower_left": "lower one left"}
-    columns |= {"near": "L3, v log n", "wide": "L3, v p"}
-    return plain(frame, "Global searches", columns, group="arm", notes=[SEARCHES])
+    return plain(frame, "Diagnostics of the runs", ("arm", "median", "smallest", "largest"), group="diagnostic")
 
 
 def _short(value: Any) -> str:
@@ -236,9 +221,8 @@ def _count(value: Any) -> str:
 
 def frames(tables: Mapping[str, pd.DataFrame]) -> Iterable[tuple[str, pd.DataFrame]]:
     """Yield the tables of a run as they are shown, by their names; empty ones are left out."""
-    show = {"rates": rates, "parameters": lambda frame: rates(frame, blocks=True)}
-    show |= {"summaries": summaries, "statuses": statuses, "failures": failures, "searches": searches}
-    show |= {"diagnostics": diagnostics}
+    show = {"rates": rates, "parameters": partial(rates, blocks=True), "summaries": summaries}
+    show |= {"statuses": statuses, "failures": failures, "diagnostics": diagnostics}
     for name, frame in tables.items():
         if len(frame):
             yield name, show[name](frame)

@@ -138,7 +138,7 @@ def all_tables(evidence: Evidence) -> dict[str, pd.DataFrame]:
     """Return the tables of a run by their names."""
     of_evidence = ("rates", "parameters", "summaries", "statuses", "diagnostics")
     made = {name: getattr(tables, name)(evidence) for name in of_evidence}
-    return made | {"failures": tables.failures(evidence.ds), "searches": tables.searches(evidence.ds)}
+    return made | {"failures": tables.failures(evidence.ds)}
 
 
 def draw(evidence: Evidence, folder: Path) -> list[Drawn]:

@@ -23,7 +23,8 @@ def results() -> xr.Dataset:
 def right(canvas) -> tuple[np.ndarray, np.ndarray]:
     """Return the line of the panel on the right, and the lengths of its bars."""
     (container,) = canvas.axes[1].containers
-    line, _, (bars,) = container
+    _, _, (bars,) = container
+    line = canvas.axes[1].get_lines()[0]
     return line.get_ydata(), np.array([np.ptp(segment[:, 1]) for segment in bars.get_segments()])
 
 

@@ -179,28 +179,6 @@ def test_rates_are_shown_with_marks_for_what_is_not_to_be_relied_on(ds):
     assert list(blocks["block"]) == ["A*", "A", "A", "A\N{DAGGER}"] and len(set(blocks.index)) == 4
 
 
-def searched(ds):
-    found = np.full(ds["L3"].shape, 5.0)
-    found[0, 1, :3] = [0, 1, 2]
-    kind = np.full(found.shape, "local", dtype=object)
-    kind[0, 1, 0] = "insert"
-    found[1:] = np.nan
-    dims = ds["L3"].dims
-    names = ("search_found", "search_gain", "search_distinct", "search_lower_left")
-    return ds.assign(dict.fromkeys(names, (dims, found)) | {"search_kind": (dims, kind)})
-
-
-def test_global_searches_are_tabulated_and_slopes_that_rest_on_unsettled_ones_marked(ds, study):
-    assert tables.searches(ds).empty
-    evidence = Evidence(searched(ds), study, "quick")
-    table = tables.searches(evidence.ds)
-    assert set(table["arm"]) == {"softmax-relu"} and list(table["runs"]) == [10] * 8
-    assert list(table["other_won"]) == pytest.approx([0, 0.1, *[0] * 6]) and table["found"][1] == 5
-    shown = views.rates(tables.rates(evidence))
-    assert ["\N{DOUBLE DAGGER}" in arm for arm in shown["arm"]] == [True, False, False, False] * 2
-    assert "n = 1931 (2 of 10)" in shown.attrs["notes"][-1]
-
-
 def test_a_study_that_states_nothing_has_means_and_a_figure(ds):
     bare = study_of(ds, rates=[], claims=[], figures=[], summaries=[])
     filled = write.filled(bare, ds)

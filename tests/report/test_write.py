@@ -182,7 +182,6 @@ def test_the_page_says_everything_findings_and_figures_first(written, page):
         "ValueError: <b>bold</b>",
         "320 runs: 1 failed, 0 not converged, 1 missing.",
         "box |theta| \N{LESS-THAN OR EQUAL TO} 5",
-        "projected gradient",
         PROVENANCE["command"],
         "numpy 2.4",
         "20260101",
