@@ -97,13 +97,17 @@ def items(arguments: argparse.Namespace) -> None:
 
 def claim(arguments: argparse.Namespace) -> None:
     """Print one claim; the ids of all where a theorem, a figure or words of a source have several."""
+    from rich.console import Console
+
     from moestat.report import ledger
     from moestat.study import lookup
 
     out, word = arguments.out, arguments.claim
     places = lookup.all_of(word, known(None))
     if len(places) == 1:
-        return print(ledger.card(out, places[0].name, places[0].study, places[0].claim))
+        shown, decided = ledger.card(out, places[0].name, places[0].study, places[0].claim)
+        Console().print(shown)
+        return print(f"\n{decided}")  # a command is not broken
     studies = lookup.by_study(places)
     show(out, studies)
     if said := lookup.papers(word, studies):

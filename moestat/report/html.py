@@ -7,7 +7,7 @@ import fnmatch
 import importlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,11 +43,9 @@ class Drawn:
     inches: float = 0.0
 
     @property
-    def picture(self) -> Markup:
-        """The drawing in the page."""
-        data = base64.b64encode(self.png).decode("ascii")
-        look = '<img src="data:image/png;base64,{}" alt="{}" style="max-width: {:.0f}rem">'
-        return Markup(look).format(data, self.caption, 8.4 * self.inches)
+    def data(self) -> str:
+        """The picture as it stands in the page."""
+        return base64.b64encode(self.png).decode("ascii")
 
 
 # --- the report of a run ---------------------------------------------------------------------------------------------
@@ -237,45 +235,30 @@ def ledger(table: pd.DataFrame) -> str:
     """
     records = table.to_dict("records")
     known = [*items.WORDS, *items.BEARINGS, *items.SCALES, *items.ORIGINS]
-
-    def order(value: str) -> tuple[int, str]:
-        return (known.index(value) if value in known else len(known), value)
-
-    return (
-        render.environment()
-        .get_template("ledger.html.j2")
-        .render(
-            css=stylesheet(),
-            rows=[_row(row) for row in records],
-            filters=[(name, sorted(set(table[name].astype(str)), key=order)) for name in FILTERS],
-            words=items.WORDS,
-            rules=_rules(records),
-            counts=items.headline(table).to_dict("records"),
-            not_run=items.NOT_RUN,
-        )
+    order = {word: place for place, word in enumerate(known)}
+    judged = count_written(records)
+    rules = "No claim has been judged yet."
+    if sum(judged.values()):
+        rules = f"{counted(sum(judged.values()), 'verdict')}{views.of_rules(judged)}."
+    page = render.environment().get_template("ledger.html.j2")
+    return page.render(
+        css=stylesheet(),
+        rows=[row | _shown(row) for row in records],
+        filters=[(name, sorted(set(table[name].astype(str)), key=lambda v: (order.get(v, 99), v))) for name in FILTERS],
+        words=items.WORDS,
+        rules=rules,
+        counts=items.headline(table).to_dict("records"),
+        not_run=items.NOT_RUN,
     )
 
 
-def _rules(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Say when the rules of the verdicts were written."""
-    found = [row for row in rows if row["verdict"] in VERDICTS]
-    if not found:
-        return "No claim has been judged yet."
-    return f"{counted(len(found), 'verdict')}{views.of_rules(count_written(found))}."
-
-
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    ran = [f"preset {row['preset']}", row["date"], f"moestat {row['version']}" if row["version"] else ""]
-    alone = row["group"] in (row["claim"], f"{row['study']}/{row['claim']}")
-    return dict(row) | {
-        "anchor": f"{row['study']}:{row['claim']}",
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         "because": row["because"].rstrip("."),
-        "group": "" if alone else row["group"],
+        "group": "" if row["group"] in (row["claim"], f"{row['study']}/{row['claim']}") else row["group"],
         "predicted": number(row["predicted"]),
         "estimate": views.estimated(row),
         "number": "" if pd.isna(row["estimate"]) else repr(float(row["estimate"])),
         "strip": strip(row, (row["low"], row["high"]), width=200),
         "sealed": views.RULES[written(row)] if row["verdict"] in VERDICTS else "",
-        "ran": ", ".join(part for part in ran if part) if row["date"] else "",
-        "decided": row["verdict"] != items.NOT_RUN and row["preset"] == row["decides"],
     }

@@ -15,11 +15,10 @@ from typing import Any, Literal
 import pandas as pd
 from rich.console import RenderableType
 
-from moestat.claims.verdicts import WHEN, written
 from moestat.claims.wording import AT_SCALE, VERDICTS, broad, wording
 from moestat.report import render
 from moestat.report.text import markdown
-from moestat.report.views import in_words, of_rules
+from moestat.report.views import in_words
 from moestat.sentences import counted
 from moestat.study.contents import Contents, Item, Repair
 from moestat.study.spec import Scale
@@ -85,23 +84,13 @@ def headline(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentences(ledger: pd.DataFrame) -> list[str]:
-    """Say the headline, one sentence per paper, bearing and scale, and when the rules were written.
-
-    A statement counts there by the latest written of its variants.
-    """
-    keys = ["paper", "bearing", "scale"]
-    latest: dict[tuple[str, ...], dict[str, int]] = {}
-    for row in ledger[ledger["verdict"] != NOT_RUN].to_dict("records"):
-        groups = latest.setdefault(tuple(row[key] for key in keys), {})
-        groups[row["group"]] = max(groups.get(row["group"], 0), WHEN.index(written(row)))
+    """Say the headline, one sentence per paper, bearing and scale."""
     lines = []
     for row in headline(ledger).to_dict("records"):
         words = {word: word for word in WORDS} | ({} if row["scale"] == "paper" else {"not supported": "not shown"})
         counts = in_words({shown: row[word] for word, shown in words.items() if row[word]})
-        found = list(latest.get(tuple(row[key] for key in keys), {}).values())
-        rules = of_rules({when: found.count(place) for place, when in enumerate(WHEN)})
-        number = counted(row["statements"], "statement")
-        lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {number}: {counts}{rules}")
+        head = f"{row['paper']}, {row['bearing']}, {row['scale']}"
+        lines.append(f"{head}: {counted(row['statements'], 'statement')}: {counts}")
     return lines
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
 from moestat import rates
 from moestat.claims.evidence import Evidence, FittedSeries
@@ -17,6 +17,9 @@ from moestat.report.captions import Entry, Facts, Names
 from moestat.report.means import along
 from moestat.report.text import mathtext
 from moestat.study.spec import Figure, Panel
+
+NARROW = 40
+"""Panels of fewer characters in width label the decades of a logarithmic axis only: three or more panels in a row."""
 
 
 def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, room: int) -> Facts:
@@ -30,8 +33,11 @@ def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Na
     axes.set_xscale("log" if figure.logx else "linear")
     axes.set_yscale("log" if figure.logy else "linear")
     low, high = np.log10(np.maximum(axes.get_xlim(), 1e-300))
-    if figure.logx and np.floor(high) > np.ceil(low):  # labels between the decades would run into each other
-        axes.xaxis.set_minor_formatter(NullFormatter())
+    if figure.logx:  # labels between the decades would run into each other
+        axes.xaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+        labelled = room >= NARROW and np.floor(high) <= np.ceil(low)
+        calm = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf)) if labelled else NullFormatter()
+        axes.xaxis.set_minor_formatter(calm)
     return painter.facts
 
 

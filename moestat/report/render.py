@@ -23,8 +23,6 @@ GAP = 2
 """Blanks between the columns of a terminal."""
 NAME = 24
 """Cells of a column of words below which a column is left out rather than folded."""
-LONG = 30
-"""Characters from which a column of LaTeX is wrapped."""
 COLOURS = {"supported": "green", "no counterexample": "green", "not supported": "red", "refuted": "red"}
 COLOURS |= {"inconclusive": "yellow"}
 SYMBOLS = {"supported": "\N{CHECK MARK}", "no counterexample": "\N{CHECK MARK}", "inconclusive": "?"}
@@ -139,20 +137,12 @@ def html(shown: pd.DataFrame) -> Markup:
 def latex(shown: pd.DataFrame, *, label: str = "") -> str:
     """Return tables of LaTeX that break over pages (booktabs and longtable): one for each heading."""
     lines = [r"% needs \usepackage{booktabs,longtable}", r"\begingroup\footnotesize\setlength{\tabcolsep}{4pt}\sloppy"]
-    wide = [max(map(len, shown[name]), default=0) > LONG for name in shown]
-    share = f"p{{{0.6 / max(sum(wide), 1):.2f}\\linewidth}}"
-    kinds = [share if long else "r" if flush else "l" for long, flush in zip(wide, numeric(shown), strict=True)]
+    kinds = "".join("r" if flush else "l" for flush in numeric(shown))
     for number, (heading, rows) in enumerate(parts(shown), 1):
+        caption = text.latex(": ".join(filter(None, (shown.attrs["title"], heading))))
+        look = {"column_format": f"@{{}}{kinds}@{{}}", "label": f"{label}-{number}" if heading else label}
         escaped = rows.map(text.latex).rename(columns=text.latex)
-        caption = ": ".join(filter(None, (shown.attrs["title"], heading)))
-        made = escaped.to_latex(
-            index=False,
-            longtable=True,
-            column_format=f"@{{}}{''.join(kinds)}@{{}}",
-            caption=text.latex(caption),
-            label=f"{label}-{number}" if heading else label,
-        )
-        lines.append(made)
+        lines.append(escaped.to_latex(index=False, longtable=True, caption=caption, **look))
     lines += [rf"\par\noindent {text.latex(note)}" for note in shown.attrs["notes"]]
     return "\n".join([*lines, r"\par\endgroup", ""])
 

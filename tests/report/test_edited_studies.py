@@ -98,7 +98,7 @@ def test_when_a_rule_was_written_stands_beside_its_verdict_everywhere(ran):
     page = (folder / "report.html").read_text()
     assert f"{rules[:1].upper()}{rules[1:]}." in page and "(edited)" in page and "(added)" in page
     listed = said("--claims", path, "--out", out)
-    assert f"0 not run; {rules}" in listed and f"2 statements: 2 supported; {rules}" in listed
+    assert f"0 not run; {rules}" in listed
     assert "supported (rule: edited)" in said("claim", f"{path}:mean-rate", "--out", out)
     assert "supported edited" in said("claim", f"{path}:a textbook", "--out", out)
     for name in ("l.html", "l.csv"):
