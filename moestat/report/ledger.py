@@ -219,9 +219,7 @@ def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[Rendera
     if best:
         cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
         decided = f"Decided by preset {best}{cost}:\n  {command(name, best, out_root)}"
-    return Group(
-        Text(f"{claim.id}  ({name}, {study.paper})\n"), grid, Text(f"\n{decided}", no_wrap=True, overflow="ignore")
-    )
+    return Group(Text(f"{claim.id}  ({name}, {study.paper})\n"), grid), decided
 
 
 def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
