@@ -40,7 +40,6 @@ def draw(ds, panels, **more):
     return figures.draw_evidence(Evidence(ds, figures.study_for(ds), "quick"), made)
 
 
-LINES = {"kind": "lines", "x": "epoch"}
 MAPS = {"kind": "heatmap", "x": "class", "y": "expert"}
 PANEL = {"variable": "error", "at": {"task": "a", "experts": 8}}
 
@@ -49,7 +48,7 @@ def test_each_panel_of_curves_stands_at_its_own_point():
     ds = results()
     panels = [PANEL, PANEL | {"at": {"task": "c", "experts": 8}}]
     panels.append({"variable": "error", "arms": ["mot"], "at": {"task": "b", "experts": 4}})
-    canvas, _ = draw(ds, panels, **LINES)
+    canvas, _ = draw(ds, panels, kind="lines", x="epoch")
     left, right = canvas.axes  # the task c was not run
     for line, arm in zip(left.get_lines(), ["one", "mot"], strict=True):
         np.testing.assert_allclose(line.get_ydata(), ds["error"].sel(arm=arm, task="a", experts=8).mean("replicate"))

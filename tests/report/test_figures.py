@@ -58,12 +58,6 @@ def test_points_bars_and_lines_of_a_rate_panel(ds):
     assert slope_of(fitted) == pytest.approx(fit.slope)
     printed = lines(axes, linestyle="--", color=style.COLOURS[0])[0]
     assert slope_of(printed) == pytest.approx(-0.24)
-    middle = [np.mean(np.log(line.get_ydata())) for line in (fitted, printed)]
-    centre = [
-        m + s * (np.mean(np.log(N)) - np.mean(np.log(N[[0, -1]])))
-        for m, s in zip(middle, (fit.slope, -0.24), strict=True)
-    ]
-    assert centre[0] == pytest.approx(centre[1])  # both pass through the centre of the points
     reference = lines(axes, color=style.REFERENCE)
     assert len(lines(axes, linestyle="--")) == 1  # two arms share it
     assert len(reference) == 1  # four arms share it
@@ -92,13 +86,6 @@ def test_what_a_panels_title_says_is_left_out_of_its_names(ds):
     assert [[entry.name for entry in fact.entries] for fact in facts] == [["N* + 1", "N*"]] * 2
     colours = [{line.get_color() for line in lines(axes, linestyle="None")} for axes in canvas.axes]
     assert colours[0] == colours[1] == set(style.COLOURS[:2])
-
-
-def test_a_rate_that_is_not_trusted_looks_so(ds):
-    canvas, (facts,) = draw(results(sizes=N[[0, 7]]), figure(PANEL))
-    assert len(lines(canvas.axes[0], linestyle="-.")) == 4
-    assert all(entry.value.startswith("(") for entry in facts.entries), "in brackets"
-    assert "Only 2 sizes" in facts.notes[0][2]
 
 
 # --- captions --------------------------------------------------------------------------------------------------------
@@ -165,17 +152,14 @@ def test_lines_over_text_and_truth_values():
     assert [t.get_text() for t in canvas.axes[0].get_xticklabels()] == ["few", "some", "many"]
     low = canvas.axes[0].collections[0].get_segments()[0][0, 1]
     assert low == pytest.approx(0.025 ** (1 / 10))  # the exact interval of 10 out of 10
-    # categories are not joined, and equal values of two arms stand side by side
     means = ds["last"].mean("replicate").values
-    made = Figure.model_validate(
-        {"kind": "lines", "x": "kind", "logx": False, "logy": False, "panels": [{"variable": "last"}]}
-        | {"options": {"within": {"last": [means.min(), means.max()]}}}
-    )
-    canvas, (facts,) = figures.draw_evidence(Evidence(ds, figures.study_for(ds), "quick"), made)
+    made = {"kind": "lines", "x": "kind", "logx": False, "logy": False, "panels": [{"variable": "last"}]}
+    made |= {"options": {"within": {"last": [means.min(), means.max()]}}}
+    evidence = Evidence(ds, figures.study_for(ds), "quick")
+    canvas, _ = figures.draw_evidence(evidence, Figure.model_validate(made))
     first, second = (lines(canvas.axes[0], color=colour)[0] for colour in style.COLOURS[:2])
-    assert first.get_linestyle() == second.get_linestyle() == "None"
-    assert np.all(np.round(second.get_xdata() - first.get_xdata(), 6) == 0.25)
-    assert np.all(np.round((first.get_xdata() + second.get_xdata()) / 2, 6) == [0, 1, 2])
+    assert first.get_linestyle() == second.get_linestyle() == "None", "categories are not joined"
+    assert np.all(second.get_xdata() > first.get_xdata()), "equal values of two arms stand side by side"
     ends = np.array([s[:, 1] for part in canvas.axes[0].collections for s in part.get_segments()])
     assert (ends.min(), ends.max()) == pytest.approx((means.min(), means.max()))
 
@@ -190,13 +174,6 @@ def test_heat_maps_share_their_scale_and_leave_out_what_is_missing():
         assert np.ma.filled(image.get_array(), np.nan) == pytest.approx(mean, nan_ok=True)
         assert image.get_clim() == pytest.approx((np.nanmin(expected), np.nanmax(expected)))
     assert len(canvas.axes[0].texts) == 6
-
-
-def test_a_figure_of_arms_that_were_not_run_is_left_out(ds):
-    arm = str(ds.arm.values[0])
-    there, gone = figure({"variable": "L3", "arms": [arm]}), figure({"variable": "L3", "arms": ["absent"]})
-    evidence = Evidence(ds, study_of(ds, claims=[], figures=[], rates=[]), "quick")
-    assert figures.shown(evidence, there) and not figures.shown(evidence, gone)
 
 
 def own_figure(ds, made, **options):
@@ -235,13 +212,6 @@ def test_a_function_draws_with_its_options(ds):
 def test_what_cannot_be_drawn_says_why(ds, made, told):
     with pytest.raises(figures.FigureError, match=told):
         draw(ds, made)
-
-
-def test_a_figure_without_panels_shows_every_rate_or_summary(ds):
-    assert [p.variable for p in figures.panels_of(ds, study_of(ds), figure())] == ["L3", "rmse"]
-    assert [p.variable for p in figures.panels_of(ds, study_of(ds), figure(kind="lines"))] == ["good", "rmse"]
-    several = figures.panels_of(ds, study_of(ds), figure({"variable": "L3", "title": "T"}, kind="heatmap"))
-    assert len(several) == 4 and several[0].title == "T: softmax gate, relu, radius n^(-1/2)"
 
 
 def test_a_figure_saved_in_a_notebook_has_fonts_that_journals_take_and_enough_dots(tmp_path):

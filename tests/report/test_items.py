@@ -49,13 +49,6 @@ ROWS = [
 ]
 
 
-def test_claims_belong_to_the_item_that_their_source_names_first():
-    found, beside = items.parts(PAPER, ROWS)
-    assert [len(part.rows) for part in found] == [5, 0, 0]
-    assert found[1].elsewhere == ["Theorem 1"]
-    assert [record["claim"] for record in beside] == ["f"]
-
-
 def test_variants_of_a_statement_count_once_and_objections_apart():
     theorem = items.parts(PAPER, ROWS)[0][0]
     assert theorem.verdicts == "1 supported, 1 not shown at reduced scale, 1 mixed; objections: 1 refuted"
@@ -81,11 +74,6 @@ def test_a_consequence_does_not_make_an_item_hold_in_part_whose_conclusion_fails
     assert Part(first, [consequence, against, row("main-2", "T Theorem 1", "supported")]).standing == "holds in part"
     assert Part(first, [consequence, row("main-1", "T Theorem 1", "inconclusive")]).standing == "holds in part"
     assert Part(first, [row("main-1", "T Theorem 1", "inconclusive")]).standing == "open"
-
-
-def test_a_repair_stands_with_the_verdicts():
-    repaired = Part(PAPER.items[0], [row("a", "T Theorem 1", "refuted")], repairs=["Without b it holds."])
-    assert repaired.told == "1 refuted. Without b it holds."
 
 
 def test_an_item_without_verdicts_says_why():

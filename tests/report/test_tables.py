@@ -6,7 +6,6 @@ import xarray as xr
 from report_example import study_of
 
 from moestat import rates as log_log
-from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import tables, views, write
 from moestat.status import Status
@@ -36,12 +35,6 @@ def test_companions_of_a_rate(ds, study):
     assert np.isnan(other["reference_slope"]) and np.isnan(other["predicted"])
 
 
-def test_what_is_predicted_of_an_arm_is_what_the_paper_prints_else_what_is_expected_of_it(ds):
-    rate = {"loss": "L3", "printed": {"softmax-relu": -0.24}, "predicted": {"*-relu": -0.3}}
-    table = tables.rates(Evidence(ds, study_of(ds, rates=[rate]), "quick"))
-    assert list(table["predicted"].fillna(0)) == [-0.24, -0.3, 0, 0]
-
-
 def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):
     study = study_of(
         ds, rates=[{"loss": "absent"}, {"loss": "L3", "over": "step"}, {"loss": "L3", "window": [1e3, 5e3]}]
@@ -52,13 +45,6 @@ def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):
     assert "no axis 'step'" in table["why"][4]
     assert "3 sizes" in table["why"][8] and np.isfinite(table["slope"][8])
     assert len(views.rates(table)) == 12  # what cannot be fitted can still be shown
-
-
-def test_the_presets_window_replaces_that_of_the_rate(ds):
-    presets = {"quick": {"replicates": 10, "window": [1e4, 1e5]}, "paper": {"replicates": 10}}
-    study = study_of(ds, presets=presets, rates=[{"loss": "L3", "window": [1e3, 2e4]}])
-    assert list(tables.rates(Evidence(ds, study, "quick"))["first"]) == [13895] * 4
-    assert list(tables.rates(Evidence(ds, study, "paper"))["last"]) == [13895] * 4
 
 
 def test_a_loss_with_further_dimensions_has_a_row_for_each_point(ds):
@@ -119,14 +105,6 @@ def test_summaries_of_failed_and_padded_points(ds):
     of_loss = table[table["variable"] == "L3"]
     assert of_loss.iloc[0][["replicates", "lost"]].tolist() == [6, 4]
     assert len(of_loss) == 32 and of_loss["mean"].isna().sum() == 1  # a point of the grid is missed, not dropped
-
-
-def test_a_study_without_rates_or_claims(ds):
-    study = study_of(ds, rates=[], claims=[], summaries=[])
-    assert list(tables.rates(Evidence(ds, study, "quick")).columns)[:5] == ["arm", "label", "loss", "over", "slope"]
-    assert not len(tables.summaries(Evidence(ds, study, "quick")))
-    assert tuple(tables.claims(verdicts.judge(ds, study, "quick")).columns) == verdicts.COLUMNS
-    assert views.tally(tables.claims([])) == "0 supported, 0 not supported, 0 inconclusive"
 
 
 # --- parameter rates --------------------------------------------------------------------------------------------------
