@@ -21,7 +21,7 @@ from moestat.claims.estimates import resolve
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, chosen
 from moestat.report import captions, heatmap_panel, line_panel, rate_panel, style
-from moestat.report.captions import Facts, wrapped
+from moestat.report.captions import Facts, Names, wrapped
 from moestat.report.tables import label
 from moestat.report.text import mathtext
 from moestat.runner.results import NOT_COMPUTED
@@ -98,22 +98,12 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
     rows = math.ceil(len(panels) / figure.columns)
     columns = math.ceil(len(panels) / rows)
     width = style.ONE_COLUMN if len(panels) == 1 else style.TWO_COLUMNS
-    room = int(20 * (width / columns - 0.5))
     canvas = style.new_figure(width, rows * (2.2 if columns > 2 else 2.5))
     grid = list(canvas.subplots(rows, columns, squeeze=False).flat)
     facts: list[Facts] = []
     for axes, panel, names in zip(grid, panels, captions.names_of(evidence.ds, panels), strict=False):
-        fact = PANELS[figure.kind](axes, evidence, figure, panel, names, room)
         letter = f"({chr(97 + len(facts))}) " if len(panels) > 1 else ""
-        title = wrapped(letter + panel.title, int(0.62 * room))
-        if panel.note:
-            at = captions.point(evidence.ds, figure, panel) or {}
-            title += "\n" + wrapped(captions.note(evidence, panel, fact.arms[0], at), int(0.85 * room))
-        axes.set_title(title, loc="left")
-        axes.set_xlabel(mathtext(figure.xlabel or figure.x))
-        if figure.kind != "heatmap":
-            axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
-        facts.append(fact)
+        facts.append(_panel(axes, evidence, figure, panel, names, width / columns, letter))
     for axes in grid[len(panels) :]:
         axes.remove()
     used = grid[: len(panels)]
@@ -124,6 +114,23 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
     below = max(_values(axes, fact, width / columns) for axes, fact in zip(used, facts, strict=True)) * rows
     canvas.set_figheight(canvas.get_figheight() + 0.15 * below + _legend(canvas, facts, width))
     return canvas, facts
+
+
+def _panel(
+    axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, inches: float, letter: str = ""
+) -> Facts:
+    """Draw one panel with its title and the names of its axes."""
+    room = int(20 * (inches - 0.5))
+    fact = PANELS[figure.kind](axes, evidence, figure, panel, names, room)
+    title = wrapped(letter + panel.title, int(0.62 * room))
+    if panel.note:
+        at = captions.point(evidence.ds, figure, panel) or {}
+        title += "\n" + wrapped(captions.note(evidence, panel, fact.arms[0], at), int(0.85 * room))
+    axes.set_title(title, loc="left")
+    axes.set_xlabel(mathtext(figure.xlabel or figure.x))
+    if figure.kind != "heatmap":
+        axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
+    return fact
 
 
 def _values(axes: Axes, fact: Facts, inches: float) -> int:
@@ -207,31 +214,26 @@ def alone(
     arms = [arms] if isinstance(arms, str) else list(arms)
     if not chosen(ds, arms):
         raise FigureError(f"None of the arms {listed(arms)} is in the results, which have {listed(ds['arm'].values)}.")
-    known = [*Panel.model_fields, *Figure.model_fields, *(OF_RATE if kind == "rates" else ())]
+    known = [*Panel.model_fields, *Figure.model_fields, *OF_RATE]
     for key in options:
         if key not in known:
             raise FigureError(f"There is no option {key!r}{nearest(key, known)}")
-    of_rate = {key: value for key, value in options.items() if key in OF_RATE and kind == "rates"}
-    own = {key: value for key, value in options.items() if key in Panel.model_fields and key not in of_rate}
-    rest = {key: value for key, value in options.items() if key not in own and key not in of_rate}
+    of_rate = {key: options.pop(key) for key in OF_RATE if key in options and kind == "rates"}
+    own = {key: options.pop(key) for key in [*options] if key in Panel.model_fields}
     panel = Panel.model_validate({"variable": variable, "arms": arms} | own)
-    figure = Figure.model_validate({"kind": kind, "x": x, "panels": [panel]} | rest)
+    figure = Figure.model_validate({"kind": kind, "x": x, "panels": [panel]} | options)
     stated = [Rate.model_validate({"loss": variable, "over": x} | of_rate)] if kind == "rates" else []
-    study = study_for(ds, stated)
+    evidence = Evidence(ds, study_for(ds, stated), "quick")
     if ax is None:
-        return draw_evidence(Evidence(ds, study, "quick"), figure)[0]
+        return draw_evidence(evidence, figure)[0]
     if not isinstance(ax, Axes):
         raise FigureError(f"ax is a {type(ax).__name__}; it takes matplotlib axes, as of plt.subplots().")
-    room = int(20 * (ax.get_window_extent().width / ax.figure.dpi - 0.5))
     with style.look():
         try:
-            PANELS[kind](ax, Evidence(ds, study, "quick"), figure, panel, captions.names_of(ds, [panel])[0], room)
-        except NoAnswerError as error:
+            inches = ax.get_window_extent().width / ax.figure.dpi
+            _panel(ax, evidence, figure, panel, captions.names_of(ds, [panel])[0], inches)
+        except ValueError as error:
             raise FigureError(str(error)) from None
-        if panel.title:
-            ax.set_title(mathtext(panel.title), loc="left")
-        ax.set_xlabel(mathtext(figure.xlabel or figure.x))
-        ax.set_ylabel(mathtext(panel.ylabel or panel.variable))
         ax.legend()
     canvas = ax.get_figure(root=True)
     assert isinstance(canvas, Canvas)
@@ -275,16 +277,9 @@ def complete(ds: Any, variable: str, axes: Sequence[str] = ()) -> xr.Dataset:
 
 def study_for(ds: xr.Dataset, stated: Sequence[Rate] = ()) -> Study:
     """Return the study that a dataset is of as far as figures need it: its arms and replicates, and some rates."""
-    return Study.model_validate(
-        {
-            "title": str(ds.attrs.get("title", "results")),
-            "paper": str(ds.attrs.get("paper", "")),
-            "source": str(ds.attrs.get("source", "")),
-            "experiment": "none",
-            "seed": 0,
-            # of any name: they are not read from a study file
-            "arms": [Arm.model_construct(name=str(name), label="", settings={}) for name in ds["arm"].values],
-            "presets": {"quick": {"replicates": ds.sizes["replicate"]}},
-            "rates": list(stated),
-        }
-    )
+    told = {key: str(ds.attrs.get(key, "")) for key in ("title", "paper", "source")}
+    presets = {"quick": {"replicates": ds.sizes["replicate"]}}
+    # of any name: they are not read from a study file
+    arms = [Arm.model_construct(name=str(name), label="", settings={}) for name in ds["arm"].values]
+    content = told | {"experiment": "none", "seed": 0, "arms": arms, "presets": presets, "rates": list(stated)}
+    return Study.model_validate(content)

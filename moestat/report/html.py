@@ -191,14 +191,13 @@ def _lines(value: Any) -> list[str]:
 
 def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     hidden = {"command", "set", "settings", "title", "notes", "source", "paper"}
-    rows = []
-    for key, value in provenance.items():
-        if key in hidden or key.startswith("count_") or value in ("", None, [], {}):
-            continue
-        if isinstance(value, Mapping):
-            value = ", ".join(f"{k} {v}" for k, v in value.items())
-        rows.append((key.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
-    return rows
+    told = {key: value for key, value in provenance.items() if key not in hidden and not key.startswith("count_")}
+    told |= {key: [f"{k} {v}" for k, v in value.items()] for key, value in told.items() if isinstance(value, Mapping)}
+    return [
+        (key.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+        for key, value in told.items()
+        if value not in ("", None, [])
+    ]
 
 
 def strip(row: Mapping[str, Any], region: tuple[float, float], width: int = 380) -> Markup:

@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat import versions
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
 from moestat.report import csv_text, stored_runs, tables, write
-from moestat.runner import begin, belongs, experiments, labels, manifest_file, needs, plan, records, results
+from moestat.runner import belongs, experiments, labels, manifest_file, needs, plan, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
 from moestat.runner.shard import Variable
@@ -45,21 +44,15 @@ LEFT_OUT = "left out of this record:"
 
 
 def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False) -> list[str]:
-    """Make the record of a study at a preset from its results, or judge the one that is there again.
+    """Make the record of a study at a preset, or judge the one that is there again; return what is to be said.
 
     Parameters
     ----------
-    study, preset : str
     out, to : Path
         The outputs folders of the results (or of the record that is judged again), and of the record.
     replace : bool
         Whether numbers of a record that is there may become others; without it that is refused, with a UserError, as
         is what makes no record of the preset as the study states it (incomplete, edited, of other settings).
-
-    Returns
-    -------
-    list of str
-        What is to be said.
     """
     study_file = load.read(study)
     load.need_preset(study_file, preset)
@@ -96,8 +89,6 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     content[manifest_file.NAME] = (json.dumps(described, indent=1) + "\n").encode()
     folder = records.path(to, study_file.name, preset)
     said = _compare(folder, small, replace)
-    if changes := versions.since(kept.get("code") or {}, begin.version_of(begin.make_plan(request))):
-        said.append(f"{study_file.name}: computed by another version than today's ({'; '.join(changes[:3])})")
     records.write(folder, content)
     size, whole = sum(map(len, content.values())), total(to)
     said.append(f"{folder}: {size / 1e6:.2f} MB" + (f", without {', '.join(left_out)}" if left_out else ""))
@@ -209,10 +200,9 @@ def _compare(folder: Path, new: xr.Dataset, replace: bool) -> list[str]:
         return []
     old = results.read(folder / results.NAME)
     left_out = {name for dataset in (old, new) for name in str(dataset.attrs.get("left_out", "")).split(", ")}
-    names = [str(name) for name in {**old.variables, **new.variables} if name not in left_out]
-    other = [name for name in names if not (name in old.variables and name in new.variables)]
-    measured = [name for name in names if name not in other and new[name].attrs.get("measurement")]
-    other += [n for n in names if n not in (*other, *measured) and _difference(old[n], new[n])]
+    other = sorted(set(map(str, set(old.variables) ^ set(new.variables))) - left_out)
+    both = [str(name) for name in new.variables if name in old.variables and not new[name].attrs.get("measurement")]
+    other += [name for name in both if _difference(old[name], new[name])]
     if not other:
         return [f"{folder}: the same numbers as before, judged again"]
     if not replace:
