@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -78,13 +78,14 @@ class _Terminal:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         shown = self.shown
         for column in self.spare:
-            if sum(min(width, NAME) + GAP for width in _natural(shown)) - GAP <= options.max_width:
+            if sum(min(width, NAME) + GAP for width in _widths(shown)) - GAP <= options.max_width:
                 break
             shown = without(shown, column)
-        widths, room = _natural(shown), options.max_width - GAP * (shown.shape[1] - 1)
-        words = _words(shown)
-        whole = [width if right else word for width, right, word in zip(widths, numeric(shown), words, strict=True)]
-        for least in (whole, words, [4] * len(widths)):  # blanks between words give way, then those in intervals
+        widths, room = _widths(shown), options.max_width - GAP * (shown.shape[1] - 1)
+        # blanks between words give way, then words; but numbers and intervals are broken last
+        whole = [width if right else 0 for width, right in zip(widths, numeric(shown), strict=True)]
+        words = [max(*pair) for pair in zip(whole, _widths(shown, str.split), strict=True)]
+        for least in (words, [max(4, end) for end in whole], [4] * len(widths)):
             while sum(widths) > room and (wide := [at for at, end in enumerate(least) if widths[at] > end]):
                 widths[max(wide, key=widths.__getitem__)] -= 1
         if shown.attrs["title"]:
@@ -104,23 +105,18 @@ def rich(shown: pd.DataFrame, *, spare: Sequence[str] = ()) -> RenderableType:
     return _Terminal(shown, spare)
 
 
-def _natural(shown: pd.DataFrame) -> list[int]:
-    return [max(cell_len(cell) for cell in [name, *shown[name]]) for name in shown]
-
-
-def _words(shown: pd.DataFrame) -> list[int]:
-    return [max(cell_len(word) for cell in [name, *shown[name]] for word in [*cell.split(), ""]) for name in shown]
+def _widths(shown: pd.DataFrame, split: Callable[[str], list[str]] = lambda cell: [cell]) -> list[int]:
+    """Return the cells that the widest text of each column takes, or the widest part of one."""
+    return [max(cell_len(part) for cell in [name, *shown[name]] for part in [*split(cell), ""]) for name in shown]
 
 
 def _grid(rows: pd.DataFrame, widths: Sequence[int], right: Sequence[bool], *, header: bool = False) -> Table:
     grid = Table(box=None, show_header=header, padding=(0, GAP, 0, 0), pad_edge=False)
     for name, width, flush in zip(rows, widths, right, strict=True):
         grid.add_column(Text(name), width=width, justify="right" if flush else "left", overflow="fold")
-    for row in rows.itertuples(index=False, name=None):
-        styles = [
-            COLOURS.get(verdict_of(cell), "") if name == "verdict" else "" for name, cell in zip(rows, row, strict=True)
-        ]
-        grid.add_row(*(Text(cell, style=style) for cell, style in zip(row, styles, strict=True)))
+    for row in rows.to_dict("records"):
+        styles = {"verdict": COLOURS.get(verdict_of(row.get("verdict", "")), "")}
+        grid.add_row(*(Text(cell, style=styles.get(name, "")) for name, cell in row.items()))
     return grid
 
 

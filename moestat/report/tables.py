@@ -28,6 +28,8 @@ DIAGNOSTICS = (
 )
 """Variables that tell how the estimator did, where a study has them."""
 
+MESSAGES = 30
+"""So many kinds of message are told at most."""
 RATE_HEAD = ("arm", "label", "loss", "over", "slope", "ci_low", "ci_high", "trusted", "why")
 MEAN_HEAD = ("variable", "arm", "label")
 MEANS = ("mean", "ci_low", "ci_high", "mcse", "sd", "median", "replicates", "lost")
@@ -209,16 +211,15 @@ def claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
 
 
 def statuses(evidence: Evidence) -> pd.DataFrame:
-    """Count how the runs of every arm ended; one column per status, zeros included, and a last row with the sums."""
+    """Count how the runs of every arm ended, and in a last row of all; a column for each kind of failure there is."""
     rows = []
-    for arm in chosen(evidence.ds, ["*"]):
-        counts = evidence.count([arm])
-        row: dict[str, Any] = {"arm": arm, "label": label(evidence.ds, arm), "runs": counts.replicates}
-        row |= {status.name.lower(): counts.by_status.get(status, 0) for status in Status}
-        rows.append(row | {"missing": counts.missing, "failed": counts.failed, "not_converged": counts.not_converged})
-    table = pd.DataFrame(rows)
-    total = {"arm": "", "label": "all"} | {name: int(table[name].sum()) for name in table.columns[2:]}
-    return pd.concat([table, pd.DataFrame([total])], ignore_index=True)
+    for arms in [*([arm] for arm in chosen(evidence.ds, ["*"])), chosen(evidence.ds, ["*"])]:
+        counts, alone = evidence.count(arms), len(rows) < evidence.ds.sizes["arm"]
+        row = {"arm": arms[0], "label": label(evidence.ds, arms[0])} if alone else {"arm": "", "label": "all"}
+        row |= {"runs": counts.replicates, "converged": counts.by_status.get(Status.CONVERGED, 0)}
+        row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
+        rows.append(row | {s.name.lower(): n for s, n in counts.by_status.items() if s is not Status.CONVERGED})
+    return pd.DataFrame(rows).fillna(0).astype(dict.fromkeys(pd.DataFrame(rows).columns[2:], int))
 
 
 def failures(ds: xr.Dataset) -> pd.DataFrame:
@@ -226,16 +227,16 @@ def failures(ds: xr.Dataset) -> pd.DataFrame:
     columns = ["arm", "label", "status", "message", "runs", "example"]
     named = ds.assign(message=ds["message"] if "message" in ds else xr.full_like(ds["status"], "", dtype=object))
     axes = [str(dim) for dim in ds["status"].dims if dim not in ("arm", "replicate")]
-    frame = named[["status", "message"]].reset_coords(drop=True).to_dataframe(dim_order=["arm", *axes, "replicate"])
-    frame = frame[~frame["status"].isin([-1, int(Status.CONVERGED)])].reset_index()
+    frame = named[["status", "message"]].reset_coords(drop=True).to_dataframe().reset_index()
+    frame = frame[~frame["status"].isin([-1, int(Status.CONVERGED)])].sort_values([*axes, "replicate"])
     rows = []
     for (arm, code, text), part in frame.groupby(["arm", "status", "message"], sort=False):
         first, status = part.iloc[0], Status(int(code))
         place = [f"{axis} = {number(first[axis])}" for axis in axes] + [f"replicate {first['replicate']}"]
-        row = (arm, label(ds, str(arm)), status.name, text or status.sentence, len(part), ", ".join(place))
-        rows.append(dict(zip(columns, row, strict=True)))
+        said = (status.name, text or status.sentence, len(part), ", ".join(place))
+        rows.append((arm, label(ds, str(arm)), *said))
     table = pd.DataFrame(rows, columns=columns)
-    return table.sort_values("runs", ascending=False, kind="stable", ignore_index=True)
+    return table.sort_values("runs", ascending=False, kind="stable", ignore_index=True).head(MESSAGES)
 
 
 def diagnostics(evidence: Evidence) -> pd.DataFrame:
@@ -258,20 +259,10 @@ def diagnostics(evidence: Evidence) -> pd.DataFrame:
 def tidy(ds: xr.Dataset, variables: Sequence[str] | None = None) -> pd.DataFrame:
     """Return results as one row per replicate and loss, for any tool that reads tables.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results of a study, of :func:`moestat.load` say, or any dataset with a dimension ``replicate``.
-    variables : sequence of str, optional
-        Which variables; if absent, every number that each replicate has one of. Those with dimensions of their own
-        (an atom, an epoch) are to be named; the dimensions become columns.
-
-    Returns
-    -------
-    DataFrame
-        Columns: ``arm`` and the axes of the grid, ``replicate``, dimensions of the variables' own, ``status`` (of the
-        replicate: 0 for converged), ``loss`` (the variable's name) and ``value``. Replicates that nothing was computed
-        for have no row.
+    ``variables`` are those wanted; if absent, every number that each replicate has one of. Those with dimensions of
+    their own (an atom, an epoch) are to be named; the dimensions become columns. The columns are ``arm`` and the axes
+    of the grid, ``replicate``, ``status`` (0 for converged), ``loss`` (the variable's name) and ``value``. Replicates
+    that nothing was computed for have no row.
 
     Raises
     ------

@@ -70,7 +70,8 @@ class Report:
     def rates_table(self) -> RenderableType:
         """Return the rate table for a terminal; without rates, that of means."""
         if len(self.tables["rates"]):
-            return render.rich(views.rates(self.tables["rates"], brief=True))
+            short = self.tables["rates"].assign(label=self.tables["rates"]["arm"])
+            return render.rich(views.rates(short), spare=("bound", *NOT_IN_PAPER))
         return render.rich(render.without(views.summaries(self.tables["summaries"]), *IN_FILES), spare=("MCSE",))
 
     def claims_table(self) -> RenderableType:
