@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -108,25 +109,15 @@ def point(ds: xr.Dataset, figure: Figure, panel: Panel) -> dict[str, Any] | None
     return found
 
 
-class _Here(dict[str, Any]):
-    """What the names in a note mean: coordinates of the panel's point, and means of variables there."""
-
-    mean: Callable[[str], float]
-
-    def __missing__(self, name: str) -> float:
-        return self.mean(name)
-
-
 def note(evidence: Evidence, panel: Panel, arm: str, at: Mapping[str, Any]) -> str:
-    """Return the note of a panel, with the means of variables at its point in their places."""
-
-    def mean(name: str) -> float:
-        array = evidence.samples(name, arm)
-        return float(evidence.samples(name, arm, {axis: at[axis] for axis in at if axis in array.dims}).mean())
-
-    here = _Here(at)
-    here.mean = mean
-    return minus(panel.note.format_map(here))
+    """Return the note of a panel, with coordinates of its point and means of variables there in their places."""
+    values = dict(at)
+    for _, name, *_ in Formatter().parse(panel.note):
+        if name and name not in values:
+            array = evidence.samples(name, arm)
+            here = {axis: at[axis] for axis in at if axis in array.dims}
+            values[name] = float(evidence.samples(name, arm, here).mean())
+    return minus(panel.note.format_map(values))
 
 
 # --- below the figure ------------------------------------------------------------------------------------------------

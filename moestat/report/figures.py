@@ -174,9 +174,9 @@ def _bars(canvas: Canvas, axes: Sequence[Axes], facts: Sequence[Facts]) -> None:
     """Say what the colours mean: once where all maps are of one variable."""
     bars = [fact.bar for fact in facts if fact.bar is not None]
     one = len({text for _, text in bars}) == 1
-    for (image, text), place in zip(bars, [list(axes)] if one else axes, strict=False):
+    for (image, text), place in zip(bars, [list(axes)] if one else [[a] for a in axes], strict=False):
         drawn = canvas.colorbar(image, ax=place, pad=0.02, aspect=25, label=mathtext(text))
-        drawn.outline.set_visible(False)  # type: ignore[operator]
+        drawn.outline.set_visible(False)
 
 
 def _share(axes: Sequence[Axes], panels: Sequence[Panel]) -> None:

@@ -76,9 +76,9 @@ def draw(axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Na
     for name, height in options.get("levels", {}).get(panel.variable, {}).items():
         axes.axhline(height, **GUIDE)
         axes.text(1.0, height, mathtext(name), transform=axes.get_yaxis_transform(), ha="right", va="bottom", **SMALL)
-    low, high = sorted(axes.get_xlim())
+    left, right = sorted(axes.get_xlim())
     marks = options.get("marks", {}).get(panel.title, {}).items()
-    if inside := {place: mathtext(name) for name, place in marks if low < place < high}:
+    if inside := {place: mathtext(name) for name, place in marks if left < place < right}:
         above = axes.secondary_xaxis("top")
         above.set_xticks([*inside], [*inside.values()], **SMALL)
         above.minorticks_off()

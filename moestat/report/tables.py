@@ -212,10 +212,11 @@ def claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
 
 def statuses(evidence: Evidence) -> pd.DataFrame:
     """Count how the runs of every arm ended, and in a last row of all; a column for each kind of failure there is."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for arms in [*([arm] for arm in chosen(evidence.ds, ["*"])), chosen(evidence.ds, ["*"])]:
         counts, alone = evidence.count(arms), len(rows) < evidence.ds.sizes["arm"]
-        row = {"arm": arms[0], "label": label(evidence.ds, arms[0])} if alone else {"arm": "", "label": "all"}
+        row: dict[str, Any] = {"arm": arms[0], "label": label(evidence.ds, arms[0])}
+        row = row if alone else {"arm": "", "label": "all"}
         row |= {"runs": counts.replicates, "converged": counts.by_status.get(Status.CONVERGED, 0)}
         row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
         rows.append(row | {s.name.lower(): n for s, n in counts.by_status.items() if s is not Status.CONVERGED})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -191,6 +191,7 @@ def _count(value: Any) -> str:
 
 def frames(tables: Mapping[str, pd.DataFrame]) -> Iterable[tuple[str, pd.DataFrame]]:
     """Yield the tables of a run as they are shown, by their names; empty ones are left out."""
+    show: dict[str, Callable[[pd.DataFrame], pd.DataFrame]]
     show = {"rates": rates, "parameters": partial(rates, blocks=True), "summaries": summaries}
     show |= {"statuses": partial(_plain, title="How the runs ended", note=ENDED)}
     show |= {"failures": partial(_plain, title="What the runs that did not converge said")}

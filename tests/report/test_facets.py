@@ -94,5 +94,5 @@ def test_the_point_of_a_panel(at, point):
 @pytest.mark.parametrize("note", ["{absent:.2f}", "{used:.2x}", "{0}"])
 def test_a_note_that_cannot_be_filled_is_one_sentence(note):
     ds = results()
-    with pytest.raises(figures.FigureError, match="no variable 'absent'|ormat"):
+    with pytest.raises(figures.FigureError, match="no variable 'absent'|no variable '0'|ormat"):
         draw(ds, [{"variable": "sent", "note": note, "at": {"task": "a", "experts": 4}}], **MAPS)
