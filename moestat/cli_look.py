@@ -86,7 +86,7 @@ def items(arguments: argparse.Namespace) -> None:
         listed = contents.read(paper) or contents.of_sources(
             paper, {name: study for name, study in studies.items() if study.paper == paper}
         )
-        found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])[0]))
+        found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])))
     if arguments.write:
         titles = "; ".join(listed.paper for listed, _ in found)
         return _write(arguments.write, {".md": lambda: paper_items.page(found)}, titles)

@@ -17,12 +17,12 @@ from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import Verdict, count_written, judged, written
-from moestat.claims.wording import VERDICTS, rule, tally
+from moestat.claims.wording import VERDICTS, broad, rule, tally
 from moestat.report import items, render, views
 from moestat.rounding import number
 from moestat.runner.experiments import importable
 from moestat.sentences import counted
-from moestat.study.spec import Finding, Study
+from moestat.study.spec import Study
 
 MOST_ROWS = 200
 """A longer table of means is cut in the page; the file holds all of it."""
@@ -98,18 +98,14 @@ def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
 
     Text that is bound to verdicts cannot contradict them: a finding on a claim that was not judged does not hold.
     """
-    every_case = {"no counterexample": "supported", "refuted": "not supported"}
-    words = {v.claim: {v.verdict, every_case.get(v.verdict, v.verdict)} for v in verdicts}
+    words = {v.claim: {v.verdict, broad(v.verdict)} for v in verdicts}
     claims = [claim.id for claim in study.claims]
 
-    def holds(finding: Finding) -> bool:
-        matching = {pattern: fnmatch.filter(claims, pattern) for pattern in finding.when}
-        return all(
-            matching[pattern] and all(word in words.get(claim, ()) for claim in matching[pattern])
-            for pattern, word in finding.when.items()
-        )
+    def holds(pattern: str, word: str) -> bool:
+        matching = fnmatch.filter(claims, pattern)
+        return bool(matching) and all(word in words.get(claim, ()) for claim in matching)
 
-    return [finding.text for finding in study.findings if holds(finding)]
+    return [f.text for f in study.findings if all(holds(pattern, word) for pattern, word in f.when.items())]
 
 
 def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:

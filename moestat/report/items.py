@@ -133,7 +133,7 @@ class Part:
 
     item: Item
     rows: list[dict[str, Any]] = field(default_factory=list)
-    elsewhere: list[str] = field(default_factory=list)
+    elsewhere: dict[str, None] = field(default_factory=dict)
     repairs: list[str] = field(default_factory=list)
 
     @property
@@ -182,35 +182,26 @@ def _shown(word: str, scale: Scale) -> str:
     return word if word == NOT_RUN else f"{MIXED}{AT_SCALE[scale]}"
 
 
-def parts(contents: Contents, records: Sequence[dict[str, Any]]) -> tuple[list[Part], list[dict[str, Any]]]:
+def parts(contents: Contents, records: Sequence[dict[str, Any]]) -> list[Part]:
     """Put every claim to the item that its source names first."""
     by_name = {item.name: Part(item) for item in contents.items}
-    beside = []
     for row in records:
-        named = contents.items_of(str(row["source"]))
-        if not named:
-            beside.append(row)
-            continue
-        by_name[named[0].name].rows.append(row)
-        for other in (by_name[item.name].elsewhere for item in named[1:]):
-            other += [] if named[0].name in other else [named[0].name]
+        first, *others = [item.name for item in contents.items_of(str(row["source"]))] or [""]
+        if first:
+            by_name[first].rows.append(row)
+        for other in others:
+            by_name[other].elsewhere[first] = None
     for part in by_name.values():
         part.repairs = [repair.text for repair in part.item.repairs if _holds(repair, records)]
-    return list(by_name.values()), beside
+    return list(by_name.values())
 
 
 def _holds(repair: Repair, records: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether every claim that a repair rests on has the verdict that it asks for."""
-    for pattern, wanted in repair.when.items():
-        words = {broad(str(row["verdict"])) for row in records if _named(row, pattern)}
-        if words != {broad(wanted)}:
-            return False
-    return True
-
-
-def view(found: Iterable[Part], title: str = "") -> pd.DataFrame:
-    """Show the items as a table: what each says, how it stands, its verdicts."""
-    return render.table(COLUMNS, [_cells(part) for part in found], title=title)
+    return all(
+        {broad(str(row["verdict"])) for row in records if _named(row, pattern)} == {broad(wanted)}
+        for pattern, wanted in repair.when.items()
+    )
 
 
 def _cells(part: Part) -> list[str]:
@@ -219,7 +210,7 @@ def _cells(part: Part) -> list[str]:
 
 def rich(found: Iterable[Part], title: str) -> RenderableType:
     """Return the items for the terminal; what they say is left out where there is no room."""
-    return render.rich(view(found, title), spare=("says",))
+    return render.rich(render.table(COLUMNS, [_cells(part) for part in found], title=title), spare=("says",))
 
 
 def page(papers: Sequence[tuple[Contents, Sequence[Part]]]) -> str:

@@ -15,16 +15,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from moestat.claims import verdicts
 from moestat.claims.verdicts import COLUMNS, count_written, written
 from moestat.claims.wording import in_words, rule, tally
 from moestat.report import render, views
-from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, runs_and_records
+from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, runs_and_records
 from moestat.rounding import number
-from moestat.runner import belongs, manifest_file, records
+from moestat.runner import belongs, records
 from moestat.sentences import listed
 from moestat.study import presets
-from moestat.study.load import StudyFile
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
@@ -79,7 +77,7 @@ def _row(
             continue
         problem = foreign[preset] or _outdated(name, study, claim, run, row, out)
         if not problem:
-            judged = judged_by(run, row)
+            judged = _judged(run, row)
             if preset == first:
                 return judged
             if not _undecidable(judged):  # what is weaker than it says less than it, also where it is inconclusive
@@ -101,18 +99,7 @@ def _undecidable(row: Mapping[str, Any]) -> bool:
     return row["verdict"] == "inconclusive" and (not known or row["reason"] == "too few")
 
 
-def is_current(study_file: StudyFile, preset: str, folder: Path) -> bool:
-    """Return whether the claims in a folder are those of the study file, judged by its rules."""
-    study, name = study_file.study, study_file.name
-    run = Run(name, preset, folder, read_claims(folder / "claims.csv"), manifest_file.cached(folder))
-    rows = {row["claim"]: row for row in run.claims or []}
-    claims = verdicts.judged(study, preset)
-    if _foreign(name, study, run):
-        return False
-    return all(claim.id in rows and not _outdated(name, study, claim, run, rows[claim.id]) for claim in claims)
-
-
-def judged_by(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
+def _judged(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
     """Return a row of ``claims.csv`` with its numbers as numbers, and the run that it is of."""
     kept = {key: row[key] for key in ("scale", "verdict", "wording", "reason", "why", "rule", "sealed")}
     numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}

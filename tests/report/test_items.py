@@ -50,7 +50,7 @@ ROWS = [
 
 
 def test_variants_of_a_statement_count_once_and_objections_apart():
-    theorem = items.parts(PAPER, ROWS)[0][0]
+    theorem = items.parts(PAPER, ROWS)[0]
     assert theorem.verdicts == "1 supported, 1 not shown at reduced scale, 1 mixed; objections: 1 refuted"
     assert theorem.standing == "holds in part"
 
@@ -62,7 +62,7 @@ def test_what_variants_of_an_open_statement_have_decided_is_not_hidden():
         row("c", "T Theorem 1", "not supported", group="other", scale="reduced"),
         row("d", "T Theorem 1", "not run", group="other", scale="reduced"),
     ]
-    (theorem, *_), _ = items.parts(PAPER, rows)
+    theorem, *_ = items.parts(PAPER, rows)
     assert theorem.verdicts == "2 inconclusive (variants: 1 supported, 1 not shown at reduced scale)"
 
 
@@ -77,13 +77,13 @@ def test_a_consequence_does_not_make_an_item_hold_in_part_whose_conclusion_fails
 
 
 def test_an_item_without_verdicts_says_why():
-    found, _ = items.parts(PAPER, [*ROWS, row("g", "T Table 3", "supported", bearing="neutral")])
+    found = items.parts(PAPER, [*ROWS, row("g", "T Table 3", "supported", bearing="neutral")])
     assert [part.told for part in found][1:] == ["see Theorem 1", "what was found is neutral to the paper"]
     assert (Part(PAPER.items[2]).standing, Part(PAPER.items[2]).told) == ("not checked", "Nothing is stated.")
 
 
 def test_the_page_escapes_what_markdown_would_read():
-    papers = [(PAPER, items.parts(PAPER, ROWS)[0])]
+    papers = [(PAPER, items.parts(PAPER, ROWS))]
     page = items.page(papers)
     assert "| Theorem 1 | W\\*\\_i has the rate n<sup>\N{MINUS SIGN}1/2</sup>. | **holds in part** |" in page
     assert page == items.page(papers)
