@@ -59,6 +59,7 @@ def paired(
     for row, (variable, ylabel) in enumerate(variables.items()):
         taken = [_taken(ds, variable, figure.x, {**(at or {}), over: name}) for name in names]
         changes = [values / taken[0] if ratio else values - taken[0] for values in taken]
+        changes = [change.drop_attrs() for change in changes]  # the range of a value is none of a difference
         left, right = grid[row]
         for axes, arrays, log in ((left, taken, figure.logy), (right, changes, ratio)):
             for index, array in enumerate(arrays):

@@ -17,7 +17,9 @@ def results() -> xr.Dataset:
     base = 5 + rng.random((3, 6))  # the replicates differ much more than the arms
     loss = np.stack([base, base * 1.1 + 0.001 * rng.random((3, 6))])
     loss[1, 0, 2] = np.nan
-    return xr.Dataset({"loss": (("arm", "step", "replicate"), loss)}, coords={"arm": ["a", "b"], "step": [0, 10, 20]})
+    of_values = {"valid_range": [4.0, np.inf]}  # no difference lies in it
+    array = (("arm", "step", "replicate"), loss, of_values)
+    return xr.Dataset({"loss": array}, coords={"arm": ["a", "b"], "step": [0, 10, 20]})
 
 
 def right(canvas) -> tuple[np.ndarray, np.ndarray]:
