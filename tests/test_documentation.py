@@ -12,9 +12,10 @@ import pytest
 import readme_table
 import scale_table
 
-from moestat import cli_options
+from moestat import Study, cli_options
 from moestat.errors import InputError
 from moestat.study import load, lookup
+from moestat.study.rules import mean
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -83,7 +84,7 @@ def test_commands_name_options_and_studies_that_exist(page):
                 continue
             verb = arguments.verb
             named = arguments.claim if verb == "claim" else getattr(arguments, "study", None)
-            if named in (None, "NAME", "ID") or ".toml" in named:
+            if named in (None, "NAME", "ID") or ".py" in named:
                 continue
             if verb == "claim":
                 assert lookup.all_of(named, known), line
@@ -94,17 +95,15 @@ def test_commands_name_options_and_studies_that_exist(page):
 
 
 def test_the_page_of_scales_says_of_every_preset_what_its_verdicts_say(tmp_path):
-    study = """
-    title = "t"\npaper = "p"\nsource = "s"\nexperiment = "regression"\nseed = 1\nscale = "stand-in"
-    arms = [{ name = "a" }]
-    [presets]
-    quick = { replicates = 3, about = "N* of | small" }
-    paper = { replicates = 3, scale = "paper", about = "All." }
-    [[claims]]
-    id = "c{k}"\nsource = "ours"\nstatement = "Number {k}."\nkind = "mean"\nvariable = "L"\narm = "a"\nat_most = 1
-    each = [{ k = 1 }, { k = 2, scale = "reduced" }, { k = 3, scale = "reduced", presets = ["quick"] }]
-    """
-    (tmp_path / "toy.toml").write_text(study, encoding="utf-8")
+    study = Study("t", paper="p", experiment="regression", seed=1, scale="stand-in")
+    study.arm("a")
+    study.preset("quick", "N* of | small", replicates=3)
+    study.preset("paper", "All.", replicates=3, scale="paper")
+    for k, more in enumerate(({}, {"scale": "reduced"}, {"scale": "reduced", "presets": ["quick"]})):
+        study.ours(f"c{k}", f"Number {k}.", mean("L", "a").at_most(1), more, source="ours")
+    (tmp_path / "toy.py").write_text(
+        f"from moestat import Study\nstudy = Study(**{study.tables!r})\n", encoding="utf-8"
+    )
     assert scale_table.page(tmp_path).splitlines()[-2:] == [
         r"| `toy` | `quick` | **stand-in**; 2 of 3 claims reduced | N\* of \| small |",
         "|  | `paper` | **paper**; 1 of 2 claims reduced | All. |",

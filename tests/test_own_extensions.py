@@ -42,10 +42,10 @@ def _python(folder, *words):
 
 
 def test_every_python_file_has_fewer_than_15_lines_and_every_study_file_a_command():
-    python = {name: text for name, text in FILES.items() if name.endswith(".py")}
+    python = {name: text for name, text in FILES.items() if not name.endswith("_study.py")}
     assert set(python) == {"swish.py", "swish_alone.py", "heavy.py", "laws.py", "worst.py", "centre.py", "nearest.py"}
     assert {name: n for name, text in python.items() if (n := len(text.strip().splitlines())) >= 15} == {}
-    studies = {name for name in FILES if name.endswith(".toml")}
+    studies = {name for name in FILES if name.endswith("_study.py")}
     assert {f"python -m moestat.study {name}" for name in studies} == set(COMMANDS)
 
 
@@ -55,7 +55,7 @@ def test_every_python_file_has_fewer_than_15_lines_and_every_study_file_a_comman
 def test_the_study_runs_and_its_replicates_converge(folder, command, monkeypatch):
     """One as a command, the others in this process, which has imported everything."""
     words = [*shlex.split(command)[1:], "--jobs", "1", "--quiet"]
-    name = Path(words[2]).stem
+    name = Path(words[2]).stem.removesuffix("_study")
     if name == "centre":
         _python(folder, *words)
     else:
@@ -64,7 +64,7 @@ def test_the_study_runs_and_its_replicates_converge(folder, command, monkeypatch
         monkeypatch.setenv("MOESTAT_KERNEL", "numpy")
         few = ["--no-report", "--replicates", "1", "--set", "evaluation_log2=9", "--set", "n=[200, 2000]"]
         assert main([*words[2:], *few]) == 0
-    quick = folder / "outputs" / name / "quick"
+    quick = folder / "outputs" / f"{name}_study" / "quick"
     with xr.open_dataset(quick / "results.nc", engine="h5netcdf") as ds:
         assert (ds["status"] == 0).all()
         if name == "worst":
@@ -96,8 +96,8 @@ def test_a_study_trains_a_router_of_ones_own(folder, monkeypatch):
     monkeypatch.setenv("MOESTAT_CACHE", str(folder / "cache"))
     words = ["--no-report", "--replicates", "1", "--jobs", "1", "--quiet"]
     words += [word for pair in ("steps=20", "every=10", "probability=0.5") for word in ("--set", pair)]
-    assert main(["nearest.toml", *words]) == 0
-    with xr.open_dataset(folder / "outputs" / "nearest" / "quick" / "results.nc", engine="h5netcdf") as ds:
+    assert main(["nearest_study.py", *words]) == 0
+    with xr.open_dataset(folder / "outputs" / "nearest_study" / "quick" / "results.nc", engine="h5netcdf") as ds:
         assert (ds["status"] == 0).all() and len(np.unique(ds["bpc"])) == 3
         assert [share > 0 for share in ds["competitions"].values.ravel()] == [False, False, True]
 

@@ -142,7 +142,7 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
         own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
         said.append(f"Dashed: the slope printed in the paper{own}")
     arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or chosen(evidence.ds, ["*"])
-    counts, number = evidence.count(arms), evidence.ds.sizes["replicate"]
+    counts, number = evidence.count((arm, {}) for arm in arms), evidence.ds.sizes["replicate"]
     said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}")
     return ". ".join(filter(None, [*said, origin(evidence)])) + "."
 

@@ -88,7 +88,7 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
     extra = [str(d) for d in array.dims if d not in (rate.over, "replicate")]
     rows = []
     for point in _points(array, extra):
-        counts = evidence.count([arm], point, (rate.over, facts.window))
+        counts = evidence.count([(arm, point)], (rate.over, facts.window))
         row = head | point
         try:
             series = evidence.series(rate.loss, rate.over, arm, point, window=facts.window)
@@ -102,7 +102,7 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
             for method in METHODS:
                 other = getattr(fit, method)
                 row |= {method: other.value, f"{method}_low": other.low, f"{method}_high": other.high}
-            low, high = series.bootstrap
+            low, high = fit.bootstrap
             row |= {"bootstrap_low": low, "bootstrap_high": high, "level": fit.level}
             row |= dict(zip(("window_low", "window_high"), facts.window or (np.nan, np.nan), strict=True))
             sizes = fit.sizes if fit.sizes.size else np.array([np.nan])
@@ -113,7 +113,7 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
             if (undefined := lost - counts.missing - counts.failed) > 0:  # in runs that have others
                 absent = "" if atoms == "all" else f", as the fit has no {atoms} atom"
                 why.append(f"{undefined} of these values are undefined{absent}.")
-            notes = " ".join(fit.notes)
+            notes = fit.bend
         row["search"] = evidence.unsettled(rate.over, arm, point)
         row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
         rows.append(row | {"trusted": not why, "why": " ".join(why), "notes": notes})
@@ -214,7 +214,7 @@ def statuses(evidence: Evidence) -> pd.DataFrame:
     """Count how the runs of every arm ended, and in a last row of all; a column for each kind of failure there is."""
     rows: list[dict[str, Any]] = []
     for arms in [*([arm] for arm in chosen(evidence.ds, ["*"])), chosen(evidence.ds, ["*"])]:
-        counts, alone = evidence.count(arms), len(rows) < evidence.ds.sizes["arm"]
+        counts, alone = evidence.count((arm, {}) for arm in arms), len(rows) < evidence.ds.sizes["arm"]
         row: dict[str, Any] = {"arm": arms[0], "label": label(evidence.ds, arms[0])}
         row = row if alone else {"arm": "", "label": "all"}
         row |= {"runs": counts.replicates, "converged": counts.by_status.get(Status.CONVERGED, 0)}

@@ -10,19 +10,15 @@ from machine import inside, undrawn, write_study
 from moestat.study import load
 
 CLAIM = """
-[[claims]]
-id = "odd"
-source = "p. 1 | 2"
-statement = "A statement with marks: f* is in [0, 1]_+ | <b> and $5."
-kind = "mean"
-variable = "error"
-arm = "median"
-at = { n = 10 }
-at_least = 0
-presets = ["paper"]
-
-[presets.paper]
-replicates = 4
+from moestat.study.rules import mean
+study.claim(
+    "odd",
+    "A statement with marks: f* is in [0, 1]_+ | <b> and $5.",
+    mean("error", "median", at=dict(n=10)).at_least(0),
+    source="p. 1 | 2",
+    presets=["paper"],
+)
+study.preset("paper", replicates=4)
 """
 
 
@@ -101,7 +97,7 @@ def test_claims_can_be_asked_for_by_study_file_paper_and_id(outputs, monkeypatch
         assert code == 0, err
         return re.search(r"(\d+) claims", out)[1]
 
-    assert [told(word) for word in ("ran", outputs / "studies" / "ran.toml", "other", "mean-rate", "ran:*")] == list(
+    assert [told(word) for word in ("ran", outputs / "studies" / "ran.py", "other", "mean-rate", "ran:*")] == list(
         "22132"
     )
     code, _, err = inside("--claims", "mean-rat", "--out", outputs / "out")
@@ -125,7 +121,7 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
         assert text in flat
     assert "also run preset quick" in flat and "the slope of log error against log n, arm mean" in flat
     assert out.rstrip().endswith(f"python -m moestat.study ran --preset paper --out {outputs / 'out'}")
-    path = outputs / "studies" / "ran.toml"
+    path = outputs / "studies" / "ran.py"
     assert f"python -m moestat.study {path}" in inside("claim", f"{path}:mean-rate", "--out", outputs / "out")[1]
     code, _, err = inside("claim", "mean-rate")
     assert code == 2 and "ran:mean-rate, waits:mean-rate" in err
