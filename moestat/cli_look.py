@@ -83,7 +83,7 @@ def items(arguments: argparse.Namespace) -> None:
         listed = contents.read(paper) or contents.of_sources(
             paper, {name: study for name, study in studies.items() if study.paper == paper}
         )
-        found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])[0]))
+        found.append((listed, paper_items.parts(listed, [row for row in rows if row["paper"] == paper])))
     if arguments.write:
         titles = "; ".join(listed.paper for listed, _ in found)
         return _write(arguments.write, {".md": lambda: paper_items.page(found)}, titles)
@@ -94,13 +94,17 @@ def items(arguments: argparse.Namespace) -> None:
 
 def claim(arguments: argparse.Namespace) -> None:
     """Print one claim; the ids of all where a theorem, a figure or words of a source have several."""
+    from rich.console import Console
+
     from moestat.report import ledger
     from moestat.study import lookup
 
     out, word = arguments.out, arguments.claim
     places = lookup.all_of(word, known(None))
     if len(places) == 1:
-        return print(ledger.card(out, places[0].name, places[0].study, places[0].claim))
+        shown, decided = ledger.card(out, places[0].name, places[0].study, places[0].claim)
+        Console().print(shown)
+        return print(f"\n{decided}")  # a command is not broken
     studies = lookup.by_study(places)
     show(out, studies)
     if said := lookup.papers(word, studies):

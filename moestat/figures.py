@@ -32,27 +32,11 @@ def rates(
     ax: Axes | None = None,
     **options: Any,
 ) -> Figure:
-    """Draw a log-log figure of one loss.
+    """Draw a log-log figure of one loss, onto the matplotlib axes ``ax`` if they are given.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results of a study, e.g. of :func:`moestat.load`, or a dataset of your own.
-    variable : str
-        The loss.
-    over : str, default "n"
-    arms : sequence of str
-        Names or glob patterns.
-    ax : matplotlib axes, optional
-        Where it is drawn; otherwise in a figure of its own.
-    **options
-        Of the panel (``title``, ``ylabel``), of its rate (``window``, ``printed``, ``reference``, ``start``) or of the
-        figure (``xlabel``, ``logx``, ``logy``, ``title`` is the panel's).
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be saved with its ``savefig``, or shown by a notebook.
+    ``ds`` are results of a study, of :func:`moestat.load` say, or a dataset of your own; ``arms`` are names or glob
+    patterns. Options are those of the panel (``title``, ``ylabel``), of its rate (``window``, ``printed``,
+    ``reference``, ``start``) and of the figure (``xlabel``, ``logx``, ``logy``).
 
     Raises
     ------

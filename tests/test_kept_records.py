@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import xarray as xr
 
 from moestat import cli
 from moestat.claims import verdicts
-from moestat.report import items, ledger, rate_panel, shipping, stored_runs
-from moestat.runner import manifest_file, records, results, verify
+from moestat.report import items, ledger, shipping, stored_runs
+from moestat.runner import manifest_file, records, verify
 from moestat.runner.request import Request
 from moestat.study import load, seal
 
@@ -47,16 +46,6 @@ def test_the_page_of_items_is_that_of_the_records(tmp_path):
     assert cli.main(["--paper", "--out", str(OUT), "--write", str(made)]) == 0
     kept = OUT.parent / "docs" / "findings" / "items.md"
     assert kept.read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), items.COMMAND
-
-
-def test_records_know_what_their_figures_divide_by():
-    """A second axis has samples per parameter, and most records leave the parameters out."""
-    problems = []
-    for study, preset in KEPT:
-        if variables := {figure.per for figure in load.read(study).study.figures if figure.per}:
-            with xr.open_dataset(records.path(OUT, study, preset) / results.NAME, engine="h5netcdf") as ds:
-                problems += [(study, preset, name) for name in variables if rate_panel.numbers_of(ds, name) is None]
-    assert not problems
 
 
 def _verified(study, preset, replicates=1):

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import xarray as xr
 
 from moestat import sentences
 from moestat.claims.evidence import Evidence
-from moestat.claims.selection import NoAnswerError, chosen, is_at
+from moestat.claims.selection import chosen, is_at
 from moestat.claims.wording import AT_SCALE
 from moestat.report.tables import label
 from moestat.report.text import mathtext, minus
@@ -22,6 +23,11 @@ from moestat.study.spec import Figure, Panel
 PART = re.compile(r"[,:]\s+")
 LAST = "last"
 """Stands for the last value of an axis of numbers."""
+MEANS = {
+    "rates": "Points: geometric means over replicates with 95 % t-intervals; numbers: mean slopes ± half of theirs",
+    "lines": "Means over replicates with 95 % intervals",
+    "heatmap": "Cells: means over replicates",
+}
 
 
 @dataclass(frozen=True)
@@ -62,32 +68,24 @@ class Names:
 def names_of(ds: xr.Dataset, panels: Sequence[Panel]) -> list[Names]:
     """Return the names of the lines of each panel; one name has one number, and so one colour, in all of them.
 
-    What a panel's title says already is left out of them, where that makes fewer: "sparse, ReLU" above "ReLU, N* + 1"
-    leaves "N* + 1", which then is one method in all panels.
+    What a panel's title says already is left out: "sparse, ReLU" above "ReLU, N* + 1" leaves "N* + 1", which then is
+    one method in all panels.
     """
-    full = [_called(ds, chosen(ds, panel.arms)) for panel in panels]
-    short = []
-    for names, panel in zip(full, panels, strict=True):
-        said = set(PART.split(panel.title))
-        cut = {arm: ", ".join(part for part in PART.split(name) if part not in said) for arm, name in names.items()}
-        short.append(cut if all(cut.values()) and len(set(cut.values())) == len(cut) else names)
-    different = [len({name for names in these for name in names.values()}) for these in (short, full)]
     numbers: dict[str, int] = {}
-    return [Names(names, numbers) for names in (short if different[0] < different[1] else full)]
-
-
-def _called(ds: xr.Dataset, arms: Sequence[str]) -> dict[str, str]:
-    """Return arm -> its label, or its name where two of the arms share a label."""
-    called = [label(ds, arm) for arm in arms]
-    return {arm: text if called.count(text) == 1 else arm for arm, text in zip(arms, called, strict=True)}
+    found = []
+    for panel in panels:
+        arms = chosen(ds, panel.arms)
+        labels = [label(ds, arm) for arm in arms]
+        said = set(PART.split(panel.title)) if len(panels) > 1 else set()
+        short = [", ".join(part for part in PART.split(text) if part not in said) for text in labels]
+        names = next((names for names in (short, labels) if all(names) and len(set(names)) == len(names)), arms)
+        found.append(Names(dict(zip(arms, names, strict=True)), numbers))
+    return found
 
 
 def wrapped(text: str, width: int) -> str:
     """Break a text into lines for matplotlib."""
-    # textwrap also breaks at a no-break space, so it is hidden from it; what is equal stays beside its name
-    text = text.replace(" = ", "\x00=\x00").replace("\N{NO-BREAK SPACE}", "\x00")
-    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
-    return mathtext("\n".join(lines).replace("\x00", " "))
+    return mathtext("\n".join(textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)))
 
 
 # --- where a panel stands --------------------------------------------------------------------------------------------
@@ -111,28 +109,15 @@ def point(ds: xr.Dataset, figure: Figure, panel: Panel) -> dict[str, Any] | None
     return found
 
 
-class _Here(dict[str, Any]):
-    """What the names in a note mean: coordinates of the panel's point, and means of variables there."""
-
-    evidence: Evidence
-    arm: str
-
-    def __missing__(self, name: str) -> float:
-        array = self.evidence.samples(name, self.arm)
-        own = {axis: value for axis, value in self.items() if axis in array.dims}
-        return float(self.evidence.samples(name, self.arm, own).mean())
-
-
 def note(evidence: Evidence, panel: Panel, arm: str, at: Mapping[str, Any]) -> str:
-    """Return the note of a panel, with the means of variables at its point in their places."""
-    here = _Here(at)
-    here.evidence, here.arm = evidence, arm
-    try:
-        return minus(panel.note.format_map(here))
-    except NoAnswerError:
-        raise
-    except (ValueError, TypeError, IndexError, AttributeError) as error:
-        raise NoAnswerError(f"The note {panel.note!r} cannot be filled: {error}.") from None
+    """Return the note of a panel, with coordinates of its point and means of variables there in their places."""
+    values = dict(at)
+    for _, name, *_ in Formatter().parse(panel.note):
+        if name and name not in values:
+            array = evidence.samples(name, arm)
+            here = {axis: at[axis] for axis in at if axis in array.dims}
+            values[name] = float(evidence.samples(name, arm, here).mean())
+    return minus(panel.note.format_map(values))
 
 
 # --- below the figure ------------------------------------------------------------------------------------------------
@@ -140,40 +125,26 @@ def note(evidence: Evidence, panel: Panel, arm: str, at: Mapping[str, Any]) -> s
 
 def origin(evidence: Evidence) -> str:
     """Return what a figure is of, in few words: study, preset, version."""
-    ds = evidence.ds
-    version = f"moestat {ds.attrs['moestat_version']}" if ds.attrs.get("moestat_version") else ""
-    return ", ".join(part for part in (str(ds.attrs.get("study", "")), f"preset {evidence.preset}", version) if part)
+    attrs = evidence.ds.attrs
+    version = f"moestat {attrs['moestat_version']}" if attrs.get("moestat_version") else ""
+    return ", ".join(filter(None, (str(attrs.get("study", "")), f"preset {evidence.preset}", version)))
 
 
 def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
     """Return the caption of a figure: the author's, then what the marks mean and how many runs it rests on."""
-    study, preset = evidence.study, evidence.preset
     shown = set().union(*(fact.parts for fact in facts))
-    said = [text for text in (figure.title.rstrip("."), figure.caption.rstrip(".")) if text]
-    told = figure.caption.lower()  # what the author says is not said again
-    if figure.kind == "rates":
-        points = "" if "geometric mean" in told else "points: geometric means over replicates with 95 % t-intervals; "
-        said.append(f"{points}numbers: mean slopes \N{PLUS-MINUS SIGN} half their 95 % t-intervals".capitalize())
-    elif figure.kind == "lines" and "95 %" not in told:
-        said.append(f"{'Geometric means' if 'geometric' in shown else 'Means'} over replicates with 95 % intervals")
-    elif figure.kind == "heatmap":
-        said.append("Cells: means over replicates, \N{PLUS-MINUS SIGN} half the 95 % t-interval where there is room")
-    if "predicted" in shown and "dashed: " not in told:
-        scale = study.scale_of(preset)
+    said = [figure.title.rstrip("."), figure.caption.rstrip(".")]
+    if "95 %" not in figure.caption:  # else the author has said it
+        means = MEANS.get(figure.kind, "")
+        said.append(means.replace("Means", "Geometric means", 1) if "geometric" in shown else means)
+    if "predicted" in shown:
+        scale = evidence.study.scale_of(evidence.preset)
         own = f" for its own problem (this run is{AT_SCALE[scale]})" if scale != "paper" else ""
         said.append(f"Dashed: the slope printed in the paper{own}")
-    if "band" in shown:
-        said.append("Shaded: lowest to highest loss of the near-minimisers")
-    if "deviations" in shown:
-        said.append("Thin bars with caps: one standard deviation over replicates")
-    if "coincide" in shown:
-        said.append("Dashes over a line: two lines coincide")
-    arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or [
-        str(a) for a in evidence.ds["arm"].values
-    ]
+    arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or chosen(evidence.ds, ["*"])
     counts, number = evidence.count((arm, {}) for arm in arms), evidence.ds.sizes["replicate"]
     said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}")
-    return ". ".join([*said, origin(evidence)]) + "."
+    return ". ".join(filter(None, [*said, origin(evidence)])) + "."
 
 
 def notes(facts: Sequence[Facts]) -> list[str]:
@@ -184,21 +155,3 @@ def notes(facts: Sequence[Facts]) -> list[str]:
         for head, name, reason in fact.notes:
             lines.setdefault((head, reason.rstrip(".")), []).append(at + name)
     return [f"{head}: {'; '.join(names)}: {reason}." for (head, reason), names in lines.items()]
-
-
-def statements(ds: xr.Dataset, name: str, arms: Sequence[str] | None = None) -> dict[str, list[str]]:
-    """Return the texts of the cells under ``name``, each with the arms that share it, in order."""
-    if name not in ds:
-        text = str(ds.attrs.get(name, "") or "")
-        return {text: []} if text else {}
-    texts: dict[str, list[str]] = {}
-    for arm in map(str, ds["arm"].values):
-        if arms is None or arm in arms:
-            here = ds[name].sel(arm=arm) if "arm" in ds[name].dims else ds[name]
-            for text in dict.fromkeys(t for t in here.values.ravel().tolist() if isinstance(t, str) and t):
-                texts.setdefault(re.sub(r"\b(\d+) ([\w-]+)\(s\)", _noun, text), []).append(arm)
-    return {text: list(dict.fromkeys(of_arms)) for text, of_arms in texts.items()}
-
-
-def _noun(match: re.Match[str]) -> str:
-    return sentences.counted(int(match[1]), match[2])

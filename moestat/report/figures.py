@@ -1,7 +1,7 @@
 """Figures of a study: log-log rates, lines over any axis, heat maps, or a function of the user's.
 
-``draw`` makes what a study describes; :func:`alone` makes the same from any dataset, for :mod:`moestat.figures`. All of
-them return a matplotlib Figure in moestat's style.
+``draw_evidence`` makes what a study describes; :func:`alone` makes the same from any dataset, for
+:mod:`moestat.figures`. Both return a matplotlib Figure in moestat's style.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
-from matplotlib.transforms import ScaledTranslation
 
 from moestat.claims.estimates import resolve
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError, chosen
 from moestat.report import captions, heatmap_panel, line_panel, rate_panel, style
-from moestat.report.captions import Facts, wrapped
+from moestat.report.captions import Facts, Names, wrapped
 from moestat.report.tables import label
 from moestat.report.text import mathtext
 from moestat.runner.results import NOT_COMPUTED
@@ -34,6 +33,12 @@ from moestat.study.spec import Arm, Figure, Panel, Rate, Study
 OF_RATE = ("window", "printed", "reference", "start")
 """What a study says of a rate beside its figures, and a notebook by an option."""
 PANELS = {"rates": rate_panel.draw, "lines": line_panel.draw, "heatmap": heatmap_panel.draw}
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "untrusted": ("slope in brackets: not trusted", {"linestyle": "-.", "linewidth": 1.1}),
+    "predicted": ("slope printed in the paper", {"linestyle": "--", "linewidth": 1.0}),
+    "start": ("loss at the start", {"linestyle": ":", "linewidth": 1.1}),
+}
+"""Kinds of lines that are no arm's, as the legend has them."""
 PER_INCH = 17
 """Characters of the legend's size on an inch."""
 
@@ -42,17 +47,12 @@ class FigureError(ValueError):
     """A figure cannot be drawn from these results; the message says why."""
 
 
-def draw(ds: xr.Dataset, study: Study, preset: str, figure: Figure) -> tuple[Canvas, list[Facts]]:
-    """Draw one figure of a study."""
-    return draw_evidence(Evidence(ds, study, preset), figure)
-
-
 def draw_evidence(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
-    """Draw one figure of a run; see :func:`draw`."""
+    """Draw one figure of a run."""
     with style.look():
         try:
             return (_function(evidence, figure), []) if figure.kind == "function" else _panels(evidence, figure)
-        except NoAnswerError as error:
+        except ValueError as error:  # the results have no such number, or a note is none that can be filled
             raise FigureError(str(error)) from None
 
 
@@ -95,128 +95,88 @@ def _panels(evidence: Evidence, figure: Figure) -> tuple[Canvas, list[Facts]]:
     panels = panels_of(evidence.ds, evidence.study, figure)
     if not panels:
         raise FigureError("None of its arms is part of this run, or none of its points.")
-    columns = min(figure.columns, len(panels))
-    rows = math.ceil(len(panels) / columns)
+    rows = math.ceil(len(panels) / figure.columns)
     columns = math.ceil(len(panels) / rows)
     width = style.ONE_COLUMN if len(panels) == 1 else style.TWO_COLUMNS
-    inches = width / columns
-    canvas = style.new_figure(width, 3.0 * rows)
-    grid = canvas.subplots(rows, columns, squeeze=False)
-    used = list(grid.flat)[: len(panels)]
+    canvas = style.new_figure(width, rows * (2.2 if columns > 2 else 2.5))
+    grid = list(canvas.subplots(rows, columns, squeeze=False).flat)
     facts: list[Facts] = []
-    for number, (axes, panel, names) in enumerate(
-        zip(used, panels, captions.names_of(evidence.ds, panels), strict=True)
-    ):
-        fact = PANELS[figure.kind](axes, evidence, figure, panel, names, int(20 * (inches - 0.5)))
-        facts.append(fact)
-        letter = f"({chr(97 + number)}) " if len(panels) > 1 else ""
-        title = wrapped(letter + panel.title, int(12.5 * (inches - 0.5)))
-        if panel.note:
-            at = captions.point(evidence.ds, figure, panel) or {}
-            note = captions.note(evidence, panel, fact.arms[0], at)
-            title += "\n" + wrapped(note, int(17 * (inches - 0.5)))
-        axes.set_title(title, loc="left")
-        axes.set_xlabel(mathtext(figure.xlabel or figure.x))
-        if figure.kind != "heatmap":
-            axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
-    for axes in list(grid.flat)[len(panels) :]:
+    for axes, panel, names in zip(grid, panels, captions.names_of(evidence.ds, panels), strict=False):
+        letter = f"({chr(97 + len(facts))}) " if len(panels) > 1 else ""
+        facts.append(_panel(axes, evidence, figure, panel, names, width / columns, letter))
+    for axes in grid[len(panels) :]:
         axes.remove()
-    lines = [0] * len(panels)
+    used = grid[: len(panels)]
     if figure.kind == "heatmap":
-        _bars(canvas, grid, panels, facts)
-    else:
-        lines = [_values(axes, fact, inches, alone=len(panels) == 1) for axes, fact in zip(used, facts, strict=True)]
-        if figure.options.get("share_y", True):
-            _share(used, panels)
-    heights = [
-        (2.2 if columns > 2 else 2.5) + 0.15 * max(lines[at : at + columns]) for at in range(0, len(lines), columns)
-    ]
-    canvas.set_figheight(sum(heights) + _legend(canvas, facts, width))
+        _bars(canvas, used, facts)
+    elif figure.options.get("share_y", True):
+        _share(used, panels)
+    below = max(_values(axes, fact, width / columns) for axes, fact in zip(used, facts, strict=True)) * rows
+    canvas.set_figheight(canvas.get_figheight() + 0.15 * below + _legend(canvas, facts, width))
     return canvas, facts
 
 
-def _values(axes: Axes, fact: Facts, inches: float, *, alone: bool) -> int:
-    """Put what the lines come to below one of several panels, beside their marks; return how many lines that takes.
+def _panel(
+    axes: Axes, evidence: Evidence, figure: Figure, panel: Panel, names: Names, inches: float, letter: str = ""
+) -> Facts:
+    """Draw one panel with its title and the names of its axes."""
+    room = int(20 * (inches - 0.5))
+    fact = PANELS[figure.kind](axes, evidence, figure, panel, names, room)
+    title = wrapped(letter + panel.title, int(0.62 * room))
+    if panel.note:
+        at = captions.point(evidence.ds, figure, panel) or {}
+        title += "\n" + wrapped(captions.note(evidence, panel, fact.arms[0], at), int(0.85 * room))
+    axes.set_title(title, loc="left")
+    axes.set_xlabel(mathtext(figure.xlabel or figure.x))
+    if figure.kind != "heatmap":
+        axes.set_ylabel(mathtext(panel.ylabel or panel.variable))
+    return fact
 
-    Their names are in the legend of the figure, and in a figure of one panel the values too.
-    """
-    # names of categories may take two lines, which push the axis label down
-    extra = max((tick.get_text().count("\n") for tick in axes.get_xticklabels()), default=0)
-    texts = [entry.value for entry in fact.entries]
-    if alone or not any(texts):
-        return extra
-    columns = max(1, min(3, len(texts), int(inches * PER_INCH / (max(map(len, texts)) + 4))))
+
+def _values(axes: Axes, fact: Facts, inches: float) -> int:
+    """Put the slopes of one of several panels below it, beside their marks; return how many lines that takes."""
+    entries = [entry for entry in fact.entries if entry.value]
     figure = axes.get_figure()
-    assert figure is not None
-    axes.legend(
-        [_mark(entry.handle) for entry in fact.entries],
-        [mathtext(text) for text in texts],
-        loc="upper left",
-        bbox_to_anchor=(0.0, 0.0),
-        bbox_transform=axes.transAxes + ScaledTranslation(-0.3, -0.42 - 0.11 * extra, figure.dpi_scale_trans),
-        borderpad=0.0,
-        handlelength=0.8,
-        handletextpad=0.4,
-        columnspacing=1.0,
-        ncols=columns,
-    )
-    return extra + math.ceil(len(texts) / columns)
-
-
-def _mark(handle: Line2D) -> Line2D:
-    """Return the mark of a line alone."""
-    look = {name: getattr(handle, f"get_{name}")() for name in ("marker", "color", "markerfacecolor")}
-    return Line2D([], [], linestyle="none", **look)
+    if not entries or figure is None or len(figure.axes) == 1:
+        return 0
+    columns = max(1, min(3, len(entries), int(inches * PER_INCH / (max(len(e.value) for e in entries) + 4))))
+    look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.1, -0.24), "ncols": columns}
+    look |= {"handlelength": 0.8, "handletextpad": 0.4, "columnspacing": 1.0, "borderpad": 0.0}
+    legend = axes.legend([e.handle for e in entries], [mathtext(e.value) for e in entries], **look)
+    for line in legend.get_lines():
+        line.set_linestyle("none")
+    return math.ceil(len(entries) / columns)
 
 
 def _legend(canvas: Canvas, facts: Sequence[Facts], width: float) -> float:
     """Put the one legend below all panels: lines by their names, then kinds of lines; return its height in inches."""
     alone = len(facts) == 1
-    entries: dict[str, tuple[Any, str]] = {}
-    for entry in (entry for fact in facts for entry in fact.entries):
-        text = f"{entry.name}: {entry.value}" if alone and entry.value else entry.name
-        entries.setdefault(entry.name, (entry.handle, text))
-    if len(entries) == 1 and not alone and not any(entry.value for fact in facts for entry in fact.entries):
-        entries = {}  # one method throughout: the caption says which
-    parts = set().union(*(fact.parts for fact in facts))
-    key = list(entries.values())
-    for name in dict.fromkeys(name for fact in facts for name in fact.references):
-        key.append((Line2D([], [], **style.reference(name)), name))
-    for part, text, look in (
-        ("untrusted", "slope in brackets: not trusted", {"linestyle": "-.", "linewidth": 1.1}),
-        ("predicted", "slope printed in the paper", {"linestyle": "--", "linewidth": 1.0}),
-        ("band", "near-minimisers", {"alpha": 0.2, "linewidth": 6.0}),
-        ("start", "loss at the start", {"linestyle": ":", "linewidth": 1.1}),
-    ):
-        if part in parts:
-            key.append((Line2D([], [], color=style.INK, **look), text))
+    every = [entry for fact in facts for entry in fact.entries]
+    key = {e.name: (e.handle, f"{e.name}: {e.value}" if alone and e.value else e.name) for e in reversed(every)}
+    key = {entry.name: key[entry.name] for entry in every}
+    if len(key) == 1 and not alone and not any(entry.value for entry in every):
+        key = {}  # one method throughout: the caption says which
+    for name in (name for fact in facts for name in fact.references):
+        key[name] = (Line2D([], [], **style.REFERENCE_LINE), name)
+    for part, (text, look) in KINDS.items():
+        if any(part in fact.parts for fact in facts):
+            key[part] = (Line2D([], [], color=style.INK, **look), text)
     if not key:
         return 0.0
-    room = int(PER_INCH * width) - 4
-    longest = min(room, max(len(text) for _, text in key))
-    columns = max(1, min(4, len(key), (room + 4) // (longest + 6)))
-    columns = math.ceil(len(key) / math.ceil(len(key) / columns))
-    handles = []
-    for handle, text in key:
-        line = Line2D([], [], label=wrapped(text, room))
-        line.update_from(handle)
-        line.set_label(wrapped(text, room))
-        handles.append(line)
-    legend = canvas.legend(handles=handles, loc="outside lower center", ncols=columns)
+    texts = [wrapped(text, int(PER_INCH * width) - 4) for _, text in key.values()]
+    longest = max(len(line) for text in texts for line in text.split("\n"))
+    columns = max(1, min(4, len(texts), int(PER_INCH * width / (longest + 6))))
+    legend = canvas.legend([handle for handle, _ in key.values()], texts, loc="outside lower center", ncols=columns)
     return float(legend.get_window_extent().height / canvas.dpi)
 
 
-def _bars(canvas: Canvas, grid: np.ndarray, panels: Sequence[Panel], facts: Sequence[Facts]) -> None:
-    """Say what the colours mean: once for a row of maps of one variable."""
-    for first in range(0, len(panels), grid.shape[1]):
-        row = list(range(first, min(first + grid.shape[1], len(panels))))
-        one = len({panels[number].variable for number in row}) == 1
-        for members in [row] if one else [[number] for number in row]:
-            bar = facts[members[0]].bar
-            assert bar is not None
-            drawn = canvas.colorbar(bar[0], ax=[grid.flat[number] for number in members], pad=0.02, aspect=25)
-            drawn.set_label(mathtext(bar[1]))
-            drawn.outline.set_visible(False)
+def _bars(canvas: Canvas, axes: Sequence[Axes], facts: Sequence[Facts]) -> None:
+    """Say what the colours mean: once where all maps are of one variable."""
+    bars = [fact.bar for fact in facts if fact.bar is not None]
+    one = len({text for _, text in bars}) == 1
+    for (image, text), place in zip(bars, [list(axes)] if one else [[a] for a in axes], strict=False):
+        drawn = canvas.colorbar(image, ax=place, pad=0.02, aspect=25, label=mathtext(text))
+        drawn.outline.set_visible(False)
 
 
 def _share(axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
@@ -254,31 +214,26 @@ def alone(
     arms = [arms] if isinstance(arms, str) else list(arms)
     if not chosen(ds, arms):
         raise FigureError(f"None of the arms {listed(arms)} is in the results, which have {listed(ds['arm'].values)}.")
-    known = [*Panel.model_fields, *Figure.model_fields, *(OF_RATE if kind == "rates" else ())]
+    known = [*Panel.model_fields, *Figure.model_fields, *OF_RATE]
     for key in options:
         if key not in known:
             raise FigureError(f"There is no option {key!r}{nearest(key, known)}")
-    of_rate = {key: value for key, value in options.items() if key in OF_RATE and kind == "rates"}
-    own = {key: value for key, value in options.items() if key in Panel.model_fields and key not in of_rate}
-    rest = {key: value for key, value in options.items() if key not in own and key not in of_rate}
+    of_rate = {key: options.pop(key) for key in OF_RATE if key in options and kind == "rates"}
+    own = {key: options.pop(key) for key in [*options] if key in Panel.model_fields}
     panel = Panel.model_validate({"variable": variable, "arms": arms} | own)
-    figure = Figure.model_validate({"kind": kind, "x": x, "panels": [panel]} | rest)
+    figure = Figure.model_validate({"kind": kind, "x": x, "panels": [panel]} | options)
     stated = [Rate.model_validate({"loss": variable, "over": x} | of_rate)] if kind == "rates" else []
-    study = study_for(ds, stated)
+    evidence = Evidence(ds, study_for(ds, stated), "quick")
     if ax is None:
-        return draw(ds, study, "quick", figure)[0]
+        return draw_evidence(evidence, figure)[0]
     if not isinstance(ax, Axes):
         raise FigureError(f"ax is a {type(ax).__name__}; it takes matplotlib axes, as of plt.subplots().")
-    room = int(20 * (ax.get_window_extent().width / ax.figure.dpi - 0.5))
     with style.look():
         try:
-            PANELS[kind](ax, Evidence(ds, study, "quick"), figure, panel, captions.names_of(ds, [panel])[0], room)
-        except NoAnswerError as error:
+            inches = ax.get_window_extent().width / ax.figure.dpi
+            _panel(ax, evidence, figure, panel, captions.names_of(ds, [panel])[0], inches)
+        except ValueError as error:
             raise FigureError(str(error)) from None
-        if panel.title:
-            ax.set_title(mathtext(panel.title), loc="left")
-        ax.set_xlabel(mathtext(figure.xlabel or figure.x))
-        ax.set_ylabel(mathtext(panel.ylabel or panel.variable))
         ax.legend()
     canvas = ax.get_figure(root=True)
     assert isinstance(canvas, Canvas)
@@ -322,16 +277,9 @@ def complete(ds: Any, variable: str, axes: Sequence[str] = ()) -> xr.Dataset:
 
 def study_for(ds: xr.Dataset, stated: Sequence[Rate] = ()) -> Study:
     """Return the study that a dataset is of as far as figures need it: its arms and replicates, and some rates."""
-    return Study.model_validate(
-        {
-            "title": str(ds.attrs.get("title", "results")),
-            "paper": str(ds.attrs.get("paper", "")),
-            "source": str(ds.attrs.get("source", "")),
-            "experiment": "none",
-            "seed": 0,
-            # of any name: they are not read from a study file
-            "arms": [Arm.model_construct(name=str(name), label="", settings={}) for name in ds["arm"].values],
-            "presets": {"quick": {"replicates": ds.sizes["replicate"]}},
-            "rates": list(stated),
-        }
-    )
+    told = {key: str(ds.attrs.get(key, "")) for key in ("title", "paper", "source")}
+    presets = {"quick": {"replicates": ds.sizes["replicate"]}}
+    # of any name: they are not read from a study file
+    arms = [Arm.model_construct(name=str(name), label="", settings={}) for name in ds["arm"].values]
+    content = told | {"experiment": "none", "seed": 0, "arms": arms, "presets": presets, "rates": list(stated)}
+    return Study.model_validate(content)

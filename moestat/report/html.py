@@ -7,7 +7,7 @@ import fnmatch
 import importlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,12 @@ from markupsafe import Markup
 
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import Verdict, count_written, judged, written
-from moestat.claims.wording import VERDICTS, rule, tally
-from moestat.report import captions, items, render, views
+from moestat.claims.wording import VERDICTS, broad, rule, tally
+from moestat.report import items, render, views
 from moestat.rounding import number
 from moestat.runner.experiments import importable
 from moestat.sentences import counted
-from moestat.study.spec import Finding, Study
+from moestat.study.spec import Study
 
 MOST_ROWS = 200
 """A longer table of means is cut in the page; the file holds all of it."""
@@ -43,11 +43,9 @@ class Drawn:
     inches: float = 0.0
 
     @property
-    def picture(self) -> Markup:
-        """The drawing in the page."""
-        data = base64.b64encode(self.png).decode("ascii")
-        look = '<img src="data:image/png;base64,{}" alt="{}" style="max-width: {:.0f}rem">'
-        return Markup(look).format(data, self.caption, 8.4 * self.inches)
+    def data(self) -> str:
+        """The picture as it stands in the page."""
+        return base64.b64encode(self.png).decode("ascii")
 
 
 # --- the report of a run ---------------------------------------------------------------------------------------------
@@ -68,7 +66,6 @@ def report(
         shown["summaries"].attrs["notes"].append(more)
     there = [arm for arm in study.arms if arm.name in evidence.ds["arm"].values]
     arms = [(arm.name, arm.label, ", ".join(f"{k} = {_text(v)}" for k, v in arm.settings.items())) for arm in there]
-    settings = _settings(evidence.ds)
     page = render.environment().get_template("report.html.j2")
     return page.render(
         css=stylesheet(),
@@ -86,7 +83,6 @@ def report(
         tables=dict.fromkeys(tables, "") | {name: render.html(table) for name, table in shown.items()},
         design=design(evidence.ds, study, preset, _lines(provenance.get("set"))),
         arms=render.html(render.table(("arm", "label", "settings"), arms, title="Arms")),
-        settings=render.html(settings) if len(settings) else "",
         about=dict.fromkeys(("study", "date", "moestat_version", "command"), "") | dict(provenance),
         provenance=_provenance(provenance),
     )
@@ -102,18 +98,14 @@ def findings(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
 
     Text that is bound to verdicts cannot contradict them: a finding on a claim that was not judged does not hold.
     """
-    every_case = {"no counterexample": "supported", "refuted": "not supported"}
-    words = {v.claim: {v.verdict, every_case.get(v.verdict, v.verdict)} for v in verdicts}
+    words = {v.claim: {v.verdict, broad(v.verdict)} for v in verdicts}
     claims = [claim.id for claim in study.claims]
 
-    def holds(finding: Finding) -> bool:
-        matching = {pattern: fnmatch.filter(claims, pattern) for pattern in finding.when}
-        return all(
-            matching[pattern] and all(word in words.get(claim, ()) for claim in matching[pattern])
-            for pattern, word in finding.when.items()
-        )
+    def holds(pattern: str, word: str) -> bool:
+        matching = fnmatch.filter(claims, pattern)
+        return bool(matching) and all(word in words.get(claim, ()) for claim in matching)
 
-    return [finding.text for finding in study.findings if holds(finding)]
+    return [f.text for f in study.findings if all(holds(pattern, word) for pattern, word in f.when.items())]
 
 
 def _claim(study: Study, verdict: Verdict) -> dict[str, Any]:
@@ -143,14 +135,24 @@ def design(ds: xr.Dataset, study: Study, preset: str, overrides: Sequence[str] =
     ]
     settings += [f"{text.replace('=', ' = ', 1)} (set on the command line)" for text in overrides]
     rows += [("Settings", ", ".join(settings))] if settings else []
-    for called, texts in (
-        ("How typical the truth is", typicality(ds)),
-        ("Target", captions.statements(ds, "target")),
-        ("Starts", captions.statements(ds, "start_policy")),
-    ):
-        several = len(texts) > 1
-        rows += [(called, f"{text} ({', '.join(arms)})" if several and arms else text) for text, arms in texts.items()]
+    said = {"How typical the truth is": typicality(ds)}
+    said |= {head: statements(ds, name) for head, name in (("Target", "target"), ("Starts", "start_policy"))}
+    for head, texts in said.items():
+        shared = len(texts) == 1
+        rows += [(head, text if shared or not arms else f"{text} ({', '.join(arms)})") for text, arms in texts.items()]
     return rows
+
+
+def statements(ds: xr.Dataset, name: str) -> dict[str, list[str]]:
+    """Return the texts of the cells under ``name``, each with the arms that share it, in order."""
+    if name not in ds:
+        return {str(ds.attrs[name]): []} if ds.attrs.get(name) else {}
+    texts: dict[str, list[str]] = {}
+    for arm in map(str, ds["arm"].values):
+        here = ds[name].sel(arm=arm) if "arm" in ds[name].dims else ds[name]
+        for text in dict.fromkeys(t for t in here.values.ravel().tolist() if isinstance(t, str) and t):
+            texts.setdefault(text, []).append(arm)
+    return texts
 
 
 def typicality(ds: xr.Dataset) -> dict[str, list[str]]:
@@ -165,30 +167,10 @@ def typicality(ds: xr.Dataset) -> dict[str, list[str]]:
     of_cell = importlib.import_module(module).said
     size = {"n": int(ds["n"].max())} if "n" in ds.coords else {}
     texts: dict[str, list[str]] = {}
-    for arm, settings in _settings_of(ds).items():
+    for arm, settings in json.loads(str(ds.attrs.get("settings", "{}"))).items():
         if text := of_cell(experiment, settings | size, int(ds.attrs["seed"])):
             texts.setdefault(text, []).append(arm)
     return texts
-
-
-def _settings_of(ds: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """Return all settings of every arm, the defaults too; nothing where the results do not hold them."""
-    try:
-        content = json.loads(str(ds.attrs.get("settings", "")))
-    except ValueError:
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def _settings(ds: xr.Dataset) -> pd.DataFrame:
-    """Return the table of all settings: one row where the arms agree, else one for each value."""
-    of_arm = _settings_of(ds)
-    arms: dict[tuple[str, str], list[str]] = {}
-    for arm, settings in of_arm.items():
-        for key, value in settings.items():
-            arms.setdefault((key, _text(value)), []).append(arm)
-    rows = [(*pair, "" if len(names) == len(of_arm) else ", ".join(names)) for pair, names in arms.items()]
-    return render.table(("setting", "value", "arms"), sorted(rows), title="All settings of every arm")
 
 
 def _text(value: Any) -> str:
@@ -205,14 +187,13 @@ def _lines(value: Any) -> list[str]:
 
 def _provenance(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     hidden = {"command", "set", "settings", "title", "notes", "source", "paper"}
-    rows = []
-    for key, value in provenance.items():
-        if key in hidden or key.startswith("count_") or value in ("", None, [], {}):
-            continue
-        if isinstance(value, Mapping):
-            value = ", ".join(f"{k} {v}" for k, v in value.items())
-        rows.append((key.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
-    return rows
+    told = {key: value for key, value in provenance.items() if key not in hidden and not key.startswith("count_")}
+    told |= {key: [f"{k} {v}" for k, v in value.items()] for key, value in told.items() if isinstance(value, Mapping)}
+    return [
+        (key.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+        for key, value in told.items()
+        if value not in ("", None, [])
+    ]
 
 
 def strip(row: Mapping[str, Any], region: tuple[float, float], width: int = 380) -> Markup:
@@ -223,31 +204,20 @@ def strip(row: Mapping[str, Any], region: tuple[float, float], width: int = 380)
     low, high, value = (float(row[key]) for key in ("ci_low", "ci_high", "estimate"))
     if not all(map(math.isfinite, (low, high, value))):
         return Markup("")
-    try:
-        predicted = float(str(row["predicted"]))
-    except ValueError:
-        predicted = math.nan
-    marks = [mark for mark in (low, high, *region, predicted) if math.isfinite(mark)]
+    marks = [mark for mark in (low, high, *region) if math.isfinite(mark)]
     room = 0.18 * (max(marks) - min(marks)) or max(abs(low), 1.0) * 0.2
     left, right = min(marks) - room, max(marks) + room  # an infinite end of the region lies outside
 
     def at(v: float) -> float:
         return round(4 + (width - 8) * (min(max(v, left), right) - left) / (right - left), 1)
 
-    a, b = map(at, region)
-    parts = [
-        f'<rect class="region" x="{a}" y="3" width="{max(b - a, 1):.1f}" height="16" rx="2"/>',
-        f'<line class="axis" x1="4" x2="{width - 4}" y1="11" y2="11"/>',
-    ]
-    parts += [f'<path class="paper" d="M{at(predicted)} 5 l6 6 -6 6 -6 -6 z"/>'] if math.isfinite(predicted) else []
-    parts.append(f'<line class="ci" x1="{at(low)}" x2="{max(at(high), at(low) + 1)}" y1="11" y2="11"/>')
-    parts.append(f'<circle class="dot" cx="{at(value)}" cy="11" r="3.5"/>')
-    for edge, anchor in zip(region, ("start", "end"), strict=True):
-        if math.isfinite(edge):
-            middle = "middle" if 20 < at(edge) < width - 20 else anchor
-            label = f"{edge:g}".replace("-", "\N{MINUS SIGN}")
-            parts.append(f'<text x="{at(edge)}" y="29" text-anchor="{middle}">{label}</text>')
-    return Markup(f'<svg class="strip" viewBox="0 0 {width} 32" aria-hidden="true">{"".join(parts)}</svg>')
+    ends = [(at(edge), f"{edge:g}".replace("-", "\N{MINUS SIGN}")) for edge in region if math.isfinite(edge)]
+    template = render.environment().get_template("strip.svg.j2")
+    return Markup(
+        template.render(
+            width=width, ends=ends, low=at(low), high=at(high), value=at(value), a=at(region[0]), b=at(region[1])
+        )
+    )
 
 
 # --- the ledger ------------------------------------------------------------------------------------------------------
@@ -260,45 +230,30 @@ def ledger(table: pd.DataFrame) -> str:
     """
     records = table.to_dict("records")
     known = [*items.WORDS, *items.BEARINGS, *items.SCALES, *items.ORIGINS]
-
-    def order(value: str) -> tuple[int, str]:
-        return (known.index(value) if value in known else len(known), value)
-
-    return (
-        render.environment()
-        .get_template("ledger.html.j2")
-        .render(
-            css=stylesheet(),
-            rows=[_row(row) for row in records],
-            filters=[(name, sorted(set(table[name].astype(str)), key=order)) for name in FILTERS],
-            words=items.WORDS,
-            rules=_rules(records),
-            counts=items.headline(table).to_dict("records"),
-            not_run=items.NOT_RUN,
-        )
+    order = {word: place for place, word in enumerate(known)}
+    judged = count_written(records)
+    rules = "No claim has been judged yet."
+    if sum(judged.values()):
+        rules = f"{counted(sum(judged.values()), 'verdict')}{views.of_rules(judged)}."
+    page = render.environment().get_template("ledger.html.j2")
+    return page.render(
+        css=stylesheet(),
+        rows=[row | _shown(row) for row in records],
+        filters=[(name, sorted(set(table[name].astype(str)), key=lambda v: (order.get(v, 99), v))) for name in FILTERS],
+        words=items.WORDS,
+        rules=rules,
+        counts=items.headline(table).to_dict("records"),
+        not_run=items.NOT_RUN,
     )
 
 
-def _rules(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Say when the rules of the verdicts were written."""
-    found = [row for row in rows if row["verdict"] in VERDICTS]
-    if not found:
-        return "No claim has been judged yet."
-    return f"{counted(len(found), 'verdict')}{views.of_rules(count_written(found))}."
-
-
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    ran = [f"preset {row['preset']}", row["date"], f"moestat {row['version']}" if row["version"] else ""]
-    alone = row["group"] in (row["claim"], f"{row['study']}/{row['claim']}")
-    return dict(row) | {
-        "anchor": f"{row['study']}:{row['claim']}",
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         "because": row["because"].rstrip("."),
-        "group": "" if alone else row["group"],
+        "group": "" if row["group"] in (row["claim"], f"{row['study']}/{row['claim']}") else row["group"],
         "predicted": number(row["predicted"]),
         "estimate": views.estimated(row),
         "number": "" if pd.isna(row["estimate"]) else repr(float(row["estimate"])),
         "strip": strip(row, (row["low"], row["high"]), width=200),
         "sealed": views.RULES[written(row)] if row["verdict"] in VERDICTS else "",
-        "ran": ", ".join(part for part in ran if part) if row["date"] else "",
-        "decided": row["verdict"] != items.NOT_RUN and row["preset"] == row["decides"],
     }

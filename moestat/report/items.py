@@ -15,11 +15,10 @@ from typing import Any, Literal
 import pandas as pd
 from rich.console import RenderableType
 
-from moestat.claims.verdicts import WHEN, written
 from moestat.claims.wording import AT_SCALE, VERDICTS, broad, wording
 from moestat.report import render
 from moestat.report.text import markdown
-from moestat.report.views import in_words, of_rules
+from moestat.report.views import in_words
 from moestat.sentences import counted
 from moestat.study.contents import Contents, Item, Repair
 from moestat.study.spec import Scale
@@ -85,23 +84,13 @@ def headline(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentences(ledger: pd.DataFrame) -> list[str]:
-    """Say the headline, one sentence per paper, bearing and scale, and when the rules were written.
-
-    A statement counts there by the latest written of its variants.
-    """
-    keys = ["paper", "bearing", "scale"]
-    latest: dict[tuple[str, ...], dict[str, int]] = {}
-    for row in ledger[ledger["verdict"] != NOT_RUN].to_dict("records"):
-        groups = latest.setdefault(tuple(row[key] for key in keys), {})
-        groups[row["group"]] = max(groups.get(row["group"], 0), WHEN.index(written(row)))
+    """Say the headline, one sentence per paper, bearing and scale."""
     lines = []
     for row in headline(ledger).to_dict("records"):
         words = {word: word for word in WORDS} | ({} if row["scale"] == "paper" else {"not supported": "not shown"})
         counts = in_words({shown: row[word] for word, shown in words.items() if row[word]})
-        found = list(latest.get(tuple(row[key] for key in keys), {}).values())
-        rules = of_rules({when: found.count(place) for place, when in enumerate(WHEN)})
-        number = counted(row["statements"], "statement")
-        lines.append(f"{row['paper']}, {row['bearing']}, {row['scale']}: {number}: {counts}{rules}")
+        head = f"{row['paper']}, {row['bearing']}, {row['scale']}"
+        lines.append(f"{head}: {counted(row['statements'], 'statement')}: {counts}")
     return lines
 
 
@@ -144,7 +133,7 @@ class Part:
 
     item: Item
     rows: list[dict[str, Any]] = field(default_factory=list)
-    elsewhere: list[str] = field(default_factory=list)
+    elsewhere: dict[str, None] = field(default_factory=dict)
     repairs: list[str] = field(default_factory=list)
 
     @property
@@ -193,35 +182,26 @@ def _shown(word: str, scale: Scale) -> str:
     return word if word == NOT_RUN else f"{MIXED}{AT_SCALE[scale]}"
 
 
-def parts(contents: Contents, records: Sequence[dict[str, Any]]) -> tuple[list[Part], list[dict[str, Any]]]:
+def parts(contents: Contents, records: Sequence[dict[str, Any]]) -> list[Part]:
     """Put every claim to the item that its source names first."""
     by_name = {item.name: Part(item) for item in contents.items}
-    beside = []
     for row in records:
-        named = contents.items_of(str(row["source"]))
-        if not named:
-            beside.append(row)
-            continue
-        by_name[named[0].name].rows.append(row)
-        for other in (by_name[item.name].elsewhere for item in named[1:]):
-            other += [] if named[0].name in other else [named[0].name]
+        first, *others = [item.name for item in contents.items_of(str(row["source"]))] or [""]
+        if first:
+            by_name[first].rows.append(row)
+        for other in others:
+            by_name[other].elsewhere[first] = None
     for part in by_name.values():
         part.repairs = [repair.text for repair in part.item.repairs if _holds(repair, records)]
-    return list(by_name.values()), beside
+    return list(by_name.values())
 
 
 def _holds(repair: Repair, records: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether every claim that a repair rests on has the verdict that it asks for."""
-    for pattern, wanted in repair.when.items():
-        words = {broad(str(row["verdict"])) for row in records if _named(row, pattern)}
-        if words != {broad(wanted)}:
-            return False
-    return True
-
-
-def view(found: Iterable[Part], title: str = "") -> pd.DataFrame:
-    """Show the items as a table: what each says, how it stands, its verdicts."""
-    return render.table(COLUMNS, [_cells(part) for part in found], title=title)
+    return all(
+        {broad(str(row["verdict"])) for row in records if _named(row, pattern)} == {broad(wanted)}
+        for pattern, wanted in repair.when.items()
+    )
 
 
 def _cells(part: Part) -> list[str]:
@@ -230,7 +210,7 @@ def _cells(part: Part) -> list[str]:
 
 def rich(found: Iterable[Part], title: str) -> RenderableType:
     """Return the items for the terminal; what they say is left out where there is no room."""
-    return render.rich(view(found, title), spare=("says",))
+    return render.rich(render.table(COLUMNS, [_cells(part) for part in found], title=title), spare=("says",))
 
 
 def page(papers: Sequence[tuple[Contents, Sequence[Part]]]) -> str:

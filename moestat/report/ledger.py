@@ -6,31 +6,27 @@ It is read from what the runs left behind (``claims.csv`` and ``manifest.json`` 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from moestat.claims import verdicts
 from moestat.claims.verdicts import COLUMNS, count_written, written
 from moestat.claims.wording import in_words, rule, tally
 from moestat.report import render, views
-from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, read_claims, runs_and_records
+from moestat.report.stored_runs import OUTPUTS, Run, command, folder_of, runs_and_records
 from moestat.rounding import number
-from moestat.runner import belongs, manifest_file, records
+from moestat.runner import belongs, records
 from moestat.sentences import listed
 from moestat.study import presets
-from moestat.study.load import StudyFile
 from moestat.study.seal import rule_digest
 from moestat.study.spec import Claim, Study
 
 NOT_RUN = "not run"
-WIDTH = 80
-"""Columns that one claim is printed in."""
 ABOUT = ("study", "title", "paper", "because", "hindsight", "low", "high", "region")
 RUN = ("preset", "command", "date", "version", "code", "seed")
 LEDGER_COLUMNS = (*ABOUT, *COLUMNS, *RUN, "decides", "decides_with")
@@ -81,7 +77,7 @@ def _row(
             continue
         problem = foreign[preset] or _outdated(name, study, claim, run, row, out)
         if not problem:
-            judged = judged_by(run, row)
+            judged = _judged(run, row)
             if preset == first:
                 return judged
             if not _undecidable(judged):  # what is weaker than it says less than it, also where it is inconclusive
@@ -103,18 +99,7 @@ def _undecidable(row: Mapping[str, Any]) -> bool:
     return row["verdict"] == "inconclusive" and (not known or row["reason"] == "too few")
 
 
-def is_current(study_file: StudyFile, preset: str, folder: Path) -> bool:
-    """Return whether the claims in a folder are those of the study file, judged by its rules."""
-    study, name = study_file.study, study_file.name
-    run = Run(name, preset, folder, read_claims(folder / "claims.csv"), manifest_file.cached(folder))
-    rows = {row["claim"]: row for row in run.claims or []}
-    claims = verdicts.judged(study, preset)
-    if _foreign(name, study, run):
-        return False
-    return all(claim.id in rows and not _outdated(name, study, claim, run, rows[claim.id]) for claim in claims)
-
-
-def judged_by(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
+def _judged(run: Run, row: Mapping[str, str]) -> dict[str, Any]:
     """Return a row of ``claims.csv`` with its numbers as numbers, and the run that it is of."""
     kept = {key: row[key] for key in ("scale", "verdict", "wording", "reason", "why", "rule", "sealed")}
     numbers = {key: _float(row[key]) for key in ("estimate", "ci_low", "ci_high")}
@@ -190,45 +175,38 @@ def _not_shown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 # --- one claim -------------------------------------------------------------------------------------------------------
 
 
-def card(out_root: Path, name: str, study: Study, claim: Claim) -> str:
-    """Return all that is known of a claim: rule, interval, runs, and the command that decides it."""
+def card(out_root: Path, name: str, study: Study, claim: Claim) -> tuple[RenderableType, str]:
+    """Return all that is known of a claim (rule, interval, runs), and the command that decides it."""
     alone = {name: study.model_copy(update={"claims": [claim]})}
     row = ledger(out_root, alone).to_dict("records")[0]
     group = f"counts once with the group {claim.group}" if claim.group else ""
-    lines = [f"{claim.id}  ({name}, {study.paper})", ""]
-    for head, text in (
-        ("statement", claim.statement),
-        ("source", claim.source),
-        ("says", "; ".join(filter(None, [views.says(row), claim.because, group]))),
-        ("rule", in_words(claim)),
-        ("predicted", number(claim.predicted) + (" (printed in the paper)" if claim.printed else "")),
-        ("scale", views.scale_of(row["scale"], study.paper)),
-        (
-            "estimate",
-            f"{views.estimated(row)} ({100 * claim.level:.4g} % interval)" if views.estimated(row) else "none",
-        ),
-    ):
-        lines += _wrapped(text, head.ljust(12)) if text else []
-    lines += ["", *_drawn(row, claim), ""]
-    when = views.RULES[written(row)]
-    lines += _wrapped(row["wording"] + (f" (rule: {when})" if when else ""), "verdict     ")
-    lines += _wrapped(row["why"], "why         ") if row["why"] else []
-    lines += _wrapped(_run(out_root, name, row), "run         ")
+    when, estimate = views.RULES[written(row)], views.estimated(row)
+    told = {
+        "statement": claim.statement,
+        "source": claim.source,
+        "says": "; ".join(filter(None, [views.says(row), claim.because, group])),
+        "rule": in_words(claim),
+        "predicted": number(claim.predicted) + (" (printed in the paper)" if claim.printed else ""),
+        "scale": views.scale_of(row["scale"], study.paper),
+        "estimate": f"{estimate} ({100 * claim.level:.4g} % interval)" if estimate else "none",
+        "verdict": row["wording"] + (f" (rule: {when})" if when else ""),
+        "why": row["why"],
+        "run": _run(out_root, name, row),
+    }
+    grid = Table.grid(padding=(0, 2))
+    for head, text in told.items():
+        if text:
+            grid.add_row(head, Text(text, overflow="fold"))
     for preset in study.presets:
         other = ledger(out_root, alone, first=preset).to_dict("records")[0]
         if preset != row["preset"] and other["preset"] == preset and other["verdict"] != NOT_RUN:
-            lines += _wrapped(f"preset {preset}, {other['date']}: {other['wording']}", "also run    ")
+            grid.add_row("also run", f"preset {preset}, {other['date']}: {other['wording']}")
     best = presets.decisive(study, claim)
-    if not best:
-        return "\n".join([*lines, "", "No preset of the study judges it."])
-    cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
-    return "\n".join([*lines, "", f"Decided by preset {best}{cost}:", f"  {command(name, best, out_root)}"])
-
-
-def _wrapped(text: str, first: str) -> list[str]:
-    """Return a named paragraph; a command in it is not broken at its hyphens."""
-    look: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * 12, **look)
+    decided = "No preset of the study judges it."
+    if best:
+        cost = f", {study.presets[best].expected}" if study.presets[best].expected else ""
+        decided = f"Decided by preset {best}{cost}:\n  {command(name, best, out_root)}"
+    return Group(Text(f"{claim.id}  ({name}, {study.paper})\n"), grid), decided
 
 
 def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
@@ -236,22 +214,3 @@ def _run(out_root: Path, name: str, row: Mapping[str, Any]) -> str:
         return f"none in {out_root}" + (" that is of today's study file and rules" if row["why"] else "")
     folder = records.results_folder(out_root, folder_of(name), row["preset"])
     return f"{folder} (preset {row['preset']}, {row['date']}, moestat {row['version']})"
-
-
-def _drawn(row: Mapping[str, Any], claim: Claim) -> list[str]:
-    """Draw an interval on the region of its rule in characters; nothing where there is no interval."""
-    interval, value, columns = (row["ci_low"], row["ci_high"]), row["estimate"], WIDTH - 12
-    if not all(map(math.isfinite, (*interval, value))):
-        return []
-    marks = [mark for mark in (*interval, *claim.region) if math.isfinite(mark)]
-    room = 0.15 * (max(marks) - min(marks)) or 1.0
-    places = np.linspace(min(marks) - room, max(marks) + room, columns)
-
-    def line(ends: tuple[float, float], left: str, middle: str, right: str) -> list[str]:
-        first, last = (int(np.abs(places - np.clip(end, places[0], places[-1])).argmin()) for end in ends)
-        return [*" " * (first + 12), left, *middle * (last - first - 1), *(right if last > first else "")]
-
-    ends = ["[<"[math.isinf(claim.region[0])], "]>"[math.isinf(claim.region[1])]]
-    rule, drawn = line(claim.region, ends[0], "=", ends[1]), line(interval, "|", "-", "|")
-    drawn[12 + int(np.abs(places - value).argmin())] = "o"
-    return ["".join(rule), "".join(drawn)]

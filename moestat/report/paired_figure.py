@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from moestat.claims import selection
 from moestat.claims.selection import NoAnswerError
-from moestat.report import line_panel, style
+from moestat.report import style
+from moestat.report.line_panel import scales, stroke
+from moestat.report.means import along
 from moestat.report.tables import label
-from moestat.rounding import number
 from moestat.study.spec import Figure, Scalar
 
 
@@ -35,15 +34,12 @@ def paired(
     Parameters
     ----------
     ds : xarray.Dataset
-        Results.
     figure : Figure
         Of the study: ``x`` and its label and scale, ``logy`` of the panels on the left.
     variables : mapping
         Variable -> label of its axis.
     baseline, others : str, sequence of str
-        Points of ``over``: what is compared, and what it is compared with.
-    over : str, default "arm"
-        The axis of these points; arms, or a dimension such as ``kernel``.
+        Points of the axis ``over`` (arms, or a dimension such as ``kernel``) that are compared.
     at : mapping, optional
         Coordinates that are fixed, the arm among them if ``over`` is another axis.
     ratio : bool, default False
@@ -59,25 +55,27 @@ def paired(
     canvas = style.new_figure(style.TWO_COLUMNS, 0.7 + 2.1 * len(variables))
     grid = canvas.subplots(len(variables), 2, squeeze=False)
     names = [baseline, *others]
-    called = {name: label(ds, name) if over == "arm" else name for name in names}
+    called = [label(ds, name) if over == "arm" else name for name in names]
     for row, (variable, ylabel) in enumerate(variables.items()):
         taken = [_taken(ds, variable, figure.x, {**(at or {}), over: name}) for name in names]
+        changes = [values / taken[0] if ratio else values - taken[0] for values in taken]
+        changes = [change.drop_attrs() for change in changes]  # the range of a value is none of a difference
         left, right = grid[row]
-        for index, (name, values) in enumerate(zip(names, taken, strict=True)):
-            _line(left, values, figure.x, index, called[name], geometric=figure.logy)
-            if index:
-                change = values / taken[0] if ratio else values - taken[0]
-                _line(right, change, figure.x, index, called[name], geometric=ratio)
-        left.set_ylabel(ylabel)
-        right.set_ylabel(f"{'ratio to' if ratio else 'difference from'} {called[baseline]}")
+        for axes, arrays, log in ((left, taken, figure.logy), (right, changes, ratio)):
+            for index, array in enumerate(arrays):
+                if axes is left or index:
+                    x, *means, _ = along(array, figure.x, log=log)
+                    stroke(axes, x, means, index, label=called[index], joined=True, marked=True)
+            scales(axes, figure, taken[0])
+        left.set(ylabel=ylabel, yscale="log" if figure.logy else "linear")
+        left.set_title(f"({chr(97 + 2 * row)}) values", loc="left")
+        right.set_title(f"({chr(98 + 2 * row)}) paired comparison", loc="left")
+        right.set_ylabel(f"{'ratio to' if ratio else 'difference from'} {called[0]}")
         right.axhline(1.0 if ratio else 0.0, color=style.REFERENCE, linewidth=1.0, zorder=1.5)
         if len(region) == 2:
             limits = right.get_ylim()  # the values decide what is shown, not how far the region goes
             right.axhspan(*region, color=style.REFERENCE, alpha=0.12, linewidth=0)
             right.set_ylim(limits)
-        for column, axes in enumerate((left, right)):
-            axes.set_title(f"({chr(97 + 2 * row + column)}) {('values', 'paired comparison')[column]}", loc="left")
-            _scales(axes, figure, ds[figure.x].values.astype(float), logy=figure.logy and column == 0)
     for axes in grid[-1]:
         axes.set_xlabel(figure.xlabel or figure.x)
     style.legend_below(canvas, grid[0, 0])
@@ -91,21 +89,3 @@ def _taken(ds: xr.Dataset, variable: str, x: str, at: Mapping[str, Any]) -> xr.D
         dims = ", ".join(map(str, array.dims))
         raise NoAnswerError(f"{variable} runs over {dims}, not over {x} and replicate alone.")
     return array.drop_vars([name for name in array.coords if name not in array.dims])
-
-
-def _line(axes: Axes, array: xr.DataArray, x: str, index: int, text: str, *, geometric: bool) -> None:
-    array = array.where(array > 0) if geometric else array
-    places, mean, low, high, _ = line_panel.curve(array, x, geometric)
-    known = np.isfinite(mean)
-    half = np.nan_to_num(np.array([mean - low, high - mean]))[:, known]
-    look = style.marker(index) | {"color": style.colour(index)}
-    axes.errorbar(places[known], mean[known], half, label=text, elinewidth=1.0, **look)
-
-
-def _scales(axes: Axes, figure: Figure, places: np.ndarray, *, logy: bool) -> None:
-    axes.set_yscale("log" if logy else "linear")
-    if figure.logx and np.all(places > 0):
-        axes.set_xscale("log")
-        if len(places) <= 8:
-            axes.set_xticks(places, [number(p) for p in places])
-            axes.set_xticks([], minor=True)

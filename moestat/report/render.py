@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,8 +23,6 @@ GAP = 2
 """Blanks between the columns of a terminal."""
 NAME = 24
 """Cells of a column of words below which a column is left out rather than folded."""
-LONG = 30
-"""Characters from which a column of LaTeX is wrapped."""
 COLOURS = {"supported": "green", "no counterexample": "green", "not supported": "red", "refuted": "red"}
 COLOURS |= {"inconclusive": "yellow"}
 SYMBOLS = {"supported": "\N{CHECK MARK}", "no counterexample": "\N{CHECK MARK}", "inconclusive": "?"}
@@ -80,13 +78,14 @@ class _Terminal:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         shown = self.shown
         for column in self.spare:
-            if sum(min(width, NAME) + GAP for width in _natural(shown)) - GAP <= options.max_width:
+            if sum(min(width, NAME) + GAP for width in _widths(shown)) - GAP <= options.max_width:
                 break
             shown = without(shown, column)
-        widths, room = _natural(shown), options.max_width - GAP * (shown.shape[1] - 1)
-        words = _words(shown)
-        whole = [width if right else word for width, right, word in zip(widths, numeric(shown), words, strict=True)]
-        for least in (whole, words, [4] * len(widths)):  # blanks between words give way, then those in intervals
+        widths, room = _widths(shown), options.max_width - GAP * (shown.shape[1] - 1)
+        # blanks between words give way, then words; but numbers and intervals are broken last
+        whole = [width if right else 0 for width, right in zip(widths, numeric(shown), strict=True)]
+        words = [max(*pair) for pair in zip(whole, _widths(shown, str.split), strict=True)]
+        for least in (words, [max(4, end) for end in whole], [4] * len(widths)):
             while sum(widths) > room and (wide := [at for at, end in enumerate(least) if widths[at] > end]):
                 widths[max(wide, key=widths.__getitem__)] -= 1
         if shown.attrs["title"]:
@@ -106,23 +105,18 @@ def rich(shown: pd.DataFrame, *, spare: Sequence[str] = ()) -> RenderableType:
     return _Terminal(shown, spare)
 
 
-def _natural(shown: pd.DataFrame) -> list[int]:
-    return [max(cell_len(cell) for cell in [name, *shown[name]]) for name in shown]
-
-
-def _words(shown: pd.DataFrame) -> list[int]:
-    return [max(cell_len(word) for cell in [name, *shown[name]] for word in [*cell.split(), ""]) for name in shown]
+def _widths(shown: pd.DataFrame, split: Callable[[str], list[str]] = lambda cell: [cell]) -> list[int]:
+    """Return the cells that the widest text of each column takes, or the widest part of one."""
+    return [max(cell_len(part) for cell in [name, *shown[name]] for part in [*split(cell), ""]) for name in shown]
 
 
 def _grid(rows: pd.DataFrame, widths: Sequence[int], right: Sequence[bool], *, header: bool = False) -> Table:
     grid = Table(box=None, show_header=header, padding=(0, GAP, 0, 0), pad_edge=False)
     for name, width, flush in zip(rows, widths, right, strict=True):
         grid.add_column(Text(name), width=width, justify="right" if flush else "left", overflow="fold")
-    for row in rows.itertuples(index=False, name=None):
-        styles = [
-            COLOURS.get(verdict_of(cell), "") if name == "verdict" else "" for name, cell in zip(rows, row, strict=True)
-        ]
-        grid.add_row(*(Text(cell, style=style) for cell, style in zip(row, styles, strict=True)))
+    for row in rows.to_dict("records"):
+        styles = {"verdict": COLOURS.get(verdict_of(row.get("verdict", "")), "")}
+        grid.add_row(*(Text(cell, style=styles.get(name, "")) for name, cell in row.items()))
     return grid
 
 
@@ -139,20 +133,12 @@ def html(shown: pd.DataFrame) -> Markup:
 def latex(shown: pd.DataFrame, *, label: str = "") -> str:
     """Return tables of LaTeX that break over pages (booktabs and longtable): one for each heading."""
     lines = [r"% needs \usepackage{booktabs,longtable}", r"\begingroup\footnotesize\setlength{\tabcolsep}{4pt}\sloppy"]
-    wide = [max(map(len, shown[name]), default=0) > LONG for name in shown]
-    share = f"p{{{0.6 / max(sum(wide), 1):.2f}\\linewidth}}"
-    kinds = [share if long else "r" if flush else "l" for long, flush in zip(wide, numeric(shown), strict=True)]
+    kinds = "".join("r" if flush else "l" for flush in numeric(shown))
     for number, (heading, rows) in enumerate(parts(shown), 1):
+        caption = text.latex(": ".join(filter(None, (shown.attrs["title"], heading))))
+        look = {"column_format": f"@{{}}{kinds}@{{}}", "label": f"{label}-{number}" if heading else label}
         escaped = rows.map(text.latex).rename(columns=text.latex)
-        caption = ": ".join(filter(None, (shown.attrs["title"], heading)))
-        made = escaped.to_latex(
-            index=False,
-            longtable=True,
-            column_format=f"@{{}}{''.join(kinds)}@{{}}",
-            caption=text.latex(caption),
-            label=f"{label}-{number}" if heading else label,
-        )
-        lines.append(made)
+        lines.append(escaped.to_latex(index=False, longtable=True, caption=caption, **look))
     lines += [rf"\par\noindent {text.latex(note)}" for note in shown.attrs["notes"]]
     return "\n".join([*lines, r"\par\endgroup", ""])
 

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import re
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from moestat import versions
 from moestat.claims.evidence import Evidence
 from moestat.claims.verdicts import judge_sealed
 from moestat.errors import InputError, UserError
 from moestat.experiment import Source
-from moestat.report import csv_text, figures, stored_runs, tables, write
-from moestat.report.rate_panel import NUMBERS, numbers_of
-from moestat.runner import begin, belongs, experiments, labels, manifest_file, needs, plan, records, results
+from moestat.report import csv_text, stored_runs, tables, write
+from moestat.runner import belongs, experiments, labels, manifest_file, needs, plan, records, results
 from moestat.runner.difference import difference
 from moestat.runner.request import Request
 from moestat.runner.shard import Variable
@@ -45,21 +44,15 @@ LEFT_OUT = "left out of this record:"
 
 
 def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False) -> list[str]:
-    """Make the record of a study at a preset from its results, or judge the one that is there again.
+    """Make the record of a study at a preset, or judge the one that is there again; return what is to be said.
 
     Parameters
     ----------
-    study, preset : str
     out, to : Path
         The outputs folders of the results (or of the record that is judged again), and of the record.
     replace : bool
         Whether numbers of a record that is there may become others; without it that is refused, with a UserError, as
         is what makes no record of the preset as the study states it (incomplete, edited, of other settings).
-
-    Returns
-    -------
-    list of str
-        What is to be said.
     """
     study_file = load.read(study)
     load.need_preset(study_file, preset)
@@ -96,8 +89,6 @@ def ship(study: str, preset: str, out: Path, to: Path, *, replace: bool = False)
     content[manifest_file.NAME] = (json.dumps(described, indent=1) + "\n").encode()
     folder = records.path(to, study_file.name, preset)
     said = _compare(folder, small, replace)
-    if changes := versions.since(kept.get("code") or {}, begin.version_of(begin.make_plan(request))):
-        said.append(f"{study_file.name}: computed by another version than today's ({'; '.join(changes[:3])})")
     records.write(folder, content)
     size, whole = sum(map(len, content.values())), total(to)
     said.append(f"{folder}: {size / 1e6:.2f} MB" + (f", without {', '.join(left_out)}" if left_out else ""))
@@ -142,41 +133,19 @@ def _condensed(
 
 def _smaller(dataset: xr.Dataset, bulky: list[str], study: Study, preset: str) -> xr.Dataset:
     """Return the dataset without those of some bulky variables that nothing shows."""
-    counted = {figure.per for figure in study.figures}
     shown = _shown(dataset, study, preset) if bulky else {}
     for name in bulky:
         without = dataset.drop_vars(name)
-        if name in counted:
-            without = without.assign_attrs({NUMBERS.format(name): json.dumps(numbers_of(dataset, name))})
         if _shown(without, study, preset) == shown:
             dataset = without
     return dataset
 
 
-def _shown(dataset: xr.Dataset, study: Study, preset: str) -> dict[str, object]:
-    """Return what a run shows: verdicts, tables, and what its figures draw."""
-    evidence = Evidence(dataset, write.filled(study, dataset), preset)
-    verdicts, _ = judge_sealed(evidence, None)
-    made = write.all_tables(evidence) | {"claims": tables.claims(verdicts)}
-    shown: dict[str, object] = {name: table.to_csv() for name, table in made.items()}
-    for number, figure in enumerate(evidence.study.figures):
-        if figures.shown(evidence, figure):
-            try:
-                canvas, _ = figures.draw_evidence(evidence, figure)
-            except figures.FigureError as error:
-                shown[f"figure {number}"] = str(error)
-            else:
-                shown[f"figure {number}"] = [_drawn(axes) for axes in canvas.axes]
-    return shown
-
-
-def _drawn(axes: Any) -> list[bytes]:
-    """Return the data of what is drawn in a panel, which hangs on no layout."""
-    data = [line.get_xydata() for line in axes.get_lines()] + [image.get_array() for image in axes.images]
-    data += [path.vertices for area in axes.collections for path in area.get_paths()]
-    data += [patch.get_patch_transform().transform(patch.get_path().vertices) for patch in axes.patches]
-    texts = [text.get_text().encode() for text in axes.texts]
-    return texts + [np.ma.filled(np.ma.asarray(values), np.nan).tobytes() for values in data]
+def _shown(dataset: xr.Dataset, study: Study, preset: str) -> dict[str, bytes]:
+    """Return the files that a run shows: verdicts, tables and figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        write.write_outputs(dataset, study, preset, Path(folder), provenance={})
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
 # --- what is written -------------------------------------------------------------------------------------------------
@@ -231,10 +200,9 @@ def _compare(folder: Path, new: xr.Dataset, replace: bool) -> list[str]:
         return []
     old = results.read(folder / results.NAME)
     left_out = {name for dataset in (old, new) for name in str(dataset.attrs.get("left_out", "")).split(", ")}
-    names = [str(name) for name in {**old.variables, **new.variables} if name not in left_out]
-    other = [name for name in names if not (name in old.variables and name in new.variables)]
-    measured = [name for name in names if name not in other and new[name].attrs.get("measurement")]
-    other += [n for n in names if n not in (*other, *measured) and _difference(old[n], new[n])]
+    other = sorted(set(map(str, set(old.variables) ^ set(new.variables))) - left_out)
+    both = [str(name) for name in new.variables if name in old.variables and not new[name].attrs.get("measurement")]
+    other += [name for name in both if _difference(old[name], new[name])]
     if not other:
         return [f"{folder}: the same numbers as before, judged again"]
     if not replace:

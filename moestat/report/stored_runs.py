@@ -22,15 +22,7 @@ OUTPUTS = Path("outputs")
 
 @dataclass(frozen=True)
 class Run:
-    """What the folder of a preset says about itself.
-
-    Attributes
-    ----------
-    claims : list of dict or None
-        The rows of ``claims.csv``, all text; None when there is none.
-    manifest : dict
-        Empty when there is none that can be read.
-    """
+    """What the folder of a preset says about itself: the rows of ``claims.csv``, all text (None without it)."""
 
     study: str
     preset: str

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -25,8 +24,7 @@ INK = "#1f2328"
 REFERENCE = "#767676"
 """The reference line, e.g. the Fisher line."""
 
-SANDWICH = "sandwich line (own target)"
-"""The reference of a fit that is scored against a target of its own, beside the Fisher line."""
+REFERENCE_LINE: Mapping[str, Any] = {"color": REFERENCE, "linewidth": 1.6}
 
 GRID = "#d9dce0"
 PAGE = "#ffffff"
@@ -38,12 +36,9 @@ the three kinds of colour blindness."""
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 RC: Mapping[str, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8.0,
     "axes.titlesize": 8.5,
     "axes.titleweight": "bold",
-    "axes.labelsize": 8.0,
     "xtick.labelsize": 7.5,
     "ytick.labelsize": 7.5,
     "legend.fontsize": 7.0,
@@ -57,27 +52,18 @@ RC: Mapping[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "axes.axisbelow": True,
     "grid.color": GRID,
     "grid.linewidth": 0.5,
     "lines.linewidth": 1.2,
     "lines.markersize": 4.0,
-    "errorbar.capsize": 0.0,
     "legend.frameon": False,
-    "legend.handlelength": 2.2,
-    "legend.borderaxespad": 0.3,
     "legend.labelspacing": 0.35,
-    "figure.facecolor": PAGE,
     "axes.facecolor": "none",
-    "savefig.facecolor": PAGE,
     "figure.constrained_layout.use": True,
     "figure.constrained_layout.h_pad": 0.05,
     "figure.constrained_layout.w_pad": 0.05,
-    "image.cmap": "cividis",
-    "text.usetex": False,
     "mathtext.default": "regular",
     "pdf.fonttype": 42,
-    "path.simplify": True,
 }
 """Settings of matplotlib; nothing outside :func:`look` is touched."""
 
@@ -145,9 +131,8 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
 
     Title, description and source (study, preset, version) are in the metadata of each, not in the picture.
     """
-    words = {key: text for key, text in (("Title", title), ("Description", description), ("Source", source)) if text}
     metadata: dict[str, dict[str, Any]] = {
-        "png": words | {"Software": None},
+        "png": {"Title": title, "Description": description, "Source": source, "Software": None},
         "pdf": {"Title": title, "Subject": description, "Keywords": source, "Creator": "moestat"}
         | {"Producer": None, "CreationDate": None},
     }
@@ -162,13 +147,3 @@ def save(figure: Figure, *, title: str = "", description: str = "", source: str 
             Figure.savefig(figure, buffer, format=ending, dpi=DPI, metadata=facts)
             out[ending] = buffer.getvalue()
     return out
-
-
-def reference(name: str) -> dict[str, Any]:
-    """Return the look of a reference line; two kinds in one panel can be told apart."""
-    return {"color": REFERENCE, "linewidth": 1.6, "linestyle": (0, (6, 1.5)) if name == SANDWICH else "-"}
-
-
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Tell whether two curves cannot be told apart in print: equal but for rounding wherever either has a value."""
-    return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True))

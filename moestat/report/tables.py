@@ -1,8 +1,9 @@
-"""Results as data frames: rates, means, claims, searches, how the runs ended; and every number in one tidy table."""
+"""Results as data frames: rates, means, claims, how the runs ended; and every number in one tidy table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,19 +23,16 @@ from moestat.status import Status
 from moestat.study import hub
 from moestat.study.spec import Rate
 
-DIAGNOSTICS = {
-    "iterations": "iterations",
-    "gradient": "projected gradient",
-    "decrement": "Newton decrement",
-    "min_eigenvalue": "smallest free eigenvalue",
-    "box_hits": "parameters at the box",
-    "empty_cells": "empty Voronoi cells",
-    "start_index": "start that won",
-    "gain": "log-likelihood gain over the truth",
-}
-"""Variables that tell how the estimator did, where a study has them, and how they are called."""
+DIAGNOSTICS = (
+    *("iterations", "gradient", "decrement", "min_eigenvalue", "box_hits", "empty_cells", "start_index", "gain"),
+)
+"""Variables that tell how the estimator did, where a study has them."""
 
+MESSAGES = 30
+"""So many kinds of message are told at most."""
 RATE_HEAD = ("arm", "label", "loss", "over", "slope", "ci_low", "ci_high", "trusted", "why")
+MEAN_HEAD = ("variable", "arm", "label")
+MEANS = ("mean", "ci_low", "ci_high", "mcse", "sd", "median", "replicates", "lost")
 METHODS = ("ols", "wls", "last_half", "curvature")
 
 
@@ -106,25 +104,20 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
                 row |= {method: other.value, f"{method}_low": other.low, f"{method}_high": other.high}
             low, high = fit.bootstrap
             row |= {"bootstrap_low": low, "bootstrap_high": high, "level": fit.level}
-            row |= {"window_low": np.nan, "window_high": np.nan}
-            if facts.window is not None:
-                row |= {"window_low": facts.window[0], "window_high": facts.window[1]}
+            row |= dict(zip(("window_low", "window_high"), facts.window or (np.nan, np.nan), strict=True))
             sizes = fit.sizes if fit.sizes.size else np.array([np.nan])
             row |= {"first": sizes[0], "last": sizes[-1], "sizes": fit.sizes.size}
             row |= {"replicates": array.sizes.get("replicate", 0), "complete": fit.complete}
             lost = int(np.isnan(series.samples.sel({rate.over: fit.sizes}).values).sum())
-            why = [*fit.reasons, *_undefined(lost - counts.missing - counts.failed, atoms)]
+            why = list(fit.reasons)
+            if (undefined := lost - counts.missing - counts.failed) > 0:  # in runs that have others
+                absent = "" if atoms == "all" else f", as the fit has no {atoms} atom"
+                why.append(f"{undefined} of these values are undefined{absent}.")
             notes = fit.bend
         row["search"] = evidence.unsettled(rate.over, arm, point)
         row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
         rows.append(row | {"trusted": not why, "why": " ".join(why), "notes": notes})
     return rows
-
-
-def _undefined(values: int, atoms: str) -> list[str]:
-    """Say how many values are undefined in runs that have others."""
-    absent = "" if atoms == "all" else f", as the fit has no {atoms} atom"
-    return [f"{values} of these values are undefined{absent}."] if values > 0 else []
 
 
 def _companions(
@@ -155,11 +148,8 @@ def _companions(
 
 def _points(array: xr.DataArray, dims: Sequence[str]) -> list[dict[str, Any]]:
     """Return every point of some dimensions as a selection."""
-    points: list[dict[str, Any]] = [{}]
-    for dim in dims:
-        labels = array[dim].values.tolist() if dim in array.coords else list(range(array.sizes[dim]))
-        points = [point | {dim: value} for point in points for value in labels]
-    return points
+    labels = [array[dim].values.tolist() if dim in array.coords else range(array.sizes[dim]) for dim in dims]
+    return [dict(zip(dims, values, strict=True)) for values in product(*labels)]
 
 
 def summaries(evidence: Evidence, *, level: float = 0.95) -> pd.DataFrame:
@@ -169,15 +159,12 @@ def summaries(evidence: Evidence, *, level: float = 0.95) -> pd.DataFrame:
     ``mcse`` is the Monte Carlo standard error of the mean.
     """
     arms = chosen(evidence.ds, ["*"])
-    tables = [_summary(evidence, name, arm, level) for name in evidence.study.summaries for arm in arms]
-    tables = [table for table in tables if len(table)]
-    columns = ["variable", "arm", "label", "mean", "ci_low", "ci_high", "mcse", "sd", "median"]
-    columns += ["replicates", "lost"]
-    if not tables:
-        return pd.DataFrame(columns=columns)
-    table = pd.concat(tables, ignore_index=True)
-    axes = [name for name in table.columns if name not in columns]
-    table = table[[*columns[:3], *axes, *columns[3:]]]
+    rows = [row for name in evidence.study.summaries for arm in arms for row in _means(evidence, name, arm, level)]
+    if not rows:
+        return pd.DataFrame(columns=[*MEAN_HEAD, *MEANS])
+    table = pd.DataFrame(rows)
+    axes = [name for name in table.columns if name not in (*MEAN_HEAD, *MEANS)]
+    table = table[[*MEAN_HEAD, *axes, *MEANS]]
     table.attrs["axes"] = axes
     return table
 
@@ -188,73 +175,34 @@ def numbers(ds: xr.Dataset) -> list[str]:
     return [name for name in names if set(ds[name].dims) == set(ds["status"].dims) and ds[name].dtype.kind in "fiub"]
 
 
-def _summary(evidence: Evidence, name: str, arm: str, level: float) -> pd.DataFrame:
-    ds = evidence.ds
+def _means(evidence: Evidence, name: str, arm: str, level: float) -> Iterator[dict[str, Any]]:
     try:
         array = evidence.samples(name, arm)
     except NoAnswerError:
-        return pd.DataFrame()
-    exact = "replicate" not in array.dims
+        return
+    exact, binary = "replicate" not in array.dims, array.attrs.get(BINARY)
     array = array.expand_dims(replicate=[0]) if exact else array
     dims = [str(d) for d in array.dims if d != "replicate"]
-    array = array.transpose(*dims, "replicate")
-    samples = array.values.reshape(-1, array.sizes["replicate"])
-    kept = np.isfinite(samples)
-    used = kept.sum(axis=1)
-    filled = np.where(kept, samples, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(used > 0, filled.sum(axis=1) / used, np.nan)
-        squares = np.where(kept, (samples - mean[:, None]) ** 2, 0.0).sum(axis=1)
-        sd = np.where(used > 1, np.sqrt(squares / (used - 1)), np.nan)
-        half = stats.t.ppf(0.5 + level / 2, np.maximum(used - 1, 1)) * sd / np.sqrt(used)
-    low, high = (mean, mean) if exact else within_range(array, mean - half, mean + half)
-    if array.attrs.get(BINARY):
-        ends = [proportion_interval(int(k), int(n), level) for k, n in zip(filled.sum(axis=1), used, strict=True)]
-        low, high = np.array(ends).reshape(-1, 2).T
-    median = [float(np.median(row[ok])) if ok.any() else np.nan for row, ok in zip(samples, kept, strict=True)]
-    table = pd.DataFrame(_points(array, dims))
-    if not dims:
-        table = pd.DataFrame(index=range(1))
-    table = table.assign(variable=name, arm=arm, label=label(ds, arm), mean=mean, ci_low=low, ci_high=high, sd=sd)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.where(used > 1, sd / np.sqrt(used), np.nan)
-        if array.attrs.get(BINARY):
-            error = np.sqrt(mean * (1 - mean) / used)
-    table = table.assign(mcse=np.zeros(len(used)) if exact else error)
-    table = table.assign(median=median, replicates=used, lost=samples.shape[1] - used)
+    samples = array.transpose(*dims, "replicate").values.reshape(-1, array.sizes["replicate"])
     # a variable with dimensions of its own may be padded with NaN; only a point of the grid is missed when it is empty
-    own = set(dims) - set(map(str, ds["status"].dims))
-    return table[used > 0] if own else table
-
-
-def searches(ds: xr.Dataset) -> pd.DataFrame:
-    """Tabulate what the global searches of every arm saw, per point of the grid; no rows where nothing was searched."""
-    columns = ["arm", "label", "at", "runs", "other_won", "gain", "found", "distinct", "lower_left", "near", "wide"]
-    rows = []
-    axes = (
-        [str(dim) for dim in ds["search_kind"].dims if dim not in ("arm", "replicate")] if "search_kind" in ds else []
-    )
-    for arm in ds["arm"].values if "search_kind" in ds else ():
-        for at in _points(ds["search_kind"], axes):
-            cell = ds.sel(arm=arm, **at)
-            searched = np.isfinite(cell["search_found"].values.astype(float))
-            if searched.any():
-                place = ", ".join(f"{axis} = {number(value)}" for axis, value in at.items())
-                head = {"arm": str(arm), "label": label(ds, str(arm)), "at": place, "runs": int(searched.sum())}
-                rows.append(head | _searched(cell, searched))
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _searched(cell: xr.Dataset, searched: np.ndarray) -> dict[str, Any]:
-    def median(name: str) -> float:
-        return float(np.median(cell[name].values[searched])) if name in cell else np.nan
-
-    row: dict[str, Any] = {"other_won": float(np.mean(cell["search_kind"].values[searched] != "local"))}
-    row |= {name: median(f"search_{name}") for name in ("gain", "found", "distinct", "lower_left")}
-    for width in ("near", "wide"):
-        low, high = median(f"L3_{width}_low"), median(f"L3_{width}_high")
-        row[width] = f"{number(low, 3)} to {number(high, 3)}" if np.isfinite(low + high) else ""
-    return row
+    own = set(dims) - set(map(str, evidence.ds["status"].dims))
+    head = {"variable": name, "arm": arm, "label": label(evidence.ds, arm)}
+    for point, found in zip(_points(array, dims), samples, strict=True):
+        row = np.where(np.isfinite(found), found, np.nan)
+        used = int(np.isfinite(row).sum())
+        if own and not used:
+            continue
+        mean = np.nansum(row) / used if used else np.nan
+        sd = np.sqrt(np.nansum((row - mean) ** 2) / (used - 1)) if used > 1 else np.nan
+        half = stats.t.ppf(0.5 + level / 2, used - 1) * sd / np.sqrt(used) if used > 1 else np.nan
+        low, high = (mean, mean) if exact else within_range(array, mean - half, mean + half)
+        error = 0.0 if exact else sd / np.sqrt(used) if used else np.nan
+        if binary:
+            low, high = proportion_interval(int(np.nansum(row)), used, level)
+            error = np.sqrt(mean * (1 - mean) / used) if used else np.nan
+        median = np.nanmedian(row) if used else np.nan
+        numbers = (mean, low, high, error, sd, median, used, row.size - used)
+        yield head | point | dict(zip(MEANS, numbers, strict=True))
 
 
 def claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -263,16 +211,16 @@ def claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
 
 
 def statuses(evidence: Evidence) -> pd.DataFrame:
-    """Count how the runs of every arm ended; one column per status, zeros included, and a last row with the sums."""
-    rows = []
-    for arm in chosen(evidence.ds, ["*"]):
-        counts = evidence.count([(arm, {})])
-        row: dict[str, Any] = {"arm": arm, "label": label(evidence.ds, arm), "runs": counts.replicates}
-        row |= {status.name.lower(): counts.by_status.get(status, 0) for status in Status}
-        rows.append(row | {"missing": counts.missing, "failed": counts.failed, "not_converged": counts.not_converged})
-    table = pd.DataFrame(rows)
-    total = {"arm": "", "label": "all"} | {name: int(table[name].sum()) for name in table.columns[2:]}
-    return pd.concat([table, pd.DataFrame([total])], ignore_index=True)
+    """Count how the runs of every arm ended, and in a last row of all; a column for each kind of failure there is."""
+    rows: list[dict[str, Any]] = []
+    for arms in [*([arm] for arm in chosen(evidence.ds, ["*"])), chosen(evidence.ds, ["*"])]:
+        counts, alone = evidence.count((arm, {}) for arm in arms), len(rows) < evidence.ds.sizes["arm"]
+        row: dict[str, Any] = {"arm": arms[0], "label": label(evidence.ds, arms[0])}
+        row = row if alone else {"arm": "", "label": "all"}
+        row |= {"runs": counts.replicates, "converged": counts.by_status.get(Status.CONVERGED, 0)}
+        row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
+        rows.append(row | {s.name.lower(): n for s, n in counts.by_status.items() if s is not Status.CONVERGED})
+    return pd.DataFrame(rows).fillna(0).astype(dict.fromkeys(pd.DataFrame(rows).columns[2:], int))
 
 
 def failures(ds: xr.Dataset) -> pd.DataFrame:
@@ -280,22 +228,22 @@ def failures(ds: xr.Dataset) -> pd.DataFrame:
     columns = ["arm", "label", "status", "message", "runs", "example"]
     named = ds.assign(message=ds["message"] if "message" in ds else xr.full_like(ds["status"], "", dtype=object))
     axes = [str(dim) for dim in ds["status"].dims if dim not in ("arm", "replicate")]
-    frame = named[["status", "message"]].reset_coords(drop=True).to_dataframe(dim_order=["arm", *axes, "replicate"])
-    frame = frame[~frame["status"].isin([-1, int(Status.CONVERGED)])].reset_index()
+    frame = named[["status", "message"]].reset_coords(drop=True).to_dataframe().reset_index()
+    frame = frame[~frame["status"].isin([-1, int(Status.CONVERGED)])].sort_values([*axes, "replicate"])
     rows = []
     for (arm, code, text), part in frame.groupby(["arm", "status", "message"], sort=False):
         first, status = part.iloc[0], Status(int(code))
         place = [f"{axis} = {number(first[axis])}" for axis in axes] + [f"replicate {first['replicate']}"]
-        row = (arm, label(ds, str(arm)), status.name, text or status.sentence, len(part), ", ".join(place))
-        rows.append(dict(zip(columns, row, strict=True)))
+        said = (status.name, text or status.sentence, len(part), ", ".join(place))
+        rows.append((arm, label(ds, str(arm)), *said))
     table = pd.DataFrame(rows, columns=columns)
-    return table.sort_values("runs", ascending=False, kind="stable", ignore_index=True)
+    return table.sort_values("runs", ascending=False, kind="stable", ignore_index=True).head(MESSAGES)
 
 
 def diagnostics(evidence: Evidence) -> pd.DataFrame:
     """Return median and range of the diagnostics that the results hold, per arm, over the runs that have values."""
     rows = []
-    for name, about in DIAGNOSTICS.items():
+    for name in DIAGNOSTICS:
         for arm in chosen(evidence.ds, ["*"]):
             try:
                 values = evidence.samples(name, arm).values
@@ -303,6 +251,7 @@ def diagnostics(evidence: Evidence) -> pd.DataFrame:
                 continue
             values = values[np.isfinite(values)]
             if values.size:
+                about = evidence.ds[name].attrs.get("long_name", name)
                 ends = (float(np.median(values)), float(values.min()), float(values.max()))
                 rows.append((arm, label(evidence.ds, arm), about, *ends))
     return pd.DataFrame(rows, columns=["arm", "label", "diagnostic", "median", "smallest", "largest"])
@@ -311,20 +260,10 @@ def diagnostics(evidence: Evidence) -> pd.DataFrame:
 def tidy(ds: xr.Dataset, variables: Sequence[str] | None = None) -> pd.DataFrame:
     """Return results as one row per replicate and loss, for any tool that reads tables.
 
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        Results of a study, of :func:`moestat.load` say, or any dataset with a dimension ``replicate``.
-    variables : sequence of str, optional
-        Which variables; if absent, every number that each replicate has one of. Those with dimensions of their own
-        (an atom, an epoch) are to be named; the dimensions become columns.
-
-    Returns
-    -------
-    DataFrame
-        Columns: ``arm`` and the axes of the grid, ``replicate``, dimensions of the variables' own, ``status`` (of the
-        replicate: 0 for converged), ``loss`` (the variable's name) and ``value``. Replicates that nothing was computed
-        for have no row.
+    ``variables`` are those wanted; if absent, every number that each replicate has one of. Those with dimensions of
+    their own (an atom, an epoch) are to be named; the dimensions become columns. The columns are ``arm`` and the axes
+    of the grid, ``replicate``, ``status`` (0 for converged), ``loss`` (the variable's name) and ``value``. Replicates
+    that nothing was computed for have no row.
 
     Raises
     ------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -13,19 +14,16 @@ from moestat.claims.verdicts import WHEN, count_written, written
 from moestat.rates.bends import STILL
 from moestat.report.render import table
 from moestat.rounding import estimate, number
-from moestat.status import Status
 from moestat.study.seal import Written
 from moestat.study.spec import has_paper
 
 BENT = "* the line is bent: the interval of its curvature excludes 0, so the slope depends on the window."
+ENDED = "Failed runs have no values; runs that did not converge have values and are counted apart."
+SLOPES = {"Fisher": "reference_slope", "start": "start_slope", "OLS": "ols", "WLS": "wls", "last half": "last_half"}
+SLOPES |= {"curvature": "curvature"}
+"""Columns of the rate table with two decimals."""
 RULES: dict[Written, str] = {"sealed": "", "edited": "edited", "added": "added"}
 """When a rule was written, in a column."""
-SEARCHES = (
-    "Medians over replicates. Gain: residual sum of squares of the local fit minus that of the best one, in units of "
-    "the noise variance v. Best found: independent starts that ended at the best minimum; 0 where it came from a "
-    "replacement of an atom. Lower one left: the chance of it after Boender and Rinnooy Kan (1987). Last columns: "
-    "lowest to highest L3 of the end points within v log n and within v p of the least residual sum of squares."
-)
 
 
 def names(frame: pd.DataFrame) -> list[str]:
@@ -35,39 +33,36 @@ def names(frame: pd.DataFrame) -> list[str]:
     return [arm if arm in shared else label for arm, label in zip(frame["arm"], frame["label"], strict=True)]
 
 
-def rates(frame: pd.DataFrame, *, brief: bool = False, blocks: bool = False) -> pd.DataFrame:
-    """Show fitted rates.
+def rates(frame: pd.DataFrame, *, blocks: bool = False) -> pd.DataFrame:
+    """Show fitted rates by loss, or by arm those of ``blocks`` of parameters.
 
     A dagger marks a rate that cannot be trusted, a double dagger one whose global searches did not settle, a star a
     bent line; the notes say so.
     """
-    marks: dict[str, str] = {}
-    notes: dict[str, str] = {}
-    rows, axes = [], frame.attrs.get("axes", [])
+    axes, called = frame.attrs.get("axes", []), names(frame)
+    if blocks:  # arms in the order of their first rows
+        order = sorted(range(len(frame)), key=lambda at: called.index(called[at]))
+        frame, called = frame.iloc[order], [called[at] for at in order]
     records = frame.to_dict("records")
-    called = list(frame["arm"]) if brief else names(frame)
+    marks: dict[str, str] = {}
+    notes: dict[str, None] = {}
+    rows = []
     for arm, row in zip(called, records, strict=True):
         mark = ""
         if not row["trusted"]:
             mark = marks.setdefault(row["why"], "\N{DAGGER}" + (str(len(marks) + 1) if marks else ""))
-        if row.get("search") and not brief:
+        if row.get("search"):
             mark += "\N{DOUBLE DAGGER}"
-            notes[f"\N{DOUBLE DAGGER} {arm}: {row['search']} Something lower may be left."] = ""
+            notes[f"\N{DOUBLE DAGGER} {arm}: {row['search']} Something lower may be left."] = None
         mark += "*" if _bent(row) else ""
         head = {"block": row["block"] + mark, "atoms": row["atoms"], "role": row["role"]} if blocks else {}
         head |= {axis: number(row[axis]) for axis in axes} if blocks else {"arm": arm + mark}
-        rows.append(head | _rate(row, brief))
+        rows.append(head | _rate(row))
     below = [f"{mark} not trusted: {why}" for why, mark in marks.items()]
-    if any(map(_bent, records)):
-        below.append(BENT + (" How it bends is in rates.csv, under notes." if brief else ""))
-    columns = list(rows[0]) if rows else ["arm"]
+    below += [BENT] if any(map(_bent, records)) else []
     title = "Parameter rates: slopes of the log error" if blocks else "Rates: slopes of the log loss"
     groups = called if blocks else [_series(row, axes) for row in records]
-    if blocks:  # arms in the order of their first rows
-        order = sorted(range(len(rows)), key=lambda at: called.index(called[at]))
-        rows, groups = [rows[at] for at in order], [called[at] for at in order]
-    cells = [[row[column] for column in columns] for row in rows]
-    return table(columns, cells, title=title, groups=groups, notes=[*below, *notes])
+    return table([*rows[0]], [[*row.values()] for row in rows], title=title, groups=groups, notes=[*below, *notes])
 
 
 def _series(row: Mapping[str, Any], axes: Sequence[str]) -> str:
@@ -84,23 +79,16 @@ def _bent(row: Mapping[str, Any]) -> bool:
     return isinstance(notes, str) and bool(notes)
 
 
-def _rate(row: Mapping[str, Any], brief: bool) -> dict[str, str]:
-    def two(name: str) -> str:
-        value = row.get(name, math.nan)
-        return "" if pd.isna(value) else f"{0.0 if abs(value) < STILL else value:z.2f}"
-
+def _rate(row: Mapping[str, Any]) -> dict[str, str]:
     slope, interval = estimate(*(0.0 if abs(row[end]) < STILL else row[end] for end in ("slope", "ci_low", "ci_high")))
-    predicted, fisher = _number(row.get("predicted")), two("reference_slope")
-    complete = f"{_count(row.get('complete'))}/{_count(row.get('replicates'))}".strip("/")
-    if brief:
-        shown = {"slope, interval": f"{slope} {interval}".strip(), "predicted": predicted}
-        return shown | {"Fisher": fisher, "complete": complete}
-    shown = {"slope": slope, "95 % interval": interval, "predicted": predicted, "bound": _number(row.get("bound"))}
-    shown |= {"Fisher": fisher, "start": two("start_slope"), "OLS": two("ols"), "WLS": two("wls")}
+    shown = {"slope": slope, "95 % interval": interval} | {end: _number(row.get(end)) for end in ("predicted", "bound")}
+    for head, name in SLOPES.items():
+        value = row.get(name, math.nan)
+        shown[head] = "" if pd.isna(value) else f"{0.0 if abs(value) < STILL else value:z.2f}"
     ends = row.get("bootstrap_low", math.nan), row.get("bootstrap_high", math.nan)
-    shown |= {"bootstrap": estimate(row.get("ols", math.nan), *ends)[1]}
-    shown |= {"last half": two("last_half"), "curvature": two("curvature")}
-    shown |= {"loss/Fisher": number(row.get("ratio_to_reference", math.nan), 3), "complete": complete}
+    shown["bootstrap"] = estimate(row.get("ols", math.nan), *ends)[1]
+    shown["loss/Fisher"] = number(row.get("ratio_to_reference", math.nan), 3)
+    shown["complete"] = f"{_count(row.get('complete'))}/{_count(row.get('replicates'))}".strip("/")
     return shown | {"failed": _count(row.get("failed")), "not conv.": _count(row.get("not_converged"))}
 
 
@@ -174,56 +162,23 @@ def summaries(frame: pd.DataFrame) -> pd.DataFrame:
     axes = frame.attrs.get("axes", [])
     rows = []
     for name, row in zip(names(frame), frame.to_dict("records"), strict=True):
-        value, interval = estimate(row["mean"], row["ci_low"], row["ci_high"])
         spread = [number(row[key], digits) for key, digits in (("mcse", 2), ("sd", 3), ("median", 4))]
-        lost = _count(row["lost"]) if frame["lost"].any() else ""
-        rows.append((name, *(_number(row[axis]) for axis in axes), value, interval, *spread))
-        rows[-1] += (_count(row["replicates"]), lost)
+        counts = _count(row["replicates"]), _count(row["lost"]) if frame["lost"].any() else ""
+        place = (_number(row[axis]) for axis in axes)
+        rows.append((name, *place, *estimate(row["mean"], row["ci_low"], row["ci_high"]), *spread, *counts))
     columns = ("arm", *axes, "mean", "95 % interval", "MCSE", "sd", "median", "replicates", "lost")
     return table(columns, rows, title="Means over replicates", groups=list(frame["variable"].astype(str)))
 
 
-def plain(
-    frame: pd.DataFrame, title: str, columns: Mapping[str, str], *, group: str = "", notes: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Show some columns of a table under other names, numbers with three digits, arms by what they are called."""
-    shown = frame.assign(arm=names(frame))
-    groups = list(shown[group]) if group else ()
-    rows = [[_short(value) for value in row] for row in shown[[*columns]].itertuples(index=False, name=None)]
-    return table(list(columns.values()), rows, title=title, groups=groups, notes=notes)
-
-
-def statuses(frame: pd.DataFrame) -> pd.DataFrame:
-    """Show how the runs ended; kinds of failure that did not occur at all are left out, but never the zeros in sum."""
-    kinds = [s.name.lower() for s in Status if s is not Status.CONVERGED and frame[s.name.lower()].any()]
-    columns = ["arm", "runs", "converged", "failed", "not_converged", "missing", *kinds]
-    note = "Failed runs have no values; runs that did not converge have values and are counted apart."
-    return plain(frame, "How the runs ended", {name: name.replace("_", " ") for name in columns}, notes=[note])
-
-
-def failures(frame: pd.DataFrame, limit: int = 30) -> pd.DataFrame:
-    """Show what the runs that did not converge said."""
-    notes = [f"and {len(frame) - limit} more kinds of message"] if len(frame) > limit else []
-    columns = {name: name for name in ("arm", "status", "message", "runs")} | {"example": "for example"}
-    return plain(frame.head(limit), "What the runs that did not converge said", columns, notes=notes)
-
-
-def diagnostics(frame: pd.DataFrame) -> pd.DataFrame:
-    """Show median and range of the diagnostics, one group of rows per diagnostic."""
-    columns = {name: name for name in ("arm", "median", "smallest", "largest")}
-    return plain(frame, "Diagnostics of the runs", columns, group="diagnostic")
-
-
-def searches(frame: pd.DataFrame) -> pd.DataFrame:
-    """Show what the global searches saw, one group of rows per arm."""
-    columns = {"at": "at", "runs": "searches", "other_won": "another start won (share)", "gain": "gain / v"}
-    columns |= {"found": "best found", "distinct": "minima", "lower_left": "lower one left"}
-    columns |= {"near": "L3, v log n", "wide": "L3, v p"}
-    return plain(frame, "Global searches", columns, group="arm", notes=[SEARCHES])
-
-
-def _short(value: Any) -> str:
-    return number(value, 3) if isinstance(value, float) else str(value)
+def _plain(frame: pd.DataFrame, title: str, note: str = "", group: str = "") -> pd.DataFrame:
+    """Show a table as it is, numbers with three digits, arms by what they are called."""
+    shown = frame.assign(arm=names(frame)).drop(columns=["label", *filter(None, [group])])
+    rows = [
+        [number(v, 3) if isinstance(v, float) else str(v) for v in row]
+        for row in shown.itertuples(index=False, name=None)
+    ]
+    heads = [name.replace("_", " ") for name in shown]
+    return table(heads, rows, title=title, groups=list(frame[group]) if group else (), notes=[note] if note else [])
 
 
 def _number(value: Any) -> str:
@@ -236,9 +191,11 @@ def _count(value: Any) -> str:
 
 def frames(tables: Mapping[str, pd.DataFrame]) -> Iterable[tuple[str, pd.DataFrame]]:
     """Yield the tables of a run as they are shown, by their names; empty ones are left out."""
-    show = {"rates": rates, "parameters": lambda frame: rates(frame, blocks=True)}
-    show |= {"summaries": summaries, "statuses": statuses, "failures": failures, "searches": searches}
-    show |= {"diagnostics": diagnostics}
+    show: dict[str, Callable[[pd.DataFrame], pd.DataFrame]]
+    show = {"rates": rates, "parameters": partial(rates, blocks=True), "summaries": summaries}
+    show |= {"statuses": partial(_plain, title="How the runs ended", note=ENDED)}
+    show |= {"failures": partial(_plain, title="What the runs that did not converge said")}
+    show |= {"diagnostics": partial(_plain, title="Diagnostics of the runs", group="diagnostic")}
     for name, frame in tables.items():
         if len(frame):
             yield name, show[name](frame)

@@ -70,7 +70,8 @@ class Report:
     def rates_table(self) -> RenderableType:
         """Return the rate table for a terminal; without rates, that of means."""
         if len(self.tables["rates"]):
-            return render.rich(views.rates(self.tables["rates"], brief=True))
+            short = self.tables["rates"].assign(label=self.tables["rates"]["arm"])
+            return render.rich(views.rates(short), spare=("bound", *NOT_IN_PAPER))
         return render.rich(render.without(views.summaries(self.tables["summaries"]), *IN_FILES), spare=("MCSE",))
 
     def claims_table(self) -> RenderableType:
@@ -138,7 +139,7 @@ def all_tables(evidence: Evidence) -> dict[str, pd.DataFrame]:
     """Return the tables of a run by their names."""
     of_evidence = ("rates", "parameters", "summaries", "statuses", "diagnostics")
     made = {name: getattr(tables, name)(evidence) for name in of_evidence}
-    return made | {"failures": tables.failures(evidence.ds), "searches": tables.searches(evidence.ds)}
+    return made | {"failures": tables.failures(evidence.ds)}
 
 
 def draw(evidence: Evidence, folder: Path) -> list[Drawn]:

@@ -2,14 +2,11 @@
 
 import csv
 import re
-from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 import xarray as xr
 from machine import inside, undrawn, write_study
 
-from moestat.report import items
 from moestat.study import load
 
 CLAIM = """
@@ -71,58 +68,23 @@ def test_write_belongs_to_claims_and_wants_a_form_that_it_knows(tmp_path):
         assert code == 2 and "FILE.html" in err and not (tmp_path / name).exists()
 
 
-class Page(HTMLParser):
-    """Rows of the ledger as a reader without JavaScript has them: anchor, keys, text; and what the page loads."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.rows, self.loads, self.inside, self.options = {}, [], "", {}
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        if tag == "tr" and "data-verdict" in given:
-            self.inside = given["id"]
-            self.rows[self.inside] = {k.removeprefix("data-"): v for k, v in given.items()} | {"text": "", "tags": []}
-        if self.inside:
-            self.rows[self.inside]["tags"].append(tag)
-        if tag == "select":
-            self.options[given["name"]] = []
-            self.select = given["name"]
-        self.loads += [given[key] for key in ("src", "href") if key in given and not given[key].startswith("#")]
-
-    def handle_endtag(self, tag):
-        self.inside = "" if tag == "tr" else self.inside
-
-    def handle_data(self, data):
-        if self.inside:
-            self.rows[self.inside]["text"] += data
-        if self.lasttag == "option":
-            self.options[self.select].append(data)
-
-
 def test_the_html_page_holds_every_claim_and_loads_nothing(outputs, monkeypatch):
     monkeypatch.setattr(load, "study_folders", lambda: [outputs / "studies"])
     file, data = outputs / "ledger.html", outputs / "ledger.csv"
     code, _, err = inside("--claims", "--out", outputs / "out", "--write", file, "--write", data)
     assert code == 0, err
-    page = Page(file.read_text(encoding="utf-8"))
-    assert set(page.rows) == {"ran:odd", "ran:mean-rate", "quick_only:mean-rate", "waits:mean-rate"}
-    assert page.loads == []
-    rows = csv.DictReader(data.open(newline="", encoding="utf-8"))
-    for row in rows:
-        shown = page.rows[f"{row['study']}:{row['claim']}"]
-        assert {key: shown[key] for key in ("verdict", "scale", "origin")} == {
-            key: row[key] for key in ("verdict", "scale", "origin")
-        }
-        assert row["why"][:20] in shown["text"]
-        assert ("circle" in shown["tags"]) == bool(row["estimate"])
-        decided = row["date"] and row["preset"] == row["decides"]
-        assert decided or row["decides_with"] in shown["text"]
-        assert row["verdict"] in page.options["verdict"]
-        assert shown["number"] == (repr(float(row["estimate"])) if row["estimate"] else "")
     text = file.read_text(encoding="utf-8")
+    assert not re.search(r'src="|href="[^#]', text), "it loads nothing"
+    found = {row[0]: row[1] for row in re.findall(r'<tr id="([^"]*)"(.*?)</tr>', text, re.DOTALL)}
+    assert set(found) == {"ran:odd", "ran:mean-rate", "quick_only:mean-rate", "waits:mean-rate"}
+    for row in csv.DictReader(data.open(newline="", encoding="utf-8")):
+        shown = found[f"{row['study']}:{row['claim']}"]
+        for key in ("verdict", "scale", "origin"):
+            assert f'data-{key}="{row[key]}"' in shown and f"<option>{row[key]}</option>" in text
+        assert ("<circle" in shown) == bool(row["estimate"])
+        decided = row["date"] and row["preset"] == row["decides"]
+        assert decided or row["decides_with"] in shown
+        assert f'data-number="{repr(float(row["estimate"])) if row["estimate"] else ""}"' in shown
     assert "A statement with marks: f* is in [0, 1]_+ | &lt;b&gt; and $5." in text
     assert "converges like n<sup>\N{MINUS SIGN}1/2</sup>" in text
 
@@ -146,7 +108,6 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
     monkeypatch.setattr(load, "study_folders", lambda: [outputs / "studies"])
     code, out, err = inside("claim", "ran:mean-rate", "--out", outputs / "out")
     assert code == 0, err
-    assert max(map(len, out.splitlines()[:-1])) <= 80  # a command is not broken
     with open(outputs / "out" / "ran" / "paper" / "claims.csv", newline="", encoding="utf-8") as stream:
         row = next(row for row in csv.DictReader(stream) if row["claim"] == "mean-rate")
     flat = " ".join(out.split())
@@ -160,20 +121,7 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
         assert text in flat
     assert "also run preset quick" in flat and "the slope of log error against log n, arm mean" in flat
     assert out.rstrip().endswith(f"python -m moestat.study ran --preset paper --out {outputs / 'out'}")
-    region, interval = (next(line for line in out.splitlines() if mark in line) for mark in ("[=", "|-"))
-    within = region.index("[") <= interval.index("|") and interval.rindex("|") <= region.rindex("]")
-    assert within == (row["verdict"] == "supported")
     path = outputs / "studies" / "ran.py"
     assert f"python -m moestat.study {path}" in inside("claim", f"{path}:mean-rate", "--out", outputs / "out")[1]
     code, _, err = inside("claim", "mean-rate")
     assert code == 2 and "ran:mean-rate, waits:mean-rate" in err
-
-
-def test_the_table_of_claims_counts_each_once(outputs, monkeypatch):
-    _written(outputs, monkeypatch, "csv")
-    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "benchmarks"))
-    import claims_table
-
-    table = claims_table.count(claims_table.read(outputs / "docs" / "ledger.csv"))
-    assert table["claims"].sum() == 4 and table["not run"].sum() == 1
-    assert table[list(items.WORDS)].sum().sum() == table["statements"].sum()

@@ -6,7 +6,6 @@ import xarray as xr
 from report_example import study_of
 
 from moestat import rates as log_log
-from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.report import tables, views, write
 from moestat.status import Status
@@ -36,12 +35,6 @@ def test_companions_of_a_rate(ds, study):
     assert np.isnan(other["reference_slope"]) and np.isnan(other["predicted"])
 
 
-def test_what_is_predicted_of_an_arm_is_what_the_paper_prints_else_what_is_expected_of_it(ds):
-    rate = {"loss": "L3", "printed": {"softmax-relu": -0.24}, "predicted": {"*-relu": -0.3}}
-    table = tables.rates(Evidence(ds, study_of(ds, rates=[rate]), "quick"))
-    assert list(table["predicted"].fillna(0)) == [-0.24, -0.3, 0, 0]
-
-
 def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):
     study = study_of(
         ds, rates=[{"loss": "absent"}, {"loss": "L3", "over": "step"}, {"loss": "L3", "window": [1e3, 5e3]}]
@@ -52,13 +45,6 @@ def test_a_rate_that_cannot_be_fitted_says_why_and_the_others_stand(ds):
     assert "no axis 'step'" in table["why"][4]
     assert "3 sizes" in table["why"][8] and np.isfinite(table["slope"][8])
     assert len(views.rates(table)) == 12  # what cannot be fitted can still be shown
-
-
-def test_the_presets_window_replaces_that_of_the_rate(ds):
-    presets = {"quick": {"replicates": 10, "window": [1e4, 1e5]}, "paper": {"replicates": 10}}
-    study = study_of(ds, presets=presets, rates=[{"loss": "L3", "window": [1e3, 2e4]}])
-    assert list(tables.rates(Evidence(ds, study, "quick"))["first"]) == [13895] * 4
-    assert list(tables.rates(Evidence(ds, study, "paper"))["last"]) == [13895] * 4
 
 
 def test_a_loss_with_further_dimensions_has_a_row_for_each_point(ds):
@@ -89,7 +75,7 @@ def test_failed_runs_are_counted_where_they_happened(ds, study):
         1,
         1,
     ]
-    assert statuses["raised"].tolist() == [0, 2, 0, 0, 2]
+    assert statuses["raised"].tolist() == [0, 2, 0, 0, 2] and "not_finite" not in statuses
     failures = tables.failures(ds).to_dict("records")
     assert [(f["status"], f["runs"], f["message"]) for f in failures] == [
         ("RAISED", 2, "ValueError: x"),
@@ -119,14 +105,6 @@ def test_summaries_of_failed_and_padded_points(ds):
     of_loss = table[table["variable"] == "L3"]
     assert of_loss.iloc[0][["replicates", "lost"]].tolist() == [6, 4]
     assert len(of_loss) == 32 and of_loss["mean"].isna().sum() == 1  # a point of the grid is missed, not dropped
-
-
-def test_a_study_without_rates_or_claims(ds):
-    study = study_of(ds, rates=[], claims=[], summaries=[])
-    assert list(tables.rates(Evidence(ds, study, "quick")).columns)[:5] == ["arm", "label", "loss", "over", "slope"]
-    assert not len(tables.summaries(Evidence(ds, study, "quick")))
-    assert tuple(tables.claims(verdicts.judge(ds, study, "quick")).columns) == verdicts.COLUMNS
-    assert views.tally(tables.claims([])) == "0 supported, 0 not supported, 0 inconclusive"
 
 
 # --- parameter rates --------------------------------------------------------------------------------------------------
@@ -170,35 +148,13 @@ def test_rates_are_shown_with_marks_for_what_is_not_to_be_relied_on(ds):
     ds["rmse"][:] = 1 + 2e-17 * ds["L3"]
     study = study_of(ds, rates=[{"loss": "L3"}, {"loss": "rmse"}], parameters=BLOCKS[:1])
     table = tables.rates(Evidence(ds, study, "quick"))
-    for shown in (views.rates(table), views.rates(table, brief=True)):
-        marks = [arm[-1] for arm in shown["arm"]]
-        assert [mark == "*" for mark in marks] == [k == 0 for k in range(8)]
-        assert marks[3] == marks[7] == "\N{DAGGER}" and "e-17" not in str(shown.to_numpy())
-        assert [note[0] for note in shown.attrs["notes"]] == ["\N{DAGGER}", "*"]
+    shown = views.rates(table)
+    marks = [arm[-1] for arm in shown["arm"]]
+    assert [mark == "*" for mark in marks] == [k == 0 for k in range(8)]
+    assert marks[3] == marks[7] == "\N{DAGGER}" and "e-17" not in str(shown.to_numpy())
+    assert [note[0] for note in shown.attrs["notes"]] == ["\N{DAGGER}", "*"]
     blocks = views.rates(tables.parameters(Evidence(ds, study, "quick")), blocks=True)
     assert list(blocks["block"]) == ["A*", "A", "A", "A\N{DAGGER}"] and len(set(blocks.index)) == 4
-
-
-def searched(ds):
-    found = np.full(ds["L3"].shape, 5.0)
-    found[0, 1, :3] = [0, 1, 2]
-    kind = np.full(found.shape, "local", dtype=object)
-    kind[0, 1, 0] = "insert"
-    found[1:] = np.nan
-    dims = ds["L3"].dims
-    names = ("search_found", "search_gain", "search_distinct", "search_lower_left")
-    return ds.assign(dict.fromkeys(names, (dims, found)) | {"search_kind": (dims, kind)})
-
-
-def test_global_searches_are_tabulated_and_slopes_that_rest_on_unsettled_ones_marked(ds, study):
-    assert tables.searches(ds).empty
-    evidence = Evidence(searched(ds), study, "quick")
-    table = tables.searches(evidence.ds)
-    assert set(table["arm"]) == {"softmax-relu"} and list(table["runs"]) == [10] * 8
-    assert list(table["other_won"]) == pytest.approx([0, 0.1, *[0] * 6]) and table["found"][1] == 5
-    shown = views.rates(tables.rates(evidence))
-    assert ["\N{DOUBLE DAGGER}" in arm for arm in shown["arm"]] == [True, False, False, False] * 2
-    assert "n = 1931 (2 of 10)" in shown.attrs["notes"][-1]
 
 
 def test_a_study_that_states_nothing_has_means_and_a_figure(ds):

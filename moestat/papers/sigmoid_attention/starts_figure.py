@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas
 import moestat
 from moestat.claims.evidence import Evidence
 from moestat.report import style
-from moestat.report.rate_panel import geometric
+from moestat.report.means import along
 from moestat.runner import records, results
 from moestat.study.spec import Figure
 
@@ -66,7 +66,7 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
         name = f"{arm}-{start}"
         if name not in ds["arm"].values:
             continue
-        n, mean, low, high, _ = geometric(ds["L3"].sel(arm=name), "n")
+        n, mean, low, high, _ = along(ds["L3"].sel(arm=name), "n", log=True)
         slope = round(evidence.series("L3", "n", name).fit.slope, 2) + 0.0  # no -0.00
         colour = style.colour(number)
         bars = np.stack([mean - low, high - mean])
@@ -80,7 +80,7 @@ def _panel(axes: Axes, evidence: Evidence, gate: str, expert: str, kept: xr.Data
         axes.fill_between(n, np.nanmin(lines, 1), np.nanmax(lines, 1), color=style.REFERENCE, alpha=0.2, linewidth=0)
         axes.plot(n, np.nanmedian(lines, 1), color=style.REFERENCE, linewidth=1.0, label="information bound")
     if kept is not None and arm in kept["arm"].values:
-        sizes, mean, *_ = geometric(kept["L3"].sel(arm=arm), "n")
+        sizes, mean, *_ = along(kept["L3"].sel(arm=arm), "n", log=True)
         axes.plot(sizes, mean, "s:", color=style.INK, markersize=3, linewidth=0.8, label="least squares (record)")
     axes.text(0.02, 0.03, f"printed start: {NINTH[gate]}", transform=axes.transAxes, fontsize=6.5)
     axes.set_xscale("log")
