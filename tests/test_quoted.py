@@ -99,13 +99,6 @@ def test_what_cannot_be_looked_up_is_said(text, problem, out):
     assert problem in quote.problem
 
 
-def test_a_remark_is_no_mark(out):
-    assert not list(quoted.quotes("<!-- test command -->\n0.1 [0, 1] <!-- a remark -->", out))
-    assert not list(quoted.quotes(f"{quoted.EVERY}\n0.1 [0, 1]<!-- of no record: a trial -->", out))
-    (quote,) = quoted.quotes(f"{quoted.EVERY}\n0.1 [0, 1]<!-- a remark -->", out)
-    assert quote.problem == "the interval has no mark"
-
-
 @pytest.mark.parametrize("page", quoted.PAGES, ids=lambda page: page.name)
 def test_our_pages_quote_what_the_records_hold(page):
     found = list(quoted.quotes(page.read_text(encoding="utf-8"), ROOT / "outputs"))

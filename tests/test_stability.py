@@ -1,6 +1,5 @@
 """The table of verdicts at five seeds is one of today's claims, and its first column is that of the records."""
 
-from collections import Counter
 from itertools import groupby
 from pathlib import Path
 
@@ -30,18 +29,3 @@ def test_the_verdicts_at_the_study_s_seed_are_those_of_the_record(run):
         pytest.skip("no record of this preset is kept")
     kept = {row["claim"]: row["verdict"] for row in csv_text.load(folder / "claims.csv")}
     assert {row["claim"]: row["seed_0"] for row in RUNS[run]} == kept
-
-
-def test_the_pages_have_the_numbers_of_the_table(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import stability
-
-    counts = Counter(stability.kind(row) for row in ROWS)
-    decided = len(ROWS) - counts["never"]
-    page, trust = (
-        " ".join(file.read_text(encoding="utf-8").split())
-        for file in (ROOT / "benchmarks" / "README.md", ROOT / "docs" / "trust.md")
-    )
-    assert f"Of {len(ROWS)} claims {counts['all']} have the same side at all five seeds" in page
-    assert f"Of the {decided} that are ever decided seven turn" in page and counts["turned"] == 7
-    assert f"of {decided} verdicts that are decided at any of them seven turn" in trust

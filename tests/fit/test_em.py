@@ -63,18 +63,6 @@ def test_the_likelihood_never_falls(inner):
         free, before = result.free, result.log_likelihood
 
 
-def test_members_do_not_know_of_each_other():
-    x, y, starts, owner = problem()
-    together = em(prepare(x, y), pack(starts), owner, 3, tolerance=1e-4)
-    assert len(set(together.iterations.tolist())) > 1 and np.all(together.status == Status.CONVERGED)
-    for k in range(4):
-        alone = em(
-            prepare(x[owner[k]][None], y[owner[k]][None]), pack(starts[k : k + 1]), np.array([0]), 3, tolerance=1e-4
-        )
-        np.testing.assert_array_equal(alone.free[0], together.free[k])
-        assert alone.iterations[0] == together.iterations[k]
-
-
 def test_bounds_and_failures_are_kept_and_reported():
     x, y, starts, owner = problem()
     result = em(prepare(x, y), pack(starts), owner, 3, bounds=(0.06, 0.11), max_iterations=3, tolerance=0.0)
@@ -120,13 +108,6 @@ def test_the_best_end_point_of_em_counts():
     np.testing.assert_array_equal(fit.box_hits, np.sum(fit.theta[..., -1] <= 0.01 + 1e-9, axis=1))
     closer = expectation_maximisation(x, y, starts, truth=TRUTH, tolerance=1e-7)
     assert np.all(closer.gain >= fit.gain) and np.all(closer.gradient < fit.gradient)
-
-
-def test_em_reports_failures():
-    x, y, starts = sample(80, starts=2)
-    starts[0, :, :, 3] += 50.0
-    far = expectation_maximisation(x, y, starts, truth=TRUTH, max_iterations=0)
-    assert far.status[0] == Status.WORSE_THAN_TRUTH and far.gain[0] < 0
 
 
 def test_settings_out_of_range_get_one_clear_sentence():

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
 from moestat.arrays import namespace, to_numpy
@@ -82,13 +80,6 @@ def test_it_ends_where_scipy_does():
     found = levenberg_marquardt(from_residuals(misra), np.array([[500.0, 1e-4]]), tolerance=1e-13)
     np.testing.assert_allclose(found.theta[0], [2.3894212918e2, 5.5015643181e-4], rtol=1e-8)
     assert 2 * found.loss[0] == pytest.approx(1.2455138894e-1, rel=2e-6)
-
-
-@settings(max_examples=12, deadline=None)
-@given(st.lists(st.integers(0, 23), min_size=1, max_size=24, unique=True))
-def test_no_bit_depends_on_the_rest_of_the_batch(rows):
-    part = levenberg_marquardt(from_residuals(_exponential(Y[rows], namespace(Y))), START[rows])
-    assert _bits(part, slice(None)) == _bits(TOGETHER, rows)
 
 
 def test_a_member_that_fails_leaves_the_others_alone():

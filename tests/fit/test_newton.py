@@ -1,4 +1,3 @@
-import array_api_strict as strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -247,37 +246,3 @@ def test_wrong_arguments_are_named(change, word):
     arguments = {"x": np.zeros((1, 5, 1)), "y": np.zeros((1, 5)), "starts": np.zeros((1, 1, 2, model.atom_size))}
     with pytest.raises(ValueError, match=word):
         least_squares(model, **{**arguments, **change})
-
-
-SYNCHRONISATIONS = {1: 6.0, 6: 11.0}
-"""How often an iteration may wait for the device, by members: five times, and twice for each solve that is repeated,
-because a step left the box or a matrix was not positive definite, for any of them."""
-
-
-@pytest.mark.parametrize("members", SYNCHRONISATIONS)
-def test_an_iteration_asks_the_device_a_few_times(members, monkeypatch):
-    model = Model("softmax", "full", "relu", 2)
-    truth = 3 * ground_truth(model, 2, "dense", np.random.default_rng(3))
-    draws = [sample(model, truth, 300, 0.1, np.random.default_rng(b)) for b in range(members)]
-    x, y = (strict.asarray(np.stack(part)) for part in zip(*draws, strict=True))
-    starts = strict.asarray(_starts(model, truth, 2, members, count=1))
-    asked = []
-
-    def counted(name, function):
-        def call(*arguments):
-            asked.append(name)
-            return function(*arguments)
-
-        return call
-
-    array = type(x)
-    for name in ("__bool__", "__int__", "__float__", "__index__"):
-        monkeypatch.setattr(array, name, counted(name, getattr(array, name)))
-    monkeypatch.setattr(strict, "nonzero", counted("nonzero", strict.nonzero))
-    counts = []
-    for iterations in (3, 13):
-        asked.clear()
-        fit = least_squares(model, x, y, starts, max_iterations=iterations, tolerance=1e-13)
-        assert int(np.asarray(fit.iterations).min()) == iterations
-        counts.append(len(asked))
-    assert (counts[1] - counts[0]) / 10 <= SYNCHRONISATIONS[members]

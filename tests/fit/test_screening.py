@@ -8,7 +8,6 @@ from moestat.fit import screening
 from moestat.fit.newton import least_squares
 from moestat.fit.screening import candidates, screen
 from moestat.models import truths
-from moestat.models.gates import score_features
 from moestat.models.regression import Model
 
 
@@ -82,13 +81,3 @@ def test_more_candidates_begin_with_the_same_ones():
     few, many = (candidates(model, x, theta, k, law, np.random.default_rng(1), box=5.0) for k in (10, 40))
     np.testing.assert_array_equal(few, many[:10])
     assert np.all(np.abs(many) <= 5.0)
-
-
-def test_candidates_have_the_masses_that_they_are_drawn_for():
-    model, x, _, theta = fitted("softmax", "linear", n=2000)
-    drawn = candidates(model, x, theta, 30, np.full(model.atom_size, 0.7), np.random.default_rng(2), box=50.0)
-    scores = np.stack([np.concatenate([theta, atom[None]])[:, : model.gate_size] for atom in drawn])
-    q = score_features(x[:1024], "full")
-    share = np.exp(scores @ q)
-    mass = np.mean(share[:, -1] / share.sum(axis=1), axis=1)
-    assert set(np.round(mass, 2)) == {0.01, 0.05, 0.15}

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from moestat.fit.softmax_likelihood import (
-    ROWS,
     join,
     log_likelihood,
     negative_log_likelihood,
@@ -49,28 +48,6 @@ def test_gradient_and_hessian_match_finite_differences(d, atoms):
         up, down = problem(free + shift, members), problem(free - shift, members)
         np.testing.assert_allclose((up.loss - down.loss) / (2 * step), at.gradient[:, i], atol=3e-8)
         np.testing.assert_allclose((up.gradient - down.gradient) / (2 * step), at.gram[:, i], atol=3e-7)
-
-
-def test_members_do_not_know_of_each_other():
-    theta, x, y, owner = draw(1, 3, ROWS + 700)
-    free = pack(theta)
-    problem = negative_log_likelihood(prepare(x, y), owner, 3, 0.01)
-    together = problem(free, np.arange(4))
-    for k in range(4):
-        alone = negative_log_likelihood(prepare(x[owner[k]][None], y[owner[k]][None]), np.array([0]), 3, 0.01)
-        for a, b in zip(alone(free[k : k + 1], np.array([0])), together, strict=True):
-            np.testing.assert_array_equal(a[0], b[k])
-        for a, b in zip(problem(free[k : k + 1], np.array([k])), together, strict=True):
-            np.testing.assert_array_equal(a[0], b[k])
-
-
-def test_thinning_takes_every_so_many_th_sample():
-    theta, x, y, owner = draw(1, 2, 1000)
-    free = pack(theta)
-    np.testing.assert_array_equal(
-        log_likelihood(prepare(x, y, thin=4), free, owner, 2),
-        log_likelihood(prepare(x[:, ::4], y[:, ::4]), free, owner, 2),
-    )
 
 
 def test_the_loss_is_not_negative_down_to_the_smallest_variance():

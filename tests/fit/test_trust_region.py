@@ -38,14 +38,6 @@ def test_finds_the_minimum_of_a_curved_valley(xp):
     assert np.all(np.asarray(result.gradient) < 1e-7) and np.all(np.asarray(result.box_hits) == 0)
 
 
-def test_members_do_not_know_of_each_other():
-    together = trust_region(rosenbrock(SCALE), STARTS, lower=-10.0, upper=10.0)
-    for k in range(4):
-        alone = trust_region(rosenbrock(SCALE[k : k + 1]), STARTS[k : k + 1], lower=-10.0, upper=10.0)
-        for name in ("theta", "loss", "gradient", "decrement", "iterations", "status"):
-            np.testing.assert_array_equal(getattr(alone, name)[0], getattr(together, name)[k])
-
-
 def test_agrees_with_scipy_on_a_box_that_binds():
     upper = np.array([0.5, 2.0])
     result = trust_region(rosenbrock(SCALE), STARTS, lower=np.array([-5.0, -5.0]), upper=upper)

@@ -92,22 +92,6 @@ def test_two_normals_in_closed_form():
     np.testing.assert_allclose(squared_hellinger(model, a, b, np.zeros((3, 1))), exact, rtol=1e-9)
 
 
-def test_batches_and_chunks_agree():
-    rng = np.random.default_rng(5)
-    model = Competition(2, "affine", 2)
-    fitted = np.stack([[moved(PLANES, s, rng) for s in (0.1, 0.02, 0.5)] for _ in range(2)])
-    fitted[1, 2, 0, -1] = 1e-3  # a finer grid for one of them
-    x = rng.uniform(-1, 1, (300, 2))
-    together = squared_hellinger(model, fitted, PLANES, x)
-    assert together.shape == (2, 3, 300)
-    for i in range(2):
-        for k in range(3):
-            np.testing.assert_array_equal(squared_hellinger(model, fitted[i, k], PLANES, x), together[i, k])
-    h, h2 = expected_hellinger(model, fitted, PLANES, x)
-    np.testing.assert_allclose(h, np.sqrt(together).mean(-1), rtol=1e-13)
-    np.testing.assert_allclose(h2, together.mean(-1), rtol=1e-13)
-
-
 def test_bad_input_gets_one_clear_sentence():
     model, x = SoftmaxGaussian(1), np.array([[0.2], [0.6]])
     for arguments, words in (

@@ -206,22 +206,6 @@ def test_an_empty_cell_costs_the_weight_of_its_true_atom():
 # --- both ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("score", "truth", "model"),
-    [(competition_losses, PLANES, ROUTED), (softmax_losses, LINE, SoftmaxGaussian(1))],
-    ids=["competition", "softmax"],
-)
-def test_batches_give_the_same_numbers(score, truth, model):
-    rng = np.random.default_rng(1)
-    fitted = np.stack([[near(truth, len(truth) + 1, 0.1, rng) for _ in range(2)] for _ in range(2)])
-    together = score(fitted, truth, model)
-    for name, values in together.items():
-        assert values.shape == (2, 2), name
-        for where in np.ndindex(2, 2):
-            one = score(fitted[where], truth, model)[name]
-            np.testing.assert_allclose(one, values[where], rtol=1e-12, atol=1e-15, err_msg=name)
-
-
 def test_bad_input_gets_one_clear_sentence():
     line = SoftmaxGaussian(1)
     for call, words in (

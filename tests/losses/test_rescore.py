@@ -68,17 +68,6 @@ def test_every_loss_is_that_of_the_function_it_comes_from():
     np.testing.assert_array_equal(ds["quotient"], quotient.quotient(fitted, QUADRATIC, REGRESSION))
 
 
-def test_a_superfluous_atom_that_vanishes_or_splits_costs_nothing_in_l3():
-    """Four atoms for three: L3 and the quotient loss fall, L3 to the truth itself does not."""
-    fitted = saved(QUADRATIC, 3)
-    extra = np.broadcast_to(QUADRATIC[0] + 3.0, (*fitted.shape[:2], 1, QUADRATIC.shape[1])).copy()
-    extra[..., -3:] = 0.0  # the expert, (a, beta)
-    more = np.concatenate([fitted, extra], axis=2)
-    ds = rescore(more, QUADRATIC, n=SIZES, model=REGRESSION)
-    assert abs(rates.fit(ds["L3"], over="n").slope + 0.5) < 0.02 and ds["quotient"].values[-1].max() < 0.05
-    assert voronoi.L3(more, QUADRATIC, REGRESSION).min() > 1
-
-
 def test_a_list_of_true_measures_gives_the_nearest():
     fitted = saved(QUADRATIC, 2)
     x = np.random.default_rng(1).uniform(-1, 1, (32, 2))

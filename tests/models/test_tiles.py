@@ -43,26 +43,3 @@ def test_sums_by_expert(xp):
     for b in range(3):
         for m in range(5):
             np.testing.assert_allclose(summed[b, m], values[b][expert[b] == m].sum(axis=0), atol=1e-12)
-
-
-def test_a_member_does_not_depend_on_its_batch():
-    rng = np.random.default_rng(1)
-    expert = rng.integers(0, 4, (3, 300))
-    expert[1] = 2  # all at one expert: needs fewer tiles than the others
-    values = rng.standard_normal((3, 300, 50))
-    together = cut(expert, 4, 7)
-    for b in range(3):
-        alone = cut(expert[b : b + 1], 4, 7)
-        tiles = alone.source.shape[1]
-        np.testing.assert_array_equal(alone.source[0], together.source[b, :tiles])
-        np.testing.assert_array_equal(alone.slot[0], together.slot[b])
-        assert not np.any(together.filled[b, tiles:])
-        if b == 1:
-            assert tiles < together.source.shape[1]
-    # spare tiles of a batch repeat sample 0: their values must be masked before they are added up
-    masked = np.sum(together.gather(values) * together.filled[..., None], axis=2)
-    sums = together.sum_by_expert(masked)
-    for b in range(3):
-        alone = cut(expert[b : b + 1], 4, 7)
-        mine = np.sum(alone.gather(values[b : b + 1]) * alone.filled[..., None], axis=2)
-        np.testing.assert_array_equal(alone.sum_by_expert(mine)[0], sums[b])

@@ -60,16 +60,6 @@ def test_coins_are_of_a_layer_or_of_all():
     np.testing.assert_array_equal(shared, np.repeat(own[:, :1], 3, axis=1))
 
 
-def test_a_shared_coin_changes_the_training_alone():
-    own = compete_collapse.run(cell(router="compete_smoe", probability=0.5)[0], [0, 1])
-    shared = compete_collapse.run(cell(router="compete_smoe", probability=0.5, coin="shared")[0], [0, 1])
-    start = (own["likeness"] - own["grown"]).values
-    np.testing.assert_allclose((shared["likeness"] - shared["grown"]).values, start, rtol=1e-12)
-    assert not np.array_equal(own["bpc"], shared["bpc"])
-    assert (shared["together"] >= own["together"]).all()
-    assert compete_collapse.run(cell(router="compete_smoe", probability=0.5)[0], [1]).identical(own.sel(replicate=[1]))
-
-
 def test_without_competition_it_is_the_training_of_compete_lm():
     run, settings = cell()
     found = compete_collapse.run(run, [0])

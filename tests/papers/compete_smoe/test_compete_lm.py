@@ -93,17 +93,6 @@ def test_arms_start_from_the_same_weights():
 TUNING = {"reviews": 60, "tune_steps": 12, "reviews_label": "topic"}
 
 
-def test_fine_tuning_is_paired_and_reproducible():
-    found = compete_finetune.run(cell(compete_finetune, **TUNING), [0, 1])
-    assert (found["status"] == Status.CONVERGED).all()
-    assert found["tune_loss"].sizes == {"replicate": 2, "tune_step": 10}
-    assert ((found["accuracy"] >= 0) & (found["accuracy"] <= 1)).all()
-    alone = compete_finetune.run(cell(compete_finetune, **TUNING), [1])
-    assert alone.identical(found.sel(replicate=[1]))
-    other = compete_finetune.run(cell(compete_finetune, **TUNING, router="smoe_fixed"), [0])
-    assert other["majority"].item() == found["majority"][0].item()
-
-
 def test_only_experts_and_new_layers_learn():
     model = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL), 0, 30)
     classifier = Classifier(model, 3, np.random.default_rng(0))
@@ -113,15 +102,6 @@ def test_only_experts_and_new_layers_learn():
         f"{bank}.{part}" for bank in banks for part in ("first", "first_bias", "second", "second_bias")
     }
     assert len(learn) == len(banks) * 4 + 4
-
-
-def test_padding_does_not_change_a_text():
-    model = compete_lm.model_of(cell(), compete_lm.Settings(**SMALL), 0, 30)
-    classifier = Classifier(model, 3, np.random.default_rng(0))
-    ids = torch.randint(30, (2, 16), generator=torch.Generator().manual_seed(0))
-    alone = classifier(ids[:1, :5], torch.tensor([5]))
-    padded = classifier(ids, torch.tensor([5, 16]))
-    torch.testing.assert_close(padded[:1], alone)
 
 
 def test_texts_in_the_symbols_of_a_corpus(tmp_path):

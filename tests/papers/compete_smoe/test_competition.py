@@ -1,13 +1,11 @@
-from functools import partial
-
 import numpy as np
 import pytest
 import xarray as xr
-from cells import cell_of, computed
+from cells import computed
 from pydantic import ValidationError
 
 from moestat.claims.selection import NoAnswerError
-from moestat.papers.compete_smoe import competition_bound, competition_gaps, competition_mle
+from moestat.papers.compete_smoe import competition_bound, competition_gaps
 from moestat.papers.compete_smoe.competition_designs import DESIGNS
 from moestat.papers.compete_smoe.rules import counterexample, least_exponent, over_bound, share, sharp, tail_exponent
 from moestat.rates import Cases
@@ -19,21 +17,8 @@ def claim_of(study, name):
     return next(c for c in load.read(study).study.claims if c.id == name)
 
 
-mle_cell = partial(cell_of, competition_mle, design="mean", n=300, pool_log2=12, evaluation_points=256)
-
-
 def gaps(design, replicates=(0, 1, 2)):
     return computed(competition_gaps, replicates, design=design, pool_log2=17, evaluation_points=256)
-
-
-def test_a_replicate_does_not_depend_on_its_block():
-    both = competition_mle.run(mle_cell(), [0, 1], device="cpu")
-    alone = competition_mle.run(mle_cell(), [1], device="cpu")
-    xr.testing.assert_identical(both.sel(replicate=[1]), alone)
-    assert np.all(both["gain"] > 0) and np.all(both["status"] == Status.CONVERGED)
-    np.testing.assert_allclose(both["D_weights"] + both["D_variances"] >= both["D"] - 1e-12, True)
-    np.testing.assert_allclose(both["root_hellinger_squared"] ** 2, both["hellinger_squared"])
-    assert np.all(both["hellinger"] <= both["root_hellinger_squared"] + 1e-12)
 
 
 def test_perturbations_follow_the_theory_of_change_points():

@@ -82,30 +82,6 @@ def test_idle_experts_have_no_gradient_and_router_gradients_cancel():
     np.testing.assert_allclose(np.sum(slope.theta, axis=-1), 0, atol=1e-14)  # Lemma 8 of the paper
 
 
-def test_a_cnn_expert_is_an_mlp_expert_with_tied_weights():
-    x, features, y, weights, theta, expert = problem("cnn", "shared")
-    scores = features @ theta
-    tied = np.broadcast_to(weights, (BATCH, M, P, J, D))
-    cnn = ce.gradient(weights, x, features, y, scores, expert)
-    mlp = ce.gradient(tied, x, features, y, scores, expert)
-    np.testing.assert_allclose(cnn.loss, mlp.loss, rtol=1e-12)
-    np.testing.assert_allclose(cnn.weights[:, :, 0], np.sum(mlp.weights, axis=2), atol=1e-13)
-    np.testing.assert_allclose(cnn.theta, mlp.theta, atol=1e-13)
-
-
-@pytest.mark.parametrize("kind", ["mlp", "cnn"])
-def test_a_member_does_not_depend_on_its_batch(kind):
-    x, features, y, weights, theta, expert = problem(kind, "shared", batch=4)
-    expert[2] = 1  # all at one expert: needs fewer tiles than the others
-    together = ce.gradient(weights, x, features, y, features @ theta, expert)
-    for b in range(4):
-        one = slice(b, b + 1)
-        alone = ce.gradient(weights[one], x[one], features[one], y[one], features[one] @ theta[one], expert[one])
-        np.testing.assert_array_equal(alone.weights[0], together.weights[b])
-        np.testing.assert_array_equal(alone.theta[0], together.theta[b])
-        np.testing.assert_array_equal(ce.outputs(weights[one], x[one])[0], ce.outputs(weights, x)[b])
-
-
 def test_extreme_margins_do_not_overflow():
     margin = np.array([-1e4, -1.0, 0.0, 1.0, 1e4])
     np.testing.assert_allclose(ce.logistic_loss(margin), np.logaddexp(0, -margin), rtol=1e-15)

@@ -31,13 +31,6 @@ def test_learning_rates_of_the_router():
     assert Settings(router_rate=0.3).eta_r == 0.3
 
 
-def test_the_exploration_stage_is_counted_in_the_units_of_the_papers_inputs():
-    # sigma_0 = 0.01 and eta = 0.001 on inputs times 10 are 0.1 and 0.01
-    assert Settings().exploration == 31
-    assert Settings(input_scale=1.0).exploration == 100
-    assert Settings(input_scale=1.0, steps=50).exploration == 50
-
-
 def test_weights_and_inputs_share_one_scale():
     """Inputs times c are a start and a step times c, and a router's rate times c^2, on the inputs as they are."""
     scaled = run(input_scale=10.0, start_scale=0.01, expert_rate=0.001, router_rate=0.1)

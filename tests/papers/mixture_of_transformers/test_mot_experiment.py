@@ -42,15 +42,6 @@ def test_the_ideal_state_is_what_the_propositions_promise():
     assert np.all(dispatch.sel({"class": 0, "expert": [0, 4]}) > 0)
 
 
-def test_gradient_descent_falls_like_one_over_t_and_normalised_steps_geometrically():
-    long = IDEAL | {"tuning_steps": 2000, "records_per_decade": 10, "tuning_rate": 10.0, "samples": 200}
-    plain = run([0], **long)
-    assert -1.1 < plain.last_slope.item() < -0.9 and plain.aic_gain.item() > 50
-    normalised = run([0], **long | {"tuning_rule": "normalised", "tuning_rate": 0.01})
-    assert normalised.aic_gain.item() < -50 and normalised.r2_geometric.item() > 0.99
-    assert normalised.time_exponent.item() < 0.3
-
-
 @pytest.mark.parametrize("law", ["uniform", "normal", "gumbel", "none"])
 def test_perturbations_have_the_law_and_scale_they_are_named_after(law):
     s = Settings(**SMALL | STAGES, perturbation=law, perturbation_scale=2.0)

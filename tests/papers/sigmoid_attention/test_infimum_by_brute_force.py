@@ -37,36 +37,3 @@ def test_polynomials_have_the_infimum_of_brute_force(power):
             fit[2, : model.gate_size] = rng.standard_normal(model.gate_size)
             fit[2, model.eta] = 0.05 * rng.standard_normal(model.expert_size)
         assert float(L3_infimum(fit, truth, model)) == pytest.approx(brute_force(fit, truth, model), rel=5e-3)
-
-
-def distance(model, a, b):
-    x = np.random.default_rng(0).uniform(-1, 1, (500, model.d))
-    return np.max(np.abs(model.predict(a, x) - model.predict(b, x)))
-
-
-@pytest.mark.xfail(
-    strict=True,
-    reason="superfluous experts may be 0 on the cube, true ones not: their continuum of gates is not looked at",
-)
-def test_the_gate_of_a_dead_true_expert_costs_nothing():
-    """Two representations of one function, so that the infimum is 0; the number that is computed is above it."""
-    model = Model("sigmoid", "full", "relu", 1)
-    truth = np.array([[0.3, -0.5, 0.8, 1.0, 0.2], [0.1, 0.4, -0.6, 0.5, -0.9]])  # 0.5 x - 0.9 < 0 on [-1, 1]
-    fit = truth.copy()
-    fit[1, :3] = [-1.0, 1.5, 2.0]
-    assert distance(model, fit, truth) == 0
-    assert float(L3_infimum(fit, truth, model)) < 1e-9
-
-
-@pytest.mark.xfail(
-    strict=True,
-    reason="a ReLU is split along its ray alone, also where it is affine on the cube, as linear experts are",
-)
-def test_an_affine_relu_splits_like_a_linear_expert():
-    """Any two experts that are positive on the cube and add up to the true one are the same function."""
-    model = Model("sigmoid", "full", "relu", 1)
-    truth = np.array([[0.3, -0.5, 0.8, 1.0, 0.2], [0.1, 0.4, -0.6, 0.5, 2.0]])  # 0.5 x + 2 > 0 on [-1, 1]
-    fit = np.vstack([truth, truth[1:]])
-    fit[1, 3:], fit[2, 3:] = [0.9, 1.2], [-0.4, 0.8]  # both positive on the cube
-    assert distance(model, fit, truth) < 1e-12
-    assert float(L3_infimum(fit, truth, model)) < 1e-9

@@ -26,16 +26,6 @@ def run(replicates=range(3), **settings):
     return computed(regression, replicates, seed=7, **SMALL | settings)
 
 
-@pytest.mark.parametrize("estimator", ["least_squares", "sgd"])
-@pytest.mark.parametrize("expert", ["relu", "linear"])
-def test_numbers_do_not_depend_on_the_block(estimator, expert):
-    together = run(range(4), estimator=estimator, expert=expert)
-    apart = [run([r], estimator=estimator, expert=expert) for r in (3, 0, 2, 1)]
-    xr.testing.assert_identical(
-        together, xr.concat(apart, "replicate", data_vars="minimal", join="exact").sortby("replicate")
-    )
-
-
 def test_arms_share_their_data_whatever_they_fit():
     values = {
         name: run(**settings)["truth_loss"].values

@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.papers.task_routing.construction.arcs import find_star
-from moestat.papers.task_routing.knowledge import Knowledge, Prefixes, Task
-from moestat.papers.task_routing.knowledge_sources import paper_example
-from moestat.papers.task_routing.template import Template
+from moestat.papers.task_routing.knowledge import Prefixes
 
 
 def prefixes(*sets):
@@ -68,17 +66,3 @@ def test_level_sets_of_logits_in_a_plane_are_arcs():
         logits = points @ rng.standard_normal(2)
         order = arcs_of(tuple(range(9)))
         assert all(frozenset(np.flatnonzero(logits > level).tolist()) in order for level in logits)
-
-
-def test_the_witness_names_what_three_tasks_have_in_common():
-    tables = ("A", "B"), ("A", "C"), ("A", "D")
-    knowledge = Knowledge(
-        tuple(
-            Task(word, (Template.parse(f"{word} *1 is *2."),), ((own[0], "X"), (own[1], "Y")))
-            for word, own in zip(("at", "by", "in"), tables, strict=True)
-        )
-    )
-    found = find_star(knowledge.prefixes)
-    assert found is not None
-    assert found.words(knowledge) == '[at], [by] and [in] may each go on with "A" and with a token of their own'
-    assert find_star(paper_example().prefixes) is None

@@ -59,28 +59,6 @@ def test_plane_of_logits(n):
     assert np.all(np.diag(weight) / weight.sum(axis=0) > 0.99)
 
 
-def test_argmax_router_agrees_with_geometry():
-    def ask(tasks):
-        tasks = np.array(tasks, dtype=bool)
-        return Conditions(np.arange(len(tasks)), tasks, ~tasks)
-
-    # three points on a line: the middle one cannot win alone against a task that owns both ends
-    line = np.array([[-1.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
-    assert not router.argmax(line, 2, ask([[1, 0], [0, 1], [1, 0]])).separable
-    split = ask([[1, 0], [0, 1], [0, 1]])
-    fit = router.argmax(line, 2, split)
-    assert fit.separable
-    assert np.array_equal((line @ fit.weights).argmax(axis=1), [0, 1, 1])
-    # of two tasks that both generate an end one is enough: task 2 wins at the other end, and cannot at both
-    either = ask([[1, 0, 1], [0, 1, 0], [0, 0, 1]])
-    fit = router.argmax(line, 3, either)
-    assert fit.separable
-    assert np.array_equal((line @ fit.weights).argmax(axis=1), [0, 1, 2])
-    nothing = router.argmax(line, 3, either.take(np.array([], dtype=int)))
-    assert nothing.separable
-    assert nothing.weights.shape == (2, 3)
-
-
 @pytest.mark.parametrize("theorem", ["moe", "dense", "two heads"])
 @pytest.mark.parametrize("which", ["all", "none", "without heads", "without joint_isolation", "without first_entity"])
 @pytest.mark.parametrize("size", [None, (3, 2, 5), "one-task"])

@@ -1,15 +1,12 @@
 """The experiment that trains the task-routing transformer."""
 
-import json
 from functools import partial
 
 import numpy as np
 import pytest
 from cells import cell_of
 
-from moestat.data_file import digest
 from moestat.papers.task_routing import task_training
-from moestat.status import Status
 
 pytest.importorskip("torch")
 
@@ -41,17 +38,3 @@ def test_a_held_out_fact_cannot_be_recalled():
     unseen = task_training.run(cell(**settings, split="pairs"), [0])
     recall = [found["accuracy_by_cut"].sel(cut="recall").item() for found in (seen, unseen)]
     assert recall[1] < 0.5 * recall[0]
-
-
-def test_the_users_file(tmp_path):
-    path = tmp_path / "own.jsonl"
-    templates = ["{subject} is in {object}.", "the {subject} of {object}.", "by {subject} to {object}."]
-    records = [
-        {"relation": f"P{k}", "templates": templates, "pairs": [[f"s{k}-{i}", f"o{i % 4}"] for i in range(15)]}
-        for k in range(4)
-    ]
-    path.write_text("\n".join(map(json.dumps, records)))
-    found = task_training.run(cell(file=str(path), file_sha256=digest(path), epochs=1), [0])
-    assert found["status"].item() == Status.CONVERGED
-    with pytest.raises(ValueError, match="file_sha256 is 'x'"):
-        task_training.run(cell(file=str(path), file_sha256="x", epochs=1), [0])

@@ -76,14 +76,6 @@ def test_layer_is_the_papers(gate):
     np.testing.assert_allclose(got.scores.detach().exp(), np.concatenate([p for _, p in expected]), atol=1e-5)
 
 
-@pytest.mark.parametrize(("gate", "learns"), [(True, True), (False, False)])
-def test_router_has_no_gradient_without_the_gate_factor(gate, learns):
-    rng = np.random.default_rng(0)
-    model = TaskTransformer(Shape(vocabulary=9, length=5, experts=3), rng, gate=gate)
-    model(torch.from_numpy(rng.integers(0, 9, (4, 5))), torch.arange(20)).output.square().sum().backward()
-    assert (model.router.grad is not None and bool(model.router.grad.abs().max() > 0)) == learns
-
-
 def by_autograd(model, tokens, rows, target, task, loss, weight):
     """Return cross-entropy and gradients of section 6.2's objective, the losses written as the paper has them."""
     routed = model(tokens, rows)
