@@ -183,21 +183,6 @@ def test_the_best_start_wins():
         np.testing.assert_array_equal(alone.status, fit.start_status[:, k])
 
 
-def test_both_losses_are_reported():
-    model = Model("sigmoid", "full", "relu", 1)
-    truth = np.array([[0.0, 1.0, 0.5, 2.0, 0.1], [0.0, -1.0, 0.2, -1.0, 0.3]])  # kinks inside the sample
-    x, y = (v[None] for v in sample(model, truth, 300, 1e-4, np.random.default_rng(9)))
-    fit = least_squares(model, x, y, _starts(model, truth, 2, 1), ladder=(0.2,))
-    exact = 0.5 * np.mean((model.predict(fit.theta, x) - y) ** 2, axis=-1)
-    smoothed = 0.5 * np.mean((model.predict(fit.theta, x, tau=0.2) - y) ** 2, axis=-1)
-    np.testing.assert_allclose(fit.loss, exact, rtol=1e-12)
-    np.testing.assert_allclose(fit.smoothed_loss, smoothed, rtol=1e-12)
-    assert fit.loss[0] != fit.smoothed_loss[0]
-    smooth = Model("sigmoid", "full", "gelu", 1)
-    fit = least_squares(smooth, x, y, _starts(smooth, truth, 2, 1))
-    np.testing.assert_array_equal(fit.loss, fit.smoothed_loss)
-
-
 def test_outcomes_stay_with_their_members():
     model = Model("sigmoid", "full", "linear", 1)
     truth, x, y = _data(model, 2, 200, 3, seed=10)

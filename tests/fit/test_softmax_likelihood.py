@@ -48,11 +48,3 @@ def test_gradient_and_hessian_match_finite_differences(d, atoms):
         up, down = problem(free + shift, members), problem(free - shift, members)
         np.testing.assert_allclose((up.loss - down.loss) / (2 * step), at.gradient[:, i], atol=3e-8)
         np.testing.assert_allclose((up.gradient - down.gradient) / (2 * step), at.gram[:, i], atol=3e-7)
-
-
-def test_the_loss_is_not_negative_down_to_the_smallest_variance():
-    theta, x, y, owner = draw(1, 2, 50)
-    theta[..., -1] = 1e-3
-    y[:] = 0.0
-    theta[..., 2:4] = 0.0
-    assert np.all(negative_log_likelihood(prepare(x, y), owner, 2, 1e-3)(pack(theta), np.arange(4)).loss > -1e-12)

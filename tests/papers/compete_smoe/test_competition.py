@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from moestat.claims.selection import NoAnswerError
 from moestat.papers.compete_smoe import competition_bound, competition_gaps
 from moestat.papers.compete_smoe.competition_designs import DESIGNS
-from moestat.papers.compete_smoe.rules import counterexample, least_exponent, over_bound, share, sharp, tail_exponent
+from moestat.papers.compete_smoe.rules import counterexample, least_exponent, share, sharp, tail_exponent
 from moestat.rates import Cases
 from moestat.status import Status
 from moestat.study import load
@@ -131,24 +131,6 @@ def test_a_rate_is_sharp_only_where_its_interval_holds_the_exponent():
             again.flat[:missed] = 0
             told = sharp(ds.assign(found_again=(("arm", "n", "replicate"), again[None])), claim)
             assert (told.reasons == at.reasons) == (missed == 4)
-
-
-def test_a_loss_of_parameters_is_held_against_the_bound_where_the_search_has_settled():
-    claim, n = claim_of("competition_mle", "experts-sign"), np.array([316, 1000, 3162, 10000, 31623, 100000])
-    noise = 1 + 0.01 * np.random.default_rng(2).standard_normal((1, 6, 20))
-    again = np.ones((1, 6, 20))
-    again[0, 0] = 0  # outside of the window
-    dims = ("arm", "n", "replicate")
-    for power, inside in ((-0.5, True), (-0.4, False)):
-        loss = np.sqrt(np.log(n) / n)[:, None] * n[:, None] ** (power + 0.45) * noise
-        ds = xr.Dataset({"matched": (dims, loss), "found_again": (dims, again)}, coords={"arm": ["sign"], "n": n})
-        at = over_bound(ds, claim, **claim.options)
-        assert at.value == pytest.approx(power + 0.45, abs=0.01) and (at.high <= 0) == inside and at.reasons == ()
-        assert at.bend == ""
-    late = again.copy()
-    late[0, 1, :6] = 0
-    told = over_bound(ds.assign(found_again=(dims, late)), claim, **claim.options)
-    assert "in 94 of 100 data sets" in told.reasons[0]
 
 
 def test_the_tail_exponent_is_that_of_a_known_tail():

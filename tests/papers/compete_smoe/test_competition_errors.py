@@ -5,7 +5,7 @@ import pytest
 from moestat.losses.divergences import squared_hellinger
 from moestat.models.gaussian import log_density
 from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
-from moestat.papers.compete_smoe.competition_errors import Routing, paired_with_truth, scale_and_shape
+from moestat.papers.compete_smoe.competition_errors import Routing, paired_with_truth
 
 
 def moved(design, size, seed=0):
@@ -21,17 +21,6 @@ def test_pairing_undoes_a_permutation_and_leaves_out_the_surplus_atom():
     np.testing.assert_array_equal(paired_with_truth(more, truth), fitted)
     with pytest.raises(ValueError, match="3 fitted atoms cannot be paired with 4 true atoms"):
         paired_with_truth(fitted[:, :3], truth)
-
-
-def test_scale_and_shape_split_the_error_at_a_right_angle():
-    model, truth, fitted = moved("mean", 0.1)
-    scale, shape = scale_and_shape(fitted, truth, model)
-    total = np.sum((fitted - truth)[..., model.w] ** 2, axis=(1, 2))
-    np.testing.assert_allclose(scale**2 + shape**2, total, rtol=1e-12)
-    twice = truth.copy()
-    twice[:, model.w] *= 2.0
-    scale, shape = scale_and_shape(twice, truth, model)
-    assert shape == pytest.approx(0, abs=1e-12) and scale == pytest.approx(np.linalg.norm(truth[:, model.w]))
 
 
 @pytest.mark.parametrize("design", DESIGNS)

@@ -9,8 +9,6 @@ from moestat.fit import kernel
 from moestat.papers.expert_count import cubic_experts as ce
 from moestat.papers.expert_count.top_one import train
 
-B, N, P, D, J, M = 2, 80, 3, 5, 2, 4
-
 
 def path(args, noise, steps, at, **rates):
     seen = {}

@@ -108,25 +108,6 @@ def test_no_pickle_builds_anything_else(tmp_path, payload):
         image_cifar.safe_load(path)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda b: b.pop(b"labels"), "there is no entry 'labels'"),
-        (lambda b: b.update({b"data": b[b"data"][:, :100]}), r"'data' is uint8 \(20, 100\)"),
-        (lambda b: b.update({b"labels": [0] * 3}), "20 images, but 3 labels"),
-        (lambda b: b.update({b"labels": [11] * 20}), "the label 11 is not one of 0 to 9"),
-        (lambda b: b.update({b"labels": b"x"}), "not a list of whole numbers"),
-    ],
-)
-def test_other_cifar_files_are_refused(tmp_path, change, message):
-    folder = tmp_path / "cifar"
-    content = cifar10(folder)["data_batch_4"]
-    change(content)
-    (folder / "data_batch_4").write_bytes(python2_pickle(content))
-    with pytest.raises(ImageDataError, match=f"data_batch_4: .*{message}"):
-        load(folder)
-
-
 # --- idx -------------------------------------------------------------------------------------------------------------
 
 

@@ -78,17 +78,3 @@ def test_the_compiled_code_takes_the_steps_of_the_plain_one(kq, options, monkeyp
     for compiled, plain in zip(ends[""], ends["numpy"], strict=True):
         if plain is not None:
             np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-11)
-
-
-@pytest.mark.skipif(not kernel.vector_bits(), reason="no compiled code on this machine")
-def test_the_compiled_code_trains_where_samples_are_sent_and_leaves_out_what_has_no_slope(monkeypatch):
-    x, y, (weights, kq, theta), _ = problem()
-    ends = []
-    for asked in ("", "numpy"):
-        monkeypatch.setenv(kernel.VARIABLE, asked)
-        model = Mixture(x, 400 * weights, kq, theta)  # margins of thousands: slopes of exp(-1000) are 0
-        model.send(np.tile(np.arange(N) % 2, (B, 1)))
-        train(model, y, Schedule(2, 2, 9, **RATES), None, lambda t: None, ())
-        ends.append(model.weights)
-    np.testing.assert_allclose(*ends, rtol=0, atol=1e-11)
-    np.testing.assert_array_equal(ends[0][:, 2], 400 * weights[:, 2])

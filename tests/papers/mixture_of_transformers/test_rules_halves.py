@@ -43,18 +43,6 @@ def test_an_order_that_is_not_reached_is_not_supported_within_what_is_left_for_l
     assert other.value == pytest.approx(-found.value) and bool(other.reasons) == bool(found.reasons)
 
 
-def test_an_order_is_asked_for_where_something_else_holds():
-    """The other half of a statement is a condition, at both cells; and the rule must leave room before the order."""
-    ds = power([1.2]).assign(own=(("arm", "sigma", "replicate"), np.full((1, 2, 20), 0.5)))
-    ds["own"][0, 0] += np.linspace(-0.01, 0.01, 20)
-    rule = claim(variable="x", at={"sigma": 0.3}, versus_at={"sigma": 0.1}, at_least=0.879)
-    assert not exponent(ds, rule, target=1.099, given={"variable": "own", "least": 0.4}).reasons
-    with pytest.raises(NoAnswerError, match="own is not 0.6 or more in a"):
-        exponent(ds, rule, target=1.099, given={"variable": "own", "least": 0.6})
-    with pytest.raises(NoAnswerError, match="one limit on this side of 0.5"):
-        exponent(ds, rule, target=0.5)
-
-
 def test_two_halves_hold_at_one_step_or_do_not():
     """Own first large when others have grown: each half is had at some step, and both at none."""
     own = np.array([[0.1, 0.3, 0.5], [0.1, 0.3, 0.5]])

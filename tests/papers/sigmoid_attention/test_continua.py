@@ -65,18 +65,3 @@ def test_null_directions_are_counted_and_units_do_not_matter():
         count, gap = continua.null_directions(both * units)
         assert count == 3 and gap > 1e10
     assert continua.null_directions(columns)[0] == 0
-
-
-def test_families_refuse_models_in_which_they_do_not_exist():
-    gelu, relu = model("gelu"), model("relu")
-    dense = ground_truth(relu, 2, "dense", RNG)
-    with pytest.raises(ValueError, match="homogeneous expert"):
-        continua.split(gelu, dense, T)
-    with pytest.raises(ValueError, match="softmax gate"):
-        continua.shift(relu, dense, np.ones(relu.gate_size), T)
-    with pytest.raises(ValueError, match="constant gate"):
-        continua.mirror(relu, dense, np.ones(relu.gate_size), T)
-    with pytest.raises(ValueError, match="fully quadratic score"):
-        gate_pairs.hidden_pair(model(score="partial"), dense, np.ones(D), 0.5, T)
-    with pytest.raises(ValueError, match="linear experts"):
-        continua.softmax_pair(relu, dense, T)

@@ -40,17 +40,6 @@ def test_a_vanished_atom_has_no_error_wherever_its_gate_is():
     assert expert_errors(np.vstack([truth, null])[None], truth, model)["eta"] < 1e-9
 
 
-def test_the_output_of_a_vanishing_squared_expert_is_of_second_order():
-    model, rng = Model("sigmoid", "full", "polynomial", 2, 2), np.random.default_rng(4)
-    truth = rng.standard_normal((2, model.atom_size))
-    null = rng.standard_normal((1, model.atom_size))
-    null[:, model.eta] = 0.01 * np.array([1.0, -1.0, 1.0])
-    errors = expert_errors(np.vstack([truth, null])[None], truth, model)
-    assert errors["eta"] == pytest.approx(0.01 * np.sqrt(3)) == errors["eta_vanished"]
-    assert errors["output"] == pytest.approx(0.03**2), "at the corner (1, -1)"
-    assert errors["eta_others"] == pytest.approx(0, abs=1e-9)
-
-
 def test_it_is_the_expert_part_of_the_brute_force_minimum_near_a_split():
     """All shares on a fine grid; atoms move by 0.01, so that the two minimisers are as near as the grid."""
     model, rng = Model("sigmoid", "full", "relu", 1), np.random.default_rng(2)
@@ -65,9 +54,3 @@ def test_it_is_the_expert_part_of_the_brute_force_minimum_near_a_split():
         error = expert_errors(fit[None], truth, model)["eta"][0]
         assert error == pytest.approx(brute, abs=2e-3)
         assert error <= L3_infimum(fit[None], truth, model)[0] + 1e-12
-
-
-def test_a_fit_that_is_not_finite_has_none():
-    model = Model("sigmoid", "full", "relu", 1)
-    truth = np.ones((1, model.atom_size))
-    assert np.isnan(expert_errors(np.full((1, 2, model.atom_size), np.nan), truth, model)["eta"])

@@ -80,8 +80,3 @@ def test_the_function_moves_by_the_fifth_power_at_the_weight_of_the_paper():
     np.testing.assert_allclose(slopes, 5, atol=0.1)
     np.testing.assert_allclose(np.diff(np.log(ds.L1)) / np.diff(np.log(ds.t)), 2, atol=0.01)
     assert ds.share.values == pytest.approx(0.3646, abs=1e-4)
-
-
-def test_flat_shares_that_do_not_exist_are_refused():
-    with pytest.raises(ValueError, match="weights above"):
-        run([0], weight=0.3, shares="flat")

@@ -54,19 +54,6 @@ def test_le_cam_is_the_two_point_bound():
     np.testing.assert_allclose(bound, expected)
 
 
-def test_truths_without_a_constant_gate_are_refused():
-    m, truth = setting("relu")
-    truth[-1, 1] = 0.1
-    with pytest.raises(ValueError, match="constant gate"):
-        minimax.sequence(m, truth, T, "printed")
-    gelu, truth = setting("gelu")
-    with pytest.raises(ValueError, match="homogeneous"):
-        minimax.sequence(gelu, truth, T, "corrected")
-    square, truth = setting("polynomial", 2)
-    with pytest.raises(ValueError, match="at most 2"):
-        minimax.sequence(square, truth, np.ones(1), "corrected")
-
-
 run = partial(computed, minimax_lower_bound, seed=5, points_log2=8, d=2)
 
 

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from cells import computed
 
-from moestat.losses.minimisers import L3_infimum
-from moestat.models.regression import Model
-from moestat.models.truths import ground_truth
-from moestat.papers.sigmoid_attention import continua, non_identifiability
+from moestat.papers.sigmoid_attention import non_identifiability
 from moestat.papers.sigmoid_attention.non_identifiability import AT, Settings, expected_null
 
 FAMILIES = [
@@ -52,24 +49,6 @@ def test_moved_shares_move_the_function_by_the_square_of_the_distance(expert, po
     ds = run(range(2), family="moved shares", expert=expert, power=power).sel(t=slice(0.02, 0.1))
     np.testing.assert_allclose(np.diff(np.log(ds.change)) / np.diff(np.log(ds.t)), 2, atol=0.02)
     np.testing.assert_allclose(np.diff(np.log(ds.L3_nearest)) / np.diff(np.log(ds.t)), 1, atol=0.02)
-
-
-def test_shares_moved_together_move_the_function_by_the_distance():
-    """The control: what cancels is the first order of gates that move apart, not of any that move."""
-    rng = np.random.default_rng(0)
-    model = Model("sigmoid", "full", "linear", 2)
-    truth, gate, x = (
-        ground_truth(model, 3, "dense", rng),
-        rng.standard_normal(model.gate_size),
-        rng.uniform(-1, 1, (500, 2)),
-    )
-    t = np.array([1e-3, 2e-3])
-    measures = continua.moved_shares(model, truth, gate, t)
-    measures[:, -1, : model.gate_size] = measures[:, -2, : model.gate_size]
-    change = np.sqrt(np.mean((model.predict(measures, x) - model.predict(truth, x)) ** 2, axis=1))
-    distance = L3_infimum(measures, truth, model)
-    np.testing.assert_allclose(np.log2(change[1] / change[0]), 1, atol=0.01)
-    np.testing.assert_allclose(np.log2(distance[1] / distance[0]), 1, atol=0.01)
 
 
 def test_the_sparse_linear_model_of_the_paper_has_twenty_null_directions():

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -228,21 +227,3 @@ def test_the_row_of_experts_is_their_error_to_the_truth_of_each_replicate(tmp_pa
     assert float(table_of_one["error_first"][0]) == pytest.approx(np.exp(np.log(errors["output"].sel(n=60)).mean()))
     slopes = np.polyfit(np.log([60, 120, 240]), np.log(errors["output"].values), 1)[0]
     np.testing.assert_allclose(table_of_one["slopes"][0], slopes)
-
-
-def test_a_table_is_the_same_from_the_errors_that_are_kept_in_place_of_the_parameters(tmp_path, monkeypatch):
-    read = fitted_source(tmp_path, 1)
-    read = replace(read, dataset=read.dataset.assign_attrs(study="s"))
-    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "cache"))
-    settings = {"study": "s", "source_arm": "a", "order": "eps^-4"}
-    arms = [Arm(name=loss, settings=settings | {"loss": loss}) for loss in ("experts", "eta")]
-    others = [Arm(name="b", settings=settings | {"study": "t"}), Arm(name="c", settings=settings | {"loss": "rmse"})]
-    assert sample_complexity.condensed(read, others) is read.dataset, "neither needs the parameters of this study"
-    kept = sample_complexity.condensed(read, [*arms, *others])
-    assert {kept[name].attrs["derived"] for name in kept if name.startswith("expert_")} == {1}
-    small = replace(read, dataset=kept.drop_vars("theta"))
-    expected = sample_complexity.table({"s": read}, arms)
-    monkeypatch.setattr(expert_block, "errors_of", None)
-    xr.testing.assert_identical(sample_complexity.table({"s": small}, arms), expected)
-    again = sample_complexity.condensed(small, arms)
-    assert again is small.dataset, "what is there stays where the parameters are gone"

@@ -47,16 +47,6 @@ def test_lines_scale_with_the_noise_and_are_computed_once(brief, monkeypatch):
     assert louder.rank.tolist() == place.rank.tolist() and len(place.rank) == 3
 
 
-def test_a_given_truth_has_no_law():
-    atoms = [[0.0, 1.0, 0.0, 1.0, 0.0], [0.5, -1.0, 1.0, 1.0, 1.0]]
-    settings = {"n": 10, "d": 1, "n_true": 2, "n_fitted": 2, "truth": atoms}
-    assert "design" in typicality.said("regression", settings, 1)
-    with pytest.raises(ValueError, match="explicit"):
-        typicality.place_of(Settings(**settings).problem, 1)
-    with pytest.raises(ValueError, match="noise_variance"):
-        typicality.place_of(Settings(**SMALL, noise_variance=0.0).problem, 1)
-
-
 def place(own, others):
     one = Features(*(np.full(len(own), v) for v in (0.0, 0.0, 0.005, 1e-4, 1e-9)))
     other = Features(*(np.full(len(others), v) for v in (0.0, 0.0, 0.3, 0.1, 1e-4)))

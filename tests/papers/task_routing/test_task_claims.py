@@ -18,7 +18,6 @@ from moestat.papers.task_routing.rules import (
     dealt,
     gap_for_its_share,
     neurons_over_bound,
-    of_one_task,
     printed_spread,
     trend,
     visible_gap,
@@ -179,17 +178,6 @@ def test_a_gap_for_its_share_is_that_of_quotients():
     gaps = loss[1] / share[1] - loss[0] / share[0]
     np.testing.assert_allclose(found.value, gaps.mean())
     np.testing.assert_allclose((found.low, found.high), stats.ttest_1samp(gaps, 0).confidence_interval())
-
-
-def test_datasets_in_which_tasks_share_a_beginning_decide_nothing(results):
-    """The failures of those are left out and counted; where all are, there is no answer."""
-    shared = np.array([[[0, 1], [0, 0]], [[2, 0], [0, 0]]])
-    ds = results.assign(ambiguous=(results["failing"].dims, shared[None]))
-    found = of_one_task(ds, claim(), witness="failure")
-    assert found.value == 40 and "2 draws, 1 of them against the rule" in found.note
-    assert "first: [c] of R" in found.note and "2 left out, ambiguous above 0" in found.note
-    with pytest.raises(NoAnswerError, match="no value"):
-        of_one_task(ds.assign(ambiguous=ds["ambiguous"] + 1), claim())
 
 
 def test_share_of_cells_that_are_not_behind():
