@@ -165,12 +165,6 @@ def test_a_fit_worse_than_the_truth_is_a_failed_fit():
     assert fit.message()[1] == Status.WORSE_THAN_TRUTH.sentence
 
 
-def test_bounds_bind_and_are_counted():
-    model, truth, x, y, starts = problem("continuous")
-    fit = maximum_likelihood(model, x, y, starts, variances=(0.3, 10.0), hops=0)
-    assert np.all(fit.theta[..., -1] >= 0.3 - 1e-12) and np.all(fit.box_hits >= 1) and np.all(np.isnan(fit.gain))
-
-
 def test_bad_input_gets_one_clear_sentence():
     model, truth, x, y, starts = problem(n=50, replicates=2)
     for arguments, words in (

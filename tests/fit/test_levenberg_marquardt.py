@@ -146,18 +146,3 @@ def test_a_singular_jacobian_leaves_the_null_direction_at_the_start():
     result = levenberg_marquardt(from_residuals(function), np.array([[3.0, 0.0], [0.0, -2.0]]))
     assert np.all(result.status == Status.CONVERGED)
     np.testing.assert_allclose(result.theta, [[2.0, -1.0], [1.5, -0.5]], atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"start": np.zeros(3)}, "dimensions"),
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"damping": -1.0}, "damping"),
-        ({"max_iterations": 0}, "max_iterations"),
-    ],
-)
-def test_wrong_options_are_named(change, words):
-    arguments = {"start": START, **change}
-    with pytest.raises(ValueError, match=words):
-        levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), **arguments)

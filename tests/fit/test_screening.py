@@ -73,11 +73,3 @@ def test_a_missing_atom_is_where_the_gain_is():
     start = np.concatenate([fit.theta[0], screened.atom[best][None]])
     end = least_squares(model, x[None], y[None], start[None, None], box=5.0)
     assert 2 * len(x) * (fit.loss[0] - end.loss[0]) > 0.5 * screened.gain[best]
-
-
-def test_more_candidates_begin_with_the_same_ones():
-    model, x, _, theta = fitted("softmax", "relu")
-    law = np.full(model.atom_size, 0.7)
-    few, many = (candidates(model, x, theta, k, law, np.random.default_rng(1), box=5.0) for k in (10, 40))
-    np.testing.assert_array_equal(few, many[:10])
-    assert np.all(np.abs(many) <= 5.0)

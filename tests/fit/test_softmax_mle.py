@@ -89,12 +89,6 @@ def test_a_fit_worse_than_the_truth_is_a_failed_fit():
     assert fit.message()[1] == Status.WORSE_THAN_TRUTH.sentence
 
 
-def test_bounds_bind_and_are_counted():
-    x, y, starts = problem(400, 2)
-    fit = maximum_likelihood(x, y, starts, truth=TRUTH, variances=(0.12, 1.0))
-    assert np.all(fit.theta[..., -1] >= 0.12 - 1e-12) and np.all(fit.box_hits >= 1)
-
-
 def test_bad_input_gets_one_clear_sentence():
     x, y, starts = problem(50, replicates=2)
     for arguments, words in (

@@ -82,13 +82,3 @@ def test_says_how_it_ended():
         return Gram(at.loss, -at.gradient, at.gram)
 
     assert np.all(trust_region(lying, STARTS, lower=-10.0, upper=10.0).status == Status.STALLED)
-
-
-def test_refuses_bad_arguments():
-    problem = rosenbrock(SCALE)
-    with pytest.raises(ValueError, match="1 dimensions"):
-        trust_region(problem, STARTS[0], lower=-1.0, upper=1.0)
-    with pytest.raises(ValueError, match="the box is empty"):
-        trust_region(problem, STARTS, lower=1.0, upper=-1.0)
-    with pytest.raises(ValueError, match="tolerance is 0"):
-        trust_region(problem, STARTS, lower=-1.0, upper=1.0, tolerance=0)

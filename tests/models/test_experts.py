@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from moestat.models.experts import EXPERTS, activation, expert_features
+from moestat.models.experts import EXPERTS, activation
 
 CASES = [(name, 1, 0.0) for name in EXPERTS] + [("polynomial", 2, 0.0), ("polynomial", 3, 0.0), ("relu", 1, 0.3)]
 
@@ -44,18 +44,3 @@ def test_smoothed_relu_is_the_relu_outside_the_blend_and_continuous_at_its_ends(
     excess = activation("relu", everywhere, tau=tau)[0] - np.maximum(everywhere, 0)
     assert excess.min() >= -1e-16
     assert excess.max() == pytest.approx(tau / 4)
-
-
-def test_smoothing_may_differ_per_member():
-    h = np.linspace(-1, 1, 20) * np.ones((3, 1, 1))
-    tau = np.array([0.0, 0.1, 0.5])[:, None, None]
-    together = activation("relu", h, tau=tau, order=2)
-    for k in range(3):
-        alone = activation("relu", h[k], tau=float(tau[k, 0, 0]), order=2)
-        for a, b in zip(together, alone, strict=True):
-            np.testing.assert_allclose(a[k], b, rtol=1e-15)
-
-
-def test_expert_features():
-    x = np.arange(6.0).reshape(3, 2)
-    np.testing.assert_array_equal(expert_features(x), [[0, 2, 4], [1, 3, 5], [1, 1, 1]])

@@ -15,11 +15,6 @@ def test_directions_are_orthonormal():
     np.testing.assert_allclose(q @ q.T, np.eye(8), atol=1e-12)
 
 
-def test_too_few_dimensions_are_refused():
-    with pytest.raises(ValueError, match="dimension is 7; 4 clusters need at least 8"):
-        patches.dictionary(np.random.default_rng(0), 4, 7)
-
-
 @pytest.mark.parametrize(("clusters", "count", "message"), [(1, 4, "at least 2"), (2, 2, "at least 3")])
 def test_impossible_examples_are_refused(clusters, count, message):
     directions = patches.dictionary(np.random.default_rng(0), clusters, 10)

@@ -81,15 +81,6 @@ def test_members_do_not_depend_on_their_batch():
         np.testing.assert_array_equal(f[k], model.predict(theta[k], x[k]))
 
 
-def test_batch_dimensions_broadcast():
-    model = Model("sigmoid", "full", "linear", 2)
-    rng = np.random.default_rng(9)
-    theta, x = rng.normal(size=(4, 2, model.atom_size)), rng.uniform(-1, 1, (3, 1, 6, 2))
-    f = model.predict(theta, x)
-    assert f.shape == (3, 4, 6)
-    np.testing.assert_allclose(f[2, 1], model.predict(theta[1], x[2, 0]), rtol=1e-15)
-
-
 @given(seed=st.integers(0, 2**32 - 1), gate=st.sampled_from(GATES), score=st.sampled_from(SCORES))
 def test_the_regression_function_does_not_know_the_labels(seed, gate, score):
     rng = np.random.default_rng(seed)
@@ -144,13 +135,6 @@ def test_align_is_the_best_of_all_alternations(n, m, spread):
     expected = theta.copy()
     expected[..., : model.gate_size] += np.stack(shifts)[:, None, :]
     np.testing.assert_array_equal(model.align(theta, reference), expected)
-
-
-def test_slices_cover_an_atom():
-    for model in MODELS:
-        parts = [model.c, model.b, model.a_matrix, model.eta]
-        covered = np.concatenate([np.arange(model.atom_size)[part] for part in parts])
-        np.testing.assert_array_equal(covered, np.arange(model.atom_size))
 
 
 @pytest.mark.parametrize(

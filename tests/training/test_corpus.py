@@ -1,11 +1,8 @@
 """Texts: the shipped plays, files by path, the benchmarks' splits, and what is refused."""
 
-import hashlib
-
 import numpy as np
 import pytest
 
-from moestat.data_file import DataFileError
 from moestat.training import corpus
 from moestat.training.corpus import CorpusError
 
@@ -32,14 +29,6 @@ def test_a_text_file_is_read_by_characters(tmp_path):
     assert found.unit == "character" and found.symbols == tuple(sorted(set(text)))
     assert "".join(text_of(found, part) for part in corpus.PARTS) == text
     assert found.train.size == round(0.9 * len(text))
-
-
-def test_a_file_that_changed_is_read_again(tmp_path):
-    path = tmp_path / "own.txt"
-    path.write_text("ab" * 100)
-    assert corpus.load(path).vocabulary == 2
-    path.write_text("abc" * 100)
-    assert corpus.load(path).vocabulary == 3
 
 
 @pytest.mark.parametrize("name", ["enwik8", "text8"])
@@ -105,25 +94,6 @@ def test_a_file_that_cannot_be_used_is_told_in_one_sentence(tmp_path, content, w
     with pytest.raises(CorpusError, match=words) as caught:
         corpus.load(path)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_a_window_must_fit_into_every_part(tmp_path):
-    path = tmp_path / "own.txt"
-    path.write_text("ab" * 100)
-    found = corpus.load(path)
-    assert found.require(10) is found
-    with pytest.raises(CorpusError, match="its valid part has 10 characters, and windows of 11 are asked for"):
-        found.require(11)
-
-
-def test_a_named_file_comes_with_its_checksum(tmp_path):
-    path = tmp_path / "own.txt"
-    path.write_text("ab" * 100)
-    right = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert corpus.load_checked(str(path), right) is corpus.load(path)
-    with pytest.raises(DataFileError, match=f"file_sha256 is '', but the checksum of the data is '{right}'"):
-        corpus.load_checked(str(path), "")
-    assert corpus.load_checked("", "") is corpus.load()
 
 
 def test_a_damaged_shipped_text_is_told(tmp_path, monkeypatch):

@@ -30,11 +30,6 @@ def test_classes_and_numbers(tmp_path):
     assert part.texts == ("two\nlines", "Good, really") and part.classes == found.classes
 
 
-def test_byte_order_mark_blank_lines_and_windows_line_ends(tmp_path):
-    path = write(tmp_path, b"\xef\xbb\xbftext,label\r\n\r\na,x\r\nb,y\r\n\r\n")
-    assert read_csv(path, task="classification").texts == ("a", "b")
-
-
 def test_what_the_csv_module_writes_is_read_back(tmp_path):
     texts = ['says "hi", twice', "a\r\nb", "é ü 漢字", "x" * 200_000]
     path = tmp_path / "own.csv"

@@ -1,7 +1,5 @@
 """Language models with sparse mixtures: pairing, competition, measures, fine-tuning."""
 
-import hashlib
-
 import numpy as np
 import pytest
 from cells import cell_of
@@ -115,16 +113,3 @@ def test_texts_in_the_symbols_of_a_corpus(tmp_path):
     path.write_text("ab" * 500)
     with pytest.raises(LabelledTextError, match="neither a blank"):
         as_symbols(["ab"], corpora.load(path), 4)
-
-
-def test_the_users_csv(tmp_path):
-    path = tmp_path / "own.csv"
-    path.write_text("text,label\n" + "".join(f"{'good' if i % 2 else 'awful'} {i},{i % 2}\n" for i in range(40)))
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    settings = TUNING | {"csv": str(path), "csv_sha256": digest}
-    found = compete_finetune.run(cell(compete_finetune, **settings), [0])
-    assert found["status"].item() == Status.CONVERGED
-    assert compete_finetune.Settings(csv=str(path)).csv_sha256 == digest
-    with pytest.raises(ValueError, match="csv_sha256 is 'x'"):
-        compete_finetune.Settings(csv=str(path), csv_sha256="x")
-    assert compete_lm.Settings(file=str(path)).file_sha256 == digest

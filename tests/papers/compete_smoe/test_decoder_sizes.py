@@ -5,15 +5,6 @@ pytest.importorskip("torch")
 from moestat.papers.compete_smoe import decoder_sizes
 
 
-def test_glam_alternates_and_switch_does_not():
-    def made(style):
-        make = decoder_sizes.feed_forwards(style, lambda i: "sparse", lambda i: "dense")
-        return [make(i) for i in range(decoder_sizes.shape_of(style, "micro", 70).blocks)]
-
-    assert made("switch") == ["sparse"] * 3
-    assert made("glam") == ["sparse", "dense"] * 3
-
-
 @pytest.mark.parametrize(("size", "millions"), [("tiny", 7), ("small", 15), ("medium", 36)])
 def test_sizes_have_the_parameters_of_the_paper(size, millions):
     """With 16 experts per block, two matrices each; embeddings apart (CompeteSMoE, section 6.1)."""

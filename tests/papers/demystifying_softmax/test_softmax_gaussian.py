@@ -34,21 +34,6 @@ def test_fits_are_converged_better_than_the_truth_and_scored(inputs, start_polic
     assert (ds["start_D1"] != ds["D1"]).all()
 
 
-def test_blocks_per_atom_are_means_over_the_atoms_of_their_kind():
-    ds = run(experts=3)
-    atoms = 3 - ds["cells_exact"]
-    np.testing.assert_allclose(ds["a_over_atom"] * atoms, ds["a_over"])
-    np.testing.assert_allclose(ds["v_exact_atom"] * ds["cells_exact"], ds["v_exact"])
-    assert run()["a_over_atom"].isnull().all()  # two atoms, two cells
-
-
-def test_how_often_the_search_came_to_its_end_is_kept():
-    ds = run(range(2), n=100, experts=3, search_rounds=2)
-    np.testing.assert_array_equal(ds["unsettled"], ds["rounds_there"] < 2)
-    none = run(range(1), n=100)  # no spare expert
-    assert none["rounds_there"].isnull().all() and none["unsettled"].isnull().all()
-
-
 def test_a_replicate_depends_on_itself_alone_and_arms_share_their_data():
     whole, part = run(range(4)), run([3, 1])
     for name in ("theta", "D1", "gain"):
@@ -57,11 +42,6 @@ def test_a_replicate_depends_on_itself_alone_and_arms_share_their_data():
     truth = [run(**s)["log_likelihood"] - run(**s)["gain"] for s in ({}, {"experts": 3, "start_policy": "random"})]
     np.testing.assert_allclose(truth[0], truth[1], rtol=1e-12)
     assert (run(seed=2)["gain"] != run()["gain"]).all()
-
-
-def test_random_starts_find_the_exact_maximum():
-    near, random = run(), run(start_policy="random")
-    np.testing.assert_allclose(near["log_likelihood"], random["log_likelihood"], atol=1e-6)
 
 
 def test_a_grid_is_even_and_holds_both_ends():

@@ -5,7 +5,6 @@ import pytest
 from cells import computed
 
 from moestat.papers.expert_count import expert_count
-from moestat.papers.expert_count.expert_count import Settings
 from moestat.status import Status
 
 SMALL = {"n": 120, "test_samples": 100, "steps": 6, "records": 3, "experts": 3, "neurons": 2, "expert_slots": 4}
@@ -23,12 +22,6 @@ def test_cells_share_data_and_starts():
     # CNN experts start from the weights that equal MLP experts share over patches
     mlp, cnn = run(expert="mlp"), run(expert="cnn")
     np.testing.assert_allclose(mlp.error.sel(step=0), cnn.error.sel(step=0))
-
-
-def test_learning_rates_of_the_router():
-    assert [Settings(experts=m).eta_r for m in (4, 8, 16, 32, 64)] == [0.1, 0.1, 0.1, 0.25, 0.4]
-    assert Settings(experts=8, router_rate="theorem").eta_r == pytest.approx(0.064)
-    assert Settings(router_rate=0.3).eta_r == 0.3
 
 
 def test_weights_and_inputs_share_one_scale():
@@ -49,13 +42,6 @@ def test_the_division_after_the_training():
         assert ds.last_best_cluster_error.values[r] == pytest.approx(np.mean([error[r, m, best[m]] for m in range(3)]))
     np.testing.assert_allclose(ds.late_change, ds.last_accuracy - ds.accuracy.sel(step=30))
     assert np.array_equal(ds.covered, ds.clusters_with_expert == 4)
-
-
-def test_a_router_that_is_off_sends_all_samples_to_the_first_expert():
-    ds = run(router_rate=0.0)
-    np.testing.assert_array_equal(ds.expert_load.sel(expert=0), np.ones((1, 3)))
-    noisy = run(router_rate=0.0, evaluation_noise=True)
-    assert np.all(noisy.experts_used == 3)
 
 
 def test_failures_are_data():

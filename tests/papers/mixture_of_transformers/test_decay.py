@@ -47,12 +47,6 @@ def test_a_series_with_a_hole_has_no_law():
     assert np.isnan(found.slope[0]) and found.slope[1] == pytest.approx(-1)
 
 
-@pytest.mark.parametrize("t", [[1.0, 2, 3], [0.0, 1, 2, 3], [1.0, 3, 2, 4]])
-def test_unusable_iterations_are_refused(t):
-    with pytest.raises(ValueError, match="at least 4 positive numbers in ascending order"):
-        decay(np.array(t), np.ones(len(t)))
-
-
 def test_first_passage_interpolates_in_logarithms():
     levels = np.array([0.5, 0.01, 1e-3, 1e-9])
     found = first_passage(T, np.stack([2.0 / T, 0.3 * T**-0.5]), levels)

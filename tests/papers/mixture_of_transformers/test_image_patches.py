@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from moestat.papers.mixture_of_transformers.image_patches import corrupt, other_class, patches
+from moestat.papers.mixture_of_transformers.image_patches import corrupt, patches
 
 
 def test_patches_hold_the_pixels_in_order():
@@ -32,13 +32,3 @@ def test_corruption_replaces_the_stated_shares_by_what_it_says():
     assert abs(noise.mean()) < 5 / np.sqrt(noise.size) and abs(noise.std() - 1) < 5 / np.sqrt(2 * noise.size)
     assert (cut == cut.round()).all(), "the input is left alone"
     np.testing.assert_array_equal(corrupt(cut, label, rng, foreign=0, noise=0), cut)
-
-
-def test_other_class_draws_every_row_of_other_classes():
-    label = np.array([2, 0, 1, 0, 2, 2])
-    rows = np.repeat(np.arange(6), 400)
-    drawn = other_class(label, rows, np.random.default_rng(1))
-    assert (label[drawn] != label[rows]).all()
-    for row in range(6):
-        counts = np.bincount(drawn[rows == row], minlength=6)[label != label[row]]
-        assert counts.min() > 400 / counts.size - 5 * np.sqrt(400 / counts.size)

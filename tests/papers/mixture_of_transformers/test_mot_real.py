@@ -4,7 +4,7 @@ import csv
 
 import numpy as np
 import pytest
-from cells import computed
+from cells import cell_of, computed
 
 from moestat.papers.mixture_of_transformers import mot_images, mot_text
 from moestat.papers.mixture_of_transformers.image_data import ImageDataError
@@ -18,10 +18,23 @@ TINY |= {"epochs": 4, "rate": 3e-3}
 TEXTS = TINY | {"train": 300, "test": 100}
 
 
+cell = cell_of
 run = computed
 
 
-@pytest.mark.parametrize("model", ["mixture", "no_attention", "shared_attention", "transformer"])
+def test_arms_see_the_same_texts_and_replicates_others():
+    def inputs(settings, replicate):
+        return mot_text._problem(cell(mot_text, **settings), mot_text.Settings(**settings), replicate).inputs
+
+    here = inputs(TEXTS, 0)
+    rival = inputs(TEXTS | {"schedule": "joint", "model": "no_attention", "experts": 2}, 0)
+    other = inputs(TEXTS, 1)
+    for part in (0, 1):
+        np.testing.assert_array_equal(here[part], rival[part])
+        assert not np.array_equal(here[part], other[part])
+
+
+@pytest.mark.parametrize("model", ["no_attention", "shared_attention"])
 def test_text_classification_and_regression(model):
     found = run(mot_text, **TEXTS | {"model": model})
     assert found["status"].item() == Status.CONVERGED

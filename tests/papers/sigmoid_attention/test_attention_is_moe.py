@@ -4,7 +4,6 @@ import pytest
 from cells import computed
 
 from moestat.papers.sigmoid_attention import attention_is_moe
-from moestat.papers.sigmoid_attention.attention import AttentionLayer
 
 run = partial(computed, attention_is_moe, seed=5, most_tokens=6, most_width=5)
 
@@ -22,13 +21,3 @@ def test_deviations_are_rounding(settings):
     assert ds.share.max() <= 1 and ds.model_ulps.max() <= 64 and ds.relative.max() < 1e-12
     assert ds["rank"].max() <= 1
     assert (ds.slope.max() > 0) == settings.get("biases", False)
-
-
-def test_a_wrong_reading_is_seen(monkeypatch):
-    right = AttentionLayer.atoms
-
-    def wrong(self, tokens, row, mask=None):
-        return right(self, tokens, (row + 1) % tokens, mask)
-
-    monkeypatch.setattr(AttentionLayer, "atoms", wrong)
-    assert run(range(3)).share.min() > 1e6

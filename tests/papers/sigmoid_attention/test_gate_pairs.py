@@ -56,21 +56,6 @@ def test_the_least_curvature_is_that_of_brute_force_and_at_least_one_minus_the_w
         assert tried.min() == pytest.approx(least[0], abs=0.02)
 
 
-def test_the_bound_is_reached_and_its_proof_adds_up():
-    """Two equal halves; and the two steps of the proof on a grid."""
-    assert smallest_curvature(np.array([0.3, 0.3])) == pytest.approx(1 - 0.6, abs=1e-12)
-    for w in (0.3, 0.9):
-        g = np.linspace(0, w / 2, 400, endpoint=False)
-        chi = g * (1 - g) / (w - 2 * g)
-        np.testing.assert_allclose(chi, g / 2 - (2 - w) / 4 + w * (2 - w) / (4 * (w - 2 * g)), atol=1e-12)
-        small = g[g < w / 4]
-        sums = small[:, None] + small
-        both = sums * (1 - sums) / (w - 2 * sums)
-        assert np.all(chi[: len(small), None] + chi[: len(small)] <= both + 1e-12)
-        large = w - g[1:]
-        assert np.all(g[1:] * (1 - g[1:]) <= large * (1 - large))
-
-
 run = partial(computed, constant_gate, seed=5, points_log2=9, d=2, cells=50)
 
 

@@ -42,16 +42,6 @@ def test_arms_share_their_data_whatever_they_fit():
     assert np.all(run(n=401)["truth_loss"].values != values["plain"])
 
 
-def test_start_losses_follow_the_radius_rule_exactly():
-    """The protocol's starts share their direction, so matched distances at the start scale with the radius."""
-    exact = {"estimator": "sgd", "n_fitted": 2}
-    near = run(**exact, radius_scale=1e-3)
-    far = run(**exact, radius_scale=2e-3)
-    shrinking = run(**exact, radius_scale=0.02, radius_exponent=-0.5)
-    np.testing.assert_allclose(far["start_L3"], 2 * near["start_L3"], rtol=1e-6)
-    np.testing.assert_allclose(shrinking["start_L3"], near["start_L3"], rtol=1e-6)
-
-
 @pytest.mark.parametrize("truths", [1, 2])
 def test_the_protocol_from_its_target_is_the_other_one_where_the_gate_is_that_of_the_data(truths):
     ours = regression_from_target.run(cell(estimator="sgd", truths=truths, start_at="target"), [0, 1, 2])

@@ -28,15 +28,6 @@ def test_the_closest_pair_is_that_of_a_grid():
     assert np.abs(intercepts).max() <= 5
 
 
-@pytest.mark.parametrize("expert", ["relu", "gelu"])
-def test_only_a_constant_gate_lets_two_atoms_meet(expert):
-    constant, dense = (run(dichotomy, range(2), expert=expert, gate=gate, points_log2=9) for gate in (0.0, 1.0))
-    assert constant.together.max() < 1e-6 < 1e-3 < dense.together.min()
-    for ds in (constant, dense):
-        assert ds.vanished.max() < 1e-14 and ds.nearest.max() < 1e-14
-        assert (np.isnan(ds.split) if expert == "gelu" else ds.split < 1e-14).all()
-
-
 # --- brackets ---
 def test_brackets_point_by_point():
     lower, upper = brackets.bounds(np.array([-2.0, 0.05, 9.95]), 0.1, 10.0, "printed")

@@ -20,11 +20,6 @@ def of_lines(lines, nullity=0.0):
     return Features(lines, np.broadcast_to(nullity, lines.shape), *np.ones((3, len(lines))))
 
 
-def test_ranks_are_those_of_the_lines():
-    place = Place(of_lines([5.0, 0.5, 2.5]), of_lines([1.0, 2.0, 3.0, 4.0]))
-    assert place.rank.tolist() == [1, 5, 3] and place.outside.tolist() == [True, True, False]
-
-
 def test_a_truth_with_directions_that_no_data_show_lies_above_all():
     """Its line is of the other directions alone, and would look ordinary."""
     place = Place(of_lines([2.0], nullity=6), of_lines([1.0, 3.0], nullity=5))
@@ -43,12 +38,3 @@ def test_an_expert_that_hardly_shows_makes_an_outlier():
     assert place.own.seen[0] < place.own.active[0] and place.own.seen[0] < place.others.seen.min()
     np.testing.assert_allclose(place.others.active, 0.5, atol=0.01)
     assert place.rank[0] == 1 and place.outside[0] and place.own.smallest[0] < place.others.smallest.min()
-
-
-@pytest.mark.parametrize("expert", ["linear", "gelu", "polynomial"])
-def test_experts_without_a_dead_half_are_active_everywhere(expert):
-    model = Model("sigmoid", "full", expert, 2)
-    found = features(model, drawn(2), evaluation_points(2, 10), 1.0)
-    assert found.active.tolist() == [1.0, 1.0]
-    gates = 1 / (1 + np.exp(-drawn(2)[..., :1]))  # at x = 0; a mean over x is near
-    assert np.all(np.abs(found.seen - gates.min(axis=(1, 2))) < 0.2)

@@ -50,15 +50,6 @@ def test_memoriser_fits_any_distinct_points_with_one_neuron_each(count, size, se
     assert np.all(fit.hidden(fit.knots[0] - 1.0) == 0.0)
 
 
-@pytest.mark.parametrize("n", [3, 4, 13, 1000])
-def test_plane_of_logits(n):
-    basis = memoriser.plane(n)
-    logits = memoriser.scale(n, 0.01) * basis @ basis.T
-    assert np.array_equal(np.argmax(logits, axis=0), np.arange(n))
-    weight = np.exp(logits - logits.max(axis=0))
-    assert np.all(np.diag(weight) / weight.sum(axis=0) > 0.99)
-
-
 @pytest.mark.parametrize("theorem", ["moe", "dense", "two heads"])
 @pytest.mark.parametrize("which", ["all", "none", "without heads", "without joint_isolation", "without first_entity"])
 @pytest.mark.parametrize("size", [None, (3, 2, 5), "one-task"])
