@@ -154,13 +154,10 @@ def test_radii_share_their_direction():
     ("change", "words"),
     [
         ({"batch_size": 0}, "batch_size is 0; allowed are 1 to n = 41"),
-        ({"batch_size": 42}, "batch_size is 42"),
         ({"step": 0.0}, "step"),
         ({"epochs": -1}, "epochs"),
         ({"order": None}, "not given"),
-        ({"order": []}, "given for 0"),
         ({"order": [np.zeros((2, 41), dtype=int)] * 3}, "replicate 0 must be 2 permutations"),
-        ({"order": [np.arange(41)[None]] * 3}, "permutations"),
         ({"y": np.zeros((3, 40))}, "shapes"),
     ],
 )

@@ -12,7 +12,6 @@ from moestat.claims.selection import NoAnswerError
 from moestat.papers.compete_smoe import rules_training
 from moestat.papers.compete_smoe.rules import (
     at_the_end,
-    average_gap,
     larger_gains,
     lead_of_means,
     lead_of_those_run,
@@ -137,16 +136,6 @@ def test_the_lead_of_a_mean_is_over_the_largest_mean_of_the_other_rows_of_its_ta
     ds["behind"][0, 0, 0, 1] = np.nan
     with pytest.raises(NoAnswerError, match="every column"):
         lead_of_means(ds, claim, **claim.options)
-
-
-def test_an_average_over_k_leaves_out_the_one_at_which_no_router_learns():
-    claim = claim_of("compete_topk", "compete-better")
-    rng = np.random.default_rng(0)
-    loss = rng.standard_normal((2, 3, 5))
-    coords = {"arm": ["compete-smoe", "smoe"], "top_k": [1, 2, 16]}
-    ds = xr.Dataset({"bpc": (("arm", "top_k", "replicate"), loss)}, coords=coords)
-    at = average_gap(ds, claim, **claim.options)
-    assert at.value == pytest.approx((loss[0, 1:] - loss[1, 1:]).mean()) and at.replicates == 5
 
 
 def test_at_the_end_leaves_out_what_was_tested_with_earlier_weights():

@@ -140,7 +140,6 @@ def test_idx(tmp_path, packed):
     ("damage", "message"),
     [
         (lambda raw: raw[:200], "cut off or damaged"),
-        (lambda raw: b"text", "cannot be read"),
         (
             lambda raw: gzip.compress(gzip.decompress(raw)[:-5]),
             "promises 30 x 28 x 28 = 23520 bytes, but there are 23515",
@@ -186,15 +185,12 @@ def test_npz(tmp_path):
     ("changes", "message"),
     [
         ({"y_test": None}, "there is no array 'y_test'"),
-        ({"y_train": np.arange(19) % 3}, r"20 training images, but labels of shape \(19,\)"),
         ({"y_train": np.zeros(20)}, "training labels are of type float64; they must be whole numbers"),
         ({"y_train": np.zeros(20, int)}, "every training image is of the class 0"),
         ({"y_test": np.full(9, 8)}, "test label 8 does not occur"),
         ({"x_train": RNG.random((20, 36))}, r"training images have shape \(20, 36\)"),
         ({"x_test": RNG.random((9, 5, 6))}, "a training image is 6 x 6 x 1, a test image 5 x 6 x 1"),
         ({"x_test": np.full((9, 6, 6), np.nan)}, "not finite"),
-        ({"x_test": np.full((9, 6, 6), None)}, "pickled objects"),
-        ({"x_test": np.full((9, 6, 6), "a")}, "they must be numbers"),
     ],
 )
 def test_bad_npz(tmp_path, changes, message):

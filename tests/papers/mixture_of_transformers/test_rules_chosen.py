@@ -92,14 +92,3 @@ def test_the_mean_over_a_stage_takes_its_epochs_alone():
     assert "epochs 3 to 4" in rules_epochs.stage_mean(ds, course(), stage="II").note
     with pytest.raises(NoAnswerError, match="no stage 'IV'"):
         rules_epochs.stage_mean(ds, course(), stage="IV")
-
-
-def test_no_replicate_chooses_its_own_epoch():
-    """A dip of one run at an epoch of its own does not count for it: the others choose another epoch."""
-    transformer = np.full((4, 5), 1.0)
-    mot = np.full((4, 5), 1.0)
-    mot[:, 3] = 0.9  # what all have in common
-    mot[0, 1] = -5.0  # one run's luck, which moves the choice of the others to epoch 2
-    ds = courses(transformer=transformer, mot=mot)
-    found = rules_epochs.at_chosen_epoch(ds, course())
-    assert found.value == pytest.approx(((0.9 - 1.0) + 3 * 0.0) / 4)

@@ -41,12 +41,6 @@ def test_censored_times_count_as_longer_than_all_others():
     assert found.value == pytest.approx(np.polyfit(np.log([8, 16, 32]), np.log(by_hand), 1)[0])
 
 
-def test_the_exponent_between_two_losses():
-    found = rules.joint_slope(dataset(), claim("loss", arm="flat", versus="mot"), decades=1.0)
-    assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.5, 0.5))
-    assert "21 of 21 replicates, tuning from 100 to 1000" in found.note
-
-
 def test_rivals_are_compared_at_the_best_rate_of_each():
     rng = np.random.default_rng(1)
     best = {"mot": np.array([4.0, 1.0, 3.0, np.nan]), "flat": np.array([9.0, 8.0, 4.0, 2.0])}

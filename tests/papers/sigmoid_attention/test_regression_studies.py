@@ -141,20 +141,6 @@ def test_a_row_is_the_rate_of_its_source(tmp_path):
     assert str(ds["source_sha256"].values) == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_two_rows_are_compared_by_the_data_sets_of_their_source():
-    slopes = np.array([[-0.5, -0.6, np.nan], [-0.2, -0.31, -0.9]])
-    texts = ("arm", "replicate"), np.array([[""], [""]], dtype=object)
-    ds = xr.Dataset(
-        {"slopes": (("arm", "member"), slopes), "slopes_converged": (("arm", "member"), slopes), "reasons": texts},
-        coords={"arm": ["fast", "slow"], "replicate": [0]},
-    )
-    claim = Claim(**{**CLAIM, "arm": "fast", "versus": "slow"}, function="moestat:x")
-    found = rules.slope_lead(ds, claim)
-    assert found.value == pytest.approx(-0.295) and found.replicates == 2 and found.reasons == ()
-    unsettled = ds.assign(slopes_converged=ds["slopes"] * np.nan)
-    assert "did not converge" in rules.slope_lead(unsettled, claim).reasons[0]
-
-
 # --- readings of a protocol -------------------------------------------------------------------------------------------
 def readings(*slopes: float) -> xr.Dataset:
     """Return losses of one arm whose slopes at the start rules a, b, ... are these, up to 0.01 over six replicates."""
@@ -177,15 +163,6 @@ def test_the_nearest_reading_decides_whether_a_printed_slope_can_be_had():
     bent["L3"][0, 1] += 0.01
     found = reading_rules.nearest_reading(bent, claim, curves=[{"within": [-0.6, -0.4]}])
     assert found.bend.startswith("The line of L3, a, is bent")
-
-
-def test_the_fastest_reading_is_the_lowest_difference():
-    both = xr.concat([readings(-0.5, -0.5), readings(-0.5, -0.3).assign_coords(arm=["b"])], "arm")
-    claim = Claim(**{**CLAIM, "arm": "a", "versus": "b"}, function="moestat:x")
-    found = reading_rules.fastest_reading(both, claim)
-    assert found.value == pytest.approx(-0.2, abs=0.02) and found.high < 0 and "start_rule b" in found.note
-    both["L3"][1] += 0.1
-    assert reading_rules.fastest_reading(both, claim).bend.startswith("The second line is bent")
 
 
 def fitted_source(folder: Path, truths: int) -> Source:

@@ -37,7 +37,6 @@ def test_tokenize_refuses_stray_signs(text):
     ("text", "message"),
     [
         ("{subject} is here.", "holds {object} 0 times"),
-        ("{subject} and {subject} are in {object}.", "holds {subject} 2 times"),
         ("{object} holds {subject}.", "object before the subject"),
         ('{subject} is in the "big apple" of {object}.', "quoted name"),
         ("{subject} . {object}.", "single full stop"),
@@ -138,13 +137,9 @@ def test_load_reads_the_users_file(tmp_path):
         ("{not json", "line 2: not JSON"),
         ([1], "line 2: a line must be an object with the keys relation, templates and pairs; found list"),
         ({"relation": "x", "pairs": []}, "line 2: .*found pairs, relation"),
-        (LINE | {"relation": ""}, "line 2: relation is ''"),
         (LINE | {"relation": "x", "templates": "one"}, "line 2: templates must be a list"),
-        (LINE | {"relation": "x", "templates": []}, "line 2: task 'x' has no templates"),
-        (LINE | {"relation": "x", "templates": ["{subject} is."]}, "line 2: .*holds {object} 0 times"),
         (LINE | {"relation": "x", "pairs": [["a"]]}, r"line 2: pairs\[0\] is \['a'\]"),
         (LINE | {"relation": "x", "pairs": [["a", "b"], ["a", "b"]]}, r"line 2: .*\('a', 'b'\) twice"),
-        (LINE | {"relation": "x", "pairs": [["a", ""]]}, "line 2: .*no entity name"),
         (LINE, "given twice: P17"),
     ],
 )
