@@ -5,7 +5,9 @@ import pytest
 
 from moestat.models import truths
 from moestat.models.regression import Model
+from moestat.papers.sigmoid_attention import typicality
 from moestat.papers.sigmoid_attention.regression_problem import evaluation_points
+from moestat.papers.sigmoid_attention.regression_settings import Settings
 from moestat.papers.sigmoid_attention.typical import Features, Place, features
 
 MODEL = Model("softmax", "full", "relu", 2)
@@ -38,3 +40,49 @@ def test_an_expert_that_hardly_shows_makes_an_outlier():
     assert place.own.seen[0] < place.own.active[0] and place.own.seen[0] < place.others.seen.min()
     np.testing.assert_allclose(place.others.active, 0.5, atol=0.01)
     assert place.rank[0] == 1 and place.outside[0] and place.own.smallest[0] < place.others.smallest.min()
+
+
+STUDY = 20260101
+"""Seed of sigmoid_vs_softmax."""
+SMALL = {"n": 1000, "d": 2, "n_true": 2, "n_fitted": 3, "truth_gate": "softmax", "expert": "linear"}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path))
+
+
+@pytest.fixture
+def brief(monkeypatch):
+    """Ten others instead of forty, on a quarter of the points."""
+    monkeypatch.setattr(typicality, "DRAWS", range(1, 11))
+    monkeypatch.setattr(typicality, "LOG2", 13)
+
+
+@pytest.mark.parametrize(
+    ("expert", "line", "median", "outside"), [("relu", 17.25, 3.1, True), ("linear", 1.918, 1.85, False)]
+)
+def test_the_truth_of_the_main_study(brief, expert, line, median, outside):
+    """The line as its record has it; that of others within what ten draws can be off by."""
+    problem = Settings(n=10, truth_gate="softmax", expert=expert).problem
+    place = typicality.place_of(problem, STUDY)
+    own, others = (lines / np.sqrt(1e5) for lines in place.lines)
+    assert own == pytest.approx([line], rel=0.01)
+    assert np.median(others) == pytest.approx(median, rel=0.1)
+    assert place.outside.tolist() == [outside] and (place.rank[0] == 1) == outside
+    if outside:
+        assert place.own.active[0] == pytest.approx(0.0055, rel=0.05) and place.own.smallest[0] < 1e-8
+
+
+def test_lines_scale_with_the_noise_and_are_computed_once(brief, monkeypatch):
+    place = typicality.place_of(Settings(**SMALL).problem, 1, truths=3)
+    monkeypatch.setattr(typicality, "features", lambda *arguments: pytest.fail("it was computed again"))
+    louder = typicality.place_of(Settings(**SMALL, noise_variance=0.04).problem, 1, truths=3)
+    np.testing.assert_allclose(louder.own.line, 2 * place.own.line, rtol=1e-12)
+    assert louder.rank.tolist() == place.rank.tolist() and len(place.rank) == 3
+
+
+def place(own, others):
+    one = Features(*(np.full(len(own), v) for v in (0.0, 0.0, 0.005, 1e-4, 1e-9)))
+    other = Features(*(np.full(len(others), v) for v in (0.0, 0.0, 0.3, 0.1, 1e-4)))
+    return Place(one._replace(line=np.array(own)), other._replace(line=np.array(others)))
