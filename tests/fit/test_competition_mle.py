@@ -191,27 +191,6 @@ def test_a_point_far_outside_of_the_box_loses_without_an_overflow():
     assert np.isfinite(near).all() and (far < -1e100).all()
 
 
-def test_more_kept_points_and_hops_never_lose():
-    """All samples are used from the beginning (n < coarsest), so that more kept points are a superset."""
-    model, truth, x, y, near = problem("mean", n=200, replicates=2, starts=3)
-    options = {"truth": truth, "adam_steps": 60, "search_rounds": 25, **BOX}
-    ends = [
-        maximum_likelihood(model, x, y, near, **options | {"kept": kept, "hops": hops})
-        for kept, hops in ((1, 0), (3, 0), (3, 1))
-    ]
-    for less, more in zip(ends, ends[1:], strict=False):
-        assert np.all(more.log_likelihood >= less.log_likelihood - 1e-9)
-    assert np.all(ends[0].hops_back == 0) and np.all((ends[2].hops_back >= 0) & (ends[2].hops_back <= 8))
-    np.testing.assert_allclose(
-        ends[2].log_likelihood, gaussian.log_likelihood(model, ends[2].theta, x, y), rtol=1e-12, atol=1e-9
-    )
-    alone = maximum_likelihood(model, x[1:], y[1:], near[1:], **options | {"kept": 3, "hops": 1})
-    np.testing.assert_array_equal(alone.theta[0], ends[2].theta[1])
-    for bad, words in (({"kept": 0}, "kept is 0"), ({"hops": -1}, "hops is -1")):
-        with pytest.raises(ValueError, match=words):
-            maximum_likelihood(model, x, y, near, **options | bad)
-
-
 def test_points_are_thrown_out_by_the_error_of_the_estimate():
     rng = np.random.default_rng(12)
     root = rng.normal(size=(6, 6))

@@ -8,7 +8,7 @@ import pytest
 from cells import computed
 
 from moestat.experiment import Cell
-from moestat.identify import identify
+from moestat.identify import evaluate, identify
 from moestat.papers.sigmoid_attention import definitions_as_printed, identifiability
 
 mp = pytest.importorskip("mpmath")
@@ -38,8 +38,9 @@ def formal(d, partial, strong, opposite):
 
 
 @pytest.mark.parametrize("d", [1, 2])
-def test_dependencies_of_unrelated_functions_are_those_counted_by_hand(d):
+def test_dependencies_of_unrelated_functions_are_those_counted_by_hand(d, monkeypatch):
     """Of one atom at (A, b) = 0, and of two with opposite gates, whose expert is any function at all."""
+    monkeypatch.setattr(evaluate, "DRAWS", 1)
     resolved = definitions_as_printed.Settings(expert="arbitrary", d=d).model_dump(mode="json")
     cell = Cell("moestat.papers.sigmoid_attention.definitions_as_printed", 5, "arm", {}, resolved)
     ds = definitions_as_printed.run(cell, [0])
@@ -50,7 +51,7 @@ def test_dependencies_of_unrelated_functions_are_those_counted_by_hand(d):
 
 
 @pytest.mark.parametrize("power", [1, 2, 3])
-def test_orders_one_and_two_of_a_polynomial_are_dependent_also_without_b(power):
+def test_orders_one_and_two_of_a_polynomial_are_dependent_also_without_b(power, monkeypatch):
     """In rational numbers: so no polynomial meets Definition 3, with or without order 0 in the family."""
     x = sp.symbols("x1 x2")
     a1, a2, beta = symbols = sp.symbols("a1 a2 beta")
@@ -68,6 +69,7 @@ def test_orders_one_and_two_of_a_polynomial_are_dependent_also_without_b(power):
     monomials = sorted({m for row in rows for m in row.monoms()})
     matrix = sp.Matrix([[row.coeff_monomial(m) for m in monomials] for row in rows])
     assert matrix.rank() < len(rows)
+    monkeypatch.setattr(evaluate, "DRAWS", 1)
     assert identify("polynomial", power=power, score="partial", d=2, atoms=1, order_zero=False).verdict != "strong"
 
 

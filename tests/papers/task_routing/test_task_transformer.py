@@ -198,23 +198,11 @@ def test_a_held_out_fact_cannot_be_recalled():
 from moestat.papers.task_routing import task_training  # noqa: E402
 
 
-def say(w, shape, tokens):
-    """Return the next token and the expert of the last position: section 3.2 for one prefix, NumPy."""
-    d, size, hidden = shape.width, shape.width // shape.heads, shape.hidden
-    x = w["embedding"][tokens] + w["position"][: len(tokens)]
-    q, k, v = np.split(x @ w["qkv"] + w["qkv_bias"], 3, axis=1)
-    parts = []
-    for h in range(shape.heads):
-        own = slice(h * size, (h + 1) * size)
-        score = np.exp(k[:, own] @ q[-1, own] / np.sqrt(size))
-        parts.append(score / score.sum() @ v[:, own])
-    z = x[-1] + np.concatenate(parts) @ w["mix"] + w["mix_bias"]
-    p = np.exp(z @ w["router"])
-    e = int(np.argmax(p))
-    own = slice(e * hidden, (e + 1) * hidden)
-    inside = np.maximum(z @ w["first"][:, own] + w["first_bias"][own], 0.0)
-    out = z + p[e] / p.sum() * (inside @ w["second"][own] + w["second_bias"][e])
-    return int(np.argmax(w["out"][:, :d] @ out + w["out_bias"])), e
+def say(model, tokens):
+    """Return the next token and the expert of the last position."""
+    out, p = textbook(model, tokens)
+    w, bias = (part.detach().double().numpy() for part in (model.out, model.out_bias))
+    return int(np.argmax(w[:, : model.shape.width] @ out[-1] + bias)), int(np.argmax(p[-1]))
 
 
 @pytest.fixture(scope="module")
@@ -230,13 +218,12 @@ def trained():
             Training(loss="router", epochs=14, batch=16),
             np.random.default_rng(2),
         )
-    weights = {name: value.detach().double().numpy() for name, value in model.named_parameters()}
-    return knowledge, model, weights, rows[1::2]
+    return knowledge, model, rows[1::2]
 
 
 def test_completions_one_by_one(trained):
     """The accuracy, in all and by what was shown: greedy completions that are sentences of the dataset."""
-    knowledge, model, w, rows = trained
+    knowledge, model, rows = trained
     s = task_training.Settings(tasks=3, templates=3, pairs=12, experts=2, completions=40)
     with one_thread():
         found = task_training._completions(model, knowledge, rows, s, np.random.default_rng(5))
@@ -249,7 +236,7 @@ def test_completions_one_by_one(trained):
         words = knowledge.sentences.tokens[row, :cut].tolist()
         shown.append(sum(knowledge.vocabulary[t].startswith('"') for t in words))
         while len(words) < knowledge.max_length and (len(words) == cut or knowledge.vocabulary[words[-1]] != "."):
-            words.append(say(w, model.shape, words)[0])
+            words.append(say(model, words)[0])
         right.append(tuple(knowledge.vocabulary[t] for t in words) in every)
     assert 0.2 < np.mean(right) < 0.95
     assert found["accuracy"] == pytest.approx(np.mean(right))
@@ -259,7 +246,7 @@ def test_completions_one_by_one(trained):
 
 def test_routing_counted_one_by_one(trained):
     """Mutual information, entropy of the use, favourite experts and the share routed as asked, from pairs counted."""
-    knowledge, model, w, rows = trained
+    knowledge, model, rows = trained
     s = task_training.Settings(tasks=3, templates=3, pairs=12, experts=2)
     with one_thread():
         found = task_training._routing(experts_chosen(model, knowledge.sentences, rows), knowledge, rows, s)
@@ -273,7 +260,7 @@ def test_routing_counted_one_by_one(trained):
         task = int(knowledge.sentences.task[row])
         tokens = knowledge.sentences.tokens[row, : knowledge.sentences.length[row]]
         for i in range(1, len(tokens)):
-            e = say(w, model.shape, tokens[:i])[1]
+            e = say(model, tokens[:i])[1]
             seen.append((e, task))
             if len(owners[tuple(knowledge.vocabulary[t] for t in tokens[:i])]) == 1:
                 asked.append(e == task % 2)
