@@ -21,7 +21,7 @@ def training(folder: Path, every: float) -> dict:
     corpus = Corpus("walk", "character", tuple("abcdefghijk"), *np.split(text.astype(np.uint8), [3000, 3500]))
     shape = Shape(11, 16, 2, 16, 2, 16, attention="sigmoid", positions="alibi", norm="rms", query_key_norm=True)
     model = Decoder(shape, generator=np.random.default_rng(1))
-    plan = Plan(steps=150, batch=4, length=16, rate=1e-2, every=50, keep_best=True)
+    plan = Plan(steps=100, batch=4, length=16, rate=1e-2, every=50, keep_best=True)
     with deterministic("cpu"):
         found = train(
             model, corpus, plan, batches=np.random.default_rng(2), checkpoints=Checkpoints(folder, every=every)

@@ -9,6 +9,7 @@ from moestat.papers.mixture_of_transformers.encoder import Shape, text_transform
 from moestat.papers.mixture_of_transformers.mixture_of_transformers import Model  # noqa: E402
 from moestat.papers.mixture_of_transformers.sample_routing import SampleRouter  # noqa: E402
 from moestat.papers.mixture_of_transformers.three_stage import Plan, Samples, evaluate, train  # noqa: E402
+from moestat.threads import one_thread  # noqa: E402
 
 SHAPE = Shape(outputs=3, width=8, depth=2, heads=2, hidden=12)
 LENGTH, FEATURES = 5, 4
@@ -26,6 +27,13 @@ def samples(count=48, seed=1, regression=False):
     x = rng.standard_normal((count, LENGTH, FEATURES)).astype(np.float32)
     x[np.arange(count), rng.integers(LENGTH, size=count), label] += 4
     return Samples(torch.from_numpy(x), torch.from_numpy(label.astype(np.float32) if regression else label))
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """So small a model is slower on several."""
+    with one_thread():
+        yield
 
 
 # --- routing ----------------------------------------------------------------------------------------------------------

@@ -188,7 +188,7 @@ def test_one_expert_has_nothing_to_route():
 
 
 def test_a_held_out_fact_cannot_be_recalled():
-    settings = {"epochs": 40, "completions": 500, "tasks": 3, "pairs": 30}
+    settings = {"epochs": 40, "completions": 250, "tasks": 3, "pairs": 30}
     seen = task_training.run(cell(**settings), [0])
     unseen = task_training.run(cell(**settings, split="pairs"), [0])
     recall = [found["accuracy_by_cut"].sel(cut="recall").item() for found in (seen, unseen)]
