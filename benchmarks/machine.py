@@ -28,18 +28,11 @@ def run(cell, replicates, *, device):
 """
 
 STUDY = """\
-title = "Trivial replicates"
-paper = "none"
-source = "none"
-experiment = "trivial_replicates"
-seed = 1
+from moestat import Study
 
-[[arms]]
-name = "one"
-
-[presets.quick]
-replicates = {replicates}
-block = {block}
+study = Study("Trivial replicates", experiment="trivial_replicates", seed=1)
+study.arm("one")
+study.preset("quick", replicates={replicates}, block={block})
 """
 
 RUN = """\
@@ -65,8 +58,8 @@ def measured(folder: Path, *words: str) -> tuple[float, float]:
 def study(folder: Path, replicates: int, block: int) -> str:
     """Write the study and its experiment, and return its path."""
     (folder / "trivial_replicates.py").write_text(EXPERIMENT)
-    (folder / "trivial.toml").write_text(STUDY.format(replicates=replicates, block=block))
-    return str(folder / "trivial.toml")
+    (folder / "trivial.py").write_text(STUDY.format(replicates=replicates, block=block))
+    return str(folder / "trivial.py")
 
 
 def shard_cost(folder: Path, count: int) -> tuple[float, float]:

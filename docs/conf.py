@@ -19,7 +19,6 @@ sys.path.insert(0, str(HERE))
 import scale_table  # noqa: E402
 import seed_table  # noqa: E402
 import settings_tables  # noqa: E402
-import study_keys  # noqa: E402
 import truths_table  # noqa: E402
 
 import moestat  # noqa: E402
@@ -50,7 +49,6 @@ for stale in notebooks.glob("*.ipynb"):
 for notebook in sorted((ROOT / "studies" / "notebooks").glob("*.ipynb")):
     shutil.copy(notebook, notebooks)
 (HERE / "_made").mkdir(exist_ok=True)
-(HERE / "_made" / "study_keys.md").write_text(study_keys.page(), encoding="utf-8")
 (HERE / "_made" / "settings.md").write_text(settings_tables.page(), encoding="utf-8")
 (HERE / "_made" / "scale.md").write_text(scale_table.page(), encoding="utf-8")
 (HERE / "_made" / "missing.md").write_text(scale_table.missing(), encoding="utf-8")
@@ -91,7 +89,6 @@ ALONE = (
     "reliability",
     "benchmarks",
     "contributing",
-    "study-file",
     "settings",
     "commands",
 )

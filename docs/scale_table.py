@@ -18,7 +18,7 @@ RECORDS = STUDIES.parent / "outputs" / "records"
 
 def page(folder: Path = STUDIES) -> str:
     """Return one Markdown table per paper: study, preset, scale, and what is run."""
-    studies = {path.stem: load.read(path).study for path in sorted(folder.glob("*.toml"))}
+    studies = {path.stem: load.read(path).study for path in load.known_studies([folder]).values()}
     parts = []
     for paper, members in groupby(sorted(studies.items(), key=lambda item: item[1].paper), key=lambda i: i[1].paper):
         parts += [f"## {paper}", _problem(paper), "\n".join(_table(members))]
@@ -55,7 +55,7 @@ def missing(folder: Path = STUDIES, records: Path = RECORDS) -> str:
     A `quick` one, a matter of minutes, has none where the record of another preset decides all its claims.
     """
     lines = ["| what has not been run | scale | stated cost | what was run instead |", "| --- | --- | --- | --- |"]
-    for path in sorted(folder.glob("*.toml")):
+    for path in load.known_studies([folder]).values():
         study = load.read(path).study
         there = [preset for preset in study.presets if (records / path.stem / preset / "results.nc").is_file()]
         instead = ", ".join(f"`{preset}` ({study.scale_of(preset)})" for preset in there) or "nothing"
@@ -74,7 +74,7 @@ def costs(folder: Path = STUDIES, records: Path = RECORDS) -> str:
     """
     lines = ["| study | preset | stated | the record took | replicates |", "| --- | --- | --- | ---: | ---: |"]
     runs: list[tuple[str, float]] = []
-    for path in sorted(folder.glob("*.toml")):
+    for path in load.known_studies([folder]).values():
         for preset, content in load.read(path).study.presets.items():
             kept = manifest_file.read(records / path.stem / preset)
             if not kept:

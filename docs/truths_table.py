@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 def rows(folder: Path = STUDIES) -> Iterator[Row]:
     """Yield every law of which a study draws between one truth and nine, in the order of the study files."""
-    for path in sorted(folder.glob("*.toml")):
+    for path in load.known_studies([folder]).values():
         file = load.read(path)
         if file.study.paper != PAPER or file.study.experiment not in typicality.EXPERIMENTS:
             continue

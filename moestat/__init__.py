@@ -13,15 +13,18 @@ if TYPE_CHECKING:
     from moestat import figures, fit, identify, losses, models, own, rates
     from moestat.api import load, run
     from moestat.report.tables import tidy
+    from moestat.study.builder import Study
 
 __version__ = "0.1.0"
 FUNCTIONS = {
     "load": "moestat.api",
     "run": "moestat.api",
+    "Study": "moestat.study.builder",
     "tidy": "moestat.report.tables",
 }
 MODULES = ("figures", "fit", "identify", "losses", "models", "own", "rates")
 __all__ = [
+    "Study",
     "__version__",
     "figures",
     "fit",

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
     from moestat.report.write import Report
     from moestat.runner.finish import Result
+    from moestat.study.builder import Study
 
 
 def run(
-    study: str | Path,
+    study: str | Path | Study,
     preset: str = "quick",
     *,
     replicates: int | None = None,
@@ -34,8 +35,8 @@ def run(
 
     Parameters
     ----------
-    study : str or Path
-        Name of a known study, or path of a study file.
+    study : str, Path or moestat.Study
+        Name of a known study, path of a study file, or a study of this process.
     preset : str
         Size of the study.
     replicates, seed : int, optional
@@ -68,10 +69,11 @@ def run(
     """
     from moestat.runner.request import Request
     from moestat.runner.run import run as run_request
+    from moestat.study.load import named
 
     result = run_request(
         Request(
-            study=str(study),
+            study=named(study),
             preset=preset,
             replicates=replicates,
             seed=seed,
@@ -91,14 +93,14 @@ def run(
     return result.dataset
 
 
-def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs") -> xr.Dataset:
+def load(study: str | Path | Study, preset: str = "quick", *, out: str | Path = "outputs") -> xr.Dataset:
     """Read the results of a study that was run, into memory; where there are none, those of a record.
 
     Parameters
     ----------
-    study : str or Path
-        Name of a study, path of a study file, of a ``results.nc``, or of the folder that holds one. Results that are
-        named by their own path are read as they are, whatever the study file now says.
+    study : str, Path or moestat.Study
+        Name of a study, a study, path of a study file, of a ``results.nc``, or of the folder that holds one. Results
+        that are named by their own path are read as they are, whatever the study now says.
     preset : str
         Size of the study, where ``study`` is a name or a study file.
     out : path
@@ -115,13 +117,14 @@ def load(study: str | Path, preset: str = "quick", *, out: str | Path = "outputs
     from moestat.runner.request import Request
     from moestat.study import load as studies
 
-    path = Path(study).expanduser()
+    word = studies.named(study)
+    path = Path(word).expanduser()
     if path.suffix == ".nc":
         return labels.described(results.read(path))
     if path.is_dir() and (path / results.NAME).is_file():
         return labels.described(results.read(path / results.NAME))
-    study_file = studies.read(studies.find(study))
-    request = Request(study=str(study), preset=preset, out=Path(out).expanduser())
+    study_file = studies.read(word)
+    request = Request(study=word, preset=preset, out=Path(out).expanduser())
     folder = records.results_folder(request.out, study_file.name, preset)
     if not (folder / results.NAME).is_file():
         studies.need_preset(study_file, preset)

@@ -44,8 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str]) -> int:
-    if words:
-        _refuse_misspelt(words[0])
+    near = difflib.get_close_matches(words[0], cli_options.VERBS, n=1, cutoff=0.75) if words else []
+    if near and near[0] != words[0] and not words[0].startswith("-"):
+        from moestat.study import load
+
+        if words[0] not in load.known_studies():
+            raise InputError(f"there is no subcommand or study {words[0]!r}; did you mean the subcommand {near[0]!r}?")
     arguments = cli_options.parse(words)
     try:
         _action(arguments)(arguments)
@@ -57,23 +61,10 @@ def _dispatch(words: list[str]) -> int:
     return 0
 
 
-def _refuse_misspelt(word: str) -> None:
-    """Refuse a first word that is near a verb, and no study."""
-    near = difflib.get_close_matches(word, cli_options.VERBS, n=1, cutoff=0.75)
-    if near and near[0] != word and not word.startswith("-"):
-        from moestat.study import load
-
-        if word not in load.known_studies():
-            raise InputError(f"there is no subcommand or study {word!r}; did you mean the subcommand {near[0]!r}?")
-
-
 def _action(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], None]:
     """Return what does that which was asked for; each prints, and raises a UserError if it fails."""
     if arguments.verb != "run":
-        found: Callable[[argparse.Namespace], None] = getattr(
-            cli_run if arguments.verb in ("status", "collect", "report", "replay", "merge") else cli_look,
-            arguments.verb,
-        )
+        found: Callable[[argparse.Namespace], None] = {**vars(cli_look), **vars(cli_run)}[arguments.verb]
         return found
     if arguments.list:
         return cli_look.listing
@@ -112,11 +103,7 @@ def _end_like_interrupt() -> Iterator[None]:
 
 
 def _open_streams() -> None:
-    """See to it that what is printed can be: streams that are closed go nowhere, letters they lack are escaped.
-
-    A file that is opened while the number of a standard stream is free gets that number, and what a library prints
-    would be written into it.
-    """
+    """Let closed standard streams go nowhere (a file opened meanwhile would get their number), and escape letters."""
     if os.name == "posix":
         for number in range(3):
             try:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +14,6 @@ from moestat.errors import InputError, UserError
 from moestat.runner.request import Request
 
 if TYPE_CHECKING:
-    from moestat.runner import settings_table
     from moestat.study.spec import Study
 
 
@@ -127,17 +124,15 @@ def settings(arguments: argparse.Namespace) -> None:
     if not arguments.experiment:
         return _table((name, settings_table.about(name)) for name in experiments.own_experiments())
     about, rows = settings_table.of_experiment(arguments.experiment)
-    _print(about, 0)
-    _table((row.key, _of_setting(row)) for row in rows)
-    print()
-    _print(variables.head(arguments.experiment), 0)
+    texts: dict[str, str] = {}
+    print(about)
+    for row in rows:
+        default = row.default if row.default in ("required", "") else f"default {row.default}"
+        kind = ", ".join(filter(None, (row.kind, default)))
+        texts[row.key] = "; ".join(filter(None, (kind, row.allowed and f"allowed: {row.allowed}", row.meaning)))
+    _table(texts.items())
+    print(f"\n{variables.head(arguments.experiment)}")
     return _table((variable.name, variable.words) for variable in variables.of_experiment(arguments.experiment))
-
-
-def _of_setting(row: settings_table.Row) -> str:
-    default = row.default if row.default in ("required", "") else f"default {row.default}"
-    parts = (", ".join(filter(None, (row.kind, default))), row.allowed and f"allowed: {row.allowed}", row.meaning)
-    return "; ".join(filter(None, parts))
 
 
 def export(arguments: argparse.Namespace) -> None:
@@ -209,10 +204,4 @@ def _table(rows: Iterable[tuple[str, str]]) -> None:
     rows = list(rows)
     width = max((len(name) for name, _ in rows), default=0) + 2
     for name, text in rows:
-        _print(f"{name:{width}}{text}", width)
-
-
-def _print(text: str, indent: int) -> None:
-    """Print a text with a hanging indent: in a terminal at its width, on one line for a program."""
-    width = max(60, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 10_000
-    print(textwrap.fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False))
+        print(f"{name:{width}}{text}")

@@ -37,8 +37,8 @@ EXAMPLES = """\
 examples:
   moestat regression_rate                    run a study at the preset 'quick'
   moestat regression_rate --preset paper     at the size of the paper
-  moestat mine.toml --dry-run                check a study of one's own; compute nothing
-  moestat mine.toml --set box=4 --out try    another setting, in another folder
+  moestat mine.py --dry-run                  check a study of one's own; compute nothing
+  moestat mine.py --set box=4 --out try      another setting, in another folder
   moestat --claims "SA Theorem 1"            what is known of a theorem, with verdicts
   moestat claim moe-routing                  one claim, and how it was judged
 

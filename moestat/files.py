@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import functools
 import json
 import os
+import re
 import socket
 import time
 import uuid
@@ -18,7 +19,8 @@ TEMPORARY = ".tmp"
 FLUSH_EVERY = 1.0
 """Seconds after which a small shard is flushed by itself; a flush takes longer than a small replicate."""
 _flushed = float("-inf")
-_DAY = 86_400.0
+_WHY = {errno.ENOSPC: "the disk is full", errno.EROFS: "the file system is read-only"}
+_WHY |= {errno.EACCES: "permission is denied", errno.ENOTDIR: "a part of the path is a file"}
 
 
 def write(path: Path, content: bytes, *, durable: bool = True) -> None:
@@ -27,7 +29,7 @@ def write(path: Path, content: bytes, *, durable: bool = True) -> None:
     The temporary file lies in the same folder and carries machine and process, so that the next run can tell whether
     its writer is still alive. With ``durable`` the file and its folder are flushed, which survives a power cut.
     """
-    temporary = path.with_name(f".{path.name}~{_place()}~{os.getpid()}~{uuid.uuid4().hex[:8]}{TEMPORARY}")
+    temporary = path.with_name(f".{path.name}~{_machine()}~{os.getpid()}~{uuid.uuid4().hex[:8]}{TEMPORARY}")
     try:
         with open(temporary, "xb") as stream:
             stream.write(content)
@@ -78,71 +80,35 @@ def sync_folder(folder: Path) -> None:
 
 
 def clean(folder: Path) -> int:
-    """Remove the temporary files in and below ``folder`` whose writer is gone; return how many."""
+    """Remove temporary files in and below ``folder`` whose writer is gone, or that are a day old; return how many."""
     removed = 0
     for path in folder.rglob(f".*{TEMPORARY}"):
         where, pid = (["", "", *path.name.split("~")])[-3:-1]
-        try:
-            ours = os.name == "posix" and where == _place() and pid.isdigit()  # elsewhere, to ask may end a process
-            if not alive(int(pid)) if ours else time.time() - path.stat().st_mtime > _DAY:
+        with contextlib.suppress(FileNotFoundError):  # its writer has just put it in place
+            ours = os.name == "posix" and where == _machine() and pid.isdigit()  # elsewhere, to ask may end a process
+            if (ours and not alive(int(pid))) or time.time() - path.stat().st_mtime > 86_400.0:
                 path.unlink()
                 removed += 1
-        except FileNotFoundError:  # its writer has just put it in place
-            continue
     return removed
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of this machine with this id exists."""
+    """Whether a process of this machine with this id exists; one that has ended and waits to be collected does not."""
     try:
         os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:
-        return True
-    try:  # one that has ended and waits to be collected is none
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (OSError, IndexError):
+    except (OSError, IndexError):  # not ours to ask, or no /proc
         return True
 
 
-@functools.cache
-def machine() -> dict[str, str]:
-    """Return what process ids are numbers of; two containers on one host can have equal names."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        namespace = os.readlink("/proc/self/ns/pid")
-    except OSError:  # no Linux
-        boot = namespace = ""
-    return {"host": socket.gethostname(), "boot": boot, "namespace": namespace}
-
-
-def _place() -> str:
-    """Return :func:`machine` as one word of a file's name."""
-    words = f"{machine()['host']}+{machine()['boot'][:8]}+{machine()['namespace']}"
-    return "".join(letter for letter in words if letter.isalnum() or letter in "-+.")
+def _machine() -> str:
+    """Return what process ids are numbers of, a machine or a container, as one word."""
+    containers = os.readlink("/proc/self/ns/pid") if os.path.lexists("/proc/self/ns/pid") else ""
+    return re.sub(r"[^\w.+-]", "", f"{socket.gethostname()}+{containers}")
 
 
 def disk_problem(error: OSError, folder: Path) -> UserError:
     """Turn an operating-system error while writing into one sentence."""
-    reasons = {
-        errno.ENOSPC: "the disk is full",
-        errno.EDQUOT: "the disk quota is used up",
-        errno.EROFS: "the file system is read-only",
-        errno.EACCES: "permission is denied",
-        errno.EPERM: "permission is denied",
-        errno.ENOTDIR: "a part of the path is a file",
-        errno.EEXIST: "a file of that name is in the way",
-    }
-    return UserError(f"cannot write to {folder}: {reasons.get(error.errno or 0, str(error.strerror or error))}")
-
-
-KNOWS_PROCESSES = os.name == "posix"
-
-
-def started(pid: int) -> str:
-    """Return a text that tells two processes with the same id apart, or an empty one where that is not known."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+    return UserError(f"cannot write to {folder}: {_WHY.get(error.errno or 0, error.strerror or error)}")

@@ -1,15 +1,12 @@
 """A gate and an expert of the user's own, named by import path."""
 
-from __future__ import annotations
-
-import importlib
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from moestat import own, own_files, versions
+from moestat import own
 from moestat.fit.moments import Problem
 from moestat.losses import quotient, voronoi
 from moestat.losses.rescore import rescore
@@ -128,68 +125,3 @@ def test_a_change_of_the_code_changes_the_identity_of_a_cell(tmp_path, monkeypat
     assert own.code("sigmoid", "relu") == "" == regression.Settings(n=10).own_code
     with pytest.raises(ValueError, match="the code of the own functions has changed"):
         regression.Settings(n=10, expert="changing:f", own_code=codes[0])
-
-
-FILES = {
-    "mine.py": "import numpy as np\nfrom near.first import value\n\ndef run():\n    import later\n    return value()\n",
-    "near/__init__.py": "",
-    "near/first.py": "from . import second\nfrom .second import two as value\n",
-    "near/second.py": "import importlib\ndef two():\n    return 2\n",
-    "later.py": "from near import *\n",
-    "unused.py": "",
-}
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
-
-
-def test_all_that_is_imported_counts_at_any_depth_and_nothing_is_imported_for_it(folder):
-    assert set(own_files.hashes("mine")) == set(FILES) - {"unused.py", "near/__init__.py"} | {"near.py"}
-    assert not {"mine", "near", "later"} & set(sys.modules)
-    assert own_files.hashes("moestat.runner.run") == own_files.hashes("numpy.linalg") == own_files.hashes("json") == {}
-
-
-@pytest.mark.parametrize("name", ["mine.py", "later.py", "near/second.py"])
-def test_a_file_counts_by_its_lines_without_the_blanks_at_their_ends(folder, name):
-    before, path = own_files.hashes("mine"), folder / name
-    path.write_bytes(path.read_bytes().replace(b"\n", b" \t\r\n") + b"\r\n\r\n")
-    assert own_files.hashes("mine") == before
-    path.write_text(path.read_text() + "# a remark\n")
-    assert versions.changes(before, own_files.hashes("mine")) == [f"the code of {name}"]
-    (folder / "near/second.py").write_text("import unused\n")
-    assert "unused.py is new" in versions.changes(before, own_files.hashes("mine"))
-
-
-def test_code_that_cannot_be_read_is_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "made_at_run_time", type(sys)("made_at_run_time"))
-    for module in ("no_such_module", "made_at_run_time"):
-        with pytest.raises(own_files.NoCodeError, match=module):
-            own_files.hashes(module)
-
-
-def test_an_edit_after_the_import_is_found_until_a_reload(folder):
-    module = importlib.import_module("later")
-    own_files.remember()
-    assert own_files.edited(["later.py"]) == []
-    (folder / "later.py").write_text(FILES["later.py"] + "MORE = 1\n")
-    assert own_files.edited(["later.py", "unused.py"]) == ["later.py"]
-    importlib.reload(module)
-    assert own_files.edited(["later.py"]) == []
-
-
-def test_versions_of_an_older_moestat_can_be_read_and_compared_with_nothing_of_today():
-    old, other = ({"all definitions": text * 32, "a.b": text * 32, "numpy": "2"} for text in "ab")
-    now = {"regression": "1"}
-    assert versions.changes(old, other) == versions.changes(old, now) == [versions.OLDER]
-    assert versions.changes(old, old | {"a.b": "moved"}) == [] == versions.since(old, now) == versions.since({}, now)
-    assert versions.since(now, {"regression": "2"}) == ["version of regression 1 -> 2"]
-    assert versions.text(old) == "a" * 16 and versions.text(now | {"mine.py": "0f"}) == "regression 1, mine.py 0f"

@@ -47,7 +47,7 @@ def _python(folder, *words):
 def test_the_study_runs_and_its_replicates_converge(folder, command, monkeypatch):
     """One as a command, the others in this process, which has imported everything."""
     words = [*shlex.split(command)[1:], "--jobs", "1", "--quiet"]
-    name = Path(words[2]).stem
+    name = Path(words[2]).stem.removesuffix("_study")
     if name == "centre":
         _python(folder, *words)
     else:
@@ -56,7 +56,7 @@ def test_the_study_runs_and_its_replicates_converge(folder, command, monkeypatch
         monkeypatch.setenv("MOESTAT_KERNEL", "numpy")
         few = ["--no-report", "--replicates", "1", "--set", "evaluation_log2=9", "--set", "n=[200, 2000]"]
         assert main([*words[2:], *few]) == 0
-    quick = folder / "outputs" / name / "quick"
+    quick = folder / "outputs" / f"{name}_study" / "quick"
     with xr.open_dataset(quick / "results.nc", engine="h5netcdf") as ds:
         assert (ds["status"] == 0).all()
         if name == "worst":
@@ -88,8 +88,8 @@ def test_a_study_trains_a_router_of_ones_own(folder, monkeypatch):
     monkeypatch.setenv("MOESTAT_CACHE", str(folder / "cache"))
     words = ["--no-report", "--replicates", "1", "--jobs", "1", "--quiet"]
     words += [word for pair in ("steps=20", "every=10", "probability=0.5") for word in ("--set", pair)]
-    assert main(["nearest.toml", *words]) == 0
-    with xr.open_dataset(folder / "outputs" / "nearest" / "quick" / "results.nc", engine="h5netcdf") as ds:
+    assert main(["nearest_study.py", *words]) == 0
+    with xr.open_dataset(folder / "outputs" / "nearest_study" / "quick" / "results.nc", engine="h5netcdf") as ds:
         assert (ds["status"] == 0).all() and len(np.unique(ds["bpc"])) == 3
         assert [share > 0 for share in ds["competitions"].values.ravel()] == [False, False, True]
 

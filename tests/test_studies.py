@@ -166,8 +166,8 @@ def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, mo
     if WRITTEN[study.experiment] != name:
         monkeypatch.setattr(results, "write", lambda root, dataset: "0" * 64)
     monkeypatch.setattr(runner, "resolve_device", lambda asked, made: "cpu")  # also what is meant for a GPU alone
-    make = runner.make_plan
-    monkeypatch.setattr(runner, "make_plan", lambda request: shrink(make(request)))
+    make = runner.begin.make_plan
+    monkeypatch.setattr(runner.begin, "make_plan", lambda request: shrink(make(request)))
     result = runner.run(Request(name, out=tmp_path / "out", jobs=1, quiet=True, report=False))
     ds = result.dataset
     assert not result.tally["failed"] or "message" in ds

@@ -1,12 +1,7 @@
-"""The number that a claim is about, with its interval: one function per kind of claim.
-
-A difference is always taken replicate by replicate. Replicates are independent of each other, so the interval is
-honest whether or not the two sides share their draws; where they do, the common part cancels.
-"""
+"""The number that a claim is about, with its interval. A difference is always taken replicate by replicate."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,10 +10,11 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from moestat import rates
+from moestat import own
 from moestat.claims.evidence import Evidence, difference
-from moestat.claims.selection import NoAnswerError, Side, sides, without_lengths_of_one
+from moestat.claims.selection import NoAnswerError, versus, without_lengths_of_one
 from moestat.rates import Estimate
+from moestat.rates.estimate import interval
 from moestat.rounding import number
 from moestat.runner.results import BINARY, within_range
 from moestat.study.spec import Claim
@@ -32,32 +28,16 @@ def estimate(evidence: Evidence, claim: Claim, *, converged_only: bool = False) 
     """
     if claim.kind == "function":
         return _function(evidence.usable(converged_only=converged_only), claim)
-    if claim.kind.startswith("slope"):
-        return _slope(evidence, claim, converged_only)
-    arrays = [evidence.samples(*side, converged_only=converged_only) for side in sides(claim)]
-    arrays = [without_lengths_of_one(array, ("replicate",)) for array in arrays]
-    return _mean(claim, arrays[0]) if claim.kind == "mean" else _difference(claim, *arrays)
-
-
-def against(claim: Claim) -> str:
-    """Return what a difference is taken of, as text: ``sigmoid against softmax``."""
-
-    def text(side: Side) -> str:
-        variable, arm, at = side
-        place = ", ".join(f"{axis} = {number(v)}" for axis, v in at.items()) if claim.versus_at is not None else ""
-        shown = [
-            variable if claim.versus_variable else "",
-            arm if claim.versus or not (place or variable) else "",
-        ]
-        return " at ".join(part for part in (" of ".join(filter(None, shown)), place) if part)
-
-    return " against ".join(map(text, sides(claim)))
-
-
-def _slope(evidence: Evidence, claim: Claim, converged_only: bool) -> Estimate:
+    sides = [(claim.variable, claim.arm, claim.at)]
+    if claim.kind not in ("slope", "mean"):
+        sides.append(versus(claim))
+    if not claim.kind.startswith("slope"):
+        arrays = [evidence.samples(*side, converged_only=converged_only) for side in sides]
+        arrays = [without_lengths_of_one(array, ("replicate",)) for array in arrays]
+        return _mean(claim, arrays[0]) if claim.kind == "mean" else _difference(claim, *arrays)
     how: dict[str, Any] = {"window": claim.window, "level": claim.level, "converged_only": converged_only}
     try:
-        series = [evidence.series(name, claim.over, arm, at, **how) for name, arm, at in sides(claim)]
+        series = [evidence.series(name, claim.over, arm, at, **how) for name, arm, at in sides]
         fit = series[0].fit
         rate, reasons, subject = fit.rate, fit.reasons, f"The slope of {claim.variable} over {claim.over}"
         if claim.kind == "slope_difference":
@@ -68,13 +48,24 @@ def _slope(evidence: Evidence, claim: Claim, converged_only: bool) -> Estimate:
         raise
     except ValueError as error:
         raise NoAnswerError(_sentence(error)) from None
-    exact = all(one.exact for one in series)
     note = f"{fit.sizes.size} sizes"
     if fit.sizes.size:
         note += f" from {number(fit.sizes[0])} to {number(fit.sizes[-1])}"
+    exact = all(one.exact for one in series)
     note = f"no Monte Carlo error, {note}" if exact else f"{fit.complete} complete replicates at {note}"
     count = None if exact else fit.complete
     return replace(rate, subject=subject, note=note, reasons=reasons, exact=exact, replicates=count)
+
+
+def against(claim: Claim) -> str:
+    """Return what a difference is taken of, as text: ``sigmoid against softmax``."""
+    texts = []
+    for variable, arm, at in ((claim.variable, claim.arm, claim.at), versus(claim)):
+        place = ", ".join(f"{axis} = {number(v)}" for axis, v in at.items()) if claim.versus_at is not None else ""
+        name = variable if claim.versus_variable else ""
+        arm = arm if claim.versus or not (place or variable) else ""
+        texts.append(" at ".join(filter(None, (" of ".join(filter(None, (name, arm))), place))))
+    return " against ".join(texts)
 
 
 def _mean(claim: Claim, array: xr.DataArray) -> Estimate:
@@ -120,9 +111,9 @@ def _of_cell_or_samples(array: xr.DataArray, level: float, subject: str) -> Esti
 def of_samples(samples: np.ndarray, level: float, subject: str) -> Estimate:
     """Return the mean over replicates, those without a value left out, with its t-interval."""
     kept = samples[np.isfinite(samples)]
-    mean, se, low, high = (float(v) for v in rates.mean_interval(kept, level))
-    note, reasons = f"{kept.size} replicates", _lost(samples, kept)
-    return Estimate(mean, low, high, note, reasons, se=se, subject=subject, replicates=kept.size)
+    mean, se, low, high = (float(v) for v in interval(kept, level))
+    reasons = _lost(samples, kept)
+    return Estimate(mean, low, high, f"{kept.size} replicates", reasons, se=se, subject=subject, replicates=kept.size)
 
 
 def _lost(samples: np.ndarray, kept: np.ndarray) -> tuple[str, ...]:
@@ -151,11 +142,10 @@ def _function(ds: xr.Dataset, claim: Claim) -> Estimate:
 
 def resolve(path: str) -> Callable[..., Any]:
     """Return the callable that ``'package.module:callable'`` means."""
-    module_name, _, name = path.partition(":")
     try:
-        target = getattr(importlib.import_module(module_name), name)
-    except Exception as error:  # a user's module can fail at import in any way
-        raise NoAnswerError(f"{path} cannot be imported: {type(error).__name__}: {_sentence(error)}") from error
+        target = own.imported(path)
+    except ValueError as error:
+        raise NoAnswerError(_sentence(error)) from error
     if not callable(target):
         raise NoAnswerError(f"{path} is not callable.")
     return target

@@ -11,7 +11,7 @@ import xarray as xr
 
 from moestat import rates
 from moestat.claims.estimates import of_samples
-from moestat.claims.selection import NoAnswerError, sides, variable
+from moestat.claims.selection import NoAnswerError, variable, versus
 from moestat.rates import Estimate
 from moestat.study.spec import Claim
 
@@ -27,7 +27,7 @@ def exponent(ds: xr.Dataset, claim: Claim, *, target: float, given: Mapping[str,
     "least": number}``, has to hold at both cells for the order to be asked for.
     """
     values = []
-    for _, arm, at in sides(claim):
+    for _, arm, at in ((claim.variable, claim.arm, claim.at), versus(claim)):
         if given:
             held = variable(ds, given["variable"], {"arm": arm, **at}).transpose("replicate").values
             if not rates.mean_interval(held[np.isfinite(held)], claim.level)[2] >= given["least"]:

@@ -1,9 +1,8 @@
 """Rules of claims that any study can use: extremes over every run, where a metric peaks, what goes with what.
 
 Each function serves a claim of kind ``function``: ``f(ds, claim, **options) -> Estimate``. ``claim.variable`` and
-``claim.arm`` say what is looked at, ``claim.at`` fixes coordinates (of the grid, or own ones such as ``step``), and
-``over`` names the axes that a row runs over. Comparisons are paired by replicate; a replicate with a hole in what is
-compared is left out, and the note says how many were used.
+``claim.arm`` say what is looked at, ``claim.at`` fixes coordinates, and ``over`` names the axes that a row runs over.
+Comparisons are paired by replicate; one with a hole in what is compared is left out, and the note says how many remain.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from moestat import rates
 from moestat.claims.estimates import proportion_interval
 from moestat.claims.selection import NoAnswerError, chosen, is_at, variable
 from moestat.rates import Cases, Estimate
-from moestat.rates.estimate import mean_interval, replicate_slopes
+from moestat.rates.estimate import interval, over_replicates, slopes
 from moestat.study.spec import Claim, Scalar
 
 
@@ -35,16 +34,12 @@ def largest(
 ) -> Estimate:
     """Return the largest value of ``claim.variable``, and say where it is; values that are NaN are passed over.
 
-    With the rule ``at_most`` it judges a statement about every case, which one case refutes; with ``at_least`` one
-    about some case, which one case shows. A case is a value; those of one replicate come from one draw.
-
-    ``arms`` are names or patterns, in place of ``claim.arm``; ``where`` has upper ends of axes: ``{"t": 0.1}`` looks at
-    t <= 0.1 only. ``over`` names the axes that it runs over beside arms and replicates (all, if absent); any other one
-    must be fixed in ``claim.at``.
+    With the rule ``at_most`` it judges a statement about every case, which one value refutes; with ``at_least`` one
+    about some case. ``arms`` are names or patterns, in place of ``claim.arm``; ``where`` has upper ends of axes, and
+    ``over`` names the axes that it runs over beside arms and replicates (all, if absent).
     """
     patterns = list(arms) or [claim.arm or "*"]
-    names = chosen(ds, patterns)
-    if not names:
+    if not (names := chosen(ds, patterns)):
         raise NoAnswerError(f"No arm of this run matches {', '.join(patterns)}.")
     array = variable(ds, claim.variable, claim.at)
     array = array.isel(arm=np.flatnonzero(np.isin(ds["arm"].values, names))) if "arm" in array.dims else array
@@ -95,9 +90,7 @@ def share(ds: xr.Dataset, claim: Claim, *, least: float | None = None) -> Estima
     With ``least`` the variable may be any number, and it is the share of replicates in which it is that or more.
     """
     rows = _rows(ds, claim.variable, claim.arm, claim.at, [])
-    known = rows[np.isfinite(rows)]
-    if least is not None:
-        known = known >= least
+    known = rows[np.isfinite(rows)] if least is None else rows[np.isfinite(rows)] >= least
     low, high = proportion_interval(int(known.sum()), known.size, claim.level)
     mean = float(known.mean()) if known.size else np.nan
     return Estimate(mean, low, high, f"{int(known.sum())} of {known.size} replicates", replicates=known.size)
@@ -106,11 +99,9 @@ def share(ds: xr.Dataset, claim: Claim, *, least: float | None = None) -> Estima
 def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, over: str = "experts") -> Estimate:
     """Estimate by how much the mean at ``value`` exceeds the best of the other means along ``over``.
 
-    The interval is a multiple comparison with the best (Hsu 1981) with paired differences and Bonferroni t-quantiles:
-    above 0, ``value`` is the peak; below 0, some other point is better.
+    A multiple comparison with the best (Hsu 1981), paired, with Bonferroni t-quantiles: above 0, ``value`` is the peak.
     """
-    points = ds[over].values
-    here = is_at(ds[over], value).values
+    points, here = ds[over].values, is_at(ds[over], value).values
     if np.sum(here) != 1 or here.size == 1:
         raise NoAnswerError(
             f"{over} = {value!r} and others to compare it with are needed; there are {points.tolist()}."
@@ -122,11 +113,9 @@ def peak(ds: xr.Dataset, claim: Claim, *, value: Scalar, over: str = "experts") 
 def lead(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = False) -> Estimate:
     """Estimate by how much the mean of ``claim.arm`` exceeds the best of the ``others``, which are arms.
 
-    ``lower``: how far it stays below the lowest of them. The interval is that of :func:`peak`: above 0, no other arm
-    reaches it; below 0, some other arm is beyond it.
+    ``lower``: how far it stays below the lowest of them. The interval is that of :func:`peak`.
     """
-    names = [name for name in others if name != claim.arm]
-    if not names:
+    if not (names := [name for name in others if name != claim.arm]):
         raise NoAnswerError("At least one other arm is needed to compare with.")
     sides, note = _complete(*(_rows(ds, claim.variable, arm, claim.at, []) for arm in (claim.arm, *names)))
     leads = np.concatenate([(other - sides[0]) if lower else (sides[0] - other) for other in sides[1:]], axis=1)
@@ -135,7 +124,7 @@ def lead(ds: xr.Dataset, claim: Claim, *, others: Sequence[str], lower: bool = F
 
 def _ahead(leads: np.ndarray, level: float, rivals: Sequence[str], note: str) -> Estimate:
     """Return the smallest mean lead (replicates, rivals), at a joint level, and name the rival."""
-    mean, _, low, high = mean_interval(leads.T, 1 - (1 - level) / leads.shape[1])
+    mean, _, low, high = interval(leads.T, 1 - (1 - level) / leads.shape[1])
     note = f"best other: {rivals[int(np.argmin(mean))]}; {note}"
     return Estimate(float(mean.min()), float(low.min()), float(high.min()), note, replicates=len(leads))
 
@@ -143,8 +132,7 @@ def _ahead(leads: np.ndarray, level: float, rivals: Sequence[str], note: str) ->
 def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar]) -> Estimate:
     """Estimate the largest difference of the means at any two of some ``values`` of the axis ``over``.
 
-    Differences are paired by replicate. The interval covers all pairs at once (Bonferroni): above a bound if some pair
-    differs by more, below if no pair does. With ``over="arm"`` the values are arms, in place of ``claim.arm``.
+    The interval covers all pairs at once (Bonferroni). With ``over="arm"`` the values are arms.
     """
     pairs = list(itertools.combinations(range(len(values)), 2))
     if not pairs:
@@ -159,7 +147,7 @@ def widest(ds: xr.Dataset, claim: Claim, *, over: str, values: Sequence[Scalar])
 
 def simultaneous(differences: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the size | mean | of differences (K, R) with the ends of its interval, at a joint level (Bonferroni)."""
-    mean, _, low, high = mean_interval(differences, 1 - (1 - level) / len(differences))
+    mean, _, low, high = interval(differences, 1 - (1 - level) / len(differences))
     inside = (low <= 0) & (high >= 0)
     nearest = np.where(inside, 0.0, np.minimum(np.abs(low), np.abs(high)))
     return np.abs(mean), nearest, np.maximum(np.abs(low), np.abs(high))
@@ -167,18 +155,16 @@ def simultaneous(differences: np.ndarray, level: float) -> tuple[np.ndarray, np.
 
 def gap(ds: xr.Dataset, claim: Claim, *, over: Sequence[str] = ("experts",)) -> Estimate:
     """Estimate the difference between ``claim.arm`` and ``claim.versus``, averaged over ``over``."""
-    ours = _rows(ds, claim.variable, claim.arm, claim.at, over)
     versus_at = claim.at if claim.versus_at is None else claim.versus_at
-    theirs = _rows(ds, claim.variable, claim.versus, versus_at, over)
-    (ours, theirs), note = _complete(ours, theirs)
+    places = ((claim.arm, claim.at), (claim.versus, versus_at))
+    (ours, theirs), note = _complete(*(_rows(ds, claim.variable, arm, at, over) for arm, at in places))
     return _mean(np.mean(ours - theirs, axis=1), claim.level, note)
 
 
 def rank_correlation(ds: xr.Dataset, claim: Claim, *, other: str, over: Sequence[str] = ("experts",)) -> Estimate:
     """Estimate Spearman's correlation of ``claim.variable`` with ``other`` along ``over``.
 
-    One correlation per replicate, so that replicates are the independent units, averaged with a t-interval that is cut
-    to [-1, 1]. A replicate in which either variable is constant has none and is left out.
+    One correlation per replicate, averaged with a t-interval that is cut to [-1, 1]; a constant variable has none.
     """
     first, second = (_rows(ds, name, claim.arm, claim.at, over) for name in (claim.variable, other))
     (first, second), note = _complete(first, second)
@@ -201,9 +187,8 @@ def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def vanishes(ds: xr.Dataset, claim: Claim, *, over: str) -> Estimate:
     """Estimate how fast ``claim.variable`` still falls along ``over``: for statements that it tends to 0 (is o(1)).
 
-    A limit cannot be seen at one size, so it is judged by the trend: the slope of log | value | against log ``over``
-    within each replicate, over the upper half of the log range, with a t-interval; at least four sizes over a decade.
-    The rule is ``at_most`` a negative slope; a value that has stopped falling lies outside it.
+    It is judged by the trend: the slope of log | value | against log ``over`` in each replicate, over the upper half
+    of the log range; at least four sizes over a decade. The rule is ``at_most`` a negative slope.
     """
     if claim.region[1] >= 0:
         raise NoAnswerError("A value that stays where it is has slope 0: the rule must be at_most a negative number.")
@@ -216,18 +201,17 @@ def vanishes(ds: xr.Dataset, claim: Claim, *, over: str) -> Estimate:
         raise NoAnswerError(f"A trend needs at least four values of {over} over a decade; there are {x.size}.")
     (losses,), note = _complete(np.where(losses > 0, losses, np.nan))
     upper = x >= 0.5 * (x[0] + x[-1])
-    slopes = replicate_slopes(x[upper], np.log(losses[:, upper]).T)
+    each = slopes(x[upper], np.log(losses[:, upper]).T)
     first, last = (float(np.exp(np.mean(np.log(losses[:, k])))) if len(losses) else np.nan for k in (0, -1))
     note = f"from {first:.3g} at {over} = {sizes[order[0]]:g} to {last:.3g} at {sizes[order[-1]]:g}; {note}"
     line = rates.fit(losses[:, upper].T, over=sizes[order][upper], level=claim.level, draws=0)
-    return replace(_mean(slopes, claim.level, note), bend=line.bend)
+    return replace(_mean(each, claim.level, note), bend=line.bend)
 
 
 def spread(ds: xr.Dataset, claim: Claim) -> Estimate:
     """Estimate how much more the runs scatter at ``claim.at`` than at ``claim.versus_at``.
 
-    The difference of the mean absolute deviations from the median, paired by replicate: the comparison of Brown and
-    Forsythe (1974), which bears skewed metrics, where a ratio of variances does not.
+    The difference of the mean absolute deviations from the median (Brown and Forsythe 1974), paired by replicate.
     """
     rows = _rows(ds, claim.variable, claim.arm, claim.at, [])
     other = _rows(ds, claim.variable, claim.versus or claim.arm, claim.versus_at or {}, [])
@@ -258,5 +242,4 @@ def _complete(*rows: np.ndarray) -> tuple[list[np.ndarray], str]:
 
 
 def _mean(samples: np.ndarray, level: float, note: str) -> Estimate:
-    mean, _, low, high = mean_interval(samples, level)
-    return Estimate(float(mean), float(low), float(high), note, replicates=samples.size)
+    return replace(over_replicates(samples, level), note=note, replicates=samples.size)

@@ -29,13 +29,10 @@ def chosen(ds: xr.Dataset, patterns: Sequence[str]) -> list[str]:
     return [name for name in map(str, ds["arm"].values) if fits(name, patterns)]
 
 
-def sides(claim: Claim) -> list[Side]:
-    """Return what a claim is about: variable, arm and coordinates, of a difference those of both sides."""
-    first = (claim.variable, claim.arm, claim.at)
-    if claim.kind in ("slope", "mean"):
-        return [first]
-    versus_at = claim.at if claim.versus_at is None else claim.versus_at
-    return [first, (claim.versus_variable or claim.variable, claim.versus or claim.arm, versus_at)]
+def versus(claim: Claim) -> Side:
+    """Return the second side of a comparison: what a claim does not say of it is as on the first one."""
+    at = claim.at if claim.versus_at is None else claim.versus_at
+    return claim.versus_variable or claim.variable, claim.versus or claim.arm, at
 
 
 def is_at(coordinate: xr.DataArray, value: Any) -> xr.DataArray:
@@ -47,10 +44,7 @@ def is_at(coordinate: xr.DataArray, value: Any) -> xr.DataArray:
 
 
 def at_point(data: Data, at: Mapping[str, Any]) -> Data:
-    """Select one point of some axes; the arm is an axis like the others.
-
-    An axis without labels is selected by place. An axis that is fixed already at the value is passed over.
-    """
+    """Select one point of some axes, the arm among them; an axis that is fixed there already is passed over."""
     for axis, value in at.items():
         if axis not in data.dims:
             if axis in data.coords and bool(np.all(is_at(data.coords[axis], value))):
@@ -68,10 +62,7 @@ def at_point(data: Data, at: Mapping[str, Any]) -> Data:
 
 
 def variable(ds: xr.Dataset, name: str, at: Mapping[str, Any] | None = None) -> xr.DataArray:
-    """Return a variable as float64 at a point of some axes (``arm`` among them), over the axes that are left.
-
-    Truth values have the attribute ``binary``.
-    """
+    """Return a variable as float64 at a point of some axes; truth values have the attribute ``binary``."""
     if name not in ds.data_vars:
         raise NoAnswerError(f"The results hold no variable {name!r}{nearest(name, map(str, ds.data_vars)) or '.'}")
     return at_point(as_float(ds[name]), at or {})
@@ -95,10 +86,7 @@ def as_float(array: xr.DataArray) -> xr.DataArray:
 
 
 def usable(ds: xr.Dataset, *, converged_only: bool = False) -> xr.Dataset:
-    """Return the results with NaN in every number of a replicate that has no values (or did not converge).
-
-    Whole numbers and truth values become floats for it; ``status`` and texts stay as they are.
-    """
+    """Return the results with NaN, as floats, in every number of a replicate without values (or not converged)."""
     mask = ds["status"].isin([int(Status.CONVERGED)] if converged_only else WITH_VALUES)
     if bool(mask.all()):
         return ds
@@ -125,12 +113,9 @@ def without_lengths_of_one(array: xr.DataArray, keep: tuple[str, ...]) -> xr.Dat
     return array
 
 
-def with_replicates(array: xr.DataArray, other: xr.DataArray | None) -> xr.DataArray:
-    """Repeat a property of the cell over replicates (those of ``other``): no Monte Carlo error, no width."""
-    if "replicate" in array.dims:
-        return array
-    labels = other["replicate"].values if other is not None and "replicate" in other.dims else np.arange(2)
-    return array.expand_dims(replicate=labels)
+def with_replicates(array: xr.DataArray) -> xr.DataArray:
+    """Repeat a property of the cell over two replicates: no Monte Carlo error, no width."""
+    return array if "replicate" in array.dims else array.expand_dims(replicate=2)
 
 
 def listed(items: Any, limit: int = 12) -> str:

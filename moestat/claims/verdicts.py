@@ -2,51 +2,35 @@
 
 The interval of the estimate is compared with the region of the rule: inside is *supported*, outside is *not
 supported*, anything else *inconclusive*. A statement about every case has *no counterexample* or is *refuted*. What
-stands in the way of an honest answer (:data:`Reason`) makes the verdict inconclusive, with the number where there is
-one. Where some replicates have values but did not converge, the verdict must be the same with and without them.
+stands in the way of an honest answer makes the verdict inconclusive, with the number where there is one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import xarray as xr
 from scipy import stats
 
 from moestat.claims.estimates import estimate
-from moestat.claims.evidence import Counts, Evidence
-from moestat.claims.selection import NoAnswerError
+from moestat.claims.evidence import Evidence
+from moestat.claims.selection import NoAnswerError, chosen, versus
 from moestat.claims.wording import AT_SCALE, VERDICTS, Word, rule, wording
 from moestat.rates import Cases, Estimate
 from moestat.rounding import estimate as rounded
 from moestat.rounding import number
-from moestat.study import seal
+from moestat.study import hub, seal
 from moestat.study.presets import named, runs_arms
 from moestat.study.seal import Seal, Written
 from moestat.study.spec import Claim, Scale, Study
 
-Reason = Literal[
-    "",
-    "across the edge",
-    "no case",
-    "no number",
-    "not trusted",
-    "missing",
-    "failed",
-    "no interval",
-    "too few",
-    "no width",
-    "not settled",
-    "other problem",
-    "not converged",
-]
-"""Why a verdict is inconclusive; of several reasons the first. Empty for all other verdicts."""
 LEAST = 3
 """Replicates that a decisive verdict needs at least."""
-NOTHING = Estimate(math.nan, math.nan, math.nan)
+ABOUT = ("source", "origin", "bearing", "statement", "predicted")
+"""What a verdict has from its claim as it is."""
 WHEN: tuple[Written, ...] = get_args(Written)
 
 
@@ -54,10 +38,10 @@ WHEN: tuple[Written, ...] = get_args(Written)
 class Verdict:
     """A judged claim; its fields are the columns of claims.csv, and ``bend``.
 
-    ``wording`` is the verdict as it is shown: with the scale of the run and, for a statement about every case, on how
-    many. ``reason`` is what made it inconclusive, and ``why`` all of it in words. ``rule`` is a hash of all that it was
-    judged by, and ``sealed`` says when that was written (empty where no seal is known). ``bend`` says how the lines
-    bend whose slopes were judged, if they do; ``why`` has it, too.
+    ``wording`` is the verdict as it is shown, with the scale of the run. ``reason`` is what made it inconclusive, of
+    several the first, and ``why`` all of it in words. ``rule`` is a hash of all that it was judged by, and ``sealed``
+    says when that was written (empty where no seal is known). ``bend`` says how the lines bend whose slopes were
+    judged; ``why`` has it, too.
     """
 
     claim: str
@@ -68,14 +52,14 @@ class Verdict:
     scale: Scale
     statement: str
     predicted: str | float
-    estimate: float
-    ci_low: float
-    ci_high: float
-    verdict: Word
-    wording: str
-    reason: Reason
-    why: str
-    rule: str
+    estimate: float = math.nan
+    ci_low: float = math.nan
+    ci_high: float = math.nan
+    verdict: Word = "inconclusive"
+    wording: str = "inconclusive"
+    reason: str = "no number"
+    why: str = ""
+    rule: str = ""
     sealed: Written | Literal[""] = ""
     bend: str = ""
 
@@ -105,7 +89,14 @@ def judge_sealed(
     ``before`` has rows of claims.csv of the same run by claim: a rule that was found edited once stays so.
     """
     study, known = evidence.study, before or {}
-    verdicts = [judge_claim(evidence, claim, sealed, known.get(claim.id)) for claim in judged(study, evidence.preset)]
+    verdicts = []
+    for claim in judged(study, evidence.preset):
+        claim, row = seal.settled(study, evidence.preset, claim), known.get(claim.id)
+        digest = seal.digest_of(claim)
+        when: Written | Literal[""] = seal.written(sealed, claim) if sealed else ""
+        if when == "sealed" and row and (row["sealed"], row["rule"]) == ("edited", digest):
+            when = "edited"
+        verdicts.append(replace(judge_claim(evidence, claim), rule=digest, sealed=when))
     gone = set(sealed.claims if sealed else ()) - {claim.id for claim in study.claims}
     return verdicts, [f"Sealed when the run started, and removed since: {', '.join(sorted(gone))}."] if gone else []
 
@@ -117,8 +108,7 @@ def judged(study: Study, preset: str) -> list[Claim]:
 
 def written(row: Mapping[str, Any]) -> Written:
     """Return when the rule of a judged row of claims.csv was written; where no seal is known, as if before the run."""
-    found: Written = row.get("sealed") or "sealed"
-    return found
+    return row.get("sealed") or "sealed"
 
 
 def count_written(rows: Iterable[Mapping[str, Any]]) -> dict[Written, int]:
@@ -127,65 +117,86 @@ def count_written(rows: Iterable[Mapping[str, Any]]) -> dict[Written, int]:
     return {when: found.count(when) for when in WHEN}
 
 
-def judge_claim(
-    evidence: Evidence, claim: Claim, sealed: Seal | None = None, before: Mapping[str, str] | None = None
-) -> Verdict:
-    """Judge one claim of a run; see :func:`judge_sealed` for the seal and the earlier row."""
-    claim = seal.settled(evidence.study, evidence.preset, claim)
-    scale, digest = evidence.study.scale_of(evidence.preset, claim), seal.digest_of(claim)
-    when: Written | Literal[""] = seal.written(sealed, claim) if sealed else ""
-    if when == "sealed" and before and (before["sealed"], before["rule"]) == ("edited", digest):
-        when = "edited"
-    answer, word, reason, why = _decided(evidence, claim, scale)
-    found = answer or NOTHING
-    return Verdict(
-        claim=claim.id,
-        source=claim.source,
-        origin=claim.origin,
-        bearing=claim.bearing,
-        group=claim.group or claim.id,
-        scale=scale,
-        statement=claim.statement,
-        predicted=claim.predicted,
-        estimate=found.value,
-        ci_low=found.low,
-        ci_high=found.high,
-        verdict=word,
-        wording=wording(word, scale, found.cases),
-        reason=reason,
-        why=" ".join(filter(None, (why, found.bend, claim.hindsight))),
-        rule=digest,
-        sealed=when,
-        bend=found.bend,
-    )
-
-
-def _decided(evidence: Evidence, claim: Claim, scale: Scale) -> tuple[Estimate | None, Word, Reason, str]:
-    """Return the estimate of a claim, the verdict, why it is inconclusive if it is, and all of it in a sentence."""
+def judge_claim(evidence: Evidence, claim: Claim) -> Verdict:
+    """Judge one claim of a run: the number with its interval, what forbids a verdict, the region of the rule."""
+    study, preset = evidence.study, evidence.preset
+    is_slope = claim.kind.startswith("slope")
+    if is_slope:
+        window = hub.window_of(study, preset, claim.variable, claim.over, claim.arm, claim)
+        claim = claim.model_copy(update={"window": window})
+    scale = study.scale_of(preset, claim)
+    about: dict[str, Any] = {name: getattr(claim, name) for name in ABOUT}
+    about |= {"claim": claim.id, "group": claim.group or claim.id, "scale": scale}
     try:
         answer = estimate(evidence, claim)
     except NoAnswerError as error:
-        return None, "inconclusive", "no number", f"There is no number to judge: {error}"
-    counts = evidence.count_of(claim)
-    said, basis = _sentence(answer, claim), [answer.note, str(counts)]
-    if claim.kind == "slope" and claim.window is not None:
-        basis.append(_over_all_sizes(evidence, claim, answer))
-    rests = "; ".join(filter(None, basis))
-    if obstacles := _obstacles(evidence, claim, scale, answer, counts):
-        told = " ".join(text for _, text in obstacles)
-        return answer, "inconclusive", obstacles[0][0], f"{said} ({rests}). It decides nothing: {told}"
+        about["why"] = " ".join(filter(None, (f"There is no number to judge: {error}", claim.hindsight)))
+        return Verdict(**about)
+
+    places = [(claim.arm, claim.at)]
+    if claim.kind == "function":
+        names = [name for name in (claim.arm, claim.versus) if name] if claim.arm else ["*"]
+        places = [(arm, claim.at) for arm in chosen(evidence.ds, names)]
+    elif claim.kind not in ("slope", "mean"):
+        places.append(versus(claim)[1:])
+    counts = evidence.count(places, (claim.over, claim.window) if is_slope else None)
+
+    value, interval = rounded(answer.value, answer.low, answer.high)
+    said = f"{answer.subject} is {value}" if value else f"{answer.subject} is not a number"
+    if value and answer.low != answer.high:
+        said += f", {100 * claim.level:.4g} % interval {interval}" if interval else ", without an interval"
+    rests = f"{answer.note}; {counts.told}" if answer.note else counts.told
+    if claim.kind == "slope" and claim.window is not None:  # whoever sets a window chooses sizes
+        whole = estimate(evidence, claim.model_copy(update={"window": (-math.inf, math.inf)}))
+        shown = rounded(whole.value, whole.low, whole.high)
+        rests += f"; over all sizes the slope is {' '.join(shown)}" if whole.note != answer.note and shown[1] else ""
+
+    obstacles: list[tuple[str, str]] = [("not trusted", text) for text in answer.reasons]
+    if counts.missing and not answer.counts_failures:
+        obstacles.append(("missing", f"{counts.missing} of {counts.replicates} runs are missing."))
+    if counts.failed and not answer.counts_failures:
+        obstacles.append(("failed", f"{counts.failed} of {counts.replicates} runs failed."))
+    if not obstacles and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
+        obstacles.append(("no interval", "There is no interval around it."))
+    if not obstacles and answer.cases is None and not answer.exact:
+        if answer.replicates is not None and answer.replicates < LEAST:
+            text = f"{answer.replicates} replicates are too few; a verdict needs at least {LEAST}."
+            obstacles.append(("too few", text))
+        elif answer.low == answer.high:
+            text = "Its interval has no width, though it is not exact: all replicates may give one number."
+            obstacles.append(("no width", text))
+    if is_slope and evidence.search and (text := evidence.unsettled_for(claim, places)):
+        obstacles.append(("not settled", text))
+    if claim.printed and scale != "paper":
+        text = f"The paper prints {number(claim.predicted)} for its own problem; a run{AT_SCALE[scale]} is not compared"
+        obstacles.append(("other problem", f"{text} with it."))
+
     word, reason, place = compared(answer, claim)
-    if counts.not_converged and not answer.counts_failures:
-        if doubt := _without_the_rest(evidence, claim, word):
-            return answer, "inconclusive", "not converged", f"{said} ({rests}). {doubt}"
-        rests += "; the verdict is the same without the replicates that did not converge"
-    if answer.cases is not None:
-        bound = _bound(answer.cases, claim.level)
-        return answer, word, reason, f"{said}; the rule is {rule(claim)} ({rests}). {bound}"
-    return answer, word, reason, f"{said}: {place} {rule(claim)} ({rests})."
+    if obstacles:
+        told = " ".join(text for _, text in obstacles)
+        word, reason, why = "inconclusive", obstacles[0][0], f"{said} ({rests}). It decides nothing: {told}"
+    elif counts.not_converged and not answer.counts_failures and (doubt := _without_the_rest(evidence, claim, word)):
+        word, reason, why = "inconclusive", "not converged", f"{said} ({rests}). {doubt}"
+    else:
+        if counts.not_converged and not answer.counts_failures:
+            rests += "; the verdict is the same without the replicates that did not converge"
+        why = f"{said}: {place} {rule(claim)} ({rests})."
+        if answer.cases is not None:
+            why = f"{said}; the rule is {rule(claim)} ({rests}). {_bound(answer.cases, claim.level)}"
+    return Verdict(
+        **about,
+        estimate=answer.value,
+        ci_low=answer.low,
+        ci_high=answer.high,
+        verdict=word,
+        wording=wording(word, scale, answer.cases),
+        reason=reason,
+        why=" ".join(filter(None, (why, answer.bend, claim.hindsight))),
+        bend=answer.bend,
+    )
 
 
-def compared(answer: Estimate, claim: Claim) -> tuple[Word, Reason, str]:
+def compared(answer: Estimate, claim: Claim) -> tuple[Word, str, str]:
     """Compare an estimate with the region of a rule: the verdict, why it is inconclusive, and what lies where."""
     low, high = claim.region
     if (cases := answer.cases) is not None:
@@ -198,42 +209,6 @@ def compared(answer: Estimate, claim: Claim) -> tuple[Word, Reason, str]:
     if answer.high < low or answer.low > high:
         return "not supported", "", "it is not" if point else "no part of the interval is"
     return "inconclusive", "across the edge", "only a part of the interval is"
-
-
-def _obstacles(
-    evidence: Evidence, claim: Claim, scale: Scale, answer: Estimate, counts: Counts
-) -> list[tuple[Reason, str]]:
-    """Return what forbids a verdict, each with a sentence."""
-    found: list[tuple[Reason, str]] = [("not trusted", text) for text in answer.reasons]
-    if counts.missing and not answer.counts_failures:
-        found.append(("missing", f"{counts.missing} of {counts.replicates} runs are missing."))
-    if counts.failed and not answer.counts_failures:
-        found.append(("failed", f"{counts.failed} of {counts.replicates} runs failed."))
-    if not found and not (math.isfinite(answer.value) and answer.low <= answer.value <= answer.high):
-        found.append(("no interval", "There is no interval around it."))
-    if not found and answer.cases is None and not answer.exact:
-        if answer.replicates is not None and answer.replicates < LEAST:
-            text = f"{answer.replicates} replicates are too few; a verdict needs at least {LEAST}."
-            found.append(("too few", text))
-        elif answer.low == answer.high:
-            text = "Its interval has no width, though it is not exact: all replicates may give one number."
-            found.append(("no width", text))
-    if text := evidence.unsettled_for(claim):
-        found.append(("not settled", text))
-    if claim.printed and scale != "paper":
-        text = f"The paper prints {number(claim.predicted)} for its own problem; a run{AT_SCALE[scale]} is not compared"
-        found.append(("other problem", f"{text} with it."))
-    return found
-
-
-def _over_all_sizes(evidence: Evidence, claim: Claim, answer: Estimate) -> str:
-    """Say what a slope is without its window; an empty text where the window leaves no size out."""
-    try:
-        whole = estimate(evidence, claim.model_copy(update={"window": (-math.inf, math.inf)}))
-    except NoAnswerError:
-        return ""
-    value, interval = rounded(whole.value, whole.low, whole.high)
-    return f"over all sizes the slope is {value} {interval}" if whole.note != answer.note and interval else ""
 
 
 def _without_the_rest(evidence: Evidence, claim: Claim, word: Word) -> str:
@@ -249,16 +224,6 @@ def _without_the_rest(evidence: Evidence, claim: Claim, word: Word) -> str:
         return ""
     value, interval = rounded(answer.value, answer.low, answer.high)
     return f"The verdict hangs on replicates that did not converge: without them it is {value} {interval}, {other}."
-
-
-def _sentence(answer: Estimate, claim: Claim) -> str:
-    value, interval = rounded(answer.value, answer.low, answer.high)
-    if not value:
-        return f"{answer.subject} is not a number"
-    if answer.low == answer.high:
-        return f"{answer.subject} is {value}"
-    told = f"{100 * claim.level:.4g} % interval {interval}" if interval else "without an interval"
-    return f"{answer.subject} is {value}, {told}"
 
 
 def _bound(cases: Cases, level: float) -> str:

@@ -39,15 +39,13 @@ def tally(words: Iterable[str], scales: Iterable[str] = ()) -> dict[str, int]:
     """
     counts = Counter((word, scale) for word, scale in zip_longest(words, scales, fillvalue="paper") if word in VERDICTS)
     occurring: list[Scale] = [scale for scale in AT_SCALE if any(scale == other for _, other in counts)]
-    table: dict[str, int] = {}
+    table: Counter[str] = Counter()
     for word in VERDICTS:
         found = [scale for scale in occurring if counts[word, scale]]
         if not found and word not in ("no counterexample", "refuted"):
             found = occurring if len(occurring) == 1 else ["paper"]
-        for scale in found:
-            shown = wording(word, scale)
-            table[shown] = table.get(shown, 0) + counts[word, scale]
-    return table
+        table.update({wording(word, scale): counts[word, scale] for scale in found})
+    return dict(table)
 
 
 def broad(verdict: str) -> str:

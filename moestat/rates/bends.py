@@ -12,36 +12,30 @@ STILL = 1e-9
 """A slope or a change of it below this one is rounding."""
 
 
-def turn(first: Estimate, last: Estimate, curvature: Estimate, local: np.ndarray) -> str:
-    """Say how a line bends, behind "is bent"; an empty text where the interval of its curvature reaches 0.
+def turn(first: Estimate, last: Estimate, local: np.ndarray) -> str:
+    """Say how a line bends, behind "is bent".
 
     Parameters
     ----------
     first, last : Estimate
         Slopes on the lower and on the upper half of the sizes.
-    curvature : Estimate
-        Change of the local slope per decade.
     local : array (S - 1,)
         Slopes between neighbouring sizes, for a line of which one half has one size.
     """
-    if not (curvature.low > 0 or curvature.high < 0) or abs(curvature.value) < STILL:
-        return ""
     if not np.isfinite([first.value, last.value]).all():
         return f": its local slopes go from {local[0]:.3f} to {local[-1]:.3f}"
-    upper = str(last) if last.low < last.high else f"{last.value:.3f}"
-    return f" and {_word(first, last)}: slope {first.value:.3f} in the lower half of its sizes, {upper} in the upper"
-
-
-def _word(first: Estimate, last: Estimate) -> str:
     falls = first.value < 0
     if first.high < 0 < last.low or last.high < 0 < first.low:
-        return "turns"
-    if abs(last.value) >= abs(first.value):
-        return "steepens"
+        word = "turns"
+    elif abs(last.value) >= abs(first.value):
+        word = "steepens"
     # an interval that reaches the slope of the lower half as well as 0 does not show a level
-    if last.low <= 0 <= last.high and not last.low <= first.value <= last.high:
-        return "ends level, as on a floor" if falls else "ends level, as at a ceiling"
-    return "flattens, towards a floor or a slower rate" if falls else "flattens"
+    elif last.low <= 0 <= last.high and not last.low <= first.value <= last.high:
+        word = "ends level, as on a floor" if falls else "ends level, as at a ceiling"
+    else:
+        word = "flattens, towards a floor or a slower rate" if falls else "flattens"
+    upper = str(last) if last.low < last.high else f"{last.value:.3f}"
+    return f" and {word}: slope {first.value:.3f} in the lower half of its sizes, {upper} in the upper"
 
 
 def sentence(turns: Mapping[str, str]) -> str:

@@ -10,11 +10,11 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
+from moestat.arrays import to_numpy
 from moestat.doors import as_float64
 from moestat.rates import bends
 from moestat.rates.estimate import Estimate, mean_interval, over_replicates
-from moestat.rates.loglog import RateFit, fit, trust
-from moestat.rates.series import arranged, refuse_other
+from moestat.rates.loglog import RateFit, arranged, fit_array, refuse_other, trust
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ def difference(
         else:
             first, second = xr.align(first, second, join="outer", exclude={replicate})
         over, first, second = first[over].values, first.values, second.values
-    first, second = as_float64(first, "first"), as_float64(second, "second")
+    first, second = to_numpy(as_float64(first, "first")), to_numpy(as_float64(second, "second"))
+    sizes = to_numpy(as_float64(over, "over"))
     if paired and first.shape != second.shape:
         raise ValueError(f"paired losses must have one shape; they have {first.shape} and {second.shape}")
     if paired:
@@ -94,19 +95,14 @@ def difference(
         first, second = (
             np.where(np.isfinite(other) & (other > 0), one, np.nan) for one, other in ((first, second), (second, first))
         )
-    fits = [fit(values, over=over, window=window, level=level, draws=0) for values in (first, second)]
+    one, other = (fit_array(values, sizes, window, level, draws=0) for values in (first, second))
     if paired:
-        estimate = over_replicates(fits[0].slopes - fits[1].slopes, level)
+        estimate = over_replicates(one.slopes - other.slopes, level)
     else:
-        estimate = _welch(fits[0].slopes, fits[1].slopes, level)
-    return of_fits(estimate, *fits, paired=paired)
-
-
-def of_fits(estimate: Estimate, first: RateFit, second: RateFit, *, paired: bool) -> Difference:
-    """Return a difference with what speaks against its two fits, and how their lines bend."""
-    bend = bends.sentence({"the first line": first.turn, "the second line": second.turn})
-    reasons = tuple(dict.fromkeys(first.reasons + second.reasons))
-    return Difference(replace(estimate, bend=bend), paired, first, second, reasons)
+        estimate = _welch(one.slopes, other.slopes, level)
+    bend = bends.sentence({"the first line": one.turn, "the second line": other.turn})
+    reasons = tuple(dict.fromkeys(one.reasons + other.reasons))
+    return Difference(replace(estimate, bend=bend), paired, one, other, reasons)
 
 
 def _welch(first: np.ndarray, second: np.ndarray, level: float) -> Estimate:

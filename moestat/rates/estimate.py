@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from moestat.doors import takes_float64
+from moestat.doors import as_float64
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,30 @@ class Estimate:
 NOTHING = Estimate(np.nan, np.nan, np.nan)
 
 
-@takes_float64("x", "logs")
+def slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """Return the least-squares slopes (..., R) of logs (..., S, R) at x (S,); NaN for fewer than two sizes."""
+    centred = x - np.mean(x) if x.size else x
+    spread = np.sum(centred**2)
+    if spread == 0:
+        return np.full(logs.shape[:-2] + logs.shape[-1:], np.nan)
+    found: np.ndarray = np.einsum("s,...sr->...r", centred / spread, logs)
+    return found
+
+
+def interval(samples: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return mean, standard error and t-interval of independent samples (..., R) along the last axis."""
+    count = samples.shape[-1]
+    nothing = np.full(samples.shape[:-1], np.nan)
+    if count == 0:
+        return nothing, nothing, nothing, nothing
+    mean = np.mean(samples, axis=-1)
+    if count == 1:
+        return mean, nothing, nothing, nothing
+    se = np.std(samples, axis=-1, ddof=1) / np.sqrt(count)
+    half = stats.t.ppf(0.5 + level / 2, count - 1) * se
+    return mean, se, mean - half, mean + half
+
+
 def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     """Return the least-squares slope of every replicate.
 
@@ -100,15 +123,9 @@ def replicate_slopes(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
     array (..., R)
         NaN when there are fewer than two sizes.
     """
-    centred = x - np.mean(x) if x.size else x
-    spread = np.sum(centred**2)
-    if spread == 0:
-        return np.full(logs.shape[:-2] + logs.shape[-1:], np.nan)
-    slopes: np.ndarray = np.einsum("s,...sr->...r", centred / spread, logs)
-    return slopes
+    return slopes(as_float64(x, "x"), as_float64(logs, "logs"))
 
 
-@takes_float64("samples")
 def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the mean, standard error and t-interval of independent samples (..., R) along the last axis.
 
@@ -117,19 +134,9 @@ def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray,
     mean, se, low, high : arrays (...)
         All but the mean are NaN for R = 1, and all are for R = 0.
     """
-    count = samples.shape[-1]
-    nothing = np.full(samples.shape[:-1], np.nan)
-    if count == 0:
-        return nothing, nothing, nothing, nothing
-    mean = np.mean(samples, axis=-1)
-    if count == 1:
-        return mean, nothing, nothing, nothing
-    se = np.std(samples, axis=-1, ddof=1) / np.sqrt(count)
-    half = stats.t.ppf(0.5 + level / 2, count - 1) * se
-    return mean, se, mean - half, mean + half
+    return interval(as_float64(samples, "samples"), level)
 
 
-@takes_float64("samples")
 def over_replicates(samples: np.ndarray, level: float) -> Estimate:
     """Return the mean of independent samples (R,) with its t-interval."""
     mean, se, low, high = (float(v) for v in mean_interval(samples, level))

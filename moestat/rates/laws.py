@@ -15,7 +15,9 @@ import numpy as np
 from scipy import stats
 
 from moestat import streams
-from moestat.rates.series import series
+from moestat.arrays import to_numpy
+from moestat.doors import as_float64
+from moestat.rates.loglog import fit_array
 
 
 @dataclass(frozen=True)
@@ -88,15 +90,16 @@ def compare_laws(
     ValueError
         If shapes or sizes are unusable, or a size is not above 1.
     """
-    data = series(values, over, window)
-    if np.any(data.sizes <= 1):
+    losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
+    line = fit_array(losses, sizes, window, level)
+    if np.any(line.sizes <= 1):
         raise ValueError("a log law needs sizes above 1")
-    size, count = data.values.shape
+    size, count = line.losses.shape
     if size < 3 or count == 0:
-        reasons = data.reasons or ("fewer than 3 sizes or no complete replicate.",)
+        reasons = line.reasons or ("fewer than 3 sizes or no complete replicate.",)
         return LawComparison(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, (), reasons)
-    curves = {"power": data.x, "log": np.log(data.x)}
-    logs = data.logs
+    x, logs = np.log(line.sizes), np.log(line.losses)
+    curves = {"power": x, "log": np.log(x)}
     mean = np.mean(logs, axis=1)
     fitted = {name: _line(u, mean) for name, u in curves.items()}
     rss = {name: float(np.sum((mean - line) ** 2)) for name, (_, line) in fitted.items()}
@@ -111,7 +114,7 @@ def compare_laws(
         probability_correct=_probability_correct(curves, fitted, logs, draws, seed),
         # a p-value that does not exist (one replicate) rejects nothing
         compatible=tuple(name for name in curves if not p[name] < 1 - level),
-        reasons=data.reasons,
+        reasons=line.reasons,
     )
 
 

@@ -6,22 +6,21 @@ import numpy as np
 from scipy import stats
 
 from moestat import streams
-from moestat.rates.estimate import NOTHING, Estimate, replicate_slopes
-from moestat.rates.series import Series
+from moestat.rates.estimate import NOTHING, Estimate, slopes
 
 
-def of_log_means(data: Series, level: float) -> tuple[Estimate, Estimate]:
-    """Return the OLS and the WLS slope of the log mean loss."""
+def of_log_means(x: np.ndarray, losses: np.ndarray, level: float) -> tuple[Estimate, Estimate]:
+    """Return the OLS and the WLS slope of the log mean of losses (S, R) at log sizes x (S,)."""
     from statsmodels.regression.linear_model import OLS, WLS  # a slow import, needed here alone
 
-    size, count = data.values.shape
+    size, count = losses.shape
     if size < 2 or count == 0:
         return NOTHING, NOTHING
     # each size in units of its own, a power of two that changes no digit: squares of 1e200 or 1e-200 are none
-    unit = np.frexp(np.max(data.values, axis=1))[1]
-    relative = np.ldexp(data.values, -unit[:, None])
+    unit = np.frexp(np.max(losses, axis=1))[1]
+    relative = np.ldexp(losses, -unit[:, None])
     means = np.ldexp(np.mean(relative, axis=1), unit)
-    design = np.stack([np.ones(size), data.x], axis=1)
+    design = np.stack([np.ones(size), x], axis=1)
     line = OLS(np.log(means), design).fit()
     slope = float(line.params[1])
     if size < 3:
@@ -40,13 +39,13 @@ def of_log_means(data: Series, level: float) -> tuple[Estimate, Estimate]:
     return ols, Estimate(value, value - half, value + half, se=error)
 
 
-def bootstrap(data: Series, level: float, draws: int, seed: int) -> tuple[float, float]:
+def bootstrap(x: np.ndarray, losses: np.ndarray, level: float, draws: int, seed: int) -> tuple[float, float]:
     """Return the percentile interval of the slope of the log mean loss, whole replicates drawn again."""
-    count = data.values.shape[1]
-    if draws < 1 or count < 2 or data.sizes.size < 2:
+    count = losses.shape[1]
+    if draws < 1 or count < 2 or x.size < 2:
         return (np.nan, np.nan)
     rng = streams.generator(seed, streams.key(use="rates.fit"), 0, "bootstrap")
     weights = rng.multinomial(count, np.full(count, 1 / count), size=draws) / count
-    slopes = replicate_slopes(data.x, np.log(data.values @ weights.T))
-    low, high = np.quantile(slopes, [0.5 - level / 2, 0.5 + level / 2])
+    each = slopes(x, np.log(losses @ weights.T))
+    low, high = np.quantile(each, [0.5 - level / 2, 0.5 + level / 2])
     return float(low), float(high)

@@ -11,16 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from moestat.arrays import to_numpy
+from moestat.doors import as_float64
 from moestat.rates import bends
-from moestat.rates.estimate import Estimate, mean_interval, over_replicates, replicate_slopes
+from moestat.rates.estimate import Estimate, interval, slopes
 from moestat.rates.log_means import bootstrap, of_log_means
-from moestat.rates.series import Series, arranged, refuse_other, series
+
+DECADE = 10.0
+MIN_SIZES = 4
+TAKES = (
+    'an xarray.DataArray with the dimensions that hold sizes and replicates, as in {call}(ds["L3"], over="n"), or an '
+    "array (sizes, replicates) with the sizes as over"
+)
 
 
 @dataclass(frozen=True)
@@ -34,11 +43,6 @@ class RateFit:
     ----------
     rate : Estimate
         Mean slope over replicates, t-interval: the estimate.
-    ols, wls : Estimate
-        Slope of the log mean loss: equal weights, interval from the residuals (t, S - 2); weights from the Monte
-        Carlo standard errors, interval from them (t, R - 1).
-    bootstrap : (low, high)
-        Percentile interval of the ols slope when whole replicates are drawn again.
     first_half, last_half : Estimate
         As ``rate``, on the sizes in the lower and in the upper half of the log range.
     curvature : Estimate
@@ -52,20 +56,22 @@ class RateFit:
     log_sd : array (S,)
         Standard deviation of the log loss over replicates, per size.
     sizes : array (S,)
+        Increasing, those in the window.
+    losses : array (S, R')
+        Of the complete replicates: positive and finite at every size.
     replicates, complete : int
         Replicates asked for and used.
     level : float
         Level of all intervals.
     reasons : tuple of str
         Why the fit cannot be trusted; empty when it can.
-    notes : tuple of str
-        What a reader of the slope should know besides.
+    turn : str
+        How the line bends, behind "is bent"; empty where the interval of its curvature reaches 0.
+    draws, seed : int
+        Of the bootstrap.
     """
 
     rate: Estimate
-    ols: Estimate
-    wls: Estimate
-    bootstrap: tuple[float, float]
     first_half: Estimate
     last_half: Estimate
     curvature: Estimate
@@ -75,21 +81,39 @@ class RateFit:
     intercept: float
     log_sd: np.ndarray
     sizes: np.ndarray
+    losses: np.ndarray
     replicates: int
     complete: int
     level: float
     reasons: tuple[str, ...]
-    notes: tuple[str, ...]
+    turn: str
+    draws: int
+    seed: int
 
     @property
     def trusted(self) -> bool:
         """Whether nothing speaks against the fit."""
         return not self.reasons
 
+    @cached_property
+    def log_means(self) -> tuple[Estimate, Estimate]:
+        """Slopes of the log mean loss, with equal and with Monte Carlo weights."""
+        return of_log_means(np.log(self.sizes), self.losses, self.level)
+
     @property
-    def turn(self) -> str:
-        """How the line bends, behind "is bent"; empty where the interval of its curvature reaches 0."""
-        return bends.turn(self.first_half, self.last_half, self.curvature, self.local)
+    def ols(self) -> Estimate:
+        """Slope of the log mean loss with equal weights, interval from the residuals (t, S - 2)."""
+        return self.log_means[0]
+
+    @property
+    def wls(self) -> Estimate:
+        """The same with weights from the Monte Carlo standard errors, interval from them (t, R - 1)."""
+        return self.log_means[1]
+
+    @cached_property
+    def bootstrap(self) -> tuple[float, float]:
+        """Percentile interval of the ols slope when whole replicates are drawn again."""
+        return bootstrap(np.log(self.sizes), self.losses, self.level, self.draws, self.seed)
 
     @property
     def bend(self) -> str:
@@ -121,7 +145,7 @@ class RateFit:
         out |= {"bootstrap_low": self.bootstrap[0], "bootstrap_high": self.bootstrap[1], "intercept": self.intercept}
         out |= {"sizes": self.sizes.size, "replicates": self.replicates, "complete": self.complete}
         out |= {"first": float(self.sizes.min(initial=np.inf)), "last": float(self.sizes.max(initial=-np.inf))}
-        return out | {"trusted": self.trusted, "reasons": " ".join(self.reasons), "notes": " ".join(self.notes)}
+        return out | {"trusted": self.trusted, "reasons": " ".join(self.reasons), "notes": self.bend}
 
     def __str__(self) -> str:
         span = f" from {self.sizes[0]:g} to {self.sizes[-1]:g}" if self.sizes.size else ""
@@ -217,64 +241,147 @@ def fit(
     (True, True)
     """
     refuse_other(values, over, "rates.fit")
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}; it must be between 0 and 1")
     if not isinstance(values, xr.DataArray):
-        return _fit(series(values, over, window), level, draws, seed)
+        losses, sizes = to_numpy(as_float64(values, "values")), to_numpy(as_float64(over, "over"))
+        return fit_array(losses, sizes, window, level, draws, seed)
     array = arranged(values, over, replicate)
-    sizes = array[over].values
+    losses, sizes = as_float64(array.values, "values"), as_float64(array[over].values, "over")
     if array.ndim == 2:
-        return _fit(series(array.values, sizes, window), level, draws, seed)
+        return fit_array(losses, sizes, window, level, draws, seed)
     extra = array.dims[:-2]
-    flat = array.values.reshape(-1, *array.shape[-2:])
-    rows = [_fit(series(v, sizes, window), level, draws, seed).row() for v in flat]
+    flat = losses.reshape(-1, *array.shape[-2:])
+    rows = [fit_array(v, sizes, window, level, draws, seed).row() for v in flat]
     shape = array.shape[:-2]
     columns = {key: (extra, np.array([row[key] for row in rows]).reshape(shape)) for key in rows[0]} if rows else {}
     coords = {k: v for k, v in array.coords.items() if set(v.dims) <= set(extra)}
     return xr.Dataset(columns, coords=coords, attrs={"over": str(over), "level": level})
 
 
-def _fit(data: Series, level: float, draws: int, seed: int) -> RateFit:
-    x, logs = data.x, data.logs
-    slopes = replicate_slopes(x, logs)
-    some = slopes.size > 0 and x.size > 0
+def fit_array(
+    values: np.ndarray,
+    sizes: np.ndarray,
+    window: tuple[float, float] | None,
+    level: float,
+    draws: int = 2000,
+    seed: int = 0,
+) -> RateFit:
+    """Fit float64 losses (S, R) at float64 sizes (S,); see :func:`fit`.
+
+    The window is cut out, whole replicates are kept, their slopes averaged.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}; it must be between 0 and 1")
+    if values.ndim != 2 or sizes.ndim != 1 or values.shape[0] != sizes.size:
+        raise ValueError(
+            f"values has shape {values.shape} and over {sizes.shape}; needed are (sizes, replicates) and (sizes,)"
+        )
+    if not np.all(np.isfinite(sizes) & (sizes > 0)) or np.unique(sizes).size != sizes.size:
+        raise ValueError("over must hold positive, finite sizes, each of them once")
+    low, high = (-np.inf, np.inf) if window is None else window
+    if not low <= high:
+        raise ValueError(f"window is {window}; it must be (low, high) with low <= high")
+    order = np.argsort(sizes)
+    order = order[(sizes[order] >= low) & (sizes[order] <= high)]
+    sizes, values = sizes[order], values[order]
+    reasons = []
+    if sizes.size < MIN_SIZES:
+        reasons.append(f"Only {sizes.size} sizes are in the window; a rate needs at least {MIN_SIZES}.")
+    if sizes.size and sizes[-1] < DECADE * sizes[0] * (1 - 1e-12):
+        reasons.append(
+            f"The sizes span a factor of {sizes[-1] / sizes[0]:.3g}, from {sizes[0]:g} to {sizes[-1]:g}; "
+            "a rate needs at least one decade."
+        )
+    finite = np.isfinite(values)
+    usable = finite & (values > 0)
+    complete = np.all(usable, axis=0)
+    count = int(complete.sum())
+    if count < complete.size:
+        kinds = {
+            "not finite (missing or failed)": ~finite,
+            "exactly 0, which has no logarithm": values == 0,
+            "negative": finite & (values < 0),
+        }
+        why = "; ".join(f"{int(mask.sum())} {name}" for name, mask in kinds.items() if mask.any())
+        where = ", ".join(f"{size:g}" for size, ok in zip(sizes, usable, strict=True) if not ok.all())
+        reasons.append(
+            f"{complete.size - count} of {complete.size} replicates are incomplete at sizes {where} (values: {why}); "
+            "the numbers use the complete ones only."
+        )
+    if count < 2:
+        reasons.append(f"{count} complete replicates give no interval; at least 2 are needed.")
+    values = values[:, complete]
+    x, logs = np.log(sizes), np.log(values)
+    each = slopes(x, logs)
     middle = 0.5 * (x[0] + x[-1]) if x.size else np.nan
     halves = (x <= middle + 1e-9, x >= middle)  # a size in the middle belongs to the lower half, whatever rounding says
-    first, last = (over_replicates(replicate_slopes(x[half], logs[half]), level) for half in halves)
-    local = np.diff(logs, axis=0) / np.diff(x)[:, None]
-    local_mean, local_se, *_ = mean_interval(local, level)
-    curvature = over_replicates(_bend(x, logs), level)
-    ols, wls = of_log_means(data, level)
-    bend = bends.sentence({"the line": bends.turn(first, last, curvature, local_mean)})
-    rate = replace(over_replicates(slopes, level), bend=bend)
+    change = np.full(each.size, np.nan)  # of the local slope per decade, from a quadratic in the log size
+    if x.size >= 3:
+        u = x - np.mean(x)
+        lower = np.stack([np.ones_like(u), u], axis=1)
+        square = u**2 - lower @ np.linalg.lstsq(lower, u**2, rcond=None)[0]
+        change = 2 * np.log(10) * (square @ logs) / (square @ square)
+    estimates = []
+    for samples in (each, *(slopes(x[half], logs[half]) for half in halves), change):
+        mean, se, low, high = map(float, interval(samples, level))
+        estimates.append(Estimate(mean, low, high, se=se))
+    rate, first, last, curvature = estimates
+    local, local_se, *_ = interval(np.diff(logs, axis=0) / np.diff(x)[:, None], level)
+    turn = ""
+    if (curvature.low > 0 or curvature.high < 0) and abs(curvature.value) >= bends.STILL:
+        turn = bends.turn(first, last, local)
     return RateFit(
-        rate=rate,
-        ols=ols,
-        wls=wls,
-        bootstrap=bootstrap(data, level, draws, seed),
+        rate=replace(rate, bend=f"The line is bent{turn}." if turn else ""),
         first_half=first,
         last_half=last,
         curvature=curvature,
-        local=local_mean,
+        local=local,
         local_se=local_se,
-        slopes=slopes,
-        intercept=float(np.mean(logs) - rate.value * np.mean(x)) if some else np.nan,
-        log_sd=np.std(logs, axis=1, ddof=1) if slopes.size > 1 else np.full(x.size, np.nan),
-        sizes=data.sizes,
-        replicates=data.replicates,
-        complete=slopes.size,
+        slopes=each,
+        intercept=float(np.mean(logs) - rate.value * np.mean(x)) if each.size and x.size else np.nan,
+        log_sd=np.std(logs, axis=1, ddof=1) if each.size > 1 else np.full(x.size, np.nan),
+        sizes=sizes,
+        losses=values,
+        replicates=complete.size,
+        complete=each.size,
         level=level,
-        reasons=data.reasons,
-        notes=(bend,) if bend else (),
+        reasons=tuple(reasons),
+        turn=turn,
+        draws=draws,
+        seed=seed,
     )
 
 
-def _bend(x: np.ndarray, logs: np.ndarray) -> np.ndarray:
-    """Return the change of the local slope per decade of every replicate, from a quadratic in the log size."""
-    if x.size < 3:
-        return np.full(logs.shape[1], np.nan)
-    u = x - np.mean(x)
-    lower = np.stack([np.ones_like(u), u], axis=1)
-    square = u**2 - lower @ np.linalg.lstsq(lower, u**2, rcond=None)[0]
-    bend: np.ndarray = 2 * np.log(10) * (square @ logs) / (square @ square)
-    return bend
+def arranged(values: xr.DataArray, over: Any, replicate: Hashable) -> xr.DataArray:
+    """Return the losses with sizes and replicates as their last two dimensions."""
+    missing = [str(name) for name in (over, replicate) if name not in values.dims]
+    if missing:
+        raise ValueError(
+            f"the data have no dimension {', '.join(missing)}; they have {', '.join(map(str, values.dims))}"
+        )
+    if over not in values.coords:
+        raise ValueError(f"the dimension {over} has no coordinate, so its sizes are unknown")
+    return values.transpose(..., over, replicate)
+
+
+def refuse_other(values: Any, over: Any, call: str) -> None:
+    """Refuse what is no loss, in words.
+
+    Raises
+    ------
+    TypeError
+        It says what is taken, and what was given.
+    """
+    if isinstance(values, xr.DataArray):
+        return
+    takes = f"{call} takes one loss: {TAKES.format(call=call)}"
+    if isinstance(values, xr.Dataset):
+        names = ", ".join(repr(str(name)) for name in list(values.data_vars)[:6])
+        raise TypeError(f"{takes}; it was given a Dataset with the variables {names}, of which one is to be chosen")
+    try:
+        dimensions = np.ndim(values)
+    except ValueError:  # rows of different lengths
+        dimensions = 0
+    if dimensions != 2 and not isinstance(values, np.ndarray):  # the shape of an array is told where it is used
+        raise TypeError(f"{takes}; it was given a {type(values).__name__}")
+    if isinstance(over, str):
+        raise TypeError(f"{takes}; over is {over!r}, a name, which needs a DataArray")

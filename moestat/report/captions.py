@@ -171,7 +171,7 @@ def caption(evidence: Evidence, figure: Figure, facts: Sequence[Facts]) -> str:
     arms = list(dict.fromkeys(arm for fact in facts for arm in fact.arms)) or [
         str(a) for a in evidence.ds["arm"].values
     ]
-    counts, number = evidence.count(arms), evidence.ds.sizes["replicate"]
+    counts, number = evidence.count((arm, {}) for arm in arms), evidence.ds.sizes["replicate"]
     said.append(f"{counts.replicates} runs ({sentences.counted(number, 'replicate')} per point): {counts}")
     return ". ".join([*said, origin(evidence)]) + "."
 

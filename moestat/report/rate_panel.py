@@ -33,7 +33,7 @@ def geometric(array: xr.DataArray, over: str, level: float = 0.95) -> tuple[np.n
 
     Values that are missing, zero or negative have no logarithm and do not enter.
     """
-    array = with_replicates(array, None).transpose(over, "replicate")
+    array = with_replicates(array).transpose(over, "replicate")
     sizes = array[over].values.astype(float)
     order = np.argsort(sizes)
     rows = []

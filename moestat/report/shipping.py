@@ -215,7 +215,7 @@ def _manifest(kept: Mapping[str, Any], plain: Request, packed: bytes) -> dict[st
     cells = kept.get("cells", [])
     seconds = cells if isinstance(cells, dict) else {row["digest"][:16]: row["seconds"] for row in cells}
     return {key: kept[key] for key in (*KEPT, "verified") if key in kept} | {
-        "file": f"studies/{Path(plain.study).stem}.toml",
+        "file": f"{Path(plain.study).stem}.py",
         "command": plain.command(),
         "origins": origins,
         "state": "record",

@@ -76,7 +76,7 @@ def named(out: Path) -> list[str]:
 
 def folder_of(study: str) -> str:
     """Return the name of a study's folder: that of its file."""
-    return Path(study).stem if study.endswith(".toml") else study
+    return Path(study).stem if study.endswith(".py") else study
 
 
 def runs_and_records(out_root: Path) -> list[Run]:

@@ -90,7 +90,7 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
     extra = [str(d) for d in array.dims if d not in (rate.over, "replicate")]
     rows = []
     for point in _points(array, extra):
-        counts = evidence.count([arm], point, (rate.over, facts.window))
+        counts = evidence.count([(arm, point)], (rate.over, facts.window))
         row = head | point
         try:
             series = evidence.series(rate.loss, rate.over, arm, point, window=facts.window)
@@ -104,7 +104,7 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
             for method in METHODS:
                 other = getattr(fit, method)
                 row |= {method: other.value, f"{method}_low": other.low, f"{method}_high": other.high}
-            low, high = series.bootstrap
+            low, high = fit.bootstrap
             row |= {"bootstrap_low": low, "bootstrap_high": high, "level": fit.level}
             row |= {"window_low": np.nan, "window_high": np.nan}
             if facts.window is not None:
@@ -114,7 +114,7 @@ def _rate_rows(evidence: Evidence, rate: Rate, arm: str, *, atoms: str = "all") 
             row |= {"replicates": array.sizes.get("replicate", 0), "complete": fit.complete}
             lost = int(np.isnan(series.samples.sel({rate.over: fit.sizes}).values).sum())
             why = [*fit.reasons, *_undefined(lost - counts.missing - counts.failed, atoms)]
-            notes = " ".join(fit.notes)
+            notes = fit.bend
         row["search"] = evidence.unsettled(rate.over, arm, point)
         row |= {"failed": counts.failed, "not_converged": counts.not_converged, "missing": counts.missing}
         rows.append(row | {"trusted": not why, "why": " ".join(why), "notes": notes})
@@ -266,7 +266,7 @@ def statuses(evidence: Evidence) -> pd.DataFrame:
     """Count how the runs of every arm ended; one column per status, zeros included, and a last row with the sums."""
     rows = []
     for arm in chosen(evidence.ds, ["*"]):
-        counts = evidence.count([arm])
+        counts = evidence.count([(arm, {})])
         row: dict[str, Any] = {"arm": arm, "label": label(evidence.ds, arm), "runs": counts.replicates}
         row |= {status.name.lower(): counts.by_status.get(status, 0) for status in Status}
         rows.append(row | {"missing": counts.missing, "failed": counts.failed, "not_converged": counts.not_converged})

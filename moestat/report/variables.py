@@ -39,7 +39,7 @@ def of_experiment(name: str) -> list[Row]:
     texts = said | {name: text for name, text in labels.texts_of(module).items() if name not in said}
     common = labels.texts_of("").keys() - said
     modules = own_files.closure([module], lambda n: n.startswith(ROOMS) or own_files.is_own(n))
-    words = {word for name in modules for word in re.findall(r"\w+", own_files.source(name) or "")}
+    words = {word for name in modules for word in re.findall(r"\w+", own_files.source(name))}
     named = [n for n in texts if n not in common or n.replace("*", "") in words or "*" in n]
     names = sorted(named, key=lambda n: n in common)  # stable
     return [Row(n, *_words(*texts[n])) for n in names]

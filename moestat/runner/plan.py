@@ -21,7 +21,7 @@ from moestat.runner.cells import Builder, PlannedCell
 from moestat.runner.request import LIMITS, Request
 from moestat.sentences import listed, show
 from moestat.study import presets
-from moestat.study.cross_checks import axis_problems
+from moestat.study.checks import axis_problems
 from moestat.study.load import StudyFile, need_preset
 from moestat.study.spec import Arm, Preset
 

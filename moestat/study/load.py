@@ -1,35 +1,46 @@
-"""Find study files and read them, with errors that name the file, the key and what is allowed.
+"""Find studies and read them, with errors that name the file, the line, what was given and what is allowed.
 
-A study is named by its file: ``sigmoid_vs_softmax`` is ``studies/sigmoid_vs_softmax.toml`` in the current folder, in
-the checkout that moestat runs from, or among the studies that travel inside the wheel. A path to any other file
-works too.
+A study is a Python module with a variable ``study``. It is named by its file: ``sigmoid_vs_softmax`` is
+``studies/sigmoid_vs_softmax.py`` or ``studies/<folder>/sigmoid_vs_softmax.py`` in the current folder, in the checkout
+that moestat runs from, or among the studies that travel inside the wheel. A path to any other file works too. Longer
+prose stands beside it, in ``<name>.md``: the text below ``## About`` and below ``## Notes``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-import tomllib
-from collections.abc import Mapping
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moestat.errors import InputError
+from moestat.study.builder import Study
 
 if TYPE_CHECKING:
-    from moestat.study.spec import Study
+    from moestat.study import spec
+
+NAME = re.compile(r"\w(.*\S)?", re.DOTALL)
+VARIABLE = re.compile(r"^study\b[^=\n]*=", re.MULTILINE)
+SECTION = re.compile(r"^## (About|Notes)$\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+NO_TOML = "is a TOML file; a study is a Python module with a variable study, and moestat new NAME writes one"
+MOST_TOLD = 8
+
+objects: dict[str, Study] = {}
+"""Studies of this process that no file holds, or that were changed since: by the name of their results."""
 
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study file that was read and checked: its name, path, text, tables (templates expanded) and content."""
+    """A study that was read and checked: its name, the path and the source of its module, and its content."""
 
     name: str
     path: Path
     text: str
-    raw: dict[str, Any]
-    study: Study
+    study: spec.Study
 
     @property
     def shown(self) -> str:
@@ -54,29 +65,24 @@ def study_folders() -> list[Path]:
     return [folder for folder in dict.fromkeys(folder.resolve() for folder in folders) if folder.is_dir()]
 
 
-def known_studies() -> dict[str, Path]:
-    """Return the studies that can be run by name."""
+def known_studies(folders: Sequence[Path] | None = None) -> dict[str, Path]:
+    """Return the studies that can be run by name; a module without a variable ``study`` is none."""
     paths: dict[str, Path] = {}
-    for folder in study_folders():
-        for path in sorted(folder.glob("*.toml")):
-            paths.setdefault(path.stem, path)
+    for folder in study_folders() if folders is None else folders:
+        for path in sorted([*folder.glob("*.py"), *folder.glob("*/*.py")], key=lambda path: path.stem):
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                if path.stem not in paths and VARIABLE.search(path.read_text(encoding="utf-8")):
+                    paths[path.stem] = path
     return paths
 
 
-def title(path: Path) -> str:
-    """Return the title of a study file without checking the rest, which is quick."""
-    return summary(path)[0]
-
-
 def summary(path: Path, preset: str = "quick") -> tuple[str, str]:
-    """Return the title of a study file, and what a preset states of its time, without checking the rest."""
+    """Return the title of a study, and what a preset states of its time, without checking the rest."""
     try:
-        raw = parse(path)[1]
+        tables = module(path)[1].tables
     except InputError as error:
         return f"(cannot be read: {error})", ""
-    presets = raw.get("presets")
-    table = presets.get(preset) if isinstance(presets, dict) else None
-    return str(raw.get("title", "(no title)")), str(table.get("expected", "")) if isinstance(table, dict) else ""
+    return str(tables["title"]), str(tables["presets"].get(preset, {}).get("expected", ""))
 
 
 def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
@@ -92,7 +98,7 @@ def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
     papers: dict[str, list[str]] = {}
     for name, path in known.items():
         with contextlib.suppress(InputError):  # a file that cannot be read belongs to no paper
-            papers.setdefault(str(parse(path)[1].get("paper", "")), []).append(name)
+            papers.setdefault(str(module(path)[1].tables["paper"]), []).append(name)
     if paper not in papers:
         known_papers = listed(sorted(papers))
         raise InputError(f"there is no study of the paper {paper!r}{nearest(paper, papers)}; papers are {known_papers}")
@@ -100,7 +106,7 @@ def of_paper(known: Mapping[str, Path], paper: str) -> dict[str, Path]:
 
 
 def find(name: str | Path) -> Path:
-    """Return the study file that ``name`` means: a name or a path.
+    """Return the file that ``name`` means: the name of a study or a path.
 
     Raises
     ------
@@ -108,7 +114,11 @@ def find(name: str | Path) -> Path:
         If there is none; the message names the study that was probably meant, or lists all that are known.
     """
     text = str(name)
-    if text.endswith(".toml") or "/" in text or "\\" in text:
+    if text in objects:
+        return objects[text].file.with_name(f"{text}.py")
+    if text.endswith(".toml"):
+        raise InputError(f"{text} {NO_TOML}")
+    if text.endswith(".py") or "/" in text or "\\" in text:
         path = Path(text).expanduser()
         if path.is_file():
             return path
@@ -118,20 +128,30 @@ def find(name: str | Path) -> Path:
         return known[text]
     from moestat.sentences import nearest
 
-    if (file := _file_of(text)) is not None:
-        raise InputError(f"there is no study {text!r}, but a file of that name; give its path: {file}")
+    for path in (Path(f"{text}.py"), *sorted(Path().glob(f"*/{text}.py"))):
+        if path.is_file():
+            raise InputError(f"there is no study {text!r}, but a file of that name; give its path: {path}")
     if hint := nearest(text, known):  # the list of all would push it off the screen
         raise InputError(f"there is no study {text!r}{hint} The list of all: python -m moestat.study --list")
-    lines = "".join(f"\n  {key}  {title(path)}" for key, path in known.items()) or "\n  (none here)"
+    lines = "".join(f"\n  {key}  {summary(path)[0]}" for key, path in known.items()) or "\n  (none here)"
     raise InputError(f"there is no study {text!r}. The known studies are:{lines}")
 
 
-def _file_of(name: str) -> str | None:
-    """Return the path, as it is to be typed, of a study file of that name in the current folder or just below it."""
-    for path in (Path(f"{name}.toml"), *sorted(Path().glob(f"*/{name}.toml"))):
-        if path.is_file():
-            return str(path)
-    return None
+def named(study: str | Path | Study) -> str:
+    """Return the word that means a study from here on: a name, a path, or the name of an object, which is kept.
+
+    Raises
+    ------
+    InputError
+        If an object has no name: one of a notebook.
+    """
+    if not isinstance(study, Study):
+        return str(study)
+    name = study.name or (study.file.stem if study.file.is_file() else "")
+    if not NAME.fullmatch(name):
+        raise InputError(f"the study has the name {name!r}; give it one for its results: Study(..., name='my_study')")
+    objects[name] = study
+    return name
 
 
 def need_preset(study_file: StudyFile, preset: str) -> None:
@@ -150,113 +170,100 @@ def need_preset(study_file: StudyFile, preset: str) -> None:
         raise InputError(f"{study_file.shown}: there is no preset {preset!r}{hint} allowed are {listed(presets)}")
 
 
-def parse(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text and the raw content of a TOML file."""
-    where = shown_path(path)
-    try:
-        text = path.read_bytes().decode("utf-8-sig")  # editors on Windows put a mark before the text
-    except OSError as error:
-        raise InputError(f"{where}: the file cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: the file is not UTF-8 text (byte {error.start})") from None
-    if DEEP_KEY.search(text):  # tomllib takes minutes over a key of 50 000 parts
-        raise InputError(f"{where}: the file is nested too deeply: a key has more than 100 parts")
-    try:
-        return text, tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: TOMLDecodeError, and integers of more than 4300 digits
-        what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"{where}: the file is not valid TOML: {what}") from None
-
-
-def read(name: str | Path) -> StudyFile:
-    """Find, read and check a study file.
+def source(path: Path) -> str:
+    """Return the text of a file.
 
     Raises
     ------
     InputError
-        With one line for each problem: file, key, what is wrong, what is allowed.
+        If it cannot be read, or is no UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8-sig")  # editors on Windows put a mark before the text
+    except OSError as error:
+        raise InputError(f"{shown_path(path)}: the file cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{shown_path(path)}: the file is not UTF-8 text (byte {error.start})") from None
+
+
+def module(path: Path) -> tuple[str, Study]:
+    """Execute the module of a study; return its source and its variable ``study``, not yet checked.
+
+    It is compiled from its source each time: compiled files are told apart by second and size, too coarsely for a file
+    that is being edited.
+    """
+    where, text, folder = shown_path(path), source(path), str(path.resolve().parent)
+    content: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
+    sys.path.append(folder)  # for code of the user's own beside it
+    try:
+        exec(compile(text, str(path), "exec"), content)
+    except SyntaxError as error:
+        raise InputError(f"{where}:{error.lineno}: the file is not valid Python: {error.msg}") from None
+    except Exception as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        what = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        raise InputError(f"{where}{f':{lines[-1]}' if lines else ''}: {what}") from error
+    finally:
+        sys.path.remove(folder)
+    if not isinstance(study := content.get("study"), Study):
+        raise InputError(f"{where}: a study module has a variable study, a moestat.Study, and this one has none")
+    return text, study
+
+
+def read(name: str | Path) -> StudyFile:
+    """Find, read and check a study.
+
+    Raises
+    ------
+    InputError
+        With one line for each problem: file and line, arm or claim, key, what is wrong, what is allowed.
     """
     path = find(name)
+    if str(name) in objects:
+        study = objects[str(name)]
+        return StudyFile(str(name), path, source(study.file) if study.file.is_file() else "", checked(study, path))
     if not NAME.fullmatch(path.stem):  # it names the folder of the results
         raise InputError(
             f"{shown_path(path)}: the name of a study file must be a word that begins with a letter, a digit or '_', "
             "without spaces around it"
         )
-    text, raw = parse(path)
+    if path.suffix == ".toml":
+        raise InputError(f"{shown_path(path)} {NO_TOML}")
+    text, study = module(path)
+    return StudyFile(name=path.stem, path=path, text=text, study=checked(study, path))
+
+
+def checked(study: Study, path: Path) -> spec.Study:
+    """Check what a study collected, with the prose that lies beside its file.
+
+    Raises
+    ------
+    InputError
+        With one line for each problem.
+    """
     from pydantic import ValidationError
 
-    from moestat.study import cross_checks, hub
-    from moestat.study.problems import path_text, problems
-    from moestat.study.spec import Study
-    from moestat.study.templates import expand
-    from moestat.study.texts import filled
+    from moestat.study import checks, spec
+    from moestat.study.problems import problems
 
-    where = shown_path(path)
+    prose = path.with_suffix(".md")
+    tables = study.tables
+    if prose.is_file():
+        found = {name.lower(): text.strip() for name, text in SECTION.findall(source(prose))}
+        tables = found | {key: value for key, value in tables.items() if value != "" or key not in found}
     try:
-        if key := _holds_nul(raw):
-            raise InputError(f"{key} holds a NUL character, which no file of results can keep")
-        raw = expand(filled(raw, path.parent), Study)
-        study = Study.model_validate(raw)
-        if found := _truth_values(study, raw) or cross_checks.problems(study):
-            raise InputError(_few(found, f"\n{where}: "))
-        study = hub.predictions(study)  # after the checks: a name that is misspelt has no prediction either
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        made = spec.Study.model_validate(tables)
+        faults = checks.faults(made, tables)
     except ValidationError as error:
-        lines = [f"{where}: {_named(raw, loc, path_text(loc))} {what}" for loc, what in problems(error, Study, raw)]
-        raise InputError(_few(lines)) from None
-    except RecursionError:
-        raise InputError(f"{where}: the file is nested too deeply") from None
-    for table, claim in zip(raw.get("claims", []), study.claims, strict=True):
-        table |= {"predicted": claim.predicted, "statement": claim.statement} if claim.predicted != "" else {}
-    return StudyFile(name=path.stem, path=path, text=text, raw=raw, study=study)
+        faults = problems(error, spec.Study, tables)
+    if faults:
+        lines = [f"{_line(study, path, loc)}: {checks.words(tables, loc)} {what}" for loc, what in faults[:MOST_TOLD]]
+        more = [f"... and {len(faults) - MOST_TOLD} more problems"] if len(faults) > MOST_TOLD else []
+        raise InputError("\n".join(lines + more))
+    return made
 
 
-def _holds_nul(raw: Any, key: str = "") -> str:
-    """Return the key of the first text with a NUL character, or an empty text."""
-    if isinstance(raw, str):
-        return (key or "a key") if "\0" in raw else ""
-    inside = list(raw.items()) if isinstance(raw, dict) else list(enumerate(raw)) if isinstance(raw, list) else []
-    for name, item in inside:
-        if place := _holds_nul(name) or _holds_nul(item, f"{key}.{name}" if key else str(name)):
-            return place
-    return ""
-
-
-def _named(raw: Any, loc: tuple[int | str, ...], text: str) -> str:
-    """Add the name of the arm, claim, figure that a list index means; name the file as a whole for no location."""
-    if not loc:
-        return "the study:"
-    if len(loc) > 1 and isinstance(loc[0], str) and isinstance(loc[1], int):
-        item = raw[loc[0]][loc[1]] if isinstance(raw.get(loc[0]), list) and loc[1] < len(raw[loc[0]]) else None
-        name = item.get("name", item.get("id", item.get("loss"))) if isinstance(item, dict) else None
-        if isinstance(name, str) and name:
-            return f"{text} ('{name[:40]}')"
-    return text
-
-
-def _few(lines: list[str], between: str = "\n", limit: int = 8) -> str:
-    more = f"\n... and {len(lines) - limit} more problems" if len(lines) > limit else ""
-    return between.join(lines[:limit]) + more
-
-
-def _truth_values(study: Study, raw: dict[str, Any]) -> list[str]:
-    """Say where the file has true or false for a number; settings are checked by their experiment."""
-    from moestat.experiment import no_truth_value, truth_values
-    from moestat.sentences import show
-    from moestat.study.problems import path_text
-
-    def given(loc: tuple[int | str, ...]) -> Any:
-        here: Any = raw
-        for part in loc:
-            here = here[part]
-        return here
-
-    return [
-        f"{_named(raw, loc, path_text(loc))} is {show(given(loc))}: {no_truth_value(of)}"
-        for loc, of in truth_values(raw, study)
-    ]
-
-
-NAME = re.compile(r"\w(.*\S)?", re.DOTALL)
-DEEP_KEY = re.compile(r"""(?<![A-Za-z0-9_"'-])(?:[A-Za-z0-9_"'-]++[ \t]*+\.[ \t]*+){100}""")
+def _line(study: Study, path: Path, loc: tuple[int | str, ...]) -> str:
+    """Return file and line of the call that a place in the tables comes from."""
+    file, line = next(study.places[loc[:size]] for size in range(len(loc), -1, -1) if loc[:size] in study.places)
+    return f"{shown_path(Path(file))}:{line}" if Path(file).is_file() else f"the study {path.stem!r}, line {line}"

@@ -1,8 +1,8 @@
 """Which preset decides a claim: the sizes of a study, ordered by how much their runs say.
 
 A run at the scale of the paper says more than a reduced one, and that more than a stand-in. Among presets of one scale
-the declared ``rank`` counts: *quick* is a look (0), all others decide (1), unless the study file says otherwise. Of
-presets that decide alike the first in the file is the cheapest, since presets are written from the cheapest to the
+the declared ``rank`` counts: *quick* is a look (0), all others decide (1), unless the study says otherwise. Of
+presets that decide alike the first is the cheapest, since presets are written from the cheapest to the
 dearest.
 """
 
@@ -53,7 +53,7 @@ def runs(study: Study, preset: str, arm: Arm) -> bool:
 
 
 def able(study: Study, claim: Claim) -> list[str]:
-    """Return the presets that can judge a claim, in the order of the file."""
+    """Return the presets that can judge a claim, in their order."""
     return [name for name in study.presets if judges(study, name, claim)]
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,7 +13,7 @@ Loc = tuple[int | str, ...]
 
 
 def path_text(loc: Loc) -> str:
-    """Write a location as in the file: ``arms[1].settings.gate``."""
+    """Write a location: ``arms[1].settings.gate``."""
     text = ""
     for part in loc:
         word = str(part) if str(part).isprintable() and part != "" else repr(part)
@@ -36,15 +35,22 @@ def problems(error: ValidationError, model: type[BaseModel], raw: object) -> lis
 
 def allowed_keys(model: type[BaseModel], loc: Loc) -> list[str]:
     """Return the keys that are allowed in the table that holds the last part of ``loc``."""
-    here: Any = model
+    here: type[BaseModel] | None = model
     for part in loc[:-1]:
-        here = _step(here, part)
-    inner = _model_of(here)
-    return [] if inner is None else list(inner.model_fields)
+        if here is not None and part in here.model_fields:
+            here = _model_in(here.model_fields[str(part)].annotation)
+    return [] if here is None else list(here.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model that a field, or the items of it, are of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for inside in get_args(annotation) if (found := _model_in(inside))), None)
 
 
 def _in_data(raw: object, loc: Loc, kind: str) -> Loc:
-    """Drop the parts of pydantic's location that are no keys of the file (union members, ``[key]``)."""
+    """Drop the parts of pydantic's location that are no keys of the data (union members, ``[key]``)."""
     kept: list[int | str] = []
     here: Any = raw
     for part in loc:
@@ -76,32 +82,3 @@ def _sentence(item: Mapping[str, Any], loc: Loc, model: type[BaseModel]) -> str:
     if isinstance(value, Mapping) and kind in ("value_error", "assertion_error"):
         return message
     return f"is {show(value)}: {message[:1].lower()}{message[1:]}"
-
-
-def _step(annotation: Any, part: int | str) -> Any:
-    model = _model_of(annotation)
-    if model is not None:
-        field = model.model_fields.get(str(part))
-        return None if field is None else field.annotation
-    for member in _members(annotation):
-        origin, arguments = get_origin(member), get_args(member)
-        if origin is dict:
-            return arguments[1]
-        if origin in (list, tuple, set, frozenset) and arguments:
-            return arguments[0]
-    return None
-
-
-def _members(annotation: Any) -> list[Any]:
-    if get_origin(annotation) is Annotated:
-        return _members(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, types.UnionType):
-        return [inner for member in get_args(annotation) for inner in _members(member)]
-    return [] if get_origin(annotation) is Literal else [annotation]
-
-
-def _model_of(annotation: Any) -> type[BaseModel] | None:
-    for member in _members(annotation):
-        if isinstance(member, type) and issubclass(member, BaseModel):
-            return member
-    return None

@@ -1,8 +1,8 @@
-"""The schema of a study file: what is computed, which rates are fitted, which claims are judged, what is drawn."""
+"""The checked form of a study: what is computed, which rates are fitted, which claims are judged, what is drawn."""
 
 from __future__ import annotations
 
-import re
+import inspect
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -15,9 +15,6 @@ Scale = Literal["paper", "reduced", "stand-in"]
 NO_PAPER = ("", "none")
 """What a study without a paper has for one."""
 
-OURS = re.compile(r"(ours|check)\b|.*\bours$", re.IGNORECASE)
-"""How the source of a claim begins that is no paper's."""
-
 
 def has_paper(paper: str) -> bool:
     """Return whether the short name of a paper is that of one.
@@ -29,9 +26,16 @@ def has_paper(paper: str) -> bool:
 
 
 class Strict(BaseModel):
-    """Base of every table of a study file: immutable, unknown keys refused."""
+    """Base of every part of a study: immutable, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Let ``help`` and the documentation say what every field means."""
+        told = [f"{name}\n    {field.description}" for name, field in cls.model_fields.items() if field.description]
+        if told:
+            cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "\nParameters\n----------", *told])
 
 
 class Arm(Strict):
@@ -59,7 +63,7 @@ class Preset(Strict):
         None,
         ge=0,
         description="of two presets of one scale the higher rank decides; if absent, 0 for 'quick', else 1. Presets of "
-        "one rank decide alike, and the first in the file is the cheapest",
+        "one rank decide alike, and the first one is the cheapest",
     )
 
 
@@ -112,8 +116,7 @@ class Claim(Strict):
     statement: str = Field(description="what the paper says, in one sentence")
     origin: Literal["stated", "implied", "ours"] = Field(
         "stated",
-        description="who says it; if absent, 'ours' where `source` begins with ours or check, or ends with ours. A "
-        "paper that moestat does not list states nothing: there it is stated by the study",
+        description="who says it; a paper that moestat does not list states nothing: there it is stated by the study",
     )
     because: str = Field("", description="how it follows from the paper, for origin 'implied'")
     hindsight: str = Field(
@@ -142,9 +145,7 @@ class Claim(Strict):
     window: tuple[float, float] | None = Field(None, description="fit window on `over`")
     function: str = Field("", description="'package.module:callable' for kind 'function'")
     options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
-    predicted: str | float = Field(
-        "", description="what the paper says, as printed in the table; of a slope, if absent, what [[rates]] says of it"
-    )
+    predicted: str | float = Field("", description="what the paper says, as printed in the table")
     within: tuple[float, float] | None = Field(None, description="the rule: [low, high]")
     equivalent: float | None = Field(None, gt=0, description="the rule: a difference of at most this, either way")
     at_most: float | None = Field(None, description="the rule: an upper limit")
@@ -155,12 +156,9 @@ class Claim(Strict):
     @model_validator(mode="before")
     @classmethod
     def _whose(cls, given: Any) -> Any:
-        """Read origin and bearing from the source, where the file does not state them."""
-        if not isinstance(given, dict):
-            return given
-        source = str(given.get("source", ""))
-        origin = given.get("origin") or ("ours" if OURS.match(source) else "stated")
-        return {"origin": origin, "bearing": "neutral" if origin == "ours" else "for"} | given
+        """What is ours has no bearing on the paper, unless it is stated."""
+        ours = isinstance(given, dict) and given.get("origin") == "ours"
+        return {"bearing": "neutral"} | given if ours else given
 
     @model_validator(mode="after")
     def _one_rule(self) -> Claim:
@@ -174,7 +172,7 @@ class Claim(Strict):
             raise ValueError("within must be [low, high] with low < high")
         if self.kind == "function":
             if ":" not in self.function:
-                raise ValueError("kind 'function' needs function = 'package.module:callable'")
+                raise ValueError("kind 'function' needs function='package.module:callable'")
         elif not self.variable or not self.arm:
             raise ValueError(f"kind '{self.kind}' needs variable and arm")
         if self.kind in ("slope_difference", "difference", "log_ratio") and not (
@@ -244,7 +242,7 @@ class Figure(Strict):
     logx: bool = Field(True, description="logarithmic x axis")
     logy: bool = Field(True, description="logarithmic y axis")
     columns: int = Field(2, ge=1, le=6, description="panels side by side")
-    panels: list[Panel] = Field([], description="one table [[figures.panels]] each")
+    panels: list[Panel] = Field([], description="a dictionary each")
     function: str = Field("", description="'package.module:callable' for kind 'function'")
     options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
     caption: str = Field("", description="under the figure")
@@ -254,13 +252,13 @@ class Figure(Strict):
     def _reference_of_rates(self) -> Figure:
         if self.kind != "lines" and any(panel.reference or panel.dashed for panel in self.panels):
             raise ValueError(
-                "a panel has a reference or a dashed variable in kind 'lines' alone; that of a rate stands in [[rates]]"
+                "a panel has a reference or a dashed variable in kind 'lines' alone; that of a rate is the rate's"
             )
         return self
 
 
 class Study(Strict):
-    """A whole study file."""
+    """A whole study."""
 
     title: str = Field(description="in one line")
     paper: str = Field(description="short name of the paper; 'none' for a study without one")
@@ -289,7 +287,7 @@ class Study(Strict):
         [], description="variables whose means and intervals are tabulated per arm and grid point"
     )
     claims: list[Claim] = Field([], description="what is judged")
-    figures: list[Figure] = Field([], description="the first one is named figure.*")
+    figures: list[Figure] = Field([], description="the files of the first one are called figure")
     findings: list[Finding] = Field([], description="what the verdicts say; only those that fit the run are shown")
     notes: str = Field("", description="how to read the results, whatever they are; goes into the report")
 
@@ -305,7 +303,7 @@ class Study(Strict):
             raise ValueError("exactly one of experiment and reads must be given")
         if self.reads and (not self.needs or self.grid or ":" not in self.reads):
             raise ValueError(
-                "reads = 'package.module:callable' goes with needs, the studies it reads, and without a grid"
+                "reads='package.module:callable' goes with needs, the studies it reads, and without a grid"
             )
         return self
 
@@ -314,7 +312,7 @@ class Study(Strict):
         if claim is not None and claim.scale is not None:
             return claim.scale
         own = self.presets[preset].scale if preset in self.presets else None
-        return own or self.scale or ("paper" if preset == "paper" or not has_paper(self.paper) else "reduced")
+        return own or self.scale or ("paper" if preset == "paper" or self.paper in NO_PAPER else "reduced")
 
     def rank_of(self, preset: str) -> int:
         """Return how much the runs of a preset decide, beside those of its scale."""

@@ -1,4 +1,4 @@
-"""A first study file to change: short, commented, and complete, so that it runs as it stands."""
+"""A first study to change: short, commented, and complete, so that it runs as it stands."""
 
 from __future__ import annotations
 
@@ -6,69 +6,58 @@ from pathlib import Path
 
 from moestat.errors import InputError
 
-TEXT = """\
-# {name}: a study file. It runs as it stands (some ten seconds; a minute where nothing is compiled yet):
-#     moestat {file} --dry-run        check it and print the plan
-#     moestat {file}                  run it; outputs/{name}/quick/report.html tells what came out
-# All keys: moestat keys. All settings of the experiment, and the variables that it returns: moestat settings regression
+TEXT = '''\
+"""Do GELU experts converge like ReLU experts?  A study that runs as it stands, in some ten seconds.
 
-title = "Do GELU experts converge like ReLU experts?"   # one line
-paper = "none"                                          # short name of the paper, where there is one
-source = "ours"                                         # where in the paper; "ours" for a question of one's own
-question = "Does the kind of expert change the rate of the least-squares fit?"
-experiment = "regression"                               # what computes a replicate: a name, or a module of your own
-scale = "paper"                                         # its own problem, neither a reduced one nor a stand-in
-seed = 4                                                # every random number follows from it
-
-[settings]                      # of every arm; what is not named has its default
-d = 2                           # input dimension
-n_true = 2                      # experts of the truth
-n_fitted = 2                    # experts that are fitted; more than n_true: over-specified
-truth_gate = "sigmoid"
-fitted_gate = "sigmoid"
-
-[grid]                          # the cells are arms x grid
-n = [1000, 2000, 5000, 10000, 20000]
-
-[[arms]]                        # what is compared: a name, and the settings in which it differs
-name = "relu"
-label = "ReLU experts"
-settings = {{ expert = "relu" }}
-
-[[arms]]
-name = "gelu"
-label = "GELU experts"
-settings = {{ expert = "gelu" }}
-
-[presets.quick]                 # a size of the study; 'quick' is the default and must exist
-replicates = 10
-
-[presets.large]
-replicates = 40
-grid = {{ n = [1000, 3162, 10000, 31623, 100000] }}
-
-[[rates]]                       # a log-log slope for every arm, and what is said about it
-loss = "L3"                     # Voronoi loss of the parameters
-bound = -0.5                    # the exponent of the theory
-reference = "fisher_L3"         # what least squares reaches when it knows the number of experts
-
-[[rates]]
-loss = "rmse"                   # error of the fitted function
-bound = -0.5
-
-[[claims]]                      # a statement, and the rule that judges it: written before the run, then left alone
-id = "gelu-not-slower"
-source = "ours"
-statement = "The function error of GELU experts falls at least as fast as n^(-0.4)."
-kind = "slope"                  # slope, slope_difference, mean, difference, log_ratio, function
-variable = "rmse"
-arm = "gelu"
-at_most = -0.4                  # or within = [low, high], at_least = ..., equivalent = ...
-
-[[figures]]
-caption = "Error of the parameters and of the function against the sample size."
-panels = [{{ variable = "L3" }}, {{ variable = "rmse" }}]
+    moestat {file} --dry-run        check it and print the plan
+    moestat {file}                  run it; outputs/{name}/quick/report.html tells what came out
+    moestat settings regression     the settings of the experiment, and the variables that it returns
 """
+
+from moestat import Study
+from moestat.study.rules import slope
+
+study = Study(
+    "Do GELU experts converge like ReLU experts?",
+    question="Does the kind of expert change the rate of the least-squares fit?",
+    paper="none",  # the short name of a paper, where there is one
+    source="ours",  # where in the paper
+    scale="paper",  # its own problem, neither a reduced one nor a stand-in
+    experiment="regression",  # what computes a replicate: a name, or a module of your own
+    seed=4,  # every random number follows from it
+    # settings of every arm; what is not named has its default. n_fitted > n_true: over-specified
+    settings=dict(d=2, n_true=2, n_fitted=2, truth_gate="sigmoid", fitted_gate="sigmoid"),
+    grid=dict(n=[1000, 2000, 5000, 10_000, 20_000]),  # the cells are arms x grid
+)
+
+# a size of the study; "quick" is the default and must exist
+study.preset("quick", replicates=10)
+study.preset("large", "More and larger samples.", replicates=40, grid=dict(n=[1000, 3162, 10_000, 31_623, 100_000]))
+
+# what is compared: a name, a label for figures, and the settings in which it differs
+for expert, label in [("relu", "ReLU experts"), ("gelu", "GELU experts")]:
+    study.arm(expert, label, expert=expert)
+
+# a log-log slope for every arm; the bound is the exponent of the theory
+study.rate("L3", bound=-0.5, reference="fisher_L3")  # Voronoi loss of the parameters
+study.rate("rmse", bound=-0.5)  # error of the fitted function
+
+# a statement, and the rule that judges it: written before the run, then left alone
+study.ours(
+    "gelu-not-slower",
+    "The function error of GELU experts falls at least as fast as n^(-0.4).",
+    slope("rmse", "gelu").at_most(-0.4),
+    source="ours",
+)
+
+study.figure(
+    caption="Error of the parameters and of the function against the sample size.",
+    panels=[dict(variable="L3"), dict(variable="rmse")],
+)
+
+if __name__ == "__main__":  # as in a notebook
+    print(study.run())
+'''
 
 
 def write(name: str) -> Path:
@@ -79,9 +68,9 @@ def write(name: str) -> Path:
     InputError
         If the name is none, or the file exists.
     """
-    path = Path(name if name.endswith(".toml") else f"{name}.toml").expanduser()
-    if not path.stem.replace("-", "_").isidentifier():
-        raise InputError(f"the name of the study is {path.stem!r}; allowed are letters, digits, '_' and '-'")
+    path = Path(name if name.endswith(".py") else f"{name}.py").expanduser()
+    if not path.stem.isidentifier():
+        raise InputError(f"the name of the study is {path.stem!r}; allowed are letters, digits and '_'")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent}")
     try:

@@ -7,12 +7,10 @@ import pytest
 from report_example import results, study_of
 from scipy import stats
 
-from moestat import rates
 from moestat.claims import evidence as module
 from moestat.claims import verdicts
 from moestat.claims.evidence import Evidence
 from moestat.claims.selection import NoAnswerError
-from moestat.errors import InputError
 from moestat.report import style, tables
 from moestat.report.write import write_outputs
 from moestat.study import hub
@@ -28,12 +26,12 @@ def study(**more):
 def test_a_series_is_fitted_once_for_verdict_table_and_figure(monkeypatch, tmp_path):
     fitted = Counter()
 
-    def counting(samples, **options):
-        fitted[np.asarray(samples).tobytes(), options["window"], options["level"]] += 1
-        return fit(samples, **options)
+    def counting(losses, sizes, window, level, *draws):
+        fitted[losses.tobytes(), window, level] += 1
+        return fit(losses, sizes, window, level, *draws)
 
-    fit = rates.fit
-    monkeypatch.setattr(rates, "fit", counting)
+    fit = module.fit_array
+    monkeypatch.setattr(module, "fit_array", counting)
     # all of a figure but its bytes
     monkeypatch.setattr(style, "save", lambda canvas, **_: dict.fromkeys(("png", "pdf"), b""))
     ds = results()
@@ -71,22 +69,6 @@ def test_a_rate_says_what_belongs_to_its_series():
     assert (here.predicted, here.expected) == (None, -0.5) and (there.printed, there.expected) == (None, -0.4)
     other = hub.facts(study(rates=[rate]), "quick", "rmse", "n", "softmax-relu")
     assert (other.printed, other.expected, other.reference, other.start, other.window) == (None, None, "", "", None)
-
-
-def test_a_claim_that_states_no_prediction_has_the_one_of_its_rate():
-    claim = {"source": "SA", "kind": "slope", "variable": "L3", "arm": "softmax-relu", "at_most": 0}
-    said = [
-        claim | {"id": "theory", "statement": "Like n^({predicted})."},
-        claim | {"id": "print", "statement": "Like n^({predicted}).", "printed": True},
-        claim | {"id": "own", "statement": "Stated.", "predicted": "< 0"},
-    ]
-    rate = {"loss": "L3", "bound": -0.5, "printed": {"softmax-relu": -0.24}}
-    claims = hub.predictions(study(rates=[rate], claims=said)).claims
-    assert [c.predicted for c in claims] == [-0.5, -0.24, "< 0"]
-    assert [c.statement for c in claims] == ["Like n^(-0.5).", "Like n^(-0.24).", "Stated."]
-    for wrong in said[:2]:
-        with pytest.raises(InputError, match="no .*rates.* states a (printed|predicted) slope over n for the arm"):
-            hub.predictions(study(rates=[{"loss": "L3"}], claims=[wrong]))
 
 
 @pytest.mark.parametrize("missing", [False, True])

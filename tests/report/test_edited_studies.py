@@ -9,17 +9,15 @@ from machine import inside, undrawn, write_study
 from moestat.report import ledger
 from moestat.study import load
 
-RULE = "within = [-0.6, -0.4]"
+RULE = "within(-0.6, -0.4"
 ANOTHER = """
-[[claims]]
-id = "added"
-source = "a textbook"
-statement = "The error at 10 is not negative."
-kind = "mean"
-variable = "error"
-arm = "mean"
-at = { n = 10 }
-at_least = 0
+from moestat.study.rules import mean
+study.claim(
+    "added",
+    "The error at 10 is not negative.",
+    mean("error", "mean", at=dict(n=10)).at_least(0),
+    source="a textbook",
+)
 """
 
 
@@ -37,7 +35,7 @@ def once(tmp_path_factory):
 def ran(once, tmp_path):
     """A study that was run, and its outputs."""
     shutil.copytree(once, tmp_path / "here")
-    return tmp_path / "here" / "study.toml", tmp_path / "here" / "out"
+    return tmp_path / "here" / "study.py", tmp_path / "here" / "out"
 
 
 def change(path, old, new):
@@ -55,8 +53,8 @@ def said(*words):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("[settings]", "[settings]\nshift = 1.0", "other settings"),
-        ("seed = 7", "seed = 8", "another seed"),
+        ("settings=dict(", "settings=dict(shift=1.0", "other settings"),
+        ("seed=7", "seed=8", "another seed"),
         ("160]", "320]", "another grid"),
     ],
 )
@@ -89,7 +87,7 @@ def test_when_a_rule_was_written_stands_beside_its_verdict_everywhere(ran):
     path, out = ran
     folder = out / "study" / "quick"
     assert "edited" not in said("report", path, "--out", out).split("Claims: ")[0]
-    change(path, RULE, "within = [-9.0, 9.0]")
+    change(path, RULE, "within(-9.0, 9.0")
     path.write_text(path.read_text() + ANOTHER)
     told = said("report", path, "--out", out)
     rules = "rules: 0 sealed, 1 edited, 1 added"

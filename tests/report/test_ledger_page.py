@@ -13,19 +13,15 @@ from moestat.report import items
 from moestat.study import load
 
 CLAIM = """
-[[claims]]
-id = "odd"
-source = "p. 1 | 2"
-statement = "A statement with marks: f* is in [0, 1]_+ | <b> and $5."
-kind = "mean"
-variable = "error"
-arm = "median"
-at = { n = 10 }
-at_least = 0
-presets = ["paper"]
-
-[presets.paper]
-replicates = 4
+from moestat.study.rules import mean
+study.claim(
+    "odd",
+    "A statement with marks: f* is in [0, 1]_+ | <b> and $5.",
+    mean("error", "median", at=dict(n=10)).at_least(0),
+    source="p. 1 | 2",
+    presets=["paper"],
+)
+study.preset("paper", replicates=4)
 """
 
 
@@ -139,7 +135,7 @@ def test_claims_can_be_asked_for_by_study_file_paper_and_id(outputs, monkeypatch
         assert code == 0, err
         return re.search(r"(\d+) claims", out)[1]
 
-    assert [told(word) for word in ("ran", outputs / "studies" / "ran.toml", "other", "mean-rate", "ran:*")] == list(
+    assert [told(word) for word in ("ran", outputs / "studies" / "ran.py", "other", "mean-rate", "ran:*")] == list(
         "22132"
     )
     code, _, err = inside("--claims", "mean-rat", "--out", outputs / "out")
@@ -167,7 +163,7 @@ def test_one_claim_is_printed_with_all_that_is_known_of_it(outputs, monkeypatch)
     region, interval = (next(line for line in out.splitlines() if mark in line) for mark in ("[=", "|-"))
     within = region.index("[") <= interval.index("|") and interval.rindex("|") <= region.rindex("]")
     assert within == (row["verdict"] == "supported")
-    path = outputs / "studies" / "ran.toml"
+    path = outputs / "studies" / "ran.py"
     assert f"python -m moestat.study {path}" in inside("claim", f"{path}:mean-rate", "--out", outputs / "out")[1]
     code, _, err = inside("claim", "mean-rate")
     assert code == 2 and "ran:mean-rate, waits:mean-rate" in err

@@ -51,7 +51,7 @@ def test_latex_leaves_no_special_character_alone_and_mathtext_can_be_drawn(words
 
 
 def test_every_sign_of_the_studies_is_one_that_latex_knows():
-    signs = {c for path in STUDIES.glob("*.toml") for c in text.latex(path.read_text(encoding="utf-8"))}
+    signs = {c for path in STUDIES.glob("*/*.[pm][yd]") for c in text.latex(path.read_text(encoding="utf-8"))}
     assert {c for c in signs if ord(c) > 126} <= set("§±†‡")
 
 

@@ -23,41 +23,29 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 STUDY = """\
-title = "The mean of normal draws"
-paper = "none"
-source = "a textbook"
-experiment = "{experiment}"
-seed = {seed}
+from moestat import Study
+from moestat.study.rules import slope
 
-[settings]
-{settings}
-
-[grid]
-{grid}
-
-[[arms]]
-name = "mean"
-
-[[arms]]
-name = "median"
-settings = {{ kind = "median" }}
+study = Study(
+    "The mean of normal draws",
+    paper="none",
+    source="a textbook",
+    experiment="{experiment}",
+    seed={seed},
+    settings=dict({settings}),
+    grid=dict({grid}),
+)
+study.preset("quick", replicates={replicates}, block={block})
+study.arm("mean")
+study.arm("median", kind="median")
+study.rate("error")
+study.claim(
+    "mean-rate",
+    "The mean converges like n^(-1/2).",
+    slope("error", "mean").within(-0.6, -0.4, predicted=-0.5),
+    source="a textbook",
+)
 {more}
-[presets.quick]
-replicates = {replicates}
-block = {block}
-
-[[rates]]
-loss = "error"
-
-[[claims]]
-id = "mean-rate"
-source = "a textbook"
-statement = "The mean converges like n^(-1/2)."
-kind = "slope"
-variable = "error"
-arm = "mean"
-predicted = -0.5
-within = [-0.6, -0.4]
 """
 
 
@@ -68,13 +56,14 @@ def write_study(
     experiment: str = "toy",
     seed: int = 7,
     settings: str = "",
-    grid: str = "n = [10, 40]",
+    grid: str = "n=[10, 40]",
     replicates: int = 6,
     block: int = 2,
     more: str = "",
 ) -> Path:
-    """Write a study of the toy experiment: two arms, a grid, a preset 'quick'."""
-    path = folder / f"{name}.toml"
+    """Write a study of the toy experiment: two arms, a grid, a preset 'quick'; a setting or an axis a line."""
+    settings, grid = (", ".join(text.splitlines()) for text in (settings, grid))
+    path = folder / f"{name}.py"
     values = {"experiment": experiment, "seed": seed, "settings": settings, "grid": grid, "more": more}
     path.write_text(STUDY.format(**values, replicates=replicates, block=block))
     return path

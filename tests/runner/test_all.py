@@ -15,10 +15,10 @@ from moestat.runner.request import Request
 def studies(folder, **expected):
     """Write toy studies of a paper of their own, with what their presets state."""
     (folder / "studies").mkdir()
-    text = (HERE / "toy.toml").read_text().replace('paper = "none"', 'paper = "mine"')
+    text = (HERE / "toy_study.py").read_text().replace('paper="none"', 'paper="mine"')
     for name, words in expected.items():
-        path = folder / "studies" / f"{name}.toml"
-        path.write_text(text.replace("[presets.quick]", f'[presets.quick]\nexpected = "{words}"'))
+        path = folder / "studies" / f"{name}.py"
+        path.write_text(text.replace('preset("quick"', f'preset("quick", expected="{words}"'))
         (folder / "toy.py").write_text((HERE / "toy.py").read_text())
 
 
@@ -36,7 +36,7 @@ def test_the_shortest_rest_comes_first_and_nothing_before_what_it_reads():
 def test_progress_over_studies(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     studies(tmp_path, one="about 2 minutes", gpu="", two="")
-    path = tmp_path / "studies" / "gpu.toml"
+    path = tmp_path / "studies" / "gpu.py"
     path.write_text(path.read_text().replace('"toy"', '"gpu_toy"'))
     (tmp_path / "studies" / "gpu_toy.py").write_text('from toy import Settings, run\n\nDEVICES = ("cuda",)\n')
     monkeypatch.setattr(agenda, "resolve_device", lambda asked: "cpu")

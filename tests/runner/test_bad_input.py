@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import json
 import math
 import os
 import sys
@@ -49,26 +48,8 @@ WRONG = [
     ("figures.0.columns", [0, 7, "x"]), ("figures.0.panels.0.arms", [["nobody"]]),
 ]  # fmt: skip
 PLACES = ("", "presets.quick.", "presets.paper.", "rates.0.", "claims.0.", "figures.0.", "arms.0.", "settings.")
-REQUIRED = (
-    "title paper source experiment seed arms presets presets.quick.replicates arms.0.name rates.0.loss claims.0.id"
-)
+REQUIRED = "title experiment seed arms presets presets.quick.replicates arms.0.name rates.0.loss claims.0.id"
 GONE = object()
-
-
-def toml(value: object) -> str:
-    """Write a value as TOML, tables inline."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{quoted(key)} = {toml(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return quoted(value) if isinstance(value, str) else json.dumps(value)
-
-
-def quoted(text: str) -> str:
-    """Write a TOML string: JSON escapes characters beyond 16 bits in a way that TOML does not know."""
-    return '"' + "".join(f"\\u{ord(c):04x}" if c in '"\\\x7f' or c < " " else c for c in text) + '"'
 
 
 def changed(path: str, value: object) -> bytes:
@@ -80,7 +61,7 @@ def changed(path: str, value: object) -> bytes:
         del here[last]
     else:
         here[last] = value
-    return "".join(f"{quoted(key)} = {toml(item)}\n" for key, item in study.items()).encode(errors="surrogatepass")
+    return f"from math import inf, nan\nfrom moestat import Study\nstudy = Study(**{study!r})\n".encode()
 
 
 def refused(folder, *words) -> str:
@@ -98,7 +79,7 @@ def refused(folder, *words) -> str:
 
 @pytest.fixture(scope="module")
 def mutant(tmp_path_factory):
-    path = tmp_path_factory.mktemp("fuzz") / "mutant.toml"
+    path = tmp_path_factory.mktemp("fuzz") / "mutant.py"
     path.write_bytes(changed("title", "T"))
     return path
 
@@ -126,11 +107,11 @@ def test_a_wrong_key_is_named(mutant, mistake):
     # a mistake in a preset that was not asked for shows when it is
     told = refused(mutant.parent, mutant) or refused(mutant.parent, mutant, "--preset", "paper")
     key = path.rpartition(".")[2]
-    assert "mutant.toml: " in told and (key in told or repr(key)[1:-1] in told), told
+    assert "mutant.py" in told and (key in told or repr(key)[1:-1] in told), told
 
 
-TOKENS = [b"[", b"]", b"{", b"=", b'"', b"\n", b"[[arms]]\n", b"1e999", b"0x" + b"f" * 5000, b"9" * 5000, b"[" * 3000]
-TOKENS += [b"nan", b"1979-05-27", b"\xff", b"\0", b"'''", b""]
+TOKENS = [b"[", b"]", b"{", b"=", b'"', b"\n", b"study", b"1e999", b"0x" + b"f" * 5000, b"9" * 5000, b"[" * 3000]
+TOKENS += [b"nan", b"None", b"\xff", b"\0", b"'''", b""]
 edits = st.tuples(st.integers(0, 900), st.integers(0, 30), st.sampled_from(TOKENS) | st.binary(max_size=8))
 
 
@@ -141,12 +122,12 @@ def test_a_garbled_file_is_a_sentence(mutant, made):
         text = text[:first] + put + text[first + length :]
     mutant.write_bytes(text)
     told = refused(mutant.parent, mutant)
-    assert not told or "mutant.toml" in told
+    assert not told or "mutant.py" in told
 
 
 WORDS = "run status collect report --preset quick papier --replicates 3 --jobs --device gpu --out --set shift=x n=[3]"
 WORDS += " kind=median nope=1 = --part 1/2 3/2 --backend dask --scheduler tcp://x --seed -1 1e3 --fresh --lst"
-WORDS += " -- - é nosuch nosuch.toml . experts=99999999999999999999 shift=nan n=[10,10] n=[] n={} raise_at=[1,2]"
+WORDS += " -- - é nosuch nosuch.py . experts=99999999999999999999 shift=nan n=[10,10] n=[] n={} raise_at=[1,2]"
 
 
 @tried(st.lists(st.sampled_from([*WORDS.split(), "", "a b=1", "x" * 5000]) | st.text(max_size=6), max_size=6))
@@ -158,14 +139,14 @@ def test_a_wrong_command_line_is_a_sentence(mutant, words):
     ("path", "value", "told"),
     [
         ("sed", 7, "sed is an unknown key; did you mean 'seed'? allowed here are title,"),
-        ("claims.0.kind", "slop", "claims[0].kind ('c') is 'slop'; did you mean 'slope'? allowed are 'slope', 'slope_"),
+        ("claims.0.kind", "slop", "claim 'c': kind is 'slop'; did you mean 'slope'? allowed are 'slope', 'slope_"),
         ("arms.1.settings.kind", "mode", "arms[1].settings.kind ('median') is 'mode'; allowed are 'mean' or 'median'"),
         ("settings.experts", True, "settings.experts is True: a truth value is no number; allowed are whole numbers"),
-        ("arms.1.name", "mean", "arms[1].name is 'mean', as arms[0] is called; arm names must be different"),
+        ("arms.1.name", "mean", "arm 'mean': name is that of an earlier arm; allowed are different names"),
         ("settings.n", 5, "settings.n is 5, which never counts: the grid replaces it by n = 10, 40; allowed is one of"),
-        ("claims.0.arm", "maen", "claims[0].arm ('c') names 'maen', which is no arm of the study"),
+        ("claims.0.arm", "maen", "claim 'c': arm names 'maen', which is no arm of the study"),
         ("experiment", "json", "has no Settings and no run"),
-        ("figures", BASE["figures"] * 2, "figures[1].name is 'figure', as figures[0] is always called"),
+        ("figures", BASE["figures"] * 2, "figure 'figure': name is that of an earlier figure; allowed are"),
     ],
 )  # fmt: skip
 def test_the_sentence_names_place_fault_and_remedy(mutant, path, value, told):
@@ -195,8 +176,8 @@ def test_a_wrong_option_is_named(mutant, option, value, told):
 
 
 def test_a_missing_study_names_the_near_one_or_lists_the_known_ones_with_their_titles(monkeypatch, tmp_path):
-    (tmp_path / "mean.toml").write_text('title = "The mean"')
-    (tmp_path / "torn.toml").write_text("title = ")
+    (tmp_path / "mean.py").write_text("from moestat import Study\nstudy = Study('The mean')\n")
+    (tmp_path / "torn.py").write_text("study = ")
     monkeypatch.setattr(load, "study_folders", lambda: [tmp_path])
     code, _, err = inside("maen")
     assert code == 2 and "did you mean 'mean'? The list of all: python -m moestat.study --list" in err
@@ -204,7 +185,7 @@ def test_a_missing_study_names_the_near_one_or_lists_the_known_ones_with_their_t
     assert code == 2 and "mean  The mean" in err and "torn  (cannot be read" in err and "did you mean" not in err
     code, out, _ = inside("--list")
     assert code == 0 and "The mean" in out
-    assert inside()[0] == 2 and inside(tmp_path / "nosuch.toml")[0] == 2 and inside(tmp_path)[0] == 2
+    assert inside()[0] == 2 and inside(tmp_path / "nosuch.py")[0] == 2 and inside(tmp_path)[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -221,7 +202,7 @@ def test_an_experiment_that_cannot_be_imported_is_named(mutant, text, told):
     (mutant.parent / "exp_broken.py").write_text(text)
     mutant.write_bytes(changed("experiment", "exp_broken"))
     found = refused(mutant.parent, mutant)
-    assert "mutant.toml: experiment" in found and told in found
+    assert "mutant.py: experiment" in found and told in found
 
 
 def test_cuda_without_a_gpu_says_so_and_names_the_extra(mutant, monkeypatch):

@@ -157,7 +157,7 @@ def test_a_cluster_whose_workers_are_all_gone_ends_the_run_with_the_command_that
 def test_a_block_that_kills_every_worker_is_recorded_and_the_rest_goes_on(tmp_path, cluster):
     address, *_ = cluster
     study = write_study(tmp_path, replicates=6, block=3, settings="seconds = 0.05")
-    study.write_text(study.read_text().replace('{ kind = "median" }', '{ kind = "median", die_at = [4] }'))
+    study.write_text(study.read_text().replace('kind="median"', 'kind="median", die_at=[4]'))
     words = (study, "--out", tmp_path, "--backend", "dask", "--scheduler", address, "--no-report")
     run = subprocess.run(command(*words), env=environment(), capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr

@@ -42,18 +42,17 @@ def collected(tmp_path):
         name = f"own_{tmp_path.name}_{next(number)}".replace("[", "_")
         lines = "\n".join("    " + line for line in ["attrs = {}", *body.splitlines()])
         (tmp_path / f"{name}.py").write_text(EXPERIMENT.replace("BODY", lines))
-        path = write_study(tmp_path, experiment=name, name=name, **study)
+        path = write_study(tmp_path, experiment=name, name=f"study_of_{name}", **study)
         code, _, err = inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet", *words)
-        return code, err, results(tmp_path, name) if code == 0 else None
+        return code, err, results(tmp_path, path.stem) if code == 0 else None
 
     return collected
 
 
 def test_the_shape_of_the_results(tmp_path):
     study = write_study(tmp_path, grid='n = [10, 40]\nexperts = [2, 3]\nkind = ["mean", "median"]', replicates=3)
-    middle = 'label = "The middle"\nsettings = { shift = 1.0 }'
-    text = study.read_text().replace('settings = { kind = "median" }', middle)
-    study.write_text(text.replace("within =", 'at = { kind = "mean", experts = 2 }\nwithin ='))
+    text = study.read_text().replace('"median", kind="median"', '"median", "The middle", shift=1.0')
+    study.write_text(text.replace('"error", "mean"', '"error", "mean", at=dict(kind="mean", experts=2)'))
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     found = results(tmp_path)
     assert found["error"].dims == ("arm", "n", "experts", "kind", "replicate")
@@ -72,7 +71,7 @@ def test_the_shape_of_the_results(tmp_path):
 
 
 def test_an_arm_that_sets_an_axis_lives_only_there(tmp_path):
-    more = '\n[[arms]]\nname = "small"\nsettings = { n = 10 }\n\n[[arms]]\nname = "two"\nsettings = { n = [10, 90] }\n'
+    more = 'study.arm("small", n=10)\nstudy.arm("two", n=[10, 90])\n'
     study = write_study(tmp_path, grid="n = [10, 40, 90]", more=more, replicates=2)
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     status = results(tmp_path)["status"]
@@ -80,7 +79,7 @@ def test_an_arm_that_sets_an_axis_lives_only_there(tmp_path):
     assert status.sel(arm="small").values.tolist() == [[0, 0], [-1, -1], [-1, -1]]
     assert status.sel(arm="two").values.tolist() == [[0, 0], [-1, -1], [0, 0]]
     assert "12 done, 0 missing" in inside("status", study, "--out", tmp_path)[1], "equal cells are computed once"
-    study.write_text(study.read_text().replace("settings = { n = 10 }", "settings = { n = 11 }"))
+    study.write_text(study.read_text().replace("n=10)", "n=11)"))
     code, _, err = inside(study, "--dry-run")
     assert code == 2 and "arms[2].settings.n ('small') is 11" in err and "allowed are 10, 40, 90" in err
 
@@ -188,7 +187,7 @@ def test_the_manifest_can_be_made_again_from_the_shards(tmp_path):
 
 def test_a_claim_about_a_variable_that_the_results_do_not_hold_is_told_at_the_end_and_loses_nothing(tmp_path):
     study = write_study(tmp_path, grid="n = [10, 20, 40, 80, 160]")
-    study.write_text(study.read_text().replace('variable = "error"', 'variable = "eror"'))
+    study.write_text(study.read_text().replace('slope("error"', 'slope("eror"'))
     code, _, err = inside(study, "--out", tmp_path, "--jobs", 1)
     last = err.strip().splitlines()[-1]
     assert code == 1 and "1 claim names a variable that the results do not hold: claims[0].variable" in last

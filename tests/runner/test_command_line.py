@@ -29,7 +29,7 @@ def toy(tmp_path_factory):
     """A complete run of a study by name, from a folder with ``studies/`` in it, in a process of its own."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "studies").mkdir()
-    shutil.copy(HERE / "toy.toml", folder / "studies")
+    shutil.copy(HERE / "toy_study.py", folder / "studies" / "toy.py")
     done = subprocess.run(command("toy"), env=environment(), cwd=folder, capture_output=True, text=True, timeout=300)
     return folder, done
 
@@ -102,7 +102,7 @@ def test_counts_from_python_are_counts(wrong, told, tmp_path):
 
 def test_a_reader_that_leaves_is_no_error_of_the_study(toy):
     folder, _ = toy
-    for line in (command(folder / "studies/toy.toml", "--dry-run"), command("report", "toy")):
+    for line in (command(folder / "studies/toy.py", "--dry-run"), command("report", "toy")):
         how = {"cwd": folder, "env": environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(line, **how) as process:
             process.stdout.close()
@@ -115,15 +115,19 @@ def test_every_study_at_once_ends_with_one_table_of_claims(tmp_path, monkeypatch
     folder.mkdir()
     for name, seed in (("one", 1), ("two", 2)):
         write_study(folder, name=name, seed=seed, replicates=3, grid="n = [10, 20, 40, 80, 160]")
-    (folder / "broken.toml").write_text('title = "Broken"\n')
+    (folder / "broken.py").write_text(
+        "from moestat import Study\nstudy = Study('Broken', seed=1, experiment='toy', arms=[{}])\n"
+    )
     monkeypatch.setattr(load, "study_folders", lambda: [folder])
     code, out, err = inside("--all", "--jobs", 1, "--out", tmp_path / "out")
-    assert code == 1 and "1 of 3 studies did not complete: broken" in err and "broken.toml: presets is missing" in err
+    assert (
+        code == 1 and "1 of 3 studies did not complete: broken" in err and "broken.py:2: arm 1: name is missing" in err
+    )
     last = out[out.rindex("2 claims:") :]
     assert "one" in last and "two" in last and last.count("mean-rate") == 2
     assert inside("--all", "one")[0] == 2
-    other = (folder / "two.toml").read_text().replace('paper = "none"', 'paper = "mine"')
-    (folder / "two.toml").write_text(other.replace("[presets.quick]\n", '[presets.quick]\nexpected = "about 20 s"\n'))
+    other = (folder / "two.py").read_text().replace('paper="none"', 'paper="mine"')
+    (folder / "two.py").write_text(other.replace('preset("quick"', 'preset("quick", expected="about 20 s"'))
     code, out, _ = inside("--list", "--paper", "mine")
     assert code == 0 and out.split()[0] == "two" and "one" not in out and out.strip().endswith(" (about 20 s)")
     code, _, err = inside("--all", "--paper", "other", "--dry-run")
@@ -153,7 +157,7 @@ def test_a_command_that_is_printed_can_be_typed():
 
 def test_what_cells_share_is_prepared_once_in_the_cache_of_the_user(tmp_path, monkeypatch):
     study = write_study(tmp_path, settings='share = "a"')
-    study.write_text(study.read_text().replace('{ kind = "median" }', '{ kind = "median", share = "b" }'))
+    study.write_text(study.read_text().replace('kind="median"', 'kind="median", share="b"'))
     words = (study, "--out", tmp_path, "--no-report", "--quiet")
     assert inside(*words, "--jobs", 2)[0] == 0
     prepared = tmp_path / "cache" / "prepared.log"
@@ -187,8 +191,8 @@ def test_claims_of_studies_without_a_run(tmp_path):
 
 def test_settings_are_merged_in_a_stated_order(tmp_path):
     study = write_study(tmp_path, settings="shift = 1.0\nseconds = 0.0", replicates=2)
-    text = study.read_text().replace('{ kind = "median" }', '{ kind = "median", shift = 3.0 }')
-    study.write_text(text.replace("block = 2", "block = 2\nsettings = { shift = 2.0, experts = 5 }"))
+    text = study.read_text().replace('kind="median"', 'kind="median", shift=3.0')
+    study.write_text(text.replace("block=2", "block=2, settings=dict(shift=2.0, experts=5)"))
     cells = plan.make(load.read(study)).cells
     assert [(c.cell.settings["shift"], c.cell.settings["experts"]) for c in cells] == [(2.0, 5)] * 2 + [(3.0, 5)] * 2
     assert cells[0].cell.settings["die_at"] == [], "defaults are part of the identity"

@@ -92,12 +92,12 @@ def test_a_crafted_cache_entry_is_computed_again(tmp_path, monkeypatch, content)
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda text: "a" + ".a" * 50_000 + " = 1\n" + text, "nested too deeply"),
-        (lambda text: "x = " + "[" * 50_000 + "]" * 50_000 + "\n" + text, "nested too deeply"),
+        (lambda text: "x = " + "[" * 50_000 + "]" * 50_000 + "\n" + text, "the file is not valid Python"),
+        (lambda text: "a" + ".a" * 50_000 + "\n" + text, "study.py"),
         (lambda text: text.replace("a textbook", "a\\u0000b", 1), "source holds a NUL character"),
         (
-            lambda text: text + '\n[[figures]]\nname = "a"\n\n[[figures]]\nname = "figure"\n',
-            "figure names must be different",
+            lambda text: text + 'study.figure("a")\nstudy.figure("figure")\n',
+            "allowed are different names",
         ),
     ],
 )
@@ -143,7 +143,7 @@ def test_a_terminal_without_letters_or_without_streams_is_no_reason_to_stop(tmp_
 
 def inside_ascii(word: str, folder) -> str:
     (folder / "studies").mkdir()
-    (folder / "study.toml").rename(folder / "studies/study.toml")
+    (folder / "study.py").rename(folder / "studies/study.py")
     run = subprocess.run(
         command(word), env=environment(PYTHONIOENCODING="ascii"), cwd=folder, capture_output=True, text=True
     )

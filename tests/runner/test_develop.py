@@ -32,10 +32,11 @@ def inner(settings):
 
 def _study(folder):
     (folder / "half_done.py").write_text(BROKEN)
-    path = folder / "study.toml"
-    head = 'title = "t"\npaper = "none"\nsource = "s"\nexperiment = "half_done"\nseed = 1\n'
+    path = folder / "study.py"
     path.write_text(
-        head + 'grid = { n = [20, 10] }\narms = [{ name = "a" }]\npresets = { quick = { replicates = 2 } }\n'
+        "from moestat import Study\n"
+        "study = Study('t', experiment='half_done', seed=1, grid=dict(n=[20, 10]))\n"
+        "study.arm('a')\nstudy.preset('quick', replicates=2)\n"
     )
     return path
 

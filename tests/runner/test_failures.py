@@ -65,7 +65,7 @@ def test_a_study_of_failures_alone_is_an_error_with_the_most_frequent_message(tm
 
 def test_a_worker_that_dies_costs_only_the_replicate_that_kills_it(tmp_path):
     study = write_study(tmp_path, replicates=2, block=2, grid="n = [10]")
-    study.write_text(study.read_text().replace('{ kind = "median" }', '{ kind = "median", die_at = [1] }'))
+    study.write_text(study.read_text().replace('kind="median"', 'kind="median", die_at=[1]'))
     code, out, err = run(study, tmp_path, jobs=2)
     assert code == 0 and "4 of 4 replicates, 1 failed" in out
     assert "a worker died" in err and "trying again" in err and "recorded as failed (it ended with SIGKILL" in err

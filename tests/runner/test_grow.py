@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from machine import inside, logged, results, write_study
 
-ARM = '\n[[arms]]\nname = "shifted"\nsettings = { shift = 3.0 }\n'
+ARM = 'study.arm("shifted", shift=3.0)\n'
 
 
 @pytest.fixture
@@ -54,13 +54,13 @@ def test_the_command_line_grows_a_study_too(tmp_path, run):
 def test_a_renamed_arm_keeps_its_results(tmp_path, run):
     run()
     path = write_study(tmp_path)
-    path.write_text(path.read_text().replace('name = "median"', 'name = "middle"'))
+    path.write_text(path.read_text().replace('arm("median"', 'arm("middle"'))
     assert inside(path, "--out", tmp_path, "--jobs", 1, "--no-report", "--quiet")[0] == 0
     assert len(logged(tmp_path / "log")) == 24
 
 
 def test_arms_with_equal_cells_share_their_shards(tmp_path, run):
-    assert run(more='\n[[arms]]\nname = "small"\nsettings = { n = 10 }\n') == 24
+    assert run(more='study.arm("small", n=10)\n') == 24
     found = results(tmp_path)["error"].sel(n=10)
     assert (found.sel(arm="small").values == found.sel(arm="mean").values).all()
 

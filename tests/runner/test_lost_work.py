@@ -81,8 +81,8 @@ def test_an_experiment_that_leaves_when_it_is_imported_is_no_success(tmp_path):
 def test_a_rule_that_leaves_is_no_success(tmp_path):
     (tmp_path / "leaving_rule.py").write_text("import sys\ndef rule(ds, claim):\n    sys.exit(0)\n")
     study = write_study(tmp_path, replicates=1)
-    text = study.read_text().replace('kind = "slope"', 'kind = "function"\nfunction = "leaving_rule:rule"')
-    study.write_text(text)
+    text = study.read_text().replace("import slope", "import function")
+    study.write_text(text.replace('slope("error"', 'function("leaving_rule:rule", "error"'))
     code, _, err = inside(study, "--out", tmp_path, "--jobs", 1, "--quiet")
     assert code == 1 and "sys.exit(0)" in err
 

@@ -60,7 +60,7 @@ def test_a_record_holds_every_number_but_what_nothing_shows(shipped):
 
 
 def test_a_record_says_how_many_numbers_it_left_out_where_a_figure_divides_by_them(tmp_path, monkeypatch):
-    more = '[[figures]]\nkind = "rates"\nper = "centre"\n'
+    more = 'study.figure(kind="rates", per="centre")\n'
     study = write_study(tmp_path, **SMALL, more=more)
     assert inside(study, "--out", tmp_path / "run", "--jobs", 1, "--quiet", "--no-report")[0] == 0
     whole = moestat.load(tmp_path / "run" / "study" / "quick")
@@ -244,29 +244,20 @@ def table(sources, arms):
     return xr.Dataset({"x": (("arm", "replicate"), np.array(values)), "file": (("arm", "replicate"), paths)})
 """
 READS = """\
-title = "What another study found"
-paper = "none"
-source = "a textbook"
-reads = "reader_of_records:table"
-needs = ["study"]
-seed = 0
-arms = [{ name = "a" }]
-presets.quick.replicates = 1
-[[claims]]
-id = "m"
-source = "s"
-statement = "It is small."
-kind = "mean"
-variable = "x"
-arm = "a"
-at_most = 9.0
+from moestat import Study
+from moestat.study.rules import mean
+
+study = Study("What another study found", reads="reader_of_records:table", needs=["study"], seed=0)
+study.arm("a")
+study.preset("quick", replicates=1)
+study.claim("m", "It is small.", mean("x", "a").at_most(9.0), source="s")
 """
 
 
 def test_a_study_that_reads_others_reads_their_records_and_is_one_itself(record, tmp_path):
     _, out = record
     (tmp_path / "reader_of_records.py").write_text(READER)
-    study = tmp_path / "summary.toml"
+    study = tmp_path / "summary.py"
     study.write_text(READS)
     code, _, err = inside(study, "--out", out, "--quiet", "--no-report")
     assert code == 0, err
@@ -315,7 +306,7 @@ def condensed(source, arms):
 def test_a_record_keeps_what_its_reader_makes_of_bulky_variables_in_their_place(tmp_path, monkeypatch):
     study = write_study(tmp_path, **SMALL)
     (tmp_path / "condensing_reader.py").write_text(CONDENSED)
-    reader = tmp_path / "summary.toml"
+    reader = tmp_path / "summary.py"
     reader.write_text(READS.replace("reader_of_records", "condensing_reader"))
     monkeypatch.setattr(shipping, "BULKY", 5_000)
     asked = []

@@ -17,8 +17,8 @@ from moestat.runner.shard import Variable
 def computed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("replay")
     study = write_study(folder, settings="raise_at = [5]", grid='n = [10, 40]\nkind = ["mean", "median"]', replicates=7)
-    text = study.read_text().replace('settings = { kind = "median" }', "settings = { shift = 1.0 }")
-    study.write_text(text.replace("within =", 'at = { kind = "mean" }\nwithin ='))
+    text = study.read_text().replace('"median", kind="median"', '"median", shift=1.0')
+    study.write_text(text.replace('"error", "mean"', '"error", "mean", at=dict(kind="mean")'))
     inside(study, "--out", folder, "--jobs", 1, "--no-report", "--quiet")
     return study, folder
 

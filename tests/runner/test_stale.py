@@ -29,7 +29,7 @@ def computed_once(tmp_path_factory):
 @pytest.fixture
 def computed(tmp_path, computed_once):
     shutil.copytree(computed_once, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "study.toml"
+    return tmp_path / "study.py"
 
 
 def contents(out):
@@ -61,7 +61,7 @@ def test_collect_refuses_as_well_and_status_counts_what_is_stale(tmp_path, compu
 
 
 def test_only_the_changed_arm_is_stale(tmp_path, computed, monkeypatch):
-    text = computed.read_text().replace('{ kind = "median" }', '{ kind = "median", shift = 2.0 }')
+    text = computed.read_text().replace('kind="median"', 'kind="median", shift=2.0')
     computed.write_text(text)
     code, _, err = run(computed, tmp_path)
     assert code == 3 and "setting shift 0.0 -> 2.0 (12 replicates)" in err
@@ -172,7 +172,7 @@ sys.path.append(".")
 import mine
 Path(sys.argv[1]).write_text(Path(sys.argv[1]).read_text().replace(sys.argv[2], sys.argv[3]))
 try:
-    moestat.run("study.toml", jobs=1, report=False, quiet=True, out=".")
+    moestat.run("study.py", jobs=1, report=False, quiet=True, out=".")
 except StaleError as error:
     print(error)
 """

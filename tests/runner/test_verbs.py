@@ -24,15 +24,15 @@ GRID = "n = [10, 20, 40, 100, 160]"
 def test_a_new_study_plans_and_is_never_overwritten(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, _ = inside("new", "mine")
-    assert code == 0 and "moestat mine.toml --dry-run" in out
-    code, out, err = inside("mine.toml", "--dry-run")
+    assert code == 0 and "moestat mine.py --dry-run" in out
+    code, out, err = inside("mine.py", "--dry-run")
     assert code == 0 and "2 arms" in out, err
     code, _, err = inside("new", "mine")
-    assert code == 2 and "mine.toml exists already" in err
+    assert code == 2 and "mine.py exists already" in err
     assert inside("new", "my study")[0] == 2
     code, _, err = inside("mine")
-    assert code == 2 and "but a file of that name; give its path: mine.toml" in err
-    study = load.read("mine.toml").study
+    assert code == 2 and "but a file of that name; give its path: mine.py" in err
+    study = load.read("mine.py").study
     assert study.claims and study.rates and study.figures and set(study.presets) == {"quick", "large"}
 
 
@@ -90,7 +90,7 @@ def test_runs_are_merged_by_what_they_are(tmp_path):
     code, _, err = inside("merge", study, p, c, "--out", folder / "n")
     assert code == 2 and "--set shift = None and 1.0" in err
     write_study(folder, name="other", seed=8)
-    assert inside(folder / "other.toml", "--out", folder, "--jobs", 1, "--quiet", "--no-report")[0] == 0
+    assert inside(folder / "other.py", "--out", folder, "--jobs", 1, "--quiet", "--no-report")[0] == 0
     code, _, err = inside("merge", study, p, folder / "other/quick", "--out", folder / "n")
     assert code == 2 and "holds results of the study 'other', by its manifest" in err
     shard = next((q / "shards").rglob("*.shard"))
@@ -133,7 +133,7 @@ def test_a_library_that_is_missing_is_told_before_anything_is_computed(tmp_path,
 def test_status_sums_up_by_arm_and_lists_cells_that_are_not_complete(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     name = "an-arm-of-the-longest-name"
-    study = write_study(tmp_path, more=f'\n[[arms]]\nname = "{name}"\nsettings = {{ raise_at = [1] }}\n')
+    study = write_study(tmp_path, more=f'study.arm("{name}", raise_at=[1])\n')
     assert inside(study, "--out", tmp_path, "--jobs", 1, "--quiet", "--no-report")[0] == 0
     _, out, _ = inside("status", study, "--out", tmp_path, "--replicates", 7)
     sums, cells = (part.splitlines() for part in out.split("6 cells that are not complete"))

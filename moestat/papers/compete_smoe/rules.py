@@ -13,7 +13,7 @@ from scipy import optimize
 
 from moestat import rates
 from moestat.claims.estimates import proportion_interval
-from moestat.claims.evidence import FUNCTIONS, SEARCHES, counted, unsettled
+from moestat.claims.evidence import FUNCTIONS, SEARCHES, unsettled
 from moestat.claims.rules import gap, lead
 from moestat.claims.selection import NoAnswerError, variable
 from moestat.rates import Cases, Estimate, replicate_slopes
@@ -125,8 +125,7 @@ def over_bound(ds: xr.Dataset, claim: Claim, *, window: tuple[float, float] | No
 
 def _unsettled(ds: xr.Dataset, claim: Claim, window: tuple[float, float] | None) -> tuple[str, ...]:
     """Say where the search for the maximum has not settled, in the window of a fit."""
-    name = counted(ds)
-    if not name:
+    if not (name := next((name for name in SEARCHES if name in ds), "")):
         return ()
     found = variable(ds, name, {"arm": claim.arm, **claim.at}) + SEARCHES[name]
     text = unsettled([found], claim.over, window or claim.window)

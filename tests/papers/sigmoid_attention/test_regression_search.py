@@ -1,7 +1,6 @@
 """The global search in the regression experiment: paired with the local arm, recorded, independent of the block."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,7 +94,7 @@ def test_shipped_pseudo_truths_are_verified_before_they_are_used(tmp_path, monke
 @pytest.mark.parametrize("expert", ["linear", "relu"])
 def test_the_paper_s_own_problem_finds_its_shipped_pseudo_truths(expert):
     """Their file is named by the whole identity of the problem: whatever enters that must not touch this one."""
-    study = load.read(Path(__file__).parents[3] / "studies" / "sigmoid_vs_softmax.toml").study
+    study = load.read("sigmoid_vs_softmax").study
     arm = next(a for a in study.arms if a.settings["fitted_gate"] == "sigmoid" and a.settings["expert"] == expert)
     settings = regression.Settings(**study.settings | study.presets["paper"].settings | arm.settings, n=1000)
     wanted = regression_pseudo_truths.prerequisite(settings.problem, study.seed)
