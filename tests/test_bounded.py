@@ -152,11 +152,3 @@ def test_every_reader_refuses_large_files_unread_and_what_is_no_file(tmp_path, l
         path.write_bytes(bz2.compress(bytes(10**6)))
         with pytest.raises(refused, match=r"own.data.*UTF-8"):
             load(path)
-
-
-def test_json_that_is_nested_too_deep_or_a_number_without_end(tmp_path):
-    path = tmp_path / "own.jsonl"
-    for line, message in (("[" * 100_000, "nested too deep"), ("9" * 5000, "not JSON")):
-        path.write_text(line)
-        with pytest.raises(KnowledgeError, match=f"own.jsonl, line 1: .*{message}"):
-            knowledge_file.load(path)

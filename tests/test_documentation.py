@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 import readme_table
-import scale_table
 
-from moestat import Study, cli_options
+from moestat import cli_options
 from moestat.errors import InputError
 from moestat.study import load, lookup
-from moestat.study.rules import mean
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -92,34 +90,6 @@ def test_commands_name_options_and_studies_that_exist(page):
                 assert lookup.chosen(named, known), line
             else:
                 assert named in known, line
-
-
-def test_the_page_of_scales_says_of_every_preset_what_its_verdicts_say(tmp_path):
-    study = Study("t", paper="p", experiment="regression", seed=1, scale="stand-in")
-    study.arm("a")
-    study.preset("quick", "N* of | small", replicates=3)
-    study.preset("paper", "All.", replicates=3, scale="paper")
-    for k, more in enumerate(({}, {"scale": "reduced"}, {"scale": "reduced", "presets": ["quick"]})):
-        study.ours(f"c{k}", f"Number {k}.", mean("L", "a").at_most(1), more, source="ours")
-    (tmp_path / "toy.py").write_text(
-        f"from moestat import Study\nstudy = Study(**{study.tables!r})\n", encoding="utf-8"
-    )
-    assert scale_table.page(tmp_path).splitlines()[-2:] == [
-        r"| `toy` | `quick` | **stand-in**; 2 of 3 claims reduced | N\* of \| small |",
-        "|  | `paper` | **paper**; 1 of 2 claims reduced | All. |",
-    ]
-    record = tmp_path / "records/toy/quick"
-    record.mkdir(parents=True)
-    (record / "results.nc").touch()
-    assert scale_table.missing(tmp_path, tmp_path / "records").splitlines()[2:] == [
-        "| `python -m moestat.study toy --preset paper` | paper | not stated | `quick` (stand-in) |"
-    ]
-    (record / "manifest.json").write_text('{"cells": {"a": 200.0, "b": 40.0}, "tally": {"replicates": 12}}', "utf-8")
-    assert scale_table.costs(tmp_path, tmp_path / "records").splitlines()[2:] == [
-        "| `toy` | `quick` | not stated | 4 min 00 s, 20 s each | 12 |",
-        "",
-        "All records (1): 2 min 00 s on two cores. Those of presets `paper` (0): 0 s.",
-    ]
 
 
 @pytest.mark.slow

@@ -46,12 +46,6 @@ def test_the_equations_in_two_dimensions():
     assert {"F_{A11 A22} = F_{A12 A12}", "F_{A11 beta} = F_{b1 a1}"} <= equations
 
 
-def test_no_gate_relation_without_b(identified):
-    """With the partially quadratic score a smooth expert has no equation at all in d = 1."""
-    assert identified("gelu", score="partial").equations == ()
-    assert identified("tanh", score="partial").equations == ()
-
-
 @pytest.mark.parametrize(
     ("expert", "score", "options", "verdict", "but_for_gate"),
     [
@@ -77,13 +71,6 @@ def test_verdicts(identified, expert, score, options, verdict, but_for_gate):
     assert (result.verdict, result.strong_but_for_gate) == (verdict, but_for_gate)
     assert (result.exponents["dense"] is None) == (verdict == "neither")
     assert (result.exponents["sparse over"] == -0.25) == (verdict == "strong")
-
-
-@pytest.mark.parametrize(("expert", "score", "verdict"), [("gelu", "partial", "strong"), ("relu", "full", "weak")])
-def test_two_dimensions_and_two_atoms_agree(expert, score, verdict):
-    result = identify(expert, score=score, d=2, atoms=2)
-    assert result.verdict == verdict
-    assert result.strong.structure.gap > 1e6
 
 
 def test_special_configurations(identified):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+import xarray as xr
+from test_studies import STUDIES
 
 from moestat import cli
 from moestat.claims import verdicts
-from moestat.report import items, ledger, shipping, stored_runs
-from moestat.runner import manifest_file, records, verify
+from moestat.report import csv_text, items, ledger, shipping, stored_runs
+from moestat.runner import manifest_file, records, results, verify
 from moestat.runner.request import Request
 from moestat.study import load, seal
 
@@ -39,6 +42,27 @@ def test_the_records_are_whole_and_judged_by_the_rules_of_today():
             if claim.id not in rows or ledger._outdated(study, known, claim, run, rows[claim.id]):
                 problems.append(f"{claim.id}: judge it again: moestat ship {study} --preset {preset}")
     assert not problems, "\n".join(problems)
+
+
+def _rules():
+    """Yield the smallest records in which every rule that is a function judges a claim, and these claims."""
+    left = {claim.function for file in STUDIES.values() for claim in file.study.claims if claim.kind == "function"}
+    for run in sorted(KEPT, key=lambda run: (records.path(OUT, *run) / results.NAME).stat().st_size):
+        judged = [claim for claim in verdicts.judged(STUDIES[run[0]].study, run[1]) if claim.function in left]
+        left -= {claim.function for claim in judged}
+        if judged:
+            yield pytest.param(*run, judged, id="/".join(run))
+
+
+@pytest.mark.parametrize(("study", "preset", "claims"), _rules())
+def test_every_rule_comes_to_the_verdict_of_its_record(study, preset, claims):
+    folder, asked = records.path(OUT, study, preset), STUDIES[study].study.model_copy(update={"claims": claims})
+    kept = {row["claim"]: row for row in csv_text.load(folder / "claims.csv")}
+    for verdict in verdicts.judge(xr.load_dataset(folder / results.NAME, engine="h5netcdf"), asked, preset):
+        row, numbers = kept[verdict.claim], (verdict.estimate, verdict.ci_low, verdict.ci_high)
+        assert verdict.verdict == row["verdict"], verdict.why
+        there = [float(row[key] or "nan") for key in ("estimate", "ci_low", "ci_high")]
+        np.testing.assert_allclose(numbers, there, rtol=1e-9, atol=1e-12, err_msg=verdict.claim)
 
 
 def test_the_page_of_items_is_that_of_the_records(tmp_path):

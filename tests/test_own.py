@@ -8,7 +8,6 @@ import pytest
 
 from moestat import own
 from moestat.fit.moments import Problem
-from moestat.identify import identify
 from moestat.losses import quotient, voronoi
 from moestat.losses.rescore import rescore
 from moestat.models import truths
@@ -126,9 +125,3 @@ def test_a_change_of_the_code_changes_the_identity_of_a_cell(tmp_path, monkeypat
     assert own.code("sigmoid", "relu") == "" == regression.Settings(n=10).own_code
     with pytest.raises(ValueError, match="the code of the own functions has changed"):
         regression.Settings(n=10, expert="changing:f", own_code=codes[0])
-
-
-def test_the_identifiability_of_an_own_expert_is_that_of_the_same_function():
-    theirs, ours = identify("own_functions:tanh", atoms=1), identify("tanh", atoms=1)
-    assert theirs.verdict == ours.verdict == "weak"
-    assert [str(e) for e in theirs.equations] == [str(e) for e in ours.equations] != []

@@ -41,14 +41,6 @@ def _python(folder, *words):
     return done.stdout
 
 
-def test_every_python_file_has_fewer_than_15_lines_and_every_study_file_a_command():
-    python = {name: text for name, text in FILES.items() if not name.endswith("_study.py")}
-    assert set(python) == {"swish.py", "swish_alone.py", "heavy.py", "laws.py", "worst.py", "centre.py", "nearest.py"}
-    assert {name: n for name, text in python.items() if (n := len(text.strip().splitlines())) >= 15} == {}
-    studies = {name for name in FILES if name.endswith("_study.py")}
-    assert {f"python -m moestat.study {name}" for name in studies} == set(COMMANDS)
-
-
 @pytest.mark.parametrize(
     "command", [c for c in COMMANDS if "nearest" not in c], ids=lambda command: command.split()[-1]
 )

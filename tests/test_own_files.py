@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import compileall
 import importlib
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 
-import moestat
 from moestat import own_files, versions
 
 FILES = {
@@ -50,30 +47,6 @@ def test_a_file_counts_by_its_lines_without_the_blanks_at_their_ends(folder, nam
     assert versions.changes(before, own_files.hashes("mine")) == [f"the code of {name}"]
     (folder / "near/second.py").write_text("import unused\n")
     assert "unused.py is new" in versions.changes(before, own_files.hashes("mine"))
-
-
-def test_a_link_counts_by_where_it_leads(folder, monkeypatch):
-    """One in a folder of packages that leads out of it is the user's; one that leads into the package is not."""
-    there = folder / "site-packages"
-    there.mkdir()
-    monkeypatch.syspath_prepend(str(there))
-    (there / "linked.py").symlink_to(folder / "unused.py")
-    (there / "loose.py").write_text("")
-    (folder / "ours.py").symlink_to(Path(moestat.__file__).with_name("arrays.py"))
-    assert set(own_files.hashes("linked", "loose", "ours")) == {"linked.py"}
-
-
-def test_bytecode_counts(folder, monkeypatch):
-    found = []
-    for value in (1, 2):
-        (folder / str(value)).mkdir()
-        (folder / str(value) / "bone.py").write_text(f"VALUE = {value}\n")
-        compileall.compile_dir(folder / str(value), quiet=1, legacy=True)
-        (folder / str(value) / "bone.py").unlink()
-        with monkeypatch.context() as patch:
-            patch.syspath_prepend(str(folder / str(value)))
-            found.append(own_files.hashes("bone"))
-    assert versions.changes(*found) == ["the code of bone.py"]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -61,3 +61,9 @@ def test_importing_the_package_loads_neither_torch_nor_cupy_nor_a_plotting_libra
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["[]", "[]"]
+
+
+def test_imports_run_downwards():
+    words = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-cache"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "0 broken" in done.stdout, done.stdout + done.stderr

@@ -24,19 +24,6 @@ def test_a_quiet_best_does_not_hide_the_noise_of_the_others():
     assert found.best == 8 and list(found.within) == [True, True]
 
 
-def test_candidates_may_come_in_any_order_and_holes_are_left_out():
-    score = np.array([[0.9, 0.8, np.nan], [0.5, 0.6, 0.9]])
-    found = recommend([16, 4], score, clusters=4)
-    np.testing.assert_array_equal(found.experts, [4, 16])
-    np.testing.assert_allclose(found.mean, [0.55, 0.85])
-    assert found.replicates == 2
-
-
-def test_one_replicate_has_no_standard_error():
-    found = recommend([4, 8], np.array([[0.9], [0.8]]), clusters=4)
-    assert np.all(np.isnan(found.se)) and list(found.within) == [True, False]
-
-
 def test_the_text_names_gaps_and_edges():
     score = np.array([[0.9, 0.94], [0.5, 0.5], [0.905, 0.93]])
     text = str(recommend([4, 8, 16], score, clusters=4))

@@ -191,9 +191,3 @@ def test_every_claim_finds_its_numbers_and_every_figure_draws(name, tmp_path, mo
                 look = [getattr(entry.handle, f"get_{key}")() for key in LOOK]
                 assert colours.setdefault(entry.name, look)[0] == look[0], f"{entry.name} changes its colour"
         assert len({tuple(look) for look in colours.values()}) == len(colours), "two names look alike"
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_caption_leaves_room_for_what_the_marks_mean(name):
-    for figure in STUDIES[name].study.figures:
-        assert len(f"{figure.title} {figure.caption}".split()) <= 95, figure.name

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.fit import active_set
-from moestat.fit.active_set import merge, put, spread, take
+from moestat.fit.active_set import put, spread, take
 
 
 class Pair(NamedTuple):
@@ -86,10 +86,3 @@ def test_what_is_put_is_where_it_was_taken(xp, where):
     expected_flags = np.zeros(len(where), dtype=bool)
     expected_flags[where] = flags
     np.testing.assert_array_equal(np.asarray(spread(xp.asarray(flags), xp.asarray(where))), expected_flags)
-
-
-def test_merge_replaces_the_members_in_place():
-    state = {"a": np.arange(3), "b": np.arange(3.0)}
-    where = np.array([True, False, True])
-    merged = merge(state, {"a": np.array([7, 8]), "b": np.array([7.0, 8.0])}, where)
-    np.testing.assert_array_equal(merged["a"], [7, 1, 8])

@@ -1,9 +1,16 @@
+"""The score statistic of a new atom, against least squares with dense matrices, and against what a fit gains."""
+
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 
+from moestat.fit import screening
 from moestat.fit.certificate import certify
 from moestat.fit.moments import Problem
+from moestat.fit.newton import least_squares
+from moestat.fit.screening import candidates, screen
 from moestat.fit.second_order import free_coordinates
+from moestat.models import truths
 from moestat.models.gates import GATES
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth, sample
@@ -78,3 +85,67 @@ def test_a_saddle_is_left_downhill():
     high = certify(problem, theta, 0.0, 5.0, np.array([1e9]))
     assert not high["escaped"][0]
     np.testing.assert_array_equal(high["lower"], theta)
+
+
+def fitted(gate, expert, d=2, n=500, seed=0):
+    model = Model(gate, "full", expert, d)
+    truth = 2 * truths.ground_truth(model, 2, "dense", np.random.default_rng(seed))
+    x, y = truths.sample(model, truth, n, 0.01, np.random.default_rng(seed + 1))
+    fit = least_squares(model, x[None], y[None], truth[None, None], box=5.0)
+    return model, x, y, fit.theta[0]
+
+
+def tangents(model, theta, x):
+    """Derivatives of f by central differences, (n, N P)."""
+    step = 1e-6
+    columns = []
+    for k in range(theta.size):
+        h = np.zeros(theta.size)
+        h[k] = step
+        h = h.reshape(theta.shape)
+        columns.append((model.predict(theta + h, x) - model.predict(theta - h, x)) / (2 * step))
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("expert", ["linear", "gelu"])
+def test_gain_is_that_of_dense_least_squares(gate, expert):
+    model, x, y, theta = fitted(gate, expert)
+    free = (np.abs(theta) < 5.0).ravel()
+    t = tangents(model, theta, x)[:, free]
+    residual = y - model.predict(theta, x)
+    ridge = screening.FLAT * np.max(np.sum(t**2, axis=0)) * np.eye(t.shape[1])
+    left = np.eye(len(x)) - t @ np.linalg.solve(t.T @ t + ridge, t.T)  # what the tangents leave over
+    law = np.full(model.atom_size, 2**-0.5)
+    drawn = candidates(model, x, theta, 12, law, np.random.default_rng(3), box=5.0)
+    screened = screen(model, x, y, theta, drawn, box=5.0)
+    for atom, gain in zip(drawn, screened.gain, strict=True):
+        # C with the model's own derivatives in the measure that holds the new atom, too
+        both = np.concatenate([theta, atom[None]])
+        _, (g, *_), (phi, slope), _, e = model._forward(both, x, 0.0, 1)
+        last = g[-1] * (phi[-1] - model.predict(theta, x)) if gate == "softmax" else g[-1] * phi[-1]
+        whole = np.concatenate([(g[-1] * slope[-1] * e).T, last[:, None]], axis=1)
+        square = whole.T @ left @ whole + screening.RIDGE * np.diag(np.sum(whole**2, axis=0))
+        root = np.linalg.cholesky(square)
+        slope = np.linalg.solve(root, whole.T @ left @ residual)
+        lower, upper = np.full((2, len(root)), [[-np.inf], [np.inf]])
+        lower[-1], upper[-1] = screening.SCALES
+        solved = lsq_linear(root.T, slope, (lower, upper), tol=1e-12)
+        assert gain == pytest.approx(slope @ slope - 2 * solved.cost, rel=0.01, abs=1e-3 * float(np.mean(residual**2)))
+
+
+def test_a_missing_atom_is_where_the_gain_is():
+    """Take an atom of the truth away: among 200 candidates it is the best, by far."""
+    model = Model("sigmoid", "full", "linear", 2)
+    rng = np.random.default_rng(7)
+    truth = 2 * truths.ground_truth(model, 3, "dense", rng)
+    x, y = truths.sample(model, truth, 2000, 1e-4, rng)
+    fit = least_squares(model, x[None], y[None], truth[None, None, :2], box=5.0)
+    others = candidates(model, x, fit.theta[0], 200, np.full(model.atom_size, 0.7), rng, box=5.0)
+    screened = screen(model, x, y, fit.theta[0], np.concatenate([truth[2:], others]), box=5.0)
+    assert screened.gain[0] > np.quantile(screened.gain[1:], 0.9)
+    # and a fit from the best candidate gains at least half of what was promised
+    best = int(np.argmax(screened.gain))
+    start = np.concatenate([fit.theta[0], screened.atom[best][None]])
+    end = least_squares(model, x[None], y[None], start[None, None], box=5.0)
+    assert 2 * len(x) * (fit.loss[0] - end.loss[0]) > 0.5 * screened.gain[best]

@@ -12,7 +12,7 @@ from moestat.fit.competition_likelihood import (
     slopes,
     unpack,
 )
-from moestat.fit.competition_mle import AGAIN, ENOUGH, SCALES, maximum_likelihood, thrown_out
+from moestat.fit.competition_mle import SCALES, maximum_likelihood, thrown_out
 from moestat.fit.contest import Space
 from moestat.fit.local_search import local_search
 from moestat.fit.second_order import Gram
@@ -132,26 +132,6 @@ def test_beats_the_truth_in_every_design_and_says_by_how_much(design):
     np.testing.assert_array_equal(fit.start_log_likelihood[np.arange(4), fit.start], fit.log_likelihood)
 
 
-def test_a_start_that_joined_another_one_has_reached_what_that_one_reached():
-    model, truth, x, y, starts = problem("continuous", 1200, replicates=2)
-    # every start twice, moved by so little that both come to the same point and one of them is not continued
-    twice = np.concatenate([starts, starts * (1 + 1e-9)], axis=1)
-    fit = maximum_likelihood(model, x, y, twice, truth=truth, coarsest=300, **BOX)
-    first, again = fit.start_log_likelihood[:, :2], fit.start_log_likelihood[:, 2:]
-    assert np.all(np.isfinite(first))  # two starts, two points that may go on
-    np.testing.assert_array_equal(first, again)
-
-
-def test_local_search_gains_where_derivatives_end():
-    model, truth, x, y, starts = problem("mean", 800, replicates=3, starts=2, seed=5)
-    options = {"truth": truth, "adam_steps": 100, **BOX}
-    without = maximum_likelihood(model, x, y, starts, search_rounds=0, **options)
-    fit = maximum_likelihood(model, x, y, starts, **options)
-    assert np.all(fit.log_likelihood >= without.log_likelihood)
-    assert np.mean(fit.gain - without.gain) > 1 and np.all(fit.gain > 0)
-    assert np.all(without.status != Status.CONVERGED)  # no search, no certificate
-
-
 def test_local_search_finds_a_jump_that_a_grid_finds():
     # one weight of one expert: the likelihood over it is a staircase, which a fine grid can search
     model, truth, x, y, _ = problem("mean", 400, replicates=1, seed=8)
@@ -185,12 +165,6 @@ def test_a_fit_worse_than_the_truth_is_a_failed_fit():
     assert fit.message()[1] == Status.WORSE_THAN_TRUTH.sentence
 
 
-def test_bounds_bind_and_are_counted():
-    model, truth, x, y, starts = problem("continuous")
-    fit = maximum_likelihood(model, x, y, starts, variances=(0.3, 10.0), hops=0)
-    assert np.all(fit.theta[..., -1] >= 0.3 - 1e-12) and np.all(fit.box_hits >= 1) and np.all(np.isnan(fit.gain))
-
-
 def test_bad_input_gets_one_clear_sentence():
     model, truth, x, y, starts = problem(n=50, replicates=2)
     for arguments, words in (
@@ -215,47 +189,6 @@ def test_a_point_far_outside_of_the_box_loses_without_an_overflow():
     with np.errstate(over="raise", invalid="raise"):
         near, far = (hard_log_density(model, free, model.features(x), y) for free in (inside, outside))
     assert np.isfinite(near).all() and (far < -1e100).all()
-
-
-def test_more_kept_points_and_hops_never_lose():
-    """All samples are used from the beginning (n < coarsest), so that more kept points are a superset."""
-    model, truth, x, y, near = problem("mean", n=200, replicates=2, starts=3)
-    options = {"truth": truth, "adam_steps": 60, "search_rounds": 25, **BOX}
-    ends = [
-        maximum_likelihood(model, x, y, near, **options | {"kept": kept, "hops": hops})
-        for kept, hops in ((1, 0), (3, 0), (3, 1))
-    ]
-    for less, more in zip(ends, ends[1:], strict=False):
-        assert np.all(more.log_likelihood >= less.log_likelihood - 1e-9)
-    assert np.all(ends[0].hops_back == 0) and np.all((ends[2].hops_back >= 0) & (ends[2].hops_back <= 8))
-    np.testing.assert_allclose(
-        ends[2].log_likelihood, gaussian.log_likelihood(model, ends[2].theta, x, y), rtol=1e-12, atol=1e-9
-    )
-    alone = maximum_likelihood(model, x[1:], y[1:], near[1:], **options | {"kept": 3, "hops": 1})
-    np.testing.assert_array_equal(alone.theta[0], ends[2].theta[1])
-    for bad, words in (({"kept": 0}, "kept is 0"), ({"hops": -1}, "hops is -1")):
-        with pytest.raises(ValueError, match=words):
-            maximum_likelihood(model, x, y, near, **options | bad)
-
-
-def test_hops_end_when_enough_points_came_back_and_a_better_point_starts_the_count_again():
-    # all experts win: the likelihood is smooth, and points that are thrown out come back
-    model, truth = true_mixture("affine", 4)
-    rng = np.random.default_rng(3)
-    x = rng.uniform(-1, 1, (3, 600, model.d))
-    y = np.stack([gaussian.sample(model, truth, points, rng) for points in x])
-    near = np.stack([near_starts(truth, 4, 2, 0.1, rng) for _ in range(3)])
-    options = {"truth": truth, "adam_steps": 60, "box": 10.0, "variances": (0.01, 10.0)}
-    none = maximum_likelihood(model, x, y, near, hops=0, **options)
-    fit = maximum_likelihood(model, x, y, near, **options)
-    assert np.all(none.hops_back == 0) and np.all(fit.log_likelihood >= none.log_likelihood - 1e-9)
-    assert np.all(fit.hops_back >= ENOUGH) and np.all(fit.hops_back < ENOUGH + 2 * len(SCALES))
-    # from far away one round finds a better point, which is not its own witness
-    model, truth, x, y, near = problem("mean", n=200, replicates=4, starts=1)
-    options = {"truth": truth, "adam_steps": 5, "search_rounds": 3, "kept": 1, **BOX}
-    none, once = (maximum_likelihood(model, x, y, near, **options | {"hops": hops}) for hops in (0, 1))
-    improved = once.log_likelihood > none.log_likelihood + AGAIN
-    assert improved.any() and np.all(once.hops_back[improved] < 2 * len(SCALES))
 
 
 def test_points_are_thrown_out_by_the_error_of_the_estimate():

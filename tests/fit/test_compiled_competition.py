@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from moestat.fit import kernel
-from moestat.fit.competition_likelihood import Data as Samples
-from moestat.fit.competition_likelihood import hard_log_density, likelihood_problem, slopes
+from moestat.fit.competition_likelihood import hard_log_density, slopes
 from moestat.models.competition import EXPERTS, Competition
 
 pytestmark = pytest.mark.skipif(not kernel.vector_bits(), reason=kernel.describe())
@@ -81,13 +80,3 @@ def test_the_exponential_is_exact_to_rounding():
     exponentials(row, spare, spare.view(np.int64), len(row))
     np.testing.assert_allclose(row[:-5], expected[:-5], rtol=4e-16)
     assert np.all(row[-5:-1] == 0) and row[-1] == 1
-
-
-def test_a_member_does_not_know_of_the_others():
-    model, free, features, y, _ = points(n=700)
-    together = likelihood_problem(model, Samples(features, y), np.arange(3), 0.0, 0.01)(free, np.arange(3))
-    for m in range(3):
-        data = Samples(features[m : m + 1], y[m : m + 1])
-        alone = likelihood_problem(model, data, np.array([0]), 0.0, 0.01)(free[m : m + 1], np.array([0]))
-        np.testing.assert_array_equal(alone.gram[0], together.gram[m])
-        assert alone.loss[0] == together.loss[m]

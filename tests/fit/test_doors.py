@@ -5,7 +5,6 @@ import pytest
 
 from moestat import fit, models
 from moestat.errors import InputError
-from moestat.fit import newton
 from moestat.models import truths
 from moestat.models.regression import Model
 
@@ -55,14 +54,3 @@ def test_data_that_cannot_be_fitted_are_named(change, told):
     with pytest.raises(InputError) as caught:
         fit.least_squares(MODEL, **given)
     assert str(caught.value).startswith(told)
-
-
-def test_behind_the_door_is_what_the_experiments_call():
-    x, y = models.sample(MODEL, TRUTH, np.int64(50), 0.01, rng(), law_of_noise=truths.standard_normal)
-    one, other = (
-        solve(MODEL, x[None], y[None], TRUTH[None, None], box=4.0)
-        for solve in (fit.least_squares, newton.least_squares)
-    )
-    assert np.array_equal(one.theta, other.theta) and one.status == other.status
-    with pytest.raises(ValueError, match="box is -1"):
-        fit.least_squares(MODEL, x[None], y[None], TRUTH[None, None], box=-1.0)

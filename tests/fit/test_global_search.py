@@ -143,20 +143,3 @@ def test_wrong_arguments_are_named():
         Budget(heats=((0, 0.5),))
     with pytest.raises(ValueError, match="agree"):
         Budget(agree=0)
-
-
-def lower_by_a_dearer_search(model, truth, x, y, seed):
-    """By how many noise variances an independent search with ten times the starts ends below ours."""
-    ours = search(model, truth, x, y, Budget(), seed=seed)
-    dearer = search(model, truth, x, y, Budget().times(10), seed=4711 + seed)
-    return 2 * len(x) * (float(ours.fit.loss[0]) - float(dearer.fit.loss[0])) / 0.01
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
-@pytest.mark.parametrize("expert", ["linear", "relu"])
-def test_a_dearer_independent_search_finds_nothing_that_matters_in_small_problems(gate, expert):
-    """Two true atoms, three fitted, d = 2, n = 1000: not lower by more than v log n, the width that theorems leave."""
-    model = Model(gate, "full", expert, 2)
-    lower = [lower_by_a_dearer_search(model, *problem(model, 2, 1000, seed=seed), seed) for seed in range(4)]
-    assert max(lower) <= np.log(1000), f"lower by {np.round(lower, 1)} noise variances"

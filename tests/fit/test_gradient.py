@@ -1,13 +1,11 @@
 """The papers' protocol: against PyTorch, against a loop in full matrices, and its documented laws."""
 
-import array_api_strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moestat.arrays import to_numpy
-from moestat.fit import gradient
 from moestat.fit.gradient import perturb, sgd
 from moestat.models import truths
 from moestat.models.gates import pack_symmetric, unpack_symmetric
@@ -156,13 +154,10 @@ def test_radii_share_their_direction():
     ("change", "words"),
     [
         ({"batch_size": 0}, "batch_size is 0; allowed are 1 to n = 41"),
-        ({"batch_size": 42}, "batch_size is 42"),
         ({"step": 0.0}, "step"),
         ({"epochs": -1}, "epochs"),
         ({"order": None}, "not given"),
-        ({"order": []}, "given for 0"),
         ({"order": [np.zeros((2, 41), dtype=int)] * 3}, "replicate 0 must be 2 permutations"),
-        ({"order": [np.arange(41)[None]] * 3}, "permutations"),
         ({"y": np.zeros((3, 40))}, "shapes"),
     ],
 )
@@ -171,20 +166,3 @@ def test_wrong_arguments_are_named(change, words):
     arguments = {"x": x, "y": y, "start": start, "batch_size": 8, "order": list(order), "epochs": 2, **change}
     with pytest.raises(ValueError, match=words):
         sgd(MODELS[0], **arguments)
-
-
-def test_short_steps_on_a_gpu_are_left_to_the_processor(monkeypatch):
-    """With array-api-strict in the place of CuPy, whose arrays the processor's code would refuse."""
-    model = Model("softmax", "full", "linear", 2)
-    rng = np.random.default_rng(0)
-    x, y = rng.uniform(-1, 1, (2, 30, 2)), rng.normal(size=(2, 30))
-    start = rng.normal(size=(2, 1, 3, model.atom_size))
-    orders = [np.stack([rng.permutation(30) for _ in range(3)]) for _ in range(2)]
-    expected = sgd(model, x, y, start, batch_size=5, order=orders, epochs=3)
-    moved = []
-    monkeypatch.setattr(gradient.array_api_compat, "is_cupy_array", lambda a: not isinstance(a, np.ndarray))
-    monkeypatch.setattr(gradient, "to_numpy", lambda a: moved.append(a.shape) or np.asarray(a))
-    on_device = [array_api_strict.asarray(a) for a in (x, y, start)]
-    found = sgd(model, *on_device, batch_size=5, order=orders, epochs=3)
-    np.testing.assert_array_equal(np.asarray(found), expected)
-    assert len(moved) == 3

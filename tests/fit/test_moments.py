@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from moestat.fit import moments
 from moestat.fit.moments import Problem, rows_per_chunk
 from moestat.fit.monomials import monomials
 from moestat.models.experts import EXPERTS
@@ -119,26 +118,3 @@ def test_hessian_is_the_dense_one_to_ten_digits(gate):
     assert mixed.dtype == np.float64
     np.testing.assert_allclose(mixed[0], dense, atol=2e-6 * np.abs(dense).max())
     assert np.abs(mixed[0] - dense).max() > 1e-12 * np.abs(dense).max()  # it did run in float32
-
-
-@pytest.mark.parametrize("precision", ["mixed", "double"])
-@pytest.mark.parametrize("gate", GATES)
-def test_members_and_caching_do_not_change_a_bit(gate, precision, monkeypatch):
-    model = Model(gate, "full", "relu", 2)
-    theta, x, y = _problem(model, 5, rows_per_chunk(model, 3, np.zeros(0)) + 7, 3, seed=5)
-    tau = np.array([0.0, 0.1, 0.01, 0.1, 0.2])[:, None, None]
-    curvature = np.array([0.0, 1.0, 1.0, 0.0, 1.0])[:, None, None]
-    together = Problem(model, 3, x, y, precision)
-    assert together.cached
-    full = together.hessian(theta, tau, curvature)
-    some = np.array([3, 1])
-    taken = together.take(some).hessian(theta[some], tau[some], curvature[some])
-    monkeypatch.setattr(moments, "CACHE_BYTES", 0)
-    for k in range(5):
-        one = slice(k, k + 1)
-        alone = Problem(model, 3, x[one], y[one], precision)
-        assert not alone.cached
-        for a, b in zip(full, alone.hessian(theta[one], tau[one], curvature[one]), strict=True):
-            np.testing.assert_array_equal(a[k], b[0])
-    for a, b in zip(full, taken, strict=True):
-        np.testing.assert_array_equal(a[some], b)

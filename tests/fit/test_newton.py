@@ -1,4 +1,3 @@
-import array_api_strict as strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -184,21 +183,6 @@ def test_the_best_start_wins():
         np.testing.assert_array_equal(alone.status, fit.start_status[:, k])
 
 
-def test_both_losses_are_reported():
-    model = Model("sigmoid", "full", "relu", 1)
-    truth = np.array([[0.0, 1.0, 0.5, 2.0, 0.1], [0.0, -1.0, 0.2, -1.0, 0.3]])  # kinks inside the sample
-    x, y = (v[None] for v in sample(model, truth, 300, 1e-4, np.random.default_rng(9)))
-    fit = least_squares(model, x, y, _starts(model, truth, 2, 1), ladder=(0.2,))
-    exact = 0.5 * np.mean((model.predict(fit.theta, x) - y) ** 2, axis=-1)
-    smoothed = 0.5 * np.mean((model.predict(fit.theta, x, tau=0.2) - y) ** 2, axis=-1)
-    np.testing.assert_allclose(fit.loss, exact, rtol=1e-12)
-    np.testing.assert_allclose(fit.smoothed_loss, smoothed, rtol=1e-12)
-    assert fit.loss[0] != fit.smoothed_loss[0]
-    smooth = Model("sigmoid", "full", "gelu", 1)
-    fit = least_squares(smooth, x, y, _starts(smooth, truth, 2, 1))
-    np.testing.assert_array_equal(fit.loss, fit.smoothed_loss)
-
-
 def test_outcomes_stay_with_their_members():
     model = Model("sigmoid", "full", "linear", 1)
     truth, x, y = _data(model, 2, 200, 3, seed=10)
@@ -233,12 +217,9 @@ def test_an_unsmoothed_relu_does_not_claim_to_have_converged_at_a_kink():
     [
         ({"box": 0.0}, "box"),
         ({"ladder": (0.01, 0.1)}, "ladder"),
-        ({"ladder": ()}, "ladder"),
         ({"max_iterations": 0}, "max_iterations"),
         ({"tolerance": 0.0}, "tolerance"),
-        ({"precision": "half"}, "precision"),
         ({"x": np.zeros((1, 5, 3))}, "x has shape"),
-        ({"y": np.zeros((1, 4))}, "y has shape"),
         ({"starts": np.zeros((1, 2, 4))}, "starts has shape"),
     ],
 )
@@ -247,37 +228,3 @@ def test_wrong_arguments_are_named(change, word):
     arguments = {"x": np.zeros((1, 5, 1)), "y": np.zeros((1, 5)), "starts": np.zeros((1, 1, 2, model.atom_size))}
     with pytest.raises(ValueError, match=word):
         least_squares(model, **{**arguments, **change})
-
-
-SYNCHRONISATIONS = {1: 6.0, 6: 11.0}
-"""How often an iteration may wait for the device, by members: five times, and twice for each solve that is repeated,
-because a step left the box or a matrix was not positive definite, for any of them."""
-
-
-@pytest.mark.parametrize("members", SYNCHRONISATIONS)
-def test_an_iteration_asks_the_device_a_few_times(members, monkeypatch):
-    model = Model("softmax", "full", "relu", 2)
-    truth = 3 * ground_truth(model, 2, "dense", np.random.default_rng(3))
-    draws = [sample(model, truth, 300, 0.1, np.random.default_rng(b)) for b in range(members)]
-    x, y = (strict.asarray(np.stack(part)) for part in zip(*draws, strict=True))
-    starts = strict.asarray(_starts(model, truth, 2, members, count=1))
-    asked = []
-
-    def counted(name, function):
-        def call(*arguments):
-            asked.append(name)
-            return function(*arguments)
-
-        return call
-
-    array = type(x)
-    for name in ("__bool__", "__int__", "__float__", "__index__"):
-        monkeypatch.setattr(array, name, counted(name, getattr(array, name)))
-    monkeypatch.setattr(strict, "nonzero", counted("nonzero", strict.nonzero))
-    counts = []
-    for iterations in (3, 13):
-        asked.clear()
-        fit = least_squares(model, x, y, starts, max_iterations=iterations, tolerance=1e-13)
-        assert int(np.asarray(fit.iterations).min()) == iterations
-        counts.append(len(asked))
-    assert (counts[1] - counts[0]) / 10 <= SYNCHRONISATIONS[members]

@@ -53,20 +53,6 @@ def test_pseudo_truths_of_the_wrong_gate_are_stationary_and_best_first(expert):
             assert np.sqrt(np.mean((model.predict(near, grid) - values) ** 2)) > rmse * (1 - 0.02)
 
 
-def test_keep_decides_what_stays_and_says_what_goes():
-    truth_model, model = Model("softmax", "full", "relu", 1), Model("sigmoid", "full", "relu", 1)
-    truth = 2 * ground_truth(truth_model, 3, "dense", np.random.default_rng(4))
-    starts = _starts(model, np.zeros((2, 5)), 8, 1.5)
-    wide = pseudo_truths(model, (truth_model, truth), starts, keep=0.09, **SMALL)
-    narrow = pseudo_truths(model, (truth_model, truth), starts, keep=0.0, **SMALL)
-    assert len(narrow.rmse) == 1
-    assert narrow.rmse[0] == wide.rmse[0]
-    assert len(narrow.dropped) == 7
-    for k, a in enumerate(wide.theta):
-        for b in wide.theta[k + 1 :]:
-            assert not same_minimum(model, a, b)
-
-
 def test_same_minimum_knows_permutation_and_gauge():
     rng = np.random.default_rng(5)
     softmax, sigmoid = Model("softmax", "full", "relu", 2), Model("sigmoid", "full", "relu", 2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from moestat.fit.softmax_global import _middle_last, global_maximum
+from moestat.fit.softmax_global import global_maximum
 from moestat.fit.softmax_mle import maximum_likelihood
 from moestat.fit.softmax_starts import cut_starts, inserted_starts
 from moestat.models import gaussian
@@ -74,23 +74,6 @@ def test_the_search_never_lowers_the_likelihood_and_does_not_hang_on_the_batch(d
     assert alone.rounds_there[0] == longer.rounds_there[1]
 
 
-def test_without_a_spare_expert_or_rounds_nothing_is_searched(data):
-    x, y, starts = data
-    for few, rounds in ((starts[:, :, :2], 2), (starts, 0)):
-        usual = maximum_likelihood(x, y, few, kept=4)
-        same = global_maximum(x, y, few, rounds=rounds)
-        np.testing.assert_array_equal(same.theta, usual.theta)
-        np.testing.assert_array_equal(same.rounds_there, 0)
-
-
-def test_two_experts_too_many_are_inserted_one_after_the_other(data):
-    x, y, _ = data
-    starts = near_starts(TRUTH, 4, 2, 0.1, np.random.default_rng(5))[None]
-    usual = maximum_likelihood(x[:1], y[:1], starts, kept=4)
-    longer = global_maximum(x[:1], y[:1], starts, rounds=1)
-    assert longer.theta.shape == (1, 4, 5) and longer.log_likelihood[0] > usual.log_likelihood[0]
-
-
 def broken(rng, n=120, at=0.62):
     """One line below a point, another one above it."""
     x = np.sort(rng.uniform(size=n))
@@ -135,27 +118,6 @@ def test_beside_a_cut_the_other_expert_keeps_its_ground():
             np.testing.assert_allclose(now, before, atol=0.03)
             checked += 1
     assert checked >= 2
-
-
-def test_starts_are_in_the_box_and_finite_even_of_few_samples():
-    rng = np.random.default_rng(3)
-    x, y = rng.uniform(size=(2, 6, 1)), rng.standard_normal((2, 6))
-    starts = cut_starts(x, y, np.tile(TWO, (2, 1, 1)), box=20.0, variances=(0.01, 1.0), keep=4)
-    assert starts.shape == (2, 4, 3, 5) and (np.abs(starts[..., :4]) <= 20.0).all()
-    assert ((starts[..., 4] >= 0.01) & (starts[..., 4] <= 1.0)).all()
-    with pytest.raises(ValueError, match="2 dimensions"):
-        cut_starts(np.zeros((1, 9, 2)), np.zeros((1, 9)), TWO, keep=1, **HOW)
-
-
-def test_gates_are_measured_against_the_expert_in_the_middle():
-    """No other choice leaves less room between the largest difference and the bound, for three experts."""
-    theta = np.random.default_rng(5).standard_normal((4, 7, 3, 5))
-    rows = _middle_last(theta)
-    moved = np.take_along_axis(theta, rows[..., None], axis=2)
-    np.testing.assert_array_equal(np.take_along_axis(moved, rows[..., None], axis=2), theta)
-    slopes = moved[..., 1]
-    spread = np.abs(slopes[..., None] - slopes[..., None, :]).max(axis=-1)
-    assert (spread[..., -1] == spread.min(axis=-1)).all() and (spread[..., -1] < spread[..., 0]).any()
 
 
 @pytest.mark.slow

@@ -1,9 +1,13 @@
+"""The batched Levenberg-Marquardt solver: an independent solver, failures, batch invariance, units."""
+
 import array_api_strict as strict
 import numpy as np
 import pytest
 import scipy.optimize
+from scipy.optimize import least_squares
 
-from moestat.arrays import namespace
+from moestat.arrays import namespace, to_numpy
+from moestat.fit.levenberg_marquardt import levenberg_marquardt
 from moestat.fit.second_order import Gram
 from moestat.fit.trust_region import trust_region
 from moestat.status import Status
@@ -36,14 +40,6 @@ def test_finds_the_minimum_of_a_curved_valley(xp):
     np.testing.assert_allclose(np.asarray(result.theta), 1.0, atol=1e-8)
     assert np.all(np.asarray(result.status) == Status.CONVERGED)
     assert np.all(np.asarray(result.gradient) < 1e-7) and np.all(np.asarray(result.box_hits) == 0)
-
-
-def test_members_do_not_know_of_each_other():
-    together = trust_region(rosenbrock(SCALE), STARTS, lower=-10.0, upper=10.0)
-    for k in range(4):
-        alone = trust_region(rosenbrock(SCALE[k : k + 1]), STARTS[k : k + 1], lower=-10.0, upper=10.0)
-        for name in ("theta", "loss", "gradient", "decrement", "iterations", "status"):
-            np.testing.assert_array_equal(getattr(alone, name)[0], getattr(together, name)[k])
 
 
 def test_agrees_with_scipy_on_a_box_that_binds():
@@ -92,11 +88,140 @@ def test_says_how_it_ended():
     assert np.all(trust_region(lying, STARTS, lower=-10.0, upper=10.0).status == Status.STALLED)
 
 
-def test_refuses_bad_arguments():
-    problem = rosenbrock(SCALE)
-    with pytest.raises(ValueError, match="1 dimensions"):
-        trust_region(problem, STARTS[0], lower=-1.0, upper=1.0)
-    with pytest.raises(ValueError, match="the box is empty"):
-        trust_region(problem, STARTS, lower=1.0, upper=-1.0)
-    with pytest.raises(ValueError, match="tolerance is 0"):
-        trust_region(problem, STARTS, lower=-1.0, upper=1.0, tolerance=0)
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def from_residuals(function):
+    """Make a problem, half a sum of squares, of a function that returns residuals (M, m) and Jacobian (M, m, p)."""
+
+    def problem(theta, members):
+        r, jacobian = function(theta, members)
+        xp = namespace(r)
+        transposed = xp.matrix_transpose(jacobian)
+        gradient = xp.matmul(transposed, r[..., None])[..., 0]
+        return Gram(0.5 * xp.sum(r * r, axis=-1), gradient, xp.matmul(transposed, jacobian))
+
+    return problem
+
+
+def _exponential(batch_y, xp):
+    t = xp.asarray(np.linspace(0.0, 3.0, batch_y.shape[-1]))
+    y = xp.asarray(batch_y)
+
+    def function(theta, members):
+        a, b, c = (theta[:, k : k + 1] for k in range(3))
+        decay = xp.exp(-b * t)
+        jacobian = xp.stack([decay, -a * t * decay, xp.ones_like(decay)], axis=-1)
+        return a * decay + c - xp.take(y, members, axis=0), jacobian
+
+    return function
+
+
+def _data(size, m=23, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.uniform([0.5, 0.3, -1.0], [3.0, 2.0, 1.0], size=(size, 3))
+    t = np.linspace(0.0, 3.0, m)
+    y = truth[:, :1] * np.exp(-truth[:, 1:2] * t) + truth[:, 2:] + 0.05 * rng.standard_normal((size, m))
+    return y, truth + 0.5 * rng.standard_normal((size, 3))
+
+
+def _bits(result, rows):
+    names = ("theta", "loss", "gradient", "decrement", "iterations", "box_hits", "status")
+    return {name: to_numpy(getattr(result, name))[rows].tobytes() for name in names}
+
+
+Y, START = _data(24)
+TOGETHER = levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), START)
+
+
+def test_it_ends_where_scipy_does():
+    """Decays y = a exp(-b t) + c; Misra1a of the NIST reference data sets has certified parameters."""
+    function = _exponential(Y, namespace(Y))
+    assert np.all(TOGETHER.status == Status.CONVERGED)
+    for k in range(24):
+        member = np.array([k])
+        other = least_squares(
+            lambda x, member=member: function(x[None], member)[0][0],
+            START[k],
+            jac=lambda x, member=member: function(x[None], member)[1][0],
+            method="lm",
+            x_scale="jac",
+            **dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15),
+        )
+        assert TOGETHER.loss[k] <= other.cost * (1 + 1e-8)
+    y = np.array([10.07, 14.73, 17.94, 23.93, 29.61, 35.18, 40.02, 44.82, 50.76, 55.05, 61.01, 66.40, 75.47, 81.78])
+    x = np.array([77.6, 114.9, 141.1, 190.8, 239.9, 289.0, 332.8, 378.4, 434.8, 477.3, 536.8, 593.1, 689.1, 760.0])
+
+    def misra(theta, members):
+        decay = np.exp(-theta[:, 1:] * x)
+        return theta[:, :1] * (1 - decay) - y, np.stack([1 - decay, theta[:, :1] * x * decay], axis=-1)
+
+    found = levenberg_marquardt(from_residuals(misra), np.array([[500.0, 1e-4]]), tolerance=1e-13)
+    np.testing.assert_allclose(found.theta[0], [2.3894212918e2, 5.5015643181e-4], rtol=1e-8)
+    assert 2 * found.loss[0] == pytest.approx(1.2455138894e-1, rel=2e-6)
+
+
+def test_a_member_that_fails_leaves_the_others_alone():
+    spoiled = Y.copy()
+    spoiled[5, 3] = np.nan
+    start = START.copy()
+    start[7] = np.inf
+    with np.errstate(invalid="ignore", over="ignore"):
+        result = levenberg_marquardt(from_residuals(_exponential(spoiled, namespace(Y))), start)
+    clean = levenberg_marquardt(from_residuals(_exponential(Y, namespace(Y))), START)
+    rest = [k for k in range(24) if k not in (5, 7)]
+    assert result.status[5] == result.status[7] == Status.NOT_FINITE
+    assert _bits(result, rest) == _bits(clean, rest)
+
+
+def test_an_indefinite_curvature_is_damped_until_it_can_be_used():
+    # Himmelblau's function with its exact Hessian, started where that is negative definite
+    def problem(theta, members):
+        x, y = theta[:, 0], theta[:, 1]
+        u, v = x * x + y - 11, x + y * y - 7
+        gradient = np.stack([4 * x * u + 2 * v, 2 * u + 4 * y * v], axis=-1)
+        xx, xy, yy = 12 * x**2 + 4 * y - 42, 4 * (x + y), 12 * y**2 + 4 * x - 26
+        hessian = np.stack([np.stack([xx, xy], -1), np.stack([xy, yy], -1)], -1)
+        return Gram(u * u + v * v, gradient, hessian)
+
+    start = np.array([[-0.27, -0.92], [0.0, 0.0], [1.0, 1.0]])
+    assert np.all(np.linalg.eigvalsh(problem(start[:1], None).gram) < 0)
+    result = levenberg_marquardt(problem, start)
+    assert np.all(result.status == Status.CONVERGED)
+    np.testing.assert_allclose(result.loss, 0.0, atol=1e-12)
+
+
+def test_a_wall_of_nan_is_not_entered():
+    # log(theta) has its least square at 1; steps from 10 overshoot to where it is not defined
+    def function(theta, members):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.log(theta), (1.0 / theta)[..., None]
+
+    result = levenberg_marquardt(from_residuals(function), np.array([[10.0], [0.01], [50.0]]))
+    assert np.all(result.status == Status.CONVERGED)
+    np.testing.assert_allclose(result.theta, 1.0, atol=1e-9)
+
+
+def test_it_does_not_see_the_units():
+    # powers of two rescale without rounding, so every bit but the units' own must agree
+    units = np.array([2.0**20, 2.0**-7, 1.0])
+    plain = _exponential(Y, namespace(Y))
+
+    def rescaled(theta, members):
+        r, jacobian = plain(theta * units, members)
+        return r, jacobian * units
+
+    ours = levenberg_marquardt(from_residuals(plain), START)
+    result = levenberg_marquardt(from_residuals(rescaled), START / units)
+    np.testing.assert_array_equal(result.theta * units, ours.theta)
+    np.testing.assert_array_equal(result.iterations, ours.iterations)
+
+
+def test_a_singular_jacobian_leaves_the_null_direction_at_the_start():
+    # r = x + y - 1: any step along (1, -1) is free; damping takes the shortest way
+    def function(theta, members):
+        return theta[:, :1] + theta[:, 1:] - 1.0, np.ones((theta.shape[0], 1, 2))
+
+    result = levenberg_marquardt(from_residuals(function), np.array([[3.0, 0.0], [0.0, -2.0]]))
+    assert np.all(result.status == Status.CONVERGED)
+    np.testing.assert_allclose(result.theta, [[2.0, -1.0], [1.5, -0.5]], atol=1e-8)

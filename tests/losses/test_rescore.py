@@ -68,17 +68,6 @@ def test_every_loss_is_that_of_the_function_it_comes_from():
     np.testing.assert_array_equal(ds["quotient"], quotient.quotient(fitted, QUADRATIC, REGRESSION))
 
 
-def test_a_superfluous_atom_that_vanishes_or_splits_costs_nothing_in_l3():
-    """Four atoms for three: L3 and the quotient loss fall, L3 to the truth itself does not."""
-    fitted = saved(QUADRATIC, 3)
-    extra = np.broadcast_to(QUADRATIC[0] + 3.0, (*fitted.shape[:2], 1, QUADRATIC.shape[1])).copy()
-    extra[..., -3:] = 0.0  # the expert, (a, beta)
-    more = np.concatenate([fitted, extra], axis=2)
-    ds = rescore(more, QUADRATIC, n=SIZES, model=REGRESSION)
-    assert abs(rates.fit(ds["L3"], over="n").slope + 0.5) < 0.02 and ds["quotient"].values[-1].max() < 0.05
-    assert voronoi.L3(more, QUADRATIC, REGRESSION).min() > 1
-
-
 def test_a_list_of_true_measures_gives_the_nearest():
     fitted = saved(QUADRATIC, 2)
     x = np.random.default_rng(1).uniform(-1, 1, (32, 2))
@@ -118,20 +107,7 @@ def test_bad_input_gets_one_clear_sentence():
         ),
         (lambda: rescore(good, LINE, n=SIZES[:3], model=SOFTMAX), "parameters holds fits at 4 sizes"),
         (lambda: rescore(good * np.nan, LINE, n=SIZES, model=SOFTMAX), "no usable fit"),
-        (lambda: rescore(good, LINE, n=SIZES, model=SOFTMAX, x=[0.1, 0.2]), r"x has shape \(2,\)"),
-        (lambda: rescore(good, LINE, n=SIZES, model=SOFTMAX, x=[[np.nan]]), "only finite numbers"),
-        (lambda: rescore(good, LINE, n=SIZES, model=SOFTMAX, x=np.zeros((0, 1))), "at least one point"),
         (lambda: rescore(good, LINE * [1, 1, 1, 1, -1], n=SIZES, model=SOFTMAX), "truth holds the variance -0.16"),
-        (
-            lambda: rescore(saved(PLANES, 2), PLANES, n=SIZES, model=Competition(2, "affine", 5)),
-            r"K <= k\*, but K is 5",
-        ),
-        (lambda: rescore(good, LINE[:, :4], n=SIZES, model=SOFTMAX), "truth has shape"),
-        (lambda: rescore(good, LINE * np.nan, n=SIZES, model=SOFTMAX), "truth holds numbers that are not finite"),
-        (
-            lambda: rescore(saved(QUADRATIC, 2), QUADRATIC + np.inf, n=SIZES, model=REGRESSION),
-            "truth holds numbers that are not finite",
-        ),
     ):
         with pytest.raises(ValueError, match=words):
             call()

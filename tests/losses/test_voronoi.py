@@ -238,12 +238,3 @@ def test_blocks_add_up_to_the_losses(model):
     assert np.array_equal(parts["cells_empty"], voronoi.empty_cells(fitted, truth, model))
     assert np.all(parts["cells_over"] + parts["cells_exact"] + parts["cells_empty"] == 3)
     assert ("b_over" in parts) == (model.score != "partial") and ("A_over" in parts) == (model.score != "linear")
-
-
-@pytest.mark.parametrize("model", MODELS, ids=str)
-def test_any_batch_gives_the_same_numbers(model):
-    fitted, truth = problem(model, batch=(6,))
-    names = [voronoi.L1, voronoi.L3, voronoi.L2r] + [voronoi.Lsm] * (model.gate == "softmax")
-    for loss in names:
-        whole = loss(fitted, truth, model)
-        assert np.array_equal(whole[2:5], loss(fitted[2:5], truth, model))

@@ -136,12 +136,9 @@ def test_bad_input_gets_one_clear_sentence(call):
     negative[1, -1], holed[:3] = -1.0, np.nan
     for arguments, words in (
         ((negative, x, y), "theta holds the variance -1; variances must be positive"),
-        ((theta[:, :4], x, y), r"must be \(..., atoms, 5\)"),
         ((theta * np.nan, x, y), "theta holds numbers that are not finite"),
         ((np.ones((2, 5), dtype=np.int64), x, y), "theta holds numbers of type int64"),
         ((theta, holed, y), r"x holds 3 number\(s\) that are not finite"),
-        ((theta, x[:, 0], y), r"x has shape \(40,\); it must be \(..., samples, 1\)"),
-        ((theta, x, y[1:]), r"y has shape \(39,\); it must be \(..., 40\)"),
         ((theta, x[:0], y[:0]), "x holds no samples"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -5,7 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import integrate
-from scipy.stats import qmc
 
 from moestat.losses.divergences import expected_hellinger
 from moestat.losses.measures import competition_losses
@@ -16,7 +15,6 @@ from moestat.papers.compete_smoe.bound_ratios import (
     moves,
     ratios,
     stratified_hellinger,
-    winner_code,
 )
 from moestat.papers.compete_smoe.competition_designs import DESIGNS, true_mixture
 
@@ -118,14 +116,6 @@ def test_strata_agree_with_a_plain_mean():
     assert few == pytest.approx(h, rel=0.1)
 
 
-def test_codes_are_sets_of_winners():
-    model, truth = true_mixture("sign")
-    x = np.random.default_rng(5).uniform(-1, 1, (50, 2))
-    for point, code in zip(x, winner_code(model, truth, x), strict=True):
-        g = [abs(float(w[0] * point[0] + w[1] * point[1] + w[2])) for w in truth]
-        assert code == sum(1 << i for i in sorted(range(4), key=lambda i: -g[i])[:2])
-
-
 @pytest.mark.parametrize("design", [*DESIGNS, "asleep", "tied"])
 def test_the_ratio_is_zero_exactly_where_an_expert_sleeps(design):
     model, truth = true_mixture(design)
@@ -207,39 +197,3 @@ def test_the_weakest_direction_is_that_of_an_independent_information_matrix():
     direction = vectors[:, 0] * scale
     # both are estimates of one direction, from a few hundred inputs
     assert abs(direction @ weakest) / np.linalg.norm(direction) > 0.9 and values[0] > 1e-4
-
-
-def test_too_many_dimensions_are_refused():
-    model = Competition(4, "linear", 2)
-    with pytest.raises(ValueError, match="d is 4; at most 3"):
-        certainly_asleep(model, np.ones((3, 5)))
-
-
-def sobol(log2):
-    return 2.0 * qmc.Sobol(2, scramble=True, rng=np.random.default_rng(20240204)).random_base2(log2) - 1.0
-
-
-def test_a_stratum_that_is_the_whole_sample_is_seen_everywhere():
-    """Tied experts change places: h = sqrt(1 - exp(-g^2 / (2 v))) at every input, integrated by midpoints."""
-    model, truth = true_mixture("tied")
-    moved = truth.copy()
-    moved[1, :2] *= 1.001
-    ticks = (np.arange(400) + 0.5) / 200 - 1
-    g = 0.8 * ticks[:, None] - 0.6 * ticks
-    expected = np.sqrt(1 - np.exp(-(g**2) / (2 * 0.25))).mean()
-    h, share = stratified_hellinger(model, moved, truth, sobol(15), 64)
-    # 64 points at random would have a standard error of 0.03
-    assert share == 1 and h == pytest.approx(expected, abs=0.1)
-
-
-@pytest.mark.parametrize("expert", ["affine", "tanh"])
-def test_the_order_of_the_sample_does_not_matter_where_all_experts_win(expert):
-    """The direction of the least information, and E h along it, are those of the same points in a random order."""
-    rng = np.random.default_rng(1)
-    model, x = Competition(2, expert, 4), sobol(13)
-    truth = np.column_stack([rng.standard_normal((4, 3)), rng.uniform(0.2, 0.5, 4)])
-    found = []
-    for points in (x, rng.permutation(x)):
-        weakest = information(model, truth, points, 64, np.random.default_rng(2)).weakest
-        found.append(stratified_hellinger(model, truth + 0.01 * weakest, truth, points, 64)[0])
-    assert found[0] == pytest.approx(found[1], rel=0.5)

@@ -1,15 +1,13 @@
-from functools import partial
-
 import numpy as np
 import pytest
 import xarray as xr
-from cells import cell_of, computed
+from cells import computed
 from pydantic import ValidationError
 
 from moestat.claims.selection import NoAnswerError
-from moestat.papers.compete_smoe import competition_bound, competition_gaps, competition_mle
+from moestat.papers.compete_smoe import competition_bound, competition_gaps
 from moestat.papers.compete_smoe.competition_designs import DESIGNS
-from moestat.papers.compete_smoe.rules import counterexample, least_exponent, over_bound, share, sharp, tail_exponent
+from moestat.papers.compete_smoe.rules import counterexample, least_exponent, share, sharp, tail_exponent
 from moestat.rates import Cases
 from moestat.status import Status
 from moestat.study import load
@@ -19,21 +17,8 @@ def claim_of(study, name):
     return next(c for c in load.read(study).study.claims if c.id == name)
 
 
-mle_cell = partial(cell_of, competition_mle, design="mean", n=300, pool_log2=12, evaluation_points=256)
-
-
 def gaps(design, replicates=(0, 1, 2)):
     return computed(competition_gaps, replicates, design=design, pool_log2=17, evaluation_points=256)
-
-
-def test_a_replicate_does_not_depend_on_its_block():
-    both = competition_mle.run(mle_cell(), [0, 1], device="cpu")
-    alone = competition_mle.run(mle_cell(), [1], device="cpu")
-    xr.testing.assert_identical(both.sel(replicate=[1]), alone)
-    assert np.all(both["gain"] > 0) and np.all(both["status"] == Status.CONVERGED)
-    np.testing.assert_allclose(both["D_weights"] + both["D_variances"] >= both["D"] - 1e-12, True)
-    np.testing.assert_allclose(both["root_hellinger_squared"] ** 2, both["hellinger_squared"])
-    assert np.all(both["hellinger"] <= both["root_hellinger_squared"] + 1e-12)
 
 
 def test_perturbations_follow_the_theory_of_change_points():
@@ -146,24 +131,6 @@ def test_a_rate_is_sharp_only_where_its_interval_holds_the_exponent():
             again.flat[:missed] = 0
             told = sharp(ds.assign(found_again=(("arm", "n", "replicate"), again[None])), claim)
             assert (told.reasons == at.reasons) == (missed == 4)
-
-
-def test_a_loss_of_parameters_is_held_against_the_bound_where_the_search_has_settled():
-    claim, n = claim_of("competition_mle", "experts-sign"), np.array([316, 1000, 3162, 10000, 31623, 100000])
-    noise = 1 + 0.01 * np.random.default_rng(2).standard_normal((1, 6, 20))
-    again = np.ones((1, 6, 20))
-    again[0, 0] = 0  # outside of the window
-    dims = ("arm", "n", "replicate")
-    for power, inside in ((-0.5, True), (-0.4, False)):
-        loss = np.sqrt(np.log(n) / n)[:, None] * n[:, None] ** (power + 0.45) * noise
-        ds = xr.Dataset({"matched": (dims, loss), "found_again": (dims, again)}, coords={"arm": ["sign"], "n": n})
-        at = over_bound(ds, claim, **claim.options)
-        assert at.value == pytest.approx(power + 0.45, abs=0.01) and (at.high <= 0) == inside and at.reasons == ()
-        assert at.bend == ""
-    late = again.copy()
-    late[0, 1, :6] = 0
-    told = over_bound(ds.assign(found_again=(dims, late)), claim, **claim.options)
-    assert "in 94 of 100 data sets" in told.reasons[0]
 
 
 def test_the_tail_exponent_is_that_of_a_known_tail():

@@ -1,15 +1,16 @@
 """The sparse mixture layer: its two fast forms beside the dense one, and what a competition adds to the gradients."""
 
 import copy
+import typing
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from moestat.papers.compete_smoe import routers  # noqa: E402
+from moestat.papers.compete_smoe import decoder_sizes, routers  # noqa: E402
 from moestat.papers.compete_smoe.expert_bank import ExpertBank  # noqa: E402
-from moestat.papers.compete_smoe.smoe import SMoE, load_balance, policy, router_loss, schedule  # noqa: E402
+from moestat.papers.compete_smoe.smoe import SMoE, load_balance, policy, router_loss  # noqa: E402
 
 WIDTH, HIDDEN, EXPERTS, TOKENS = 5, 7, 6, 23
 
@@ -76,13 +77,6 @@ def test_the_router_loss_says_nothing_of_experts_that_the_router_does_not_choose
         assert bool(torch.any(gradient[chosen] != 0)) == (top_k > 1)
 
 
-@pytest.mark.parametrize("form", ["constant", "falling", "rising"])
-def test_schedules_have_the_mean_asked_for(form):
-    values = np.array([schedule(0.05, form)(t, 400) for t in range(400)])
-    assert values.mean() == pytest.approx(0.05)
-    assert np.sign(values[-1] - values[0]) == {"constant": 0, "falling": -1, "rising": 1}[form]
-
-
 def test_balancing_loss():
     scores = torch.log(torch.tensor([[0.7, 0.1, 0.1, 0.1], [0.1, 0.7, 0.1, 0.1]], dtype=torch.float64))
     # top 1: half of the tokens to each of the first two experts, mean probabilities 0.4, 0.4, 0.1, 0.1
@@ -94,3 +88,70 @@ def test_balancing_loss():
     model.eval()
     model(x)
     assert model.auxiliary is None
+
+
+WIDTH_ROUTERS, EXPERTS_ROUTERS = 6, 8
+
+
+def make(kind, **options):
+    return routers.make(kind, WIDTH_ROUTERS, EXPERTS_ROUTERS, np.random.default_rng(0), **options)
+
+
+def tokens_routers(count=50):
+    return torch.from_numpy(np.random.default_rng(1).standard_normal((count, WIDTH_ROUTERS)).astype(np.float32))
+
+
+def test_linear_routers_start_from_the_same_weights():
+    z = tokens_routers()
+    kinds = [kind for kind in typing.get_args(routers.Kind) if kind != "xmoe"]
+    for kind in kinds:
+        torch.testing.assert_close(make(kind)(z), make("smoe")(z))
+    torch.testing.assert_close(make("smoe")(z), z @ make("smoe").weight)
+
+
+def trained(router, steps=10):
+    """Train a layer's router for some steps; return the router's first weight after each."""
+    layer = SMoE(ExpertBank(WIDTH_ROUTERS, 4, EXPERTS_ROUTERS, np.random.default_rng(3)), router)
+    optimiser = torch.optim.Adam([p for p in layer.parameters() if p.requires_grad], lr=0.05)
+    out = []
+    for step in range(steps):
+        for module in layer.modules():
+            if hasattr(module, "begin_step"):
+                module.begin_step(step, steps)
+        optimiser.zero_grad()
+        layer(tokens_routers()).square().mean().backward()
+        optimiser.step()
+        out.append(next(iter(router.parameters())).detach().clone())
+    return out
+
+
+@pytest.mark.parametrize(
+    ("kind", "moves"),
+    [("smoe", [True] * 9), ("xmoe", [True] * 9), ("smoe_fixed", [False] * 9), ("stable_moe", [True] * 3 + [False] * 6)],
+)
+def test_which_routers_learn_and_when(kind, moves):
+    options = {"stage_one": 0.4} if kind == "stable_moe" else {}
+    path = trained(make(kind, **options))
+    assert [not torch.equal(a, b) for a, b in zip(path[:-1], path[1:], strict=True)] == moves
+
+
+def test_cosine_router_does_not_see_lengths():
+    router, z = make("xmoe"), tokens_routers()
+    scores = router(z)
+    assert scores.shape == (50, EXPERTS_ROUTERS)
+    torch.testing.assert_close(router(7.0 * z), scores)
+    assert (scores.abs() <= 1 / 0.3 + 1e-4).all()
+    with torch.no_grad():
+        router.embeddings.mul_(3.0)
+        torch.testing.assert_close(router(z), scores)
+        router.log_temperature.add_(np.log(2.0))
+    torch.testing.assert_close(router(z), scores / 2)
+    assert router.down.shape == (WIDTH_ROUTERS, EXPERTS_ROUTERS // 2)
+
+
+@pytest.mark.parametrize(("size", "millions"), [("tiny", 7), ("small", 15), ("medium", 36)])
+def test_sizes_have_the_parameters_of_the_paper(size, millions):
+    """With 16 experts per block, two matrices each; embeddings apart (CompeteSMoE, section 6.1)."""
+    shape = decoder_sizes.shape_of("switch", size, 205)
+    block = 4 * shape.width**2 + 16 * 2 * shape.width * shape.hidden
+    assert shape.blocks * block / 1e6 == pytest.approx(millions, abs=0.6)

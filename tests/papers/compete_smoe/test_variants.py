@@ -5,15 +5,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-import xarray as xr
 from cells import cell_of
 
 torch = pytest.importorskip("torch")
 
-from moestat.claims.selection import NoAnswerError  # noqa: E402
-from moestat.papers.compete_smoe import compete_lm, kept_models, routers, rules, smoe, variants  # noqa: E402
+from moestat.papers.compete_smoe import compete_lm, kept_models, routers, smoe, variants  # noqa: E402
 from moestat.papers.compete_smoe.expert_bank import ExpertBank  # noqa: E402
-from moestat.study.spec import Claim  # noqa: E402
 from moestat.training import corpus as corpora  # noqa: E402
 from moestat.training import lm_training  # noqa: E402
 
@@ -165,25 +162,3 @@ def test_a_kept_model_gives_the_losses_that_were_reported(tmp_path, monkeypatch,
 
 
 # --- cautions and rules ----------------------------------------------------------------------------------------------
-
-
-def results(values):
-    arms = list(values)
-    data = np.array([values[arm] for arm in arms], dtype=float)
-    dims = ("arm", "replicate", "layer")
-    return xr.Dataset({"entropy": (dims, data)}, {"arm": arms, "layer": np.arange(1, data.shape[2] + 1)})
-
-
-def test_the_share_of_layers():
-    ds = results({"a": [[0.1, 5.0, 2.0], [0.1, 0.2, 2.0]], "b": [[1.0, 1.0, 3.0]] * 2})
-    claim = Claim(
-        id="x", source="s", statement="s", kind="function", function="m:f", variable="entropy", arm="a", versus="b",
-        predicted="", at_least=0.5,
-    )  # fmt: skip
-    found = rules.share_of_layers(ds, claim)
-    assert found.value == pytest.approx(5 / 6) and found.high == 1.0 and found.replicates == 2
-    with pytest.raises(NoAnswerError, match="in all layers"):
-        rules.share_of_layers(ds * np.nan, claim)
-    terms = [{"sign": 1, "arm": "a", "at": {"layer": 1}}, {"sign": -1, "arm": "b", "at": {"layer": 2}}]
-    found = rules.contrast(ds, claim, terms=terms)
-    assert found.value == pytest.approx(-0.9) and found.low == found.high == found.value

@@ -1,9 +1,17 @@
+"""The gradient with samples sorted by expert is that of the tiles."""
+
+import itertools
+
 import array_api_compat.numpy as anp
 import array_api_strict
 import numpy as np
 import pytest
 
+from moestat.fit import kernel
+from moestat.papers.expert_count import cubic_experts
 from moestat.papers.expert_count import cubic_experts as ce
+from moestat.papers.expert_count.sorted_experts import SortedExperts
+from moestat.papers.expert_count.top_one import train
 
 BATCH, N, P, D, J, M = 2, 150, 4, 6, 3, 5
 KINDS = [("mlp", "patches"), ("mlp", "shared"), ("cnn", "shared"), ("cnn", "patches")]
@@ -82,30 +90,6 @@ def test_idle_experts_have_no_gradient_and_router_gradients_cancel():
     np.testing.assert_allclose(np.sum(slope.theta, axis=-1), 0, atol=1e-14)  # Lemma 8 of the paper
 
 
-def test_a_cnn_expert_is_an_mlp_expert_with_tied_weights():
-    x, features, y, weights, theta, expert = problem("cnn", "shared")
-    scores = features @ theta
-    tied = np.broadcast_to(weights, (BATCH, M, P, J, D))
-    cnn = ce.gradient(weights, x, features, y, scores, expert)
-    mlp = ce.gradient(tied, x, features, y, scores, expert)
-    np.testing.assert_allclose(cnn.loss, mlp.loss, rtol=1e-12)
-    np.testing.assert_allclose(cnn.weights[:, :, 0], np.sum(mlp.weights, axis=2), atol=1e-13)
-    np.testing.assert_allclose(cnn.theta, mlp.theta, atol=1e-13)
-
-
-@pytest.mark.parametrize("kind", ["mlp", "cnn"])
-def test_a_member_does_not_depend_on_its_batch(kind):
-    x, features, y, weights, theta, expert = problem(kind, "shared", batch=4)
-    expert[2] = 1  # all at one expert: needs fewer tiles than the others
-    together = ce.gradient(weights, x, features, y, features @ theta, expert)
-    for b in range(4):
-        one = slice(b, b + 1)
-        alone = ce.gradient(weights[one], x[one], features[one], y[one], features[one] @ theta[one], expert[one])
-        np.testing.assert_array_equal(alone.weights[0], together.weights[b])
-        np.testing.assert_array_equal(alone.theta[0], together.theta[b])
-        np.testing.assert_array_equal(ce.outputs(weights[one], x[one])[0], ce.outputs(weights, x)[b])
-
-
 def test_extreme_margins_do_not_overflow():
     margin = np.array([-1e4, -1.0, 0.0, 1.0, 1e4])
     np.testing.assert_allclose(ce.logistic_loss(margin), np.logaddexp(0, -margin), rtol=1e-15)
@@ -117,3 +101,106 @@ def test_extreme_margins_do_not_overflow():
 def test_an_unknown_router_is_refused():
     with pytest.raises(ValueError, match="allowed are 'patches' and 'shared'"):
         ce.router_features(np.zeros((1, 2, 3, 4)), "none")
+
+
+@pytest.mark.parametrize("own", [3, 1])
+@pytest.mark.parametrize("used", [5, 1])
+def test_gradient_is_that_of_the_tiles(own, used):
+    rng = np.random.default_rng(0)
+    n, experts = 200, 7
+    x, y = rng.standard_normal((n, 3, 6)), np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    features = np.asarray(cubic_experts.router_features(x[None], "patches" if own > 1 else "shared"))[0]
+    mixture = SortedExperts(x, features, y, own)
+    for _ in range(2):  # the arrays that are kept hold nothing of the step before
+        weights, scores = rng.standard_normal((experts, own, 4, 6)), rng.standard_normal((n, experts))
+        expert = rng.integers(0, used, n)
+        got = mixture.gradient(weights, scores, expert)
+        wanted = cubic_experts.gradient(*(a[None] for a in (weights, x, features, y, scores, expert)))
+        for name in ("loss", "weights", "theta"):
+            np.testing.assert_allclose(getattr(got, name), getattr(wanted, name)[0], rtol=1e-10, atol=1e-14)
+        assert not got.weights[used:].any()
+
+
+def path(args, noise, steps, at, **rates):
+    seen = {}
+    rates = {"expert_rate": 0.01, "router_rate": 0.1, **rates}
+    end = train(*args, noise, steps=steps, observe=lambda t, w, th: seen.update({t: (w, th)}), at=at, **rates)
+    return end, seen
+
+
+@pytest.mark.skipif(not kernel.vector_bits(), reason="no compiled code on this machine")
+@pytest.mark.parametrize(
+    ("own", "patches", "neurons", "experts", "n"),
+    [(3, 3, 2, 4, 700), (1, 5, 8, 6, 90), (4, 4, 11, 1, 40), (1, 3, 8, 12, 513)],
+)
+def test_the_compiled_code_takes_the_steps_of_the_plain_one(own, patches, neurons, experts, n, monkeypatch):
+    rng = np.random.default_rng(experts)
+    x = rng.standard_normal((2, n, patches, 7))
+    features = np.asarray(ce.router_features(x, "patches" if own > 1 else "shared"))
+    y = np.where(rng.random((2, n)) < 0.5, -1.0, 1.0)
+    weights = 0.3 * rng.standard_normal((2, experts, own, neurons, 7))
+    theta = 0.1 * rng.standard_normal((2, features.shape[-1], experts))
+    before = [np.copy(a) for a in (x, features, y, weights, theta)]
+    noise = rng.random((12, 2, n, experts)) - 3 * (np.arange(experts) == experts // 2)  # one is hardly ever chosen
+    ends = {}
+    for asked in ("", "numpy"):
+        monkeypatch.setenv(kernel.VARIABLE, asked)
+        end, seen = path((x, features, y, weights, theta), noise, 12, (0, 12))
+        np.testing.assert_array_equal(seen[0][0], weights)
+        np.testing.assert_array_equal(end[0], seen[12][0])
+        alone, _ = path([a[1:] for a in (x, features, y, weights, theta)], noise[:, 1:], 12, ())
+        for part in range(2):  # a member's numbers do not depend on what is computed beside it
+            np.testing.assert_array_equal(alone[part][0], end[part][1])
+        ends[asked] = end
+    for compiled, plain in zip(ends[""], ends["numpy"], strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-12)
+    for array, as_it_was in zip((x, features, y, weights, theta), before, strict=True):
+        np.testing.assert_array_equal(array, as_it_was)
+
+
+@pytest.mark.parametrize("where", ["compiled", "numpy", "strict"])
+@pytest.mark.parametrize("margin", [300.0, 360.0, 372.0, 500.0, 700.0, 745.0, 3000.0])
+def test_a_step_has_the_length_eta_however_small_the_gradient_is(margin, where, monkeypatch):
+    if where == "compiled" and not kernel.vector_bits():
+        pytest.skip("no compiled code on this machine")
+    monkeypatch.setenv(kernel.VARIABLE, "numpy" if where == "numpy" else "")
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0.5, 1.0, (1, 40, 3, 5)), np.ones((1, 40))
+    weights = rng.uniform(0.5, 1.0, (1, 1, 3, 2, 5))
+    least = np.min(np.sum(np.einsum("npd,pjd->npj", x[0], weights[0, 0]) ** 3, axis=(1, 2)))
+    weights *= (margin / least) ** (1 / 3)  # the least margin: the gradient is of the order exp(-margin)
+    xp = array_api_strict if where == "strict" else anp
+    args = [xp.asarray(a) for a in (x, x.reshape(1, 40, -1), y, weights, np.zeros((1, 15, 1)))]
+    (end, _), _ = path(args, [xp.asarray(np.zeros((1, 40, 1)))], 1, (), router_rate=0.0)
+    assert np.sqrt(np.sum((np.asarray(end) - weights) ** 2)) == pytest.approx(0.01, rel=1e-6)
+
+
+@pytest.mark.parametrize("where", ["compiled", "numpy", "strict"])
+def test_an_expert_whose_samples_all_have_large_margins_goes_where_the_exact_gradient_points(where, monkeypatch):
+    if where == "compiled" and not kernel.vector_bits():
+        pytest.skip("no compiled code on this machine")
+    mp = pytest.importorskip("mpmath")
+    monkeypatch.setenv(kernel.VARIABLE, "numpy" if where == "numpy" else "")
+    rng = np.random.default_rng(5)
+    n, large = 40, 12.0  # cubes of some 12 in place of 1
+    x, y = rng.uniform(0.5, 1.0, (1, n, 3, 5)), np.ones((1, n))
+    weights = rng.uniform(0.1, 0.3, (1, 3, 3, 2, 5))
+    weights[0, 0] *= large
+    sent = np.arange(n) % 2  # the third expert has no sample
+    noise = np.where(sent[:, None] == np.arange(3), 5.0, 0.0)[None]
+    xp = array_api_strict if where == "strict" else anp
+    args = [xp.asarray(a) for a in (x, x.reshape(1, n, -1), y, weights, np.zeros((1, 15, 3)))]
+    (end, _), _ = path(args, [xp.asarray(noise)], 1, (), router_rate=0.0)
+
+    exact = np.zeros((2, 3, 2, 5), dtype=object)
+    with mp.workdps(50):
+        for i in range(n):
+            reach = [[mp.fdot(w, x[0, i, p]) for w in weights[0, sent[i], p]] for p in range(3)]
+            margin = sum(s**3 for row in reach for s in row) / 3
+            assert sent[i] == 1 or margin > 746
+            for p, j in itertools.product(range(3), range(2)):
+                exact[sent[i], p, j] += -(reach[p][j] ** 2) / (1 + mp.exp(margin)) * x[0, i, p]
+        norms = [mp.sqrt(sum(g**2 for g in own.ravel())) for own in exact]
+        expected = [(-0.01 * own / norm).astype(float) for own, norm in zip(exact, norms, strict=True)]
+    np.testing.assert_allclose((np.asarray(end) - weights)[0, :2], expected, rtol=1e-9, atol=1e-14)
+    np.testing.assert_array_equal(np.asarray(end)[0, 2], weights[0, 2])

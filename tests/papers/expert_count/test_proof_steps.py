@@ -69,19 +69,3 @@ def test_the_leading_term_of_the_gradient_is_that_of_lemma_12():
     out = look.measure(weights, np.zeros((4 * 20, 2)))
     assert out["gradient_ratio"] == pytest.approx(1, abs=5 * 0.042)
     assert out["score"] == 0 and out["uneven"] == pytest.approx(0, abs=1e-12) and out["gate_ratio"] == 0
-
-
-def test_one_expert_gets_every_sample_and_the_gradient_of_a_network_without_a_router():
-    one = {**TINY, "experts": 1}
-    found = proof_steps.run(cell(**one), [0])
-    assert (found["score"] == 0).all() and (found["uneven"] == 0).all() and (found["least_probability"] == 1).all()
-    look = _Look(Settings(**one), partial(cell(**one).generator, 0))
-    out = look.measure(look.weights, np.zeros((4 * 12, 1)))
-    x, y, w = look.examples.x, look.examples.y, look.weights[0]
-    reach = np.einsum("npd,pjd->npj", x, w)
-    slope = -y / (1 + np.exp(y * np.sum(reach**3, axis=(1, 2)))) / len(y)
-    gradient = np.einsum("n,npj,npd->pjd", slope, 3 * reach**2, x)
-    norm, level = np.sqrt(np.sum(gradient**2)), 0.1**1.8
-    along = -gradient[:, look.neuron[0]] @ look.directions.labels[look.profession[0]]
-    assert out["over_threshold"] == pytest.approx(norm / level) == out["under_threshold"]
-    assert out["aligned"] == pytest.approx(min(along) / norm)

@@ -9,7 +9,6 @@ from cells import a_claim
 from scipy import stats
 
 from moestat.claims import rules
-from moestat.claims.selection import NoAnswerError
 from moestat.papers.expert_count import contrasts, mirror, variation
 
 EXPERTS, STARTS = [4, 8, 16], [0.1, 0.3]
@@ -39,29 +38,12 @@ def test_replicates_that_chose_a_run_are_left_out():
     assert found.low < 0 < contrasts.difference(ds, claim(**PAIR)).low  # all of them decide it
 
 
-def test_the_peak_is_that_of_the_other_replicates():
-    ds = dataset()
-    asked = claim(at={"start_scale": 0.1})
-    found = contrasts.peak(ds, asked, value=16, after=5)
-    assert found == rules.peak(ds.isel(replicate=slice(5, None)), asked, value=16)
-    assert found != contrasts.peak(ds, asked, value=16)
-
-
 def test_an_interaction_is_a_difference_of_paired_differences():
     ds = dataset()
     asked = claim(at={"start_scale": 0.1, "experts": 16}, versus_at={"start_scale": 0.3, "experts": 16})
     found = contrasts.interaction(ds, asked, other={"experts": 8})
     low, high = ds["accuracy"].values[0]
     test = stats.ttest_1samp((low[2] - high[2]) - (low[1] - high[1]), 0).confidence_interval()
-    assert (found.low, found.high) == pytest.approx((test.low, test.high))
-
-
-def test_a_turn_is_a_change_of_the_slope_per_doubling():
-    ds = dataset().assign_coords(experts=[4, 16, 32])
-    at = [{"start_scale": 0.1, "experts": m} for m in (32, 16)]
-    found = contrasts.turn(ds, claim(at=at[0], versus_at=at[1]), before={"experts": 4})
-    few, middle, many = ds["accuracy"].values[0, 0]
-    test = stats.ttest_1samp((many - middle) - (middle - few) / 2, 0).confidence_interval()
     assert (found.low, found.high) == pytest.approx((test.low, test.high))
 
 
@@ -98,40 +80,16 @@ def test_the_estimate_is_spearmans_correlation_of_the_means():
     assert mirror.of_means(ds, mirrored(), other="entropy") == found  # its draws are fixed
 
 
-def test_curves_that_go_against_each_other_are_seen():
-    rng = np.random.default_rng(2)
-    assert sum(supported(mirror.of_means(draw(rng, 4.0), mirrored(), other="entropy")) for _ in range(20)) >= 18
-
-
 def test_runs_that_fail_whatever_their_number_of_experts_do_not_show_it():
-    """Each is supported with a probability of at most 0.025: five of 60 or more with one of less than 0.02."""
+    """Each is supported with a probability of at most 0.025: four of 30 or more with one of less than 0.01."""
     rng = np.random.default_rng(3)
-    drawn = [draw(rng, 0.0) for _ in range(60)]
+    drawn = [draw(rng, 0.0) for _ in range(30)]
     found = [mirror.of_means(ds, mirrored(), other="entropy") for ds in drawn]
-    assert sum(map(supported, found)) <= 4
-    assert sum(answer.high <= -0.5 for answer in found) > 12  # which the bootstrap alone would say
+    assert sum(map(supported, found)) <= 3
+    assert sum(answer.high <= -0.5 for answer in found) > 6  # which the bootstrap alone would say
     plain = [rules.rank_correlation(ds, mirrored(), other="entropy") for ds in drawn]
-    assert sum(answer.high <= -0.5 for answer in plain) > 50  # and the correlation within a replicate
+    assert sum(answer.high <= -0.5 for answer in plain) > 25  # and the correlation within a replicate
     assert any("not seen to come from experts" in answer.reasons[0] for answer in found if answer.reasons)
-
-
-def test_what_has_no_order_is_refused():
-    ds = draw(np.random.default_rng(5), 1.0)
-    with pytest.raises(NoAnswerError, match="3 and 2 are needed"):
-        mirror.of_means(ds.isel(experts=[0, 1]), mirrored(), other="entropy")
-    flat = ds.assign(accuracy=xr.ones_like(ds["accuracy"]))
-    with pytest.raises(NoAnswerError, match="is constant along experts"):
-        mirror.of_means(flat, mirrored(), other="entropy")
-
-
-def test_a_replicate_near_the_ceiling_has_no_order_within_it():
-    ds = draw(np.random.default_rng(6), 1.0)
-    ds["accuracy"][0, :, 3] = [1.0, 1.0, 0.9998, 1.0, 0.9995]
-    asked = {"other": "entropy", "visible": 0.001}
-    found = mirror.within_seeds(ds, mirrored(), **asked)
-    assert found.replicates == 9
-    kept = rules.rank_correlation(ds.isel(replicate=[r for r in range(10) if r != 3]), mirrored(), other="entropy")
-    assert (found.value, found.low) == pytest.approx((kept.value, kept.low))
 
 
 EXPERTS = [4, 8, 16]

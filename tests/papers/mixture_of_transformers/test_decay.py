@@ -1,7 +1,10 @@
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from moestat.papers.mixture_of_transformers.coverage import enough_experts, near_tie, occupancy
 from moestat.papers.mixture_of_transformers.decay import decay, first_passage
 
 T = np.unique(np.round(np.geomspace(1, 10_000, 60)))
@@ -47,15 +50,37 @@ def test_a_series_with_a_hole_has_no_law():
     assert np.isnan(found.slope[0]) and found.slope[1] == pytest.approx(-1)
 
 
-@pytest.mark.parametrize("t", [[1.0, 2, 3], [0.0, 1, 2, 3], [1.0, 3, 2, 4]])
-def test_unusable_iterations_are_refused(t):
-    with pytest.raises(ValueError, match="at least 4 positive numbers in ascending order"):
-        decay(np.array(t), np.ones(len(t)))
-
-
 def test_first_passage_interpolates_in_logarithms():
     levels = np.array([0.5, 0.01, 1e-3, 1e-9])
     found = first_passage(T, np.stack([2.0 / T, 0.3 * T**-0.5]), levels)
     np.testing.assert_allclose(found[0], [4, 200, 2000, np.nan])
     # the second starts below the first level, and does not reach the third
     np.testing.assert_allclose(found[1], [1, 900, np.nan, np.nan])
+
+
+@pytest.mark.parametrize(("classes", "experts"), [(2, 1), (3, 4), (4, 6)])
+def test_occupancy_counts_all_assignments(classes, experts):
+    counted = np.zeros(classes + 1)
+    for assignment in itertools.product(range(classes), repeat=experts):
+        counted[len(set(assignment))] += 1
+    np.testing.assert_allclose(occupancy(classes, experts), counted / classes**experts, atol=1e-14)
+
+
+def test_lemma_8_holds_with_constant_1_and_n_log_n_tends_to_1_over_e():
+    for n in (2, 5, 30, 200):
+        for delta in (0.5, 0.1, 0.01):
+            m = int(np.ceil(n * np.log(n / delta)))
+            assert occupancy(n, m)[-1] >= 1 - delta
+            least = enough_experts(n, delta)
+            assert least <= m and occupancy(n, least)[-1] >= 1 - delta > occupancy(n, least - 1)[-1]
+    assert occupancy(400, int(np.ceil(400 * np.log(400))))[-1] == pytest.approx(np.exp(-1), abs=0.01)
+
+
+@pytest.mark.parametrize(("classes", "share"), [(2, 0.3), (4, 0.05), (8, 0.9)])
+def test_near_ties_against_simulation(classes, share):
+    rng = np.random.default_rng(0)
+    top = np.sort(rng.standard_normal((200_000, classes)), axis=1)[:, -2:]
+    simulated = np.mean(top[:, 0] > (1 - share) * top[:, 1])
+    exact = near_tie(classes, share)
+    # false alarm below 1e-6 (4.9 standard errors)
+    assert abs(simulated - exact) < 4.9 * np.sqrt(exact * (1 - exact) / 200_000)

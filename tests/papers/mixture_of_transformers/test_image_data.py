@@ -108,25 +108,6 @@ def test_no_pickle_builds_anything_else(tmp_path, payload):
         image_cifar.safe_load(path)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda b: b.pop(b"labels"), "there is no entry 'labels'"),
-        (lambda b: b.update({b"data": b[b"data"][:, :100]}), r"'data' is uint8 \(20, 100\)"),
-        (lambda b: b.update({b"labels": [0] * 3}), "20 images, but 3 labels"),
-        (lambda b: b.update({b"labels": [11] * 20}), "the label 11 is not one of 0 to 9"),
-        (lambda b: b.update({b"labels": b"x"}), "not a list of whole numbers"),
-    ],
-)
-def test_other_cifar_files_are_refused(tmp_path, change, message):
-    folder = tmp_path / "cifar"
-    content = cifar10(folder)["data_batch_4"]
-    change(content)
-    (folder / "data_batch_4").write_bytes(python2_pickle(content))
-    with pytest.raises(ImageDataError, match=f"data_batch_4: .*{message}"):
-        load(folder)
-
-
 # --- idx -------------------------------------------------------------------------------------------------------------
 
 
@@ -159,7 +140,6 @@ def test_idx(tmp_path, packed):
     ("damage", "message"),
     [
         (lambda raw: raw[:200], "cut off or damaged"),
-        (lambda raw: b"text", "cannot be read"),
         (
             lambda raw: gzip.compress(gzip.decompress(raw)[:-5]),
             "promises 30 x 28 x 28 = 23520 bytes, but there are 23515",
@@ -205,15 +185,12 @@ def test_npz(tmp_path):
     ("changes", "message"),
     [
         ({"y_test": None}, "there is no array 'y_test'"),
-        ({"y_train": np.arange(19) % 3}, r"20 training images, but labels of shape \(19,\)"),
         ({"y_train": np.zeros(20)}, "training labels are of type float64; they must be whole numbers"),
         ({"y_train": np.zeros(20, int)}, "every training image is of the class 0"),
         ({"y_test": np.full(9, 8)}, "test label 8 does not occur"),
         ({"x_train": RNG.random((20, 36))}, r"training images have shape \(20, 36\)"),
         ({"x_test": RNG.random((9, 5, 6))}, "a training image is 6 x 6 x 1, a test image 5 x 6 x 1"),
         ({"x_test": np.full((9, 6, 6), np.nan)}, "not finite"),
-        ({"x_test": np.full((9, 6, 6), None)}, "pickled objects"),
-        ({"x_test": np.full((9, 6, 6), "a")}, "they must be numbers"),
     ],
 )
 def test_bad_npz(tmp_path, changes, message):

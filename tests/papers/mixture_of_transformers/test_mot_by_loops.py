@@ -1,12 +1,74 @@
-"""What verdicts on mixtures of transformers hang on, by loops: rivals, routing between kinks, signs of growth, ties."""
+"""Algorithm 1 and its measures against loops over samples, experts and tokens, written from the paper's formulas."""
 
 import numpy as np
 import pytest
-from mot_loops import STEPS, by_key_query, drawn, routed, softmax, staged, train
+from mot_loops import STEPS, attention, by_key_query, drawn, routed, softmax, staged, train
 
-from moestat.experiment import Cell
-from moestat.papers.expert_count import router_smoothness
 from moestat.papers.mixture_of_transformers import mot_gradients
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Return the experiment's last record and the parameters that loops arrive at from the same draws."""
+    d = drawn()
+    return d, *train(d)
+
+
+def test_algorithm_1_arrives_where_loops_do(trained):
+    d, weight, kq, theta = trained
+    np.testing.assert_allclose(d.found.on_labels, weight @ d.directions.labels.T, atol=1e-11)
+    np.testing.assert_allclose(d.found.on_centres, weight @ d.directions.centres.T, atol=1e-11)
+    _, f = routed(d, weight, kq, theta)
+    assert d.found.test_loss.item() == pytest.approx(np.mean(np.log1p(np.exp(-d.test.y * f))), rel=1e-11)
+    assert d.found.test_error.item() == pytest.approx(np.mean(np.sign(f) != d.test.y))
+
+
+def test_measures_of_the_routing_and_the_weights(trained):
+    d, weight, kq, theta = trained
+    found, directions, test = d.found, d.directions, d.test
+    expert, _ = routed(d, weight, kq, theta)
+    on = weight @ directions.labels.T
+    known = on.argmax(axis=1)
+    assert len(set(expert)) > 1, "else purity and entropy would say nothing"
+    purity = entropy = 0.0
+    for m in set(expert):
+        shares = np.bincount(test.cluster[expert == m], minlength=4) / np.sum(expert == m)
+        load = np.mean(expert == m)
+        purity += load * shares.max()
+        entropy -= load * sum(share * np.log(share) for share in shares if share)
+    ordered = np.sort(on, axis=1)
+    pairs = list(zip(expert, test.cluster, strict=True))
+    centre = weight @ directions.centres.T
+    expected = {
+        "purity": purity,
+        "entropy": entropy,
+        "matched": np.mean(known[expert] == test.cluster),
+        "covered": len(set(known)),
+        "gap": np.mean(ordered[:, -1] - ordered[:, -2]),
+        "own_signal": np.mean([on[m, n] for m, n in pairs]),
+        "other_signal": np.mean([max(on[m, j] for j in range(4) if j != n) for m, n in pairs]),
+        "centre_signal": np.mean([abs(centre[m, n]) for m, n in pairs]),
+    }
+    assert {name: found[name].item() for name in expected} == pytest.approx(expected, rel=1e-10)
+
+
+def test_attention_by_query_and_key(trained):
+    """p(mu, nu) of Prop. 2: the query is a row, and only samples at an expert of their class count."""
+    d, weight, kq, theta = trained
+    found, directions, test = d.found, d.directions, d.test
+    known = (weight @ directions.labels.T).argmax(axis=1)
+    tables = []
+    for x, n, (v, c, other) in zip(test.x, test.cluster, test.position, strict=True):
+        m = np.argmax(theta @ x.sum(axis=0))
+        if known[m] == n:
+            p = attention(x, kq[m])
+            noise = [i for i in range(5) if i not in (v, c, other)]
+            rows = [p[c], p[v], p[other], p[noise].mean(axis=0)]
+            tables.append([[row[c], row[v], row[other], row[noise].sum()] for row in rows])
+    assert len(tables) > 3
+    np.testing.assert_allclose(found.attention, np.mean(tables, axis=0), atol=1e-11)
+    assert found.self_attention.item() == pytest.approx(np.mean(tables, axis=0)[1, 1])
+
 
 SMALL = {"samples": 16, "test_samples": 30, "neurons": 4, "tuning_rate": 0.2}
 
@@ -85,44 +147,3 @@ def test_routing_probabilities_of_32_experts_are_those_between_kinks(spread, lea
     np.testing.assert_allclose(exact.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(mot_gradients.argmax_probabilities(scores), exact, rtol=0, atol=least)
     assert np.abs(exact - 1 / 32).max() > 10 * least, "the error is small beside what the scores do"
-
-
-def test_of_the_pairs_that_change_like_the_root_of_sigma_0_only_the_own_one_grows():
-    """With W = sigma_0^0.5 v_n, pure routing and uniform attention all other pairs fall or stand still (Lemma 14)."""
-    from moestat.models import patches
-
-    rng, classes, root = np.random.default_rng(2), 3, 1e-3
-    s = mot_gradients.Settings(classes=classes, experts=3, tokens=4, dimension=8, token_noise=0.0)
-    w = mot_gradients._world(s, patches.dictionary(rng, classes, 8), rng, 1)
-    x, own = w.x.copy(), np.arange(3)
-    x[:, 3:] = 0.0
-    signals = np.concatenate([w.labels, w.centres])
-    grown = np.zeros((3, 6, 6))  # key before query
-    for sample, y, n in zip(x, w.y, w.cluster, strict=True):
-        weight = root * w.labels[n]
-        slope = -y / (1 + np.exp(y * weight @ sample.sum(axis=0))) / len(x)
-        jacobian = np.eye(4) / 4 - np.ones((4, 4)) / 16
-        for query in sample:
-            grown[n] -= slope * signals @ np.outer(sample.T @ jacobian @ sample @ weight, query) @ signals.T
-    pair = grown[own, own, own].copy()
-    np.testing.assert_allclose(pair, root / 2 * 3 / 16 / 3, rtol=2e-3)
-    np.testing.assert_allclose(grown[own, 3 + own, 3 + own], -root / 2 / 16 / 3, rtol=2e-3)
-    grown[own, own, own] = 0.0
-    assert grown.max() < 1e-3 * pair.min() < 0.2 * -grown.min()
-    told = mot_gradients._measure(
-        s, mot_gradients._World(w.labels, w.centres, x, w.y, w.cluster), root * w.labels, np.zeros((3, 8, 8)),
-        np.zeros((3, 8)), mot_gradients._pure(own, w.cluster),
-    )  # fmt: skip
-    assert told["own_pair"] == pytest.approx(np.mean(pair))
-    assert told["other_growth"] == pytest.approx(np.mean(np.maximum(grown, 0).max(axis=(1, 2))))
-    assert told["other_pair"] == pytest.approx(np.mean(-grown.min(axis=(1, 2)))), "what is told is a fall"
-
-
-@pytest.mark.parametrize("width", [0.5, 1.0, 8.0])
-def test_two_tied_experts_by_hand(width):
-    """P(r_2 - r_1 < 2 t) of two Unif[0, w] is 1 - (1 - 2 t / w)^2 / 2, and half at a tie."""
-    settings = router_smoothness.Settings(experts=2, pair="tied", width=width, draws=10).model_dump(mode="json")
-    ds = router_smoothness.run(Cell(router_smoothness.__name__, 3, "arm", {}, settings), [0])
-    ratio = (0.5 - (1 - 0.1 / width) ** 2 / 2) / 0.05
-    assert ds.ratio.item() == pytest.approx(ratio, rel=1e-9)
-    assert ds.share_of_bound.item() == pytest.approx(ratio * (width / 2) ** 2, rel=1e-9)

@@ -12,7 +12,6 @@ from moestat.papers.mixture_of_transformers.mot import Settings
 
 SMALL = {"samples": 60, "test_samples": 50, "dimension": 10, "experts": 5, "expert_slots": 6, "records_per_decade": 3}
 STAGES = {"specialise_steps": 12, "attention_steps": 6, "tuning_steps": 100}
-IDEAL = {"start": "ideal", "experts": 4, "specialise_steps": 0, "attention_steps": 0}
 
 
 cell = partial(cell_of, mot, seed=7, **SMALL | STAGES)
@@ -28,27 +27,6 @@ def test_training_and_measures_need_the_array_api_standard_alone(model):
     ours, strict = mot._train(c, s, [0], anp), mot._train(c, s, [0], array_api_strict)
     for name in ours:
         np.testing.assert_allclose(strict[name], ours[name], rtol=1e-9, atol=1e-12)
-
-
-def test_the_ideal_state_is_what_the_propositions_promise():
-    ds = run([0, 1], **IDEAL)
-    np.testing.assert_array_equal(ds.matched, 1)
-    np.testing.assert_array_equal(ds.unequal, 0)
-    np.testing.assert_allclose(ds.gap.sel(epoch=0), 1)
-    np.testing.assert_allclose(ds.centre_signal.sel(epoch=0), 0, atol=1e-12)
-    assert np.all(ds.self_attention > 0.9)
-    # two experts of a class share its samples
-    dispatch = run([0], **IDEAL | {"experts": 5}).after_dispatch.sel(stage="start", replicate=0)
-    assert np.all(dispatch.sel({"class": 0, "expert": [0, 4]}) > 0)
-
-
-def test_gradient_descent_falls_like_one_over_t_and_normalised_steps_geometrically():
-    long = IDEAL | {"tuning_steps": 2000, "records_per_decade": 10, "tuning_rate": 10.0, "samples": 200}
-    plain = run([0], **long)
-    assert -1.1 < plain.last_slope.item() < -0.9 and plain.aic_gain.item() > 50
-    normalised = run([0], **long | {"tuning_rule": "normalised", "tuning_rate": 0.01})
-    assert normalised.aic_gain.item() < -50 and normalised.r2_geometric.item() > 0.99
-    assert normalised.time_exponent.item() < 0.3
 
 
 @pytest.mark.parametrize("law", ["uniform", "normal", "gumbel", "none"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from moestat.papers.mixture_of_transformers import mot_gradients, specialisation
+from moestat.papers.mixture_of_transformers import mot_gradients
 from moestat.papers.mixture_of_transformers.mot_gradients import Settings, _measure, _pure, _World
 
 TINY = {"classes": 2, "experts": 4, "dimension": 6, "tokens": 4, "rate": 0.1, "repeats": 2, "judged": 2}
@@ -115,24 +115,6 @@ def test_over_both_labels_a_key_with_a_sign_cancels_and_one_without_does_not():
     assert out["distractor_growth"] == pytest.approx(0, abs=1e-12) and out["distractor_query"] > 1e-3
     assert out["label_centre_one"] == pytest.approx(np.mean(share) / 2 * slope * 3 / 16)
     assert out["centre_pair_largest"] == 1
-
-
-def test_without_noise_tokens_queries_of_distractors_grow_like_sigma_0_and_fall_like_its_root():
-    """W = W_0 + sqrt(sigma_0) v_n, with W_0 and KQ of the size sigma_0: the state that Proposition 1 promises."""
-    rng = np.random.default_rng(6)
-    w, s = world(4, classes=3, dimension=8), Settings(**TINY | {"classes": 3, "dimension": 8, "token_noise": 0.0})
-    quiet = _World(w.labels, w.centres, w.x.copy(), w.y, w.cluster)
-    quiet.x[:, 3:] = 0.0
-    draw, kq = rng.standard_normal((4, 8)) / 8, rng.standard_normal((4, 8, 8)) / 8
-    of_expert = specialisation.expert_class(draw @ w.labels.T)
-
-    def found(scale):
-        weights = np.sqrt(scale) * w.labels[of_expert] + scale * draw
-        return _measure(s, quiet, weights, scale * kq, np.zeros((4, 8)), _pure(of_expert, w.cluster))
-
-    small, large = found(1e-8), found(1e-6)
-    assert np.log10(large["distractor_growth"] / small["distractor_growth"]) == pytest.approx(2, abs=0.02)
-    assert np.log10(large["distractor_query"] / small["distractor_query"]) == pytest.approx(1, abs=0.02)
 
 
 def test_the_smallest_response_of_attention_to_scores_is_that_of_a_loop():

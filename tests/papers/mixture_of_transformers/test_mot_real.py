@@ -19,8 +19,6 @@ TEXTS = TINY | {"train": 300, "test": 100}
 
 
 cell = cell_of
-
-
 run = computed
 
 
@@ -36,7 +34,7 @@ def test_arms_see_the_same_texts_and_replicates_others():
         assert not np.array_equal(here[part], other[part])
 
 
-@pytest.mark.parametrize("model", ["mixture", "no_attention", "shared_attention", "transformer"])
+@pytest.mark.parametrize("model", ["no_attention", "shared_attention"])
 def test_text_classification_and_regression(model):
     found = run(mot_text, **TEXTS | {"model": model})
     assert found["status"].item() == Status.CONVERGED

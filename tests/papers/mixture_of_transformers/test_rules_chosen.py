@@ -40,15 +40,6 @@ def test_the_best_constant_is_chosen_by_the_other_half():
     assert low.value == pytest.approx(float(ds.share[0, 2].mean())) and low.reasons
 
 
-def test_a_best_constant_at_an_end_decides_nothing_against_a_statement():
-    ds = sweep(peak=2)
-    assert best_of(ds, claim(), over="rate", arms=["many"]).reasons
-    assert not best_of(ds, claim(), over="rate", arms=["many"], open_ends=False).reasons
-    assert not best_of(ds, claim(at_least=0.7), over="rate", arms=["many"]).reasons  # nor does it speak for it less
-    with pytest.raises(NoAnswerError, match="3 of 3 are whole"):
-        best_of(ds.isel(replicate=slice(3)), claim(), over="rate", arms=["many"])
-
-
 def test_a_variable_at_the_first_step_at_which_another_is_far_enough():
     epoch = np.array([0, 1, 2, 4])
     own = np.array([[0.2, 0.3, 0.5, 0.9], [0.2, 0.45, 0.6, 0.8]])
@@ -101,24 +92,3 @@ def test_the_mean_over_a_stage_takes_its_epochs_alone():
     assert "epochs 3 to 4" in rules_epochs.stage_mean(ds, course(), stage="II").note
     with pytest.raises(NoAnswerError, match="no stage 'IV'"):
         rules_epochs.stage_mean(ds, course(), stage="IV")
-
-
-def test_a_rival_that_is_trained_too_long_is_judged_where_it_is_best():
-    """At the last epoch the mixture leads by 4; each at its best epoch, there is a lead of 1."""
-    transformer = np.array([5.0, 2.0, 3.0, 4.0, 6.0]) + np.zeros((5, 1))
-    mot = np.array([5.0, 4.0, 3.0, 1.0, 2.0]) + np.arange(5)[:, None] / 10
-    ds = courses(transformer=transformer + np.arange(5)[:, None] / 10, mot=mot)
-    found = rules_epochs.at_chosen_epoch(ds, course())
-    assert found.value == pytest.approx(-1.0)
-    assert "mot at epoch 4, transformer at epoch 2" in found.note
-
-
-def test_no_replicate_chooses_its_own_epoch():
-    """A dip of one run at an epoch of its own does not count for it: the others choose another epoch."""
-    transformer = np.full((4, 5), 1.0)
-    mot = np.full((4, 5), 1.0)
-    mot[:, 3] = 0.9  # what all have in common
-    mot[0, 1] = -5.0  # one run's luck, which moves the choice of the others to epoch 2
-    ds = courses(transformer=transformer, mot=mot)
-    found = rules_epochs.at_chosen_epoch(ds, course())
-    assert found.value == pytest.approx(((0.9 - 1.0) + 3 * 0.0) / 4)

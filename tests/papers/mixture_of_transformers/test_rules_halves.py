@@ -9,7 +9,7 @@ from moestat.claims.orders import exponent
 from moestat.claims.selection import NoAnswerError
 from moestat.papers.mixture_of_transformers.rules_censored import growth
 from moestat.papers.mixture_of_transformers.rules_gains import adds
-from moestat.papers.mixture_of_transformers.rules_joint import at_one_step, weights, weights_order
+from moestat.papers.mixture_of_transformers.rules_joint import weights, weights_order
 from moestat.papers.mixture_of_transformers.rules_tuned import log_ratio_at_best
 
 
@@ -41,35 +41,6 @@ def test_an_order_that_is_not_reached_is_not_supported_within_what_is_left_for_l
     turned = {"variable": "x", "at": {"sigma": 0.1}, "versus_at": {"sigma": 0.3}}
     other = exponent(power([true]), claim(**turned, at_most=-0.879), target=-1.099)
     assert other.value == pytest.approx(-found.value) and bool(other.reasons) == bool(found.reasons)
-
-
-def test_an_order_is_asked_for_where_something_else_holds():
-    """The other half of a statement is a condition, at both cells; and the rule must leave room before the order."""
-    ds = power([1.2]).assign(own=(("arm", "sigma", "replicate"), np.full((1, 2, 20), 0.5)))
-    ds["own"][0, 0] += np.linspace(-0.01, 0.01, 20)
-    rule = claim(variable="x", at={"sigma": 0.3}, versus_at={"sigma": 0.1}, at_least=0.879)
-    assert not exponent(ds, rule, target=1.099, given={"variable": "own", "least": 0.4}).reasons
-    with pytest.raises(NoAnswerError, match="own is not 0.6 or more in a"):
-        exponent(ds, rule, target=1.099, given={"variable": "own", "least": 0.6})
-    with pytest.raises(NoAnswerError, match="one limit on this side of 0.5"):
-        exponent(ds, rule, target=0.5)
-
-
-def test_two_halves_hold_at_one_step_or_do_not():
-    """Own first large when others have grown: each half is had at some step, and both at none."""
-    own = np.array([[0.1, 0.3, 0.5], [0.1, 0.3, 0.5]])
-    ds = xr.Dataset(
-        {
-            "own": (("arm", "replicate", "epoch"), np.stack([own, own])),
-            "x": (("arm", "replicate", "epoch"), np.stack([0 * own + 0.1, own])),
-        },
-        coords={"arm": ["a", "b"], "replicate": [0, 1], "epoch": [0, 1, 2]},
-    )
-    ds["x"][0, 1] += 0.02
-    both = at_one_step(ds, claim(variable="x"), own="own", least=0.4, bounds={"a": 0.2})
-    assert both.value == pytest.approx(0.8) and "both halves hold in 2" in both.note
-    worse = at_one_step(ds, claim(variable="x"), own="own", least=0.4, bounds={"a": 0.2, "b": 0.2})
-    assert worse.value == pytest.approx(1.5) and "both halves hold in 0" in worse.note
 
 
 def test_equation_11_is_one_statement():

@@ -41,12 +41,6 @@ def test_censored_times_count_as_longer_than_all_others():
     assert found.value == pytest.approx(np.polyfit(np.log([8, 16, 32]), np.log(by_hand), 1)[0])
 
 
-def test_the_exponent_between_two_losses():
-    found = rules.joint_slope(dataset(), claim("loss", arm="flat", versus="mot"), decades=1.0)
-    assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.5, 0.5))
-    assert "21 of 21 replicates, tuning from 100 to 1000" in found.note
-
-
 def test_rivals_are_compared_at_the_best_rate_of_each():
     rng = np.random.default_rng(1)
     best = {"mot": np.array([4.0, 1.0, 3.0, np.nan]), "flat": np.array([9.0, 8.0, 4.0, 2.0])}
@@ -61,30 +55,6 @@ def test_rivals_are_compared_at_the_best_rate_of_each():
     assert rules.tuned_log_ratio(ds, claim("loss", versus="flat")).value == pytest.approx(np.log(1 / 2), abs=0.02)
     with pytest.raises(NoAnswerError, match="Only 0 of 10"):
         rules.tuned_log_ratio(ds.where(ds.arm != "mot"), claim("loss", versus="flat"))
-
-
-@pytest.mark.parametrize(
-    ("ends", "rule", "decides"),
-    [
-        ((), {"at_most": 0.0}, True),
-        (("flat",), {"at_most": 0.0}, False),  # a better rate of the rival might close the gap
-        (("mot",), {"at_most": 0.0}, True),  # one of the arm can but widen it
-        (("flat",), {"at_least": 0.0}, False),
-        (("mot",), {"at_least": 0.0}, True),
-        (("mot",), {"within": (-2.0, 0.0)}, False),
-        (("flat",), {"within": (-2.0, 0.0)}, False),
-    ],
-)
-def test_a_best_rate_at_an_end_of_the_sweep_decides_only_what_a_better_one_could_not_turn(ends, rule, decides):
-    """The ratio is 1/2; the best rate is inside of the sweep, or at its end for the arms in ``ends``."""
-    rng = np.random.default_rng(2)
-    at_end = {True: np.array([4.0, 2.0, 1.0]), False: np.array([4.0, 1.0, 2.0])}
-    rows = {"mot": at_end["mot" in ends], "flat": 2 * at_end["flat" in ends]}
-    loss = np.stack([row[:, None] * np.exp(0.01 * rng.standard_normal((3, 10))) for row in rows.values()])
-    coords = {"arm": list(rows), "tuning_rate": [0.1, 1.0, 10.0], "replicate": np.arange(10)}
-    ds = xr.Dataset({"loss": (("arm", "tuning_rate", "replicate"), loss)}, coords=coords)
-    asked = claim("loss", versus="flat").model_copy(update={"at_least": None, "at_most": None, "within": None} | rule)
-    assert (rules.tuned_log_ratio(ds, asked).reasons == ()) is decides
 
 
 def test_projections_by_the_class_of_the_expert():

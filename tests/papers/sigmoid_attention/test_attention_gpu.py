@@ -10,7 +10,6 @@ from cells import cell_of
 torch = pytest.importorskip("torch")
 
 from moestat.papers.sigmoid_attention import attention_gpu, attention_speed, timed_attention  # noqa: E402
-from moestat.training import decoder  # noqa: E402
 from moestat.training.decoder import Decoder, Shape  # noqa: E402
 
 SMALL = {"blocks": 2, "width": 32, "heads": 2, "hidden": 24, "vocabulary": 50, "rounds": 2, "tokens": 3}
@@ -62,16 +61,6 @@ def test_a_symbol_behind_kept_ones_attends_as_in_its_window(kernel):
         torch.testing.assert_close(attention(x[:, -1:]), whole)
 
 
-def test_pytorchs_kernel_is_softmax_attention_without_the_slopes():
-    model, choose = timed(16)
-    attention = model.blocks[0].attention
-    q, k, v = (torch.randn(2, 2, 16, 16) for _ in range(3))
-    choose("FlashAttention-2")
-    later = torch.ones(16, 16, dtype=torch.bool).triu(1)
-    scores = (q @ k.mT / math.sqrt(16)).masked_fill(later, -math.inf)
-    torch.testing.assert_close(attention.attend(q, k, v), scores.softmax(-1) @ v)
-
-
 def test_every_kernel_and_task_is_timed_that_the_device_has():
     found = attention_gpu.run(cell(), [0, 1])
     here = [not kernel.endswith("one pass") for kernel in attention_gpu.KERNELS]
@@ -110,9 +99,6 @@ def test_one_pass_is_the_three_operations(function):
 torch = pytest.importorskip("torch")
 
 
-KINDS = ("softmax", "sigmoid")
-
-
 def subnormal() -> float:
     """A product that is subnormal, unless such numbers are flushed."""
     return float((torch.tensor([1e-20]) * torch.tensor([1e-20])).item())
@@ -124,14 +110,3 @@ def test_subnormal_numbers_are_zero_inside_and_there_again_behind_whatever_happe
         assert subnormal() == 0
         raise ValueError("stop")
     assert subnormal() > 0
-
-
-def test_far_positions_have_subnormal_weights_with_softmax_rather_than_with_the_sigmoid():
-    """What the study is about: alike queries and keys, ALiBi, a window of 2048."""
-    bias = {
-        name: torch.from_numpy(decoder.score_bias(decoder.Shape(7, 2048, 1, 128, 4, 8, name, "alibi")))[:, -1]
-        for name in KINDS
-    }
-    weights = {"softmax": bias["softmax"].softmax(-1), "sigmoid": bias["sigmoid"].sigmoid()}
-    share = {name: float(((w > 0) & (w < torch.finfo(w.dtype).tiny)).double().mean()) for name, w in weights.items()}
-    assert share["softmax"] > 5 * share["sigmoid"]

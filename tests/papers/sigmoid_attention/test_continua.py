@@ -1,9 +1,16 @@
+"""What a cell of constant gate hides: exact orders by symbolic series, the form by brute force, and f as it is."""
+
+from functools import partial
+
 import numpy as np
 import pytest
+from cells import computed
 
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
-from moestat.papers.sigmoid_attention import continua, gate_pairs
+from moestat.papers.sigmoid_attention import constant_gate, continua, gate_pairs, non_identifiability
+from moestat.papers.sigmoid_attention.gate_pairs import CRITICAL, flat_share, pair_scores, smallest_curvature
+from moestat.papers.sigmoid_attention.non_identifiability import AT, Settings, expected_null
 
 D = 2
 T = np.array([0.0, 0.25, 0.5, 1.0])
@@ -67,16 +74,109 @@ def test_null_directions_are_counted_and_units_do_not_matter():
     assert continua.null_directions(columns)[0] == 0
 
 
-def test_families_refuse_models_in_which_they_do_not_exist():
-    gelu, relu = model("gelu"), model("relu")
-    dense = ground_truth(relu, 2, "dense", RNG)
-    with pytest.raises(ValueError, match="homogeneous expert"):
-        continua.split(gelu, dense, T)
-    with pytest.raises(ValueError, match="softmax gate"):
-        continua.shift(relu, dense, np.ones(relu.gate_size), T)
-    with pytest.raises(ValueError, match="constant gate"):
-        continua.mirror(relu, dense, np.ones(relu.gate_size), T)
-    with pytest.raises(ValueError, match="fully quadratic score"):
-        gate_pairs.hidden_pair(model(score="partial"), dense, np.ones(D), 0.5, T)
-    with pytest.raises(ValueError, match="linear experts"):
-        continua.softmax_pair(relu, dense, T)
+FAMILIES = [
+    ("split", "relu", 1),
+    ("split", "polynomial", 2),
+    ("null atom", "gelu", 1),
+    ("null atom", "relu", 1),
+    ("trade", "relu", 1),
+    ("trade", "linear", 1),
+    ("trade", "polynomial", 2),
+    ("mirror", "relu", 1),
+    ("shift", "gelu", 1),
+    ("antisymmetric", "gelu", 1),
+    ("softmax pair", "linear", 1),
+]
+
+
+run = partial(computed, non_identifiability, seed=5, points_log2=9, d=2)
+
+
+@pytest.mark.parametrize(("family", "expert", "power"), FAMILIES)
+def test_exact_families_move_parameters_and_not_the_function(family, expert, power):
+    ds = run(range(2), family=family, expert=expert, power=power)
+    assert ds.largest_change.max() < 1e-12
+    assert ds.L3.isel(t=AT).min() > 0.05
+    assert ds.null_error.max() == 0 and ds.null_gap.min() > 1e3
+    if family in ("split", "null atom", "trade", "mirror", "shift") and power == 1:
+        assert ds.quotient.max() < 1e-10
+
+
+def test_the_function_moves_by_the_square_of_the_loss():
+    ds = run(range(2), family="opposite b", expert="gelu").sel(t=slice(0.02, 0.1))
+    slopes = np.diff(np.log(ds.change)) / np.diff(np.log(ds.t))
+    np.testing.assert_allclose(slopes, 4, atol=0.05)
+    np.testing.assert_allclose(np.diff(np.log(ds.L1)) / np.diff(np.log(ds.t)), 2, atol=0.01)
+    control = run(range(2), family="opposite A", expert="gelu", score="partial").sel(t=slice(0.02, 0.1))
+    np.testing.assert_allclose(np.diff(np.log(control.ratio)) / np.diff(np.log(control.t)), 0, atol=0.05)
+
+
+@pytest.mark.parametrize(("expert", "power"), [("relu", 1), ("linear", 1), ("polynomial", 2)])
+def test_moved_shares_move_the_function_by_the_square_of_the_distance(expert, power):
+    ds = run(range(2), family="moved shares", expert=expert, power=power).sel(t=slice(0.02, 0.1))
+    np.testing.assert_allclose(np.diff(np.log(ds.change)) / np.diff(np.log(ds.t)), 2, atol=0.02)
+    np.testing.assert_allclose(np.diff(np.log(ds.L3_nearest)) / np.diff(np.log(ds.t)), 1, atol=0.02)
+
+
+def test_the_sparse_linear_model_of_the_paper_has_twenty_null_directions():
+    assert expected_null(Settings(family="trade", expert="linear", d=8)) == 20
+    assert expected_null(Settings(family="trade", expert="relu", d=8)) == 2
+    assert expected_null(Settings(family="shift", expert="relu", d=8)) == 45
+
+
+CASES = [(0.5, 0.5, 4), (0.2, 0.5, 4), (0.5, 0.3, 4), (CRITICAL, 0.5, 6), (0.5, None, 5), (0.8, None, 5)]
+
+
+@pytest.mark.parametrize(("weight", "share", "order"), CASES)
+def test_the_first_term_that_is_left_has_the_order_that_is_claimed(weight, share, order):
+    """The Taylor coefficients in t of the sum of the gates at h = 1, by Cauchy's formula."""
+    c, beta, alpha = pair_scores(weight, flat_share(weight) if share is None else share)
+    t = 0.2 * np.exp(2j * np.pi * np.arange(64) / 64)
+    total = np.sum(1 / (1 + np.exp(-(c + t[:, None] * beta + t[:, None] ** 2 * alpha))), axis=1)
+    coefficients = [np.mean(total * t**-k) for k in range(8)]
+    assert coefficients[0] == pytest.approx(weight, abs=1e-14)
+    np.testing.assert_allclose(coefficients[1:order], 0, atol=1e-11)
+    assert abs(coefficients[order]) > 1e-5
+    if order == 4:
+        share = share or 0.5
+        assert coefficients[4].real == pytest.approx(gate_pairs.fourth_order(weight, share), rel=1e-8)
+
+
+def test_equal_shares_leave_v_times_one_minus_three_v_squared():
+    g = np.polynomial.Polynomial([0.0, 1.0])
+    derivatives = [g]
+    for _ in range(4):  # d/ds = g (1 - g) d/dg
+        derivatives.append(g * (1 - g) * derivatives[-1].deriv())
+    for weight in (0.1, 0.3, CRITICAL / 2):
+        first, second, third, fourth = (d(weight) for d in derivatives[1:])
+        np.testing.assert_allclose(gate_pairs.gate_slopes(weight), [first, second, third, fourth], atol=1e-15)
+        alpha, v = -second / (2 * first), 1 - 2 * weight
+        left = second * alpha**2 / 2 + third * alpha / 2 + fourth / 24
+        assert left == pytest.approx(first * v * (1 - 3 * v**2) / 24, abs=1e-15)
+    assert abs(1 - 3 * (1 - CRITICAL) ** 2) < 1e-15
+
+
+def test_the_least_curvature_is_that_of_brute_force_and_at_least_one_minus_the_weight():
+    rng = np.random.default_rng(0)
+    for m in (2, 3, 4):
+        weights = rng.uniform(0.1, 0.95, (30, 1)) * rng.dirichlet(np.ones(m), 30)
+        least = smallest_curvature(weights)
+        assert np.all(least >= 1 - weights.sum(axis=1) - 1e-12)
+        g = weights[0]
+        a = rng.standard_normal((200_000, m))
+        slope = g * (1 - g)
+        a -= (a @ slope)[:, None] / (slope @ slope) * slope  # the constraint
+        tried = (a**2 @ (slope * (1 - 2 * g))) / (a**2 @ slope)
+        assert tried.min() >= least[0] - 1e-8
+        assert tried.min() == pytest.approx(least[0], abs=0.02)
+
+
+run_pairs = partial(computed, constant_gate, seed=5, points_log2=9, d=2, cells=50)
+
+
+def test_the_function_moves_by_the_fifth_power_at_the_weight_of_the_paper():
+    ds = run_pairs(range(2), weight=0.5, shares="flat").sel(t=slice(0.015, 0.1))
+    slopes = np.diff(np.log(ds.change)) / np.diff(np.log(ds.t))
+    np.testing.assert_allclose(slopes, 5, atol=0.1)
+    np.testing.assert_allclose(np.diff(np.log(ds.L1)) / np.diff(np.log(ds.t)), 2, atol=0.01)
+    assert ds.share.values == pytest.approx(0.3646, abs=1e-4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cells import computed
 
+from moestat.losses import voronoi
 from moestat.losses.voronoi import L2r
 from moestat.models.regression import Model
 from moestat.models.truths import ground_truth
@@ -54,19 +55,6 @@ def test_le_cam_is_the_two_point_bound():
     np.testing.assert_allclose(bound, expected)
 
 
-def test_truths_without_a_constant_gate_are_refused():
-    m, truth = setting("relu")
-    truth[-1, 1] = 0.1
-    with pytest.raises(ValueError, match="constant gate"):
-        minimax.sequence(m, truth, T, "printed")
-    gelu, truth = setting("gelu")
-    with pytest.raises(ValueError, match="homogeneous"):
-        minimax.sequence(gelu, truth, T, "corrected")
-    square, truth = setting("polynomial", 2)
-    with pytest.raises(ValueError, match="at most 2"):
-        minimax.sequence(square, truth, np.ones(1), "corrected")
-
-
 run = partial(computed, minimax_lower_bound, seed=5, points_log2=8, d=2)
 
 
@@ -96,3 +84,52 @@ def test_splits_are_apart_and_alike(gate):
     assert slope(ds.between, "m") == pytest.approx(-1, abs=1e-6)
     np.testing.assert_allclose(ds.le_cam, ds.le_cam[:, :1] * np.ones(ds.sizes["size"]), rtol=1e-9)
     assert np.isnan(ds.L2r).all() and np.isnan(ds.lone).all()
+
+
+def setting_triangle(power=2):
+    m = Model("sigmoid", "full", "polynomial", 2, power)
+    truth = ground_truth(m, 3, "sparse", RNG, n_sparse=1)
+    return m, truth, minimax.sequence(m, truth, T, "corrected")
+
+
+def by_loops(fitted, truth, over, m, r):
+    """Equation (11), term by term; the sum over an empty cell is zero."""
+    blocks = [m.a_matrix, m.b, slice(m.eta.start, m.eta.stop - 1), slice(m.eta.stop - 1, m.eta.stop)]
+    total = 0.0
+    cells = [[] for _ in truth]
+    for atom in fitted:
+        far = [np.sum((atom[1:] - true[1:]) ** 2) for true in truth]
+        cells[int(np.argmin(far))].append(atom)
+    for cell, true, several in zip(cells, truth, over, strict=True):
+        if several:
+            weights = sum(1 / (1 + np.exp(-atom[0])) for atom in cell)
+            total += abs(weights - 1 / (1 + np.exp(-true[0])))
+        for atom in cell:
+            total += sum(np.linalg.norm((atom - true)[block]) ** r for block in blocks)
+            total += 0 if several else abs(atom[0] - true[0]) ** r
+    return total
+
+
+def test_where_empty_cells_cost_nothing_one_atom_has_no_loss_to_either_of_two_different_measures():
+    m, truth, measures = setting_triangle()
+    lone = minimax.lone_atom(truth)
+    assert float(voronoi.L2r(lone, truth, m, 1.0)) == 0 and float(voronoi.L2r(lone, measures[1], m, 1.0)) == 0
+    assert float(voronoi.L2r(measures[1], truth, m, 1.0)) > 0.01
+    # with the labels of the truth it lacks the over-specified atom, and pays its weight
+    weight = float(m.weights(truth)[-1])
+    assert float(minimax.L2r(lone, truth, np.array([0, 0, 1]), m, 1.0)) == pytest.approx(weight)
+
+
+@pytest.mark.parametrize("r", [1.0, 2.5])
+def test_the_loss_with_labels_is_that_of_loops(r):
+    m, truth, measures = setting_triangle()
+    over = np.array([False, True, True])
+    for tried in minimax.between(truth, measures[1]):
+        expected = [by_loops(atoms, truth, over, m, r) for atoms in tried[:7]]
+        np.testing.assert_allclose(minimax.L2r(tried[:7], truth, over, m, r), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("r", [1.0, 2.0, 4.0])
+def test_no_measure_between_breaks_the_inequality_and_half_of_the_way_attains_it(r):
+    m, truth, measures = setting_triangle(power=1)
+    assert 2 ** (r - 1) * minimax.smallest_ratio(truth, measures, m, r) == pytest.approx(1.0)

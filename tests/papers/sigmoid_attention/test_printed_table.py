@@ -1,14 +1,20 @@
 """Table 2 by arithmetic: errors against simulated examinations, the number of runs against SciPy's test."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+import xarray as xr
+from cells import computed
 from scipy import stats
 
 from moestat.claims.verdicts import judge
 from moestat.experiment import Cell
-from moestat.papers.sigmoid_attention import printed_table
+from moestat.models.regression import Model
+from moestat.papers.sigmoid_attention import brackets, dichotomy, printed_table, section_3_rules, tail_frequency
 from moestat.papers.sigmoid_attention.printed_table import runs_needed
 from moestat.study import load
+from moestat.study.spec import Claim
 
 STUDY = load.read("sigmoid_attention_table").study
 
@@ -48,3 +54,95 @@ def test_no_printed_difference_is_beyond_its_error():
     assert verdicts["throughput"].verdict == "inconclusive"
     for claim in ("accuracies-within-errors", "columns-do-not-matter", "throughput-within-errors"):
         assert verdicts[claim].verdict == "no counterexample"
+
+
+run = partial(computed, seed=5)
+
+
+# --- the dichotomy ---
+def test_the_closest_pair_is_that_of_a_grid():
+    rng = np.random.default_rng(0)
+    score, output = rng.standard_normal(300), rng.standard_normal(300)
+    distance, intercepts = dichotomy.closest_together(score, 0.4, output, 5.0)
+    grid = np.linspace(-5, 5, 81)
+    gates = 1 / (1 + np.exp(-(score + grid[:, None])))
+    target = 1 / (1 + np.exp(-(score + 0.4)))
+    tried = np.sqrt(np.mean(((gates[:, None] + gates - target) * output) ** 2, axis=-1))
+    assert distance <= tried.min() + 1e-12
+    assert distance == pytest.approx(tried.min(), rel=0.02)
+    assert np.abs(intercepts).max() <= 5
+
+
+# --- brackets ---
+def test_brackets_point_by_point():
+    lower, upper = brackets.bounds(np.array([-2.0, 0.05, 9.95]), 0.1, 10.0, "printed")
+    assert lower.tolist() == [0.0, 0.0, pytest.approx(9.85)] and upper.tolist() == [10.0, 10.0, pytest.approx(10.05)]
+    lower, upper = brackets.bounds(np.array([-2.0, 0.05, 9.95]), 0.1, 10.0, "mended")
+    np.testing.assert_allclose(lower, [-2.1, -0.05, 9.85])
+    np.testing.assert_allclose(upper, [-1.9, 0.15, 10.0])
+
+
+def test_printed_brackets_lose_negative_functions_and_stay_wide():
+    printed, mended = (run(brackets, [0], bracket=b, expert="linear", points_log2=7) for b in ("printed", "mended"))
+    assert printed.outside.item() > 1 and printed.excess.item() > 10
+    assert mended.outside.item() == 0 and mended.excess.item() <= 1 + 1e-12
+    relu = run(brackets, [0], bracket="printed", expert="relu", points_log2=7)
+    assert (
+        relu.outside.item() == 0 and relu.excess.item() > 10
+    )  # ReLU experts are not negative: the width is what fails
+
+
+def test_the_lipschitz_constants_bound_differences_and_the_cover_is_counted():
+    model, box, rng = Model("sigmoid", "full", "relu", 2), 2.0, np.random.default_rng(1)
+    x = rng.uniform(-1, 1, (400, 2))
+    bound = brackets.lipschitz(model, box)
+    theta = rng.uniform(-box, box, (60, 1, model.atom_size))
+    for k in range(model.atom_size):
+        moved = theta.copy()
+        moved[..., k] += 1e-4
+        slope = np.abs(model.predict(moved, x) - model.predict(theta, x)).max() / 1e-4
+        assert slope <= bound[k] * (1 + 1e-3), k
+    step = brackets.spacing(model, 2, box, 0.05)
+    assert brackets.entropy(model, 2, box, np.array([0.1]))[0] == pytest.approx(
+        2 * sum(np.log(len(np.arange(-box, box, width))) for width in step), rel=1e-6
+    )
+    entropy = brackets.entropy(model, 2, box, np.array([1e-6, 1e-9, 1e-12]))
+    np.testing.assert_allclose(np.diff(entropy) / np.log(1e3), 2 * model.atom_size, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("growth", "allowed"),
+    [
+        (lambda h, log: h, True),
+        (lambda h, log: 1e6 + log, True),
+        (lambda h, log: h**1.5, False),
+        (lambda h, log: h**2, False),
+        (lambda h, log: h * np.exp(0.05 * log), False),
+        (lambda h, log: h * log, False),
+        (lambda h, log: h + 486 * log**1.5, False),
+    ],
+)
+def test_the_order_of_an_entropy_is_that_of_what_it_adds(growth, allowed):
+    """A large constant hides no higher order, as it does in the ratio of entropy and log(1 / epsilon)."""
+    logs = np.log(1.0 / brackets.EPSILON)
+    entropy = brackets.entropy(Model("sigmoid", "full", "relu", 8), 9, 5.0, brackets.EPSILON)
+    dims = ("arm", "epsilon", "replicate")
+    ds = xr.Dataset(
+        {"entropy": (dims, growth(entropy, logs)[None, :, None])},
+        coords={"arm": ["mended-relu"], "epsilon": brackets.EPSILON, "replicate": [0]},
+    )
+    claim = Claim(id="x", source="s", statement="t", kind="function", function="moestat:x", at_most=0.1)
+    found = section_3_rules.entropy_added(ds, claim, arms=["mended-*"])
+    assert found.exact and (found.high <= 0.1) == allowed
+
+
+# --- the tail ---
+def test_the_constant_is_the_least_on_a_grid_that_obeys():
+    rng = np.random.default_rng(2)
+    for n in (50, 2000):
+        errors = np.sqrt(rng.chisquare(4, 80) / n)
+        delta = np.linspace(np.sqrt(np.log(n) / n), 1.2 * errors.max(), 4001)
+        frequency = np.mean(errors > delta[:, None], axis=1)
+        grid = np.linspace(0.5, 5, 4501)
+        obeys = [np.all(frequency <= c * np.exp(-n * delta**2 / c**2) + 1e-12) for c in grid]
+        assert tail_frequency.smallest_constant(errors, n) == pytest.approx(grid[np.argmax(obeys)], abs=0.01)

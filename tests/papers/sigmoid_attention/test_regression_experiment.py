@@ -26,16 +26,6 @@ def run(replicates=range(3), **settings):
     return computed(regression, replicates, seed=7, **SMALL | settings)
 
 
-@pytest.mark.parametrize("estimator", ["least_squares", "sgd"])
-@pytest.mark.parametrize("expert", ["relu", "linear"])
-def test_numbers_do_not_depend_on_the_block(estimator, expert):
-    together = run(range(4), estimator=estimator, expert=expert)
-    apart = [run([r], estimator=estimator, expert=expert) for r in (3, 0, 2, 1)]
-    xr.testing.assert_identical(
-        together, xr.concat(apart, "replicate", data_vars="minimal", join="exact").sortby("replicate")
-    )
-
-
 def test_arms_share_their_data_whatever_they_fit():
     values = {
         name: run(**settings)["truth_loss"].values
@@ -50,16 +40,6 @@ def test_arms_share_their_data_whatever_they_fit():
     for name, value in values.items():
         np.testing.assert_array_equal(value, values["plain"], err_msg=name)
     assert np.all(run(n=401)["truth_loss"].values != values["plain"])
-
-
-def test_start_losses_follow_the_radius_rule_exactly():
-    """The protocol's starts share their direction, so matched distances at the start scale with the radius."""
-    exact = {"estimator": "sgd", "n_fitted": 2}
-    near = run(**exact, radius_scale=1e-3)
-    far = run(**exact, radius_scale=2e-3)
-    shrinking = run(**exact, radius_scale=0.02, radius_exponent=-0.5)
-    np.testing.assert_allclose(far["start_L3"], 2 * near["start_L3"], rtol=1e-6)
-    np.testing.assert_allclose(shrinking["start_L3"], near["start_L3"], rtol=1e-6)
 
 
 @pytest.mark.parametrize("truths", [1, 2])

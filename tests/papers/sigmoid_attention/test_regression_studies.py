@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -142,20 +141,6 @@ def test_a_row_is_the_rate_of_its_source(tmp_path):
     assert str(ds["source_sha256"].values) == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_two_rows_are_compared_by_the_data_sets_of_their_source():
-    slopes = np.array([[-0.5, -0.6, np.nan], [-0.2, -0.31, -0.9]])
-    texts = ("arm", "replicate"), np.array([[""], [""]], dtype=object)
-    ds = xr.Dataset(
-        {"slopes": (("arm", "member"), slopes), "slopes_converged": (("arm", "member"), slopes), "reasons": texts},
-        coords={"arm": ["fast", "slow"], "replicate": [0]},
-    )
-    claim = Claim(**{**CLAIM, "arm": "fast", "versus": "slow"}, function="moestat:x")
-    found = rules.slope_lead(ds, claim)
-    assert found.value == pytest.approx(-0.295) and found.replicates == 2 and found.reasons == ()
-    unsettled = ds.assign(slopes_converged=ds["slopes"] * np.nan)
-    assert "did not converge" in rules.slope_lead(unsettled, claim).reasons[0]
-
-
 # --- readings of a protocol -------------------------------------------------------------------------------------------
 def readings(*slopes: float) -> xr.Dataset:
     """Return losses of one arm whose slopes at the start rules a, b, ... are these, up to 0.01 over six replicates."""
@@ -178,15 +163,6 @@ def test_the_nearest_reading_decides_whether_a_printed_slope_can_be_had():
     bent["L3"][0, 1] += 0.01
     found = reading_rules.nearest_reading(bent, claim, curves=[{"within": [-0.6, -0.4]}])
     assert found.bend.startswith("The line of L3, a, is bent")
-
-
-def test_the_fastest_reading_is_the_lowest_difference():
-    both = xr.concat([readings(-0.5, -0.5), readings(-0.5, -0.3).assign_coords(arm=["b"])], "arm")
-    claim = Claim(**{**CLAIM, "arm": "a", "versus": "b"}, function="moestat:x")
-    found = reading_rules.fastest_reading(both, claim)
-    assert found.value == pytest.approx(-0.2, abs=0.02) and found.high < 0 and "start_rule b" in found.note
-    both["L3"][1] += 0.1
-    assert reading_rules.fastest_reading(both, claim).bend.startswith("The second line is bent")
 
 
 def fitted_source(folder: Path, truths: int) -> Source:
@@ -228,21 +204,3 @@ def test_the_row_of_experts_is_their_error_to_the_truth_of_each_replicate(tmp_pa
     assert float(table_of_one["error_first"][0]) == pytest.approx(np.exp(np.log(errors["output"].sel(n=60)).mean()))
     slopes = np.polyfit(np.log([60, 120, 240]), np.log(errors["output"].values), 1)[0]
     np.testing.assert_allclose(table_of_one["slopes"][0], slopes)
-
-
-def test_a_table_is_the_same_from_the_errors_that_are_kept_in_place_of_the_parameters(tmp_path, monkeypatch):
-    read = fitted_source(tmp_path, 1)
-    read = replace(read, dataset=read.dataset.assign_attrs(study="s"))
-    monkeypatch.setenv("MOESTAT_CACHE", str(tmp_path / "cache"))
-    settings = {"study": "s", "source_arm": "a", "order": "eps^-4"}
-    arms = [Arm(name=loss, settings=settings | {"loss": loss}) for loss in ("experts", "eta")]
-    others = [Arm(name="b", settings=settings | {"study": "t"}), Arm(name="c", settings=settings | {"loss": "rmse"})]
-    assert sample_complexity.condensed(read, others) is read.dataset, "neither needs the parameters of this study"
-    kept = sample_complexity.condensed(read, [*arms, *others])
-    assert {kept[name].attrs["derived"] for name in kept if name.startswith("expert_")} == {1}
-    small = replace(read, dataset=kept.drop_vars("theta"))
-    expected = sample_complexity.table({"s": read}, arms)
-    monkeypatch.setattr(expert_block, "errors_of", None)
-    xr.testing.assert_identical(sample_complexity.table({"s": small}, arms), expected)
-    again = sample_complexity.condensed(small, arms)
-    assert again is small.dataset, "what is there stays where the parameters are gone"

@@ -9,7 +9,6 @@ from moestat.claims.selection import NoAnswerError
 from moestat.claims.verdicts import compared
 from moestat.papers.sigmoid_attention import order_rules, sum_rules, truth_rules
 from moestat.papers.sigmoid_attention.sum_rules import slope_of_sum
-from moestat.rates.estimate import mean_interval
 from moestat.study.spec import Claim
 
 ORDER = {"id": "x", "source": "s", "statement": "t", "kind": "function", "function": "moestat:x", "at_most": 0.0}
@@ -59,12 +58,6 @@ def test_a_slower_row_needs_its_own_order(slow, half, decides):
     assert (faster.reasons == ()) == (slower.reasons == ()) == decides
 
 
-def test_a_region_with_two_ends_names_no_slower_side():
-    claim = Claim(**{**ORDER, "at_most": None, "within": (-0.1, 0.1)}, **ROWS)
-    with pytest.raises(NoAnswerError, match="at_most or at_least"):
-        order_rules.ordered_rows(rows(-0.5, -0.25), claim, slower_at_most=-0.15)
-
-
 PLAIN = {"id": "x", "source": "s", "statement": "t", "kind": "function", "function": "moestat:x"}
 SUM = PLAIN | {"variable": "whole", "arm": "a"}
 N = np.array([100, 300, 1000, 3000])
@@ -90,16 +83,6 @@ def test_a_small_slow_part_does_not_show_in_the_slope_and_is_named(slow, decides
     assert (found.value, found.low, found.high) == (plain.slope, plain.low, plain.high) and found.high < -0.45
     assert (found.reasons == ()) == decides and found.replicates == 8
     assert decides or "part has the slope -0.25" in found.reasons[0] and "(8 of 8 replicates)" in found.reasons[0]
-
-
-def test_the_window_is_that_of_sum_and_part_and_a_rule_without_an_upper_end_is_refused():
-    ds = results(-0.5, -0.5)
-    ds["part"][{"n": 0}] *= 1e-3
-    late = Claim(**SUM, at_most=-0.40, window=(300, 3000))
-    assert len(slope_of_sum(ds, Claim(**SUM, at_most=-0.40), parts=["part"]).reasons) == 1
-    assert not any("slowest" in reason for reason in slope_of_sum(ds, late, parts=["part"]).reasons)
-    with pytest.raises(NoAnswerError, match="from above"):
-        slope_of_sum(ds, Claim(**SUM, at_least=-0.6), parts=["part"])
 
 
 def test_errors_of_experts_are_computed_where_only_fitted_parameters_are_there(monkeypatch):
@@ -155,15 +138,6 @@ def test_data_sets_of_one_truth_count_as_one(estimate):
     assert clustered.value == pytest.approx(apart.value) and clustered.replicates == 6 and apart.replicates == 12
     assert clustered.high - clustered.low > 1.3 * (apart.high - apart.low)
     assert "6 truths, 12 data sets" in clustered.note and "12 replicates" in apart.note
-
-
-def test_the_interval_is_that_of_the_means_of_truths():
-    ds = run((-0.3, -1.0))
-    logs = np.log(ds["loss"].sel(n=3000)).values
-    means = (logs[0] - logs[1]).reshape(2, 6).mean(axis=0)
-    mean, _, low, high = mean_interval(means)
-    found = level(ds)
-    assert (found.value, found.low, found.high) == pytest.approx((mean, low, high))
 
 
 @pytest.mark.parametrize(

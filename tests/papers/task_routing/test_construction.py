@@ -1,13 +1,15 @@
 """The lemmas and the constructed transformer."""
 
 from dataclasses import fields, replace
+from functools import cache, partial
 
 import numpy as np
 import pytest
+from cells import cell_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moestat.papers.task_routing import knowledge_small
+from moestat.papers.task_routing import knowledge_small, task_construction
 from moestat.papers.task_routing.construction import memoriser, parity, router
 from moestat.papers.task_routing.construction.build import build
 from moestat.papers.task_routing.construction.check import check
@@ -19,6 +21,7 @@ from moestat.papers.task_routing.knowledge import Knowledge, Task
 from moestat.papers.task_routing.knowledge_sources import paper_example
 from moestat.papers.task_routing.knowledge_synthetic import synthetic
 from moestat.papers.task_routing.template import Template
+from moestat.status import Status
 
 
 def textbook(weights: FullWeights, tokens: np.ndarray, *, dense: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -48,37 +51,6 @@ def test_memoriser_fits_any_distinct_points_with_one_neuron_each(count, size, se
     assert fit.width == count
     np.testing.assert_allclose(fit(x), y, atol=1e-6)
     assert np.all(fit.hidden(fit.knots[0] - 1.0) == 0.0)
-
-
-@pytest.mark.parametrize("n", [3, 4, 13, 1000])
-def test_plane_of_logits(n):
-    basis = memoriser.plane(n)
-    logits = memoriser.scale(n, 0.01) * basis @ basis.T
-    assert np.array_equal(np.argmax(logits, axis=0), np.arange(n))
-    weight = np.exp(logits - logits.max(axis=0))
-    assert np.all(np.diag(weight) / weight.sum(axis=0) > 0.99)
-
-
-def test_argmax_router_agrees_with_geometry():
-    def ask(tasks):
-        tasks = np.array(tasks, dtype=bool)
-        return Conditions(np.arange(len(tasks)), tasks, ~tasks)
-
-    # three points on a line: the middle one cannot win alone against a task that owns both ends
-    line = np.array([[-1.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
-    assert not router.argmax(line, 2, ask([[1, 0], [0, 1], [1, 0]])).separable
-    split = ask([[1, 0], [0, 1], [0, 1]])
-    fit = router.argmax(line, 2, split)
-    assert fit.separable
-    assert np.array_equal((line @ fit.weights).argmax(axis=1), [0, 1, 1])
-    # of two tasks that both generate an end one is enough: task 2 wins at the other end, and cannot at both
-    either = ask([[1, 0, 1], [0, 1, 0], [0, 0, 1]])
-    fit = router.argmax(line, 3, either)
-    assert fit.separable
-    assert np.array_equal((line @ fit.weights).argmax(axis=1), [0, 1, 2])
-    nothing = router.argmax(line, 3, either.take(np.array([], dtype=int)))
-    assert nothing.separable
-    assert nothing.weights.shape == (2, 3)
 
 
 @pytest.mark.parametrize("theorem", ["moe", "dense", "two heads"])
@@ -136,6 +108,15 @@ def test_paper_example_fails_as_printed_and_names_the_prefix():
     assert printed.low_mass.mean() > 0.5
 
 
+@cache
+def without(repair, theorem):
+    """Return what is found of a transformer that lacks one repair, or none."""
+    rng = np.random.default_rng(1)
+    knowledge = synthetic(rng, 10, 5, 20, shared_subjects=0.0)
+    repairs = replace(Repairs(), **({repair: False} if repair else {}))
+    return check(build(knowledge, np.random.default_rng(2), theorem=theorem, repairs=repairs), rng)
+
+
 @pytest.mark.parametrize(
     ("repair", "theorem"),
     [
@@ -149,12 +130,7 @@ def test_paper_example_fails_as_printed_and_names_the_prefix():
     ],
 )
 def test_every_repair_is_needed(repair, theorem):
-    rng = np.random.default_rng(1)
-    knowledge = synthetic(rng, 10, 5, 20, shared_subjects=0.0)
-    built = build(knowledge, np.random.default_rng(2), theorem=theorem, repairs=replace(Repairs(), **{repair: False}))
-    assert check(built, rng).low_mass.any()
-    mended = build(knowledge, np.random.default_rng(2), theorem=theorem)
-    assert not check(mended, rng).low_mass.any()
+    assert without(repair, theorem).low_mass.any() and not without("", theorem).low_mass.any()
 
 
 def test_repairs_are_read_from_words():
@@ -248,4 +224,39 @@ def test_repaired_moe_wherever_template_and_subject_tell_the_task(knowledge, see
         if np.array_equal(tasks, prefixes.compatible[row]):
             assert not found.misrouted[row]
             assert not found.low_mass[row]
-    assert all(expert.width <= built.width_bound(k) for k, expert in enumerate(built.experts))
+    for task, expert in zip(knowledge.tasks, built.experts, strict=True):
+        assert expert.width <= knowledge.max_length * len(task.templates) + knowledge.max_table
+
+
+cell = partial(cell_of, task_construction)
+
+
+def test_repaired_theorem_on_the_example_and_small_sizes():
+    for size in ("example", "5x3x20"):
+        found = task_construction.run(cell(size=size), [0, 4])
+        assert np.array_equal(found["replicate"], [0, 4])
+        assert (found["status"] == Status.CONVERGED).all()
+        assert (found["checked"] == found["prefixes"]).all()
+        for count in ("misrouted", "misrouted_ambiguous", "low_mass"):
+            assert not found[count].any()
+        assert (found["width_ratio"] <= 1).all()
+        assert (found["dimension_ratio"] <= 1).all()
+        assert (found["failure"] == "").all()
+
+
+def test_tables_in_the_head_leave_the_experts_small():
+    found = task_construction.run(cell(size="5x3x20", router="tables"), [0, 1])
+    for count in ("misrouted", "low_mass", "failing", "inseparable"):
+        assert not found[count].any()
+    assert (found["dimension_ratio"] <= 1).all()
+    assert (found["complexity_ratio"] < 0.5).all()
+    assert (found["heads"] == 2).all()
+    assert np.isnan(found["rank"]).all()
+
+
+def test_where_the_object_tells_the_task_some_prefix_fails():
+    for other in ({"router": "argmax"}, {"router": "none", "theorem": "dense"}):
+        found = task_construction.run(cell(size="object-tells", **other), [0])
+        assert found["low_mass"].item() > 0
+        assert found["low_mass_told"].item() == 0
+        assert '"A" is ' in found["failure"].item()

@@ -37,7 +37,6 @@ def test_tokenize_refuses_stray_signs(text):
     ("text", "message"),
     [
         ("{subject} is here.", "holds {object} 0 times"),
-        ("{subject} and {subject} are in {object}.", "holds {subject} 2 times"),
         ("{object} holds {subject}.", "object before the subject"),
         ('{subject} is in the "big apple" of {object}.', "quoted name"),
         ("{subject} . {object}.", "single full stop"),
@@ -120,14 +119,6 @@ def test_synthetic_shape_and_separation(seed, tasks, templates, pairs):
     assert np.all(found.pattern_tasks[shows_object].sum(axis=1) == 1)
 
 
-def test_synthetic_shares_templates_when_asked():
-    knowledge = synthetic(np.random.default_rng(0), 4, 3, 5, shared_templates=2)
-    assert len(knowledge.templates) == 2 + 4
-    assert all(task.templates[:2] == knowledge.tasks[0].templates[:2] for task in knowledge.tasks)
-    with pytest.raises(KnowledgeError, match="shared_templates is 4"):
-        synthetic(np.random.default_rng(0), 2, 3, 5, shared_templates=4)
-
-
 def write(path, *lines):
     path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
     return path
@@ -146,13 +137,9 @@ def test_load_reads_the_users_file(tmp_path):
         ("{not json", "line 2: not JSON"),
         ([1], "line 2: a line must be an object with the keys relation, templates and pairs; found list"),
         ({"relation": "x", "pairs": []}, "line 2: .*found pairs, relation"),
-        (LINE | {"relation": ""}, "line 2: relation is ''"),
         (LINE | {"relation": "x", "templates": "one"}, "line 2: templates must be a list"),
-        (LINE | {"relation": "x", "templates": []}, "line 2: task 'x' has no templates"),
-        (LINE | {"relation": "x", "templates": ["{subject} is."]}, "line 2: .*holds {object} 0 times"),
         (LINE | {"relation": "x", "pairs": [["a"]]}, r"line 2: pairs\[0\] is \['a'\]"),
         (LINE | {"relation": "x", "pairs": [["a", "b"], ["a", "b"]]}, r"line 2: .*\('a', 'b'\) twice"),
-        (LINE | {"relation": "x", "pairs": [["a", ""]]}, "line 2: .*no entity name"),
         (LINE, "given twice: P17"),
     ],
 )
@@ -161,13 +148,6 @@ def test_load_says_where_it_hurts(tmp_path, bad, message):
     with pytest.raises(KnowledgeError, match=message) as error:
         load(path)
     assert "own.jsonl" in str(error.value)
-
-
-def test_load_refuses_missing_and_empty_files(tmp_path):
-    with pytest.raises(KnowledgeError, match="cannot be read"):
-        load(tmp_path / "none.jsonl")
-    with pytest.raises(KnowledgeError, match="at least one task"):
-        load(write(tmp_path / "empty.jsonl", ""))
 
 
 def test_source_ties_results_to_the_file(tmp_path):
@@ -186,8 +166,3 @@ def test_source_ties_results_to_the_file(tmp_path):
         sample(load(path), np.random.default_rng(0), 5, 2, 10)
     with pytest.raises(KnowledgeError, match="3 templates per task are asked for; task 'P0' has 2"):
         sample(load(path), np.random.default_rng(0), 4, 3, 10)
-
-
-def test_unknown_tokens_are_refused():
-    with pytest.raises(KnowledgeError, match='"Rome"'):
-        paper_example().encode(['"Rome"'])

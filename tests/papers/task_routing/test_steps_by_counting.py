@@ -71,17 +71,6 @@ def test_a_router_that_sees_the_template_alone_misroutes_at_least_this_many():
     assert 0 < least <= found["misrouted"]
 
 
-def test_prefixes_of_two_tasks_and_valid_sets_that_are_no_arcs():
-    """Ambiguous prefixes, and three valid sets with a common token and one of its own each: all threes are tried."""
-    found, knowledge = run(repairs="all")
-    sentences = written_out(knowledge)
-    assert found["prefixes"] == len(sentences)
-    assert found["ambiguous"] == sum(len(tasks) > 1 for _, tasks, _ in sentences.values()) > 0
-    sets = {frozenset(follow) for follow, _, _ in sentences.values() if len(follow) > 1}
-    star = any(a & b & c and a - b - c and b - a - c and c - a - b for a, b, c in itertools.combinations(sets, 3))
-    assert found["not_arcs"] == star
-
-
 @pytest.mark.parametrize("settings", [{"theorem": "dense", "shared_templates": 2}, {"router": "tables"}])
 def test_neurons_counted(settings):
     """Neurons of disjoint blocks, and of experts without tables: beginnings of templates, and subjects."""

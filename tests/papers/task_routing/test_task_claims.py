@@ -16,12 +16,9 @@ from moestat.experiment import Cell
 from moestat.papers.task_routing.rules import (
     cells_at_least,
     dealt,
-    gap_for_its_share,
     neurons_over_bound,
-    of_one_task,
     printed_spread,
     trend,
-    visible_gap,
     worst,
 )
 
@@ -86,18 +83,6 @@ def test_the_trend_of_a_gap_is_the_least_squares_slope():
     assert trend(ds, claim(**{**asked.model_dump(), "at": {"tasks": 20}})).value != found.value
     with pytest.raises(NoAnswerError, match="two or more values of 'experts'"):
         trend(ds.isel(experts=[1]), asked)
-
-
-def test_a_gap_that_no_figure_shows_decides_nothing():
-    entropy = np.array([[2.80, 2.79, 2.80], [2.79, 2.78, 2.788], [2.5, 2.4, 2.6]])[:, None]
-    dims = ("arm", "experts", "replicate")
-    ds = xr.Dataset({"entropy": (dims, entropy)}, {"arm": ["balance", "router", "ce"], "experts": [7]})
-    asked = claim(variable="entropy", arm="router", versus="balance", at={"experts": 7}, at_most=None, at_least=0.0)
-    small = visible_gap(ds, asked, visible=0.05)
-    assert small.high < 0 and "below 0.05 is too small to be seen" in small.reasons[0]
-    test = stats.ttest_1samp((entropy[1] - entropy[0])[0], 0).confidence_interval()
-    np.testing.assert_allclose((small.low, small.high), test)
-    assert not visible_gap(ds, asked.model_copy(update={"versus": "ce"}), visible=0.05).reasons
 
 
 def test_the_bound_on_neurons_has_one_pair_more_than_the_largest_table(results):
@@ -167,29 +152,6 @@ def test_deals_of_a_printed_table_are_counted_by_all_of_them():
     assert "over the 2 cells 200 of 200 pass" in alone.note
     with pytest.raises(NoAnswerError, match="column = 'two'"):
         dealt(printed_table(values), asked, rule="lead", cells=["two"], **nine)
-
-
-def test_a_gap_for_its_share_is_that_of_quotients():
-    loss = np.array([[0.1, 0.12, 0.2], [0.5, 0.45, 0.48]])
-    share = np.array([[0.5, 0.6, 0.8], [1.0, 0.9, 0.96]])
-    dims = ("arm", "replicate")
-    ds = xr.Dataset({"loss": (dims, loss), "share": (dims, share)}, {"arm": ["ce", "router"], "replicate": range(3)})
-    asked = claim(variable="loss", arm="router", versus="ce", at={}, at_most=None, at_least=0.0)
-    found = gap_for_its_share(ds, asked, share="share")
-    gaps = loss[1] / share[1] - loss[0] / share[0]
-    np.testing.assert_allclose(found.value, gaps.mean())
-    np.testing.assert_allclose((found.low, found.high), stats.ttest_1samp(gaps, 0).confidence_interval())
-
-
-def test_datasets_in_which_tasks_share_a_beginning_decide_nothing(results):
-    """The failures of those are left out and counted; where all are, there is no answer."""
-    shared = np.array([[[0, 1], [0, 0]], [[2, 0], [0, 0]]])
-    ds = results.assign(ambiguous=(results["failing"].dims, shared[None]))
-    found = of_one_task(ds, claim(), witness="failure")
-    assert found.value == 40 and "2 draws, 1 of them against the rule" in found.note
-    assert "first: [c] of R" in found.note and "2 left out, ambiguous above 0" in found.note
-    with pytest.raises(NoAnswerError, match="no value"):
-        of_one_task(ds.assign(ambiguous=ds["ambiguous"] + 1), claim())
 
 
 def test_share_of_cells_that_are_not_behind():

@@ -1,7 +1,14 @@
 """The trained transformer: its loss, its layer, its auxiliary losses and its completions."""
 
+from collections import Counter
+from functools import partial
+from math import log2
+
 import numpy as np
 import pytest
+from cells import cell_of
+
+from moestat.papers.task_routing import task_training
 
 torch = pytest.importorskip("torch")
 
@@ -74,14 +81,6 @@ def test_layer_is_the_papers(gate):
     expected = [textbook(model, row[:n]) for row, n in zip(tokens, length, strict=True)]
     np.testing.assert_allclose(got.output.detach(), np.concatenate([out for out, _ in expected]), atol=2e-5)
     np.testing.assert_allclose(got.scores.detach().exp(), np.concatenate([p for _, p in expected]), atol=1e-5)
-
-
-@pytest.mark.parametrize(("gate", "learns"), [(True, True), (False, False)])
-def test_router_has_no_gradient_without_the_gate_factor(gate, learns):
-    rng = np.random.default_rng(0)
-    model = TaskTransformer(Shape(vocabulary=9, length=5, experts=3), rng, gate=gate)
-    model(torch.from_numpy(rng.integers(0, 9, (4, 5))), torch.arange(20)).output.square().sum().backward()
-    assert (model.router.grad is not None and bool(model.router.grad.abs().max() > 0)) == learns
 
 
 def by_autograd(model, tokens, rows, target, task, loss, weight):
@@ -164,9 +163,114 @@ def test_training_learns_the_example_and_completes_it():
         assert set(expert[rows.task == task].ravel()) - {-1} == {task}
 
 
-def test_completion_stops_at_the_longest_length():
-    model = TaskTransformer(Shape(5, 4, 1), np.random.default_rng(0))
-    with torch.no_grad():
-        model.out_bias[3] = 1e6  # says token 3 for ever
-    done = complete(model, np.array([[0, 1, 2, 2], [4, 4, 4, 4]]), np.array([2, 1]), end=2)
-    assert done.tolist() == [[0, 1, 3, 3], [4, 3, 3, 3]]
+pytest.importorskip("torch")
+
+SMALL = {"tasks": 4, "templates": 3, "pairs": 12, "experts": 2, "epochs": 12, "completions": 30}
+
+
+cell = partial(cell_of, task_training, **SMALL)
+
+
+def test_router_loss_aligns_experts_with_tasks():
+    router = task_training.run(cell(loss="router", epochs=40), [0])
+    plain = task_training.run(cell(loss="ce", epochs=40), [0])
+    assert router["mutual_information"].item() > plain["mutual_information"].item() + 0.3
+    assert router["routed_as_asked"].item() > 0.9
+
+
+def test_one_expert_has_nothing_to_route():
+    # both auxiliary losses are then constant, so that the studies leave one expert out
+    runs = [task_training.run(cell(loss=loss, experts=1, epochs=2), [0]) for loss in ("ce", "load_balance", "router")]
+    for found in runs:
+        assert found["usage_entropy"].item() == found["mutual_information"].item() == 0.0
+        assert np.array_equal(found["accuracy"], runs[0]["accuracy"])
+        np.testing.assert_allclose(found["curve"], runs[0]["curve"], rtol=1e-12)
+
+
+def test_a_held_out_fact_cannot_be_recalled():
+    settings = {"epochs": 40, "completions": 250, "tasks": 3, "pairs": 30}
+    seen = task_training.run(cell(**settings), [0])
+    unseen = task_training.run(cell(**settings, split="pairs"), [0])
+    recall = [found["accuracy_by_cut"].sel(cut="recall").item() for found in (seen, unseen)]
+    assert recall[1] < 0.5 * recall[0]
+
+
+from moestat.papers.task_routing import task_training  # noqa: E402
+
+
+def say(model, tokens):
+    """Return the next token and the expert of the last position."""
+    out, p = textbook(model, tokens)
+    w, bias = (part.detach().double().numpy() for part in (model.out, model.out_bias))
+    return int(np.argmax(w[:, : model.shape.width] @ out[-1] + bias)), int(np.argmax(p[-1]))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    knowledge = synthetic(np.random.default_rng(0), 3, 3, 12)
+    model = TaskTransformer(Shape(len(knowledge.vocabulary), knowledge.max_length, 2), np.random.default_rng(1))
+    rows = np.arange(knowledge.sentences.length.shape[0])
+    with one_thread():
+        train(
+            model,
+            knowledge.sentences,
+            rows[::2],
+            Training(loss="router", epochs=14, batch=16),
+            np.random.default_rng(2),
+        )
+    return knowledge, model, rows[1::2]
+
+
+def test_completions_one_by_one(trained):
+    """The accuracy, in all and by what was shown: greedy completions that are sentences of the dataset."""
+    knowledge, model, rows = trained
+    s = task_training.Settings(tasks=3, templates=3, pairs=12, experts=2, completions=40)
+    with one_thread():
+        found = task_training._completions(model, knowledge, rows, s, np.random.default_rng(5))
+    rng = np.random.default_rng(5)
+    chosen = rng.permutation(rows)[:40]
+    cuts = rng.integers(1, knowledge.sentences.length[chosen])
+    every = {t.fill(a, b) for task in knowledge.tasks for t in task.templates for a, b in task.table}
+    right, shown = [], []
+    for row, cut in zip(chosen, cuts, strict=True):
+        words = knowledge.sentences.tokens[row, :cut].tolist()
+        shown.append(sum(knowledge.vocabulary[t].startswith('"') for t in words))
+        while len(words) < knowledge.max_length and (len(words) == cut or knowledge.vocabulary[words[-1]] != "."):
+            words.append(say(model, words)[0])
+        right.append(tuple(knowledge.vocabulary[t] for t in words) in every)
+    assert 0.2 < np.mean(right) < 0.95
+    assert found["accuracy"] == pytest.approx(np.mean(right))
+    for seen, value in enumerate(found["accuracy_by_cut"]):
+        assert value == pytest.approx(np.mean([r for r, n in zip(right, shown, strict=True) if n == seen]))
+
+
+def test_routing_counted_one_by_one(trained):
+    """Mutual information, entropy of the use, favourite experts and the share routed as asked, from pairs counted."""
+    knowledge, model, rows = trained
+    s = task_training.Settings(tasks=3, templates=3, pairs=12, experts=2)
+    with one_thread():
+        found = task_training._routing(experts_chosen(model, knowledge.sentences, rows), knowledge, rows, s)
+    owners = {}
+    for k, task in enumerate(knowledge.tasks):
+        for words in (t.fill(a, b) for t in task.templates for a, b in task.table):
+            for i in range(1, len(words)):
+                owners.setdefault(words[:i], set()).add(k)
+    seen, asked = [], []
+    for row in rows:
+        task = int(knowledge.sentences.task[row])
+        tokens = knowledge.sentences.tokens[row, : knowledge.sentences.length[row]]
+        for i in range(1, len(tokens)):
+            e = say(model, tokens[:i])[1]
+            seen.append((e, task))
+            if len(owners[tuple(knowledge.vocabulary[t] for t in tokens[:i])]) == 1:
+                asked.append(e == task % 2)
+    n, both = len(seen), Counter(seen)
+    by_expert, by_task = Counter(e for e, _ in seen), Counter(k for _, k in seen)
+    bits = sum(c / n * log2(c * n / (by_expert[e] * by_task[k])) for (e, k), c in both.items())
+    assert found["mutual_information"] == pytest.approx(bits)
+    assert found["usage_entropy"] == pytest.approx(-sum(c / n * log2(c / n) for c in by_expert.values()))
+    assert found["top_share"] == pytest.approx(
+        np.mean([max(both[e, k] for e in (0, 1)) / by_task[k] for k in range(3)])
+    )
+    assert found["routed_as_asked"] == pytest.approx(np.mean(asked))
+    assert found["ambiguous_share"] == pytest.approx(1 - len(asked) / n)

@@ -174,8 +174,3 @@ class Construction:
     def coordinates(self) -> int:
         """Coordinates in use: both blocks and the plane that is read out; the theorem has 2 L|T|."""
         return self.router_template.shape[0] + self.layout.size + self.layout.plane
-
-    def width_bound(self, task: int) -> int:
-        """Return L|T(k)| + N with N the largest table (the theorem allows more: N exceeds every table)."""
-        knowledge = self.knowledge
-        return knowledge.max_length * len(knowledge.tasks[task].templates) + knowledge.max_table
