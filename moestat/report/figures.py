@@ -214,11 +214,11 @@ def alone(
     arms = [arms] if isinstance(arms, str) else list(arms)
     if not chosen(ds, arms):
         raise FigureError(f"None of the arms {listed(arms)} is in the results, which have {listed(ds['arm'].values)}.")
-    known = [*Panel.model_fields, *Figure.model_fields, *OF_RATE]
+    known = [*Panel.model_fields, *Figure.model_fields, *(OF_RATE if kind == "rates" else ())]
     for key in options:
         if key not in known:
             raise FigureError(f"There is no option {key!r}{nearest(key, known)}")
-    of_rate = {key: options.pop(key) for key in OF_RATE if key in options and kind == "rates"}
+    of_rate = {key: options.pop(key) for key in OF_RATE if key in options}
     own = {key: options.pop(key) for key in [*options] if key in Panel.model_fields}
     panel = Panel.model_validate({"variable": variable, "arms": arms} | own)
     figure = Figure.model_validate({"kind": kind, "x": x, "panels": [panel]} | options)

@@ -15,7 +15,7 @@ from moestat.sentences import counted, listed, nearest, show
 from moestat.study import hub, presets
 from moestat.study.builder import LISTS
 from moestat.study.problems import Loc, path_text
-from moestat.study.spec import RULES, Claim, Scalar, Study
+from moestat.study.spec import OF_VARIABLE, OPTIONS, RULES, Claim, Scalar, Study
 
 RESERVED = frozenset({"arm", "arm_label", "replicate", "status", "message", "iterations"})
 """Names of what every run writes, which no axis may have."""
@@ -32,7 +32,7 @@ def faults(study: Study, tables: Mapping[str, Any]) -> list[Fault]:
     found: list[Fault] = [(loc, "holds a NUL character, which no file of results can keep") for loc in _nul(tables)]
     for loc, of in truth_values(tables, study):  # those of settings are checked by their experiment
         found.append((loc, f"is {show(_given(tables, loc))}: {no_truth_value(of)}"))
-    found = found or [*_twice(study), *_unknown(study), *_axes(study)]
+    found = found or [*_twice(study), *_unknown(study), *_options(study), *_axes(study)]
     return found or [*_idle_settings(study), *_reversed(study), *_unjudged(study)]
 
 
@@ -134,6 +134,29 @@ def _unknown(study: Study) -> Iterator[Fault]:
             if not fnmatch.filter(known[what], pattern):
                 hint = nearest(pattern, known[what]) or ";"
                 yield loc, f"names {pattern!r}, which is no {what} of the study{hint} they are {listed(known[what])}"
+
+
+def _options(study: Study) -> Iterator[Fault]:
+    """Options that no figure of the kind reads; a heat map may have a table of them for each of its variables."""
+    for i, figure in enumerate(study.figures):
+        if figure.kind == "function":  # what it takes is its own affair
+            continue
+        drawn = dict.fromkeys([panel.variable for panel in figure.panels] or study.summaries)
+        tables = [name for name in drawn if figure.kind == "heatmap"]
+        allowed = [*sorted(OPTIONS[figure.kind]), *tables]
+        found: list[tuple[Loc, list[str]]] = [((key,), allowed) for key in figure.options]
+        for name in tables:
+            table = figure.options.get(name, {})
+            if isinstance(table, Mapping):
+                found += [((name, key), sorted(OF_VARIABLE)) for key in table]
+            else:
+                told = f"is {show(table)}; allowed is a table of {listed(sorted(OF_VARIABLE))}"
+                yield ("figures", i, "options", name), told
+        for loc, known in found:
+            if loc[-1] not in known:
+                hint = nearest(str(loc[-1]), known) or ";"
+                told = f"is no option of kind '{figure.kind}'{hint} allowed are {listed(known)}"
+                yield ("figures", i, "options", *loc), told
 
 
 def _axes(study: Study) -> Iterator[Fault]:

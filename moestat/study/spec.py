@@ -221,8 +221,16 @@ class Panel(Strict):
     note: str = Field(
         "", description="under the title; {name} places a coordinate, or a variable's mean at the panel's point"
     )
-    dashed: str = Field("", description="for kind 'lines': a second variable, drawn dashed in the same colours")
-    reference: str = Field("", description="for kind 'lines': a cell-level variable drawn as the reference")
+
+
+OPTIONS = {
+    "rates": frozenset({"at", "share_y"}),
+    "lines": frozenset({"at", "share_y", "within", "marks", "levels"}),
+    "heatmap": frozenset({"at", "digits", "origin", "ylabel", "share", "vmin", "vmax"}),
+}
+"""The ``options`` that figures of a kind take; those of kind 'function' are its function's own."""
+OF_VARIABLE = frozenset({"share", "vmin", "vmax"})
+"""Those of a heat map that a variable may have for itself, in a table of its name."""
 
 
 class Figure(Strict):
@@ -233,10 +241,6 @@ class Figure(Strict):
     title: str = Field("", description="above all panels")
     x: str = Field("n", description="the axis of the grid along x")
     xlabel: str = Field("", description="made from x if empty")
-    per: str = Field(
-        "",
-        description="of kind 'rates': the variable of the fitted parameters; a second axis above has x / p, p of them",
-    )
     hue: str = Field("arm", description="dimension that is drawn as separate lines")
     y: str = Field("", description="second axis of a heat map")
     logx: bool = Field(True, description="logarithmic x axis")
@@ -244,17 +248,9 @@ class Figure(Strict):
     columns: int = Field(2, ge=1, le=6, description="panels side by side")
     panels: list[Panel] = Field([], description="a dictionary each")
     function: str = Field("", description="'package.module:callable' for kind 'function'")
-    options: dict[str, Any] = Field({}, description="keyword arguments of `function`")
+    options: dict[str, Any] = Field({}, description="what figures of the kind take; keyword arguments of `function`")
     caption: str = Field("", description="under the figure")
     presets: list[str] = Field(["*"], description="presets whose runs it shows")
-
-    @model_validator(mode="after")
-    def _reference_of_rates(self) -> Figure:
-        if self.kind != "lines" and any(panel.reference or panel.dashed for panel in self.panels):
-            raise ValueError(
-                "a panel has a reference or a dashed variable in kind 'lines' alone; that of a rate is the rate's"
-            )
-        return self
 
 
 class Study(Strict):

@@ -516,7 +516,6 @@ study.figure(
             "CNN experts": {"K log K": 5.5, "best in the paper": 8},
         },
         levels=dict(last_entropy={"log K": 1.386}),
-        deviations=True,
     ),
     caption="Figs. 1 and 2 of the paper, whose bars are standard deviations of five runs. log K is the entropy "
     "of random routing; below K log K experts some cluster is likely to have none at the start.",

@@ -681,7 +681,6 @@ study.figure(
             "CNN experts": {"K log K": 5.5, "best in the paper": 8},
         },
         levels=dict(last_entropy={"log K": 1.386}),
-        deviations=True,
     ),
     caption="Figs. 1 and 2 of the paper at P = 4, whose bars are standard deviations of five runs; n = 500. "
     "log K is the entropy of random routing.",

@@ -111,6 +111,5 @@ study.figure(
         dict(title="own cluster", variable="explored_own_error", ylabel="error"),
         dict(title="other clusters", variable="explored_other_error", ylabel="error"),
     ],
-    options=dict(guides=[-1]),
-    caption="Geometric means over seeds with 95 % intervals. Dashed: 1 / d, the bound of the proof.",
+    caption="Geometric means over seeds with 95 % intervals. The bound of the proof falls like 1 / d.",
 )

@@ -391,7 +391,7 @@ study.figure(
         )
         for stage in ["I", "II", "III"]
     ],
-    options=dict(ylabel="query token", origin="upper", vmin=0, vmax=1, digits=2, intervals=False),
+    options=dict(ylabel="query token", origin="upper", vmin=0, vmax=1, digits=2),
     caption="Mean attention of the query token (rows) to the key token (columns), over test samples at an expert of "
     "their class. Uniform attention is 0.20 to each token, 0.40 to the two noise tokens together. Proposition 2 "
     "wants a large entry at (v_n, v_n) and nothing else.",

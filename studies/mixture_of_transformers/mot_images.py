@@ -969,9 +969,8 @@ study.figure(
             ("original images (Fig. 7)", ["transformer-clean", "mot-clean"]),
         ]
     ],
-    options=dict(ends="stage_end", bottom=0, share_y=False),
-    caption="Dotted lines: ends of stages I and II of the arms that are trained in stages. Bands: 95 % t-intervals "
-    "over seeds.",
+    options=dict(share_y=False),
+    caption="Means over seeds with 95 % t-intervals.",
 )
 
 study.figure(
@@ -992,7 +991,7 @@ study.figure(
         )
         for run in [0, 1]
     ],
-    options=dict(cmap="Blues", origin="upper", vmin=0, vmax=1),
+    options=dict(origin="upper", vmin=0, vmax=1),
     caption="Two runs as examples. In use: 2 to the entropy of the experts' loads. Bits: mutual information of class "
     "and expert.",
 )

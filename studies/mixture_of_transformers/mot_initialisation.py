@@ -91,10 +91,10 @@ study.figure(
     xlabel="number of classes N",
     logy=False,
     panels=[
-        dict(title="all classes covered", variable="all_covered", ylabel="probability", reference="exact_all_covered"),
+        dict(title="all classes covered", variable="all_covered", ylabel="probability"),
         dict(title="number of experts", variable="M", ylabel="M"),
     ],
-    caption="Shares of simulated initialisations with t-intervals; grey: exact. (a) every class is the "
+    caption="Shares of simulated initialisations with t-intervals. (a) every class is the "
     "favourite of some expert (Lemma 8). (b) experts in the three rules.",
 )
 
@@ -106,6 +106,6 @@ study.figure(
     xlabel="number of classes N",
     logy=False,
     columns=1,
-    panels=[dict(title="gap of Lemma 7", variable="gap_holds", ylabel="probability", reference="exact_gap_holds")],
-    caption="Shares of simulated initialisations with t-intervals; grey: exact.",
+    panels=[dict(title="gap of Lemma 7", variable="gap_holds", ylabel="probability")],
+    caption="Shares of simulated initialisations with t-intervals.",
 )

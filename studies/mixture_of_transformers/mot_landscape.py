@@ -397,8 +397,7 @@ study.figure(
             ylabel="least eigenvalue of the Hessian",
         ),
     ],
-    options=dict(share_y=False, guides=[-1]),
+    options=dict(share_y=False),
     caption="Geometric means over replicates with 95 % intervals. |grad|² / (2 loss) is at least the modulus "
-    "of strong convexity, for the expert where it is largest, and so is the least eigenvalue of the Hessian. "
-    "Dashed: slope −1.",
+    "of strong convexity, for the expert where it is largest, and so is the least eigenvalue of the Hessian.",
 )

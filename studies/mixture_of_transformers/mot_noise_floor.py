@@ -210,7 +210,7 @@ study.finding(
 study.figure(
     "figure",
     kind="lines",
-    title="Loss with and without attention, by noise and tokens",
+    title="Training loss with and without attention, by noise and tokens",
     x="tuning",
     xlabel="steps of stage III",
     logx=True,
@@ -221,16 +221,14 @@ study.figure(
             title=f"noise {noise}",
             arms=["mot", "flat"],
             variable="tuning_train_loss",
-            ylabel="loss",
+            ylabel="training loss",
             at=dict(token_noise=noise, tokens=length),
             note=f"{length} tokens",
-            dashed="tuning_test_loss",
         )
         for length, noise in itertools.product([5, 10], [0.1, 0.5, 1.0, 2.0])
     ],
     caption="One panel per noise sigma_xi of a token and number L of tokens. Geometric means over replicates of the "
-    "training (solid) and test (dashed) loss in stage III from the ideal state, with 95 % intervals of the "
-    "former. Lines of slope -1 have no floor.",
+    "training loss in stage III from the ideal state, with 95 % intervals. Lines of slope -1 have no floor.",
 )
 
 study.figure(

@@ -263,12 +263,9 @@ study.figure(
     ],
     options=dict(
         at=dict(experts=8, stage="I", replicate=0),
-        mark="after_on_labels",
         origin="upper",
         after_dispatch=dict(share="class", vmin=0, vmax=1),
-        after_on_labels=dict(cmap="PuOr", centre=0),
     ),
     caption="One run each, as an example. Above: shares of each class's test samples at the experts; below: <W, v_n>. "
-    "Squares mark the class of each expert (Definition 2). Proposition 1 wants all of a class inside the "
-    "squares of its row.",
+    "Proposition 1 wants all of a class at the experts of that class (Definition 2).",
 )

@@ -554,9 +554,8 @@ study.figure(
         ),
         dict(title="trained, other rules: test loss", arms=ARMS_2, variable="tuning_test_loss", ylabel="test loss"),
     ],
-    options=dict(share_y=False, guides=[-1, "geometric"]),
-    caption="Geometric means over replicates with 95 % intervals. Dashed beside the first line: slope −1, and "
-    "the geometric decay through its last two decades' beginnings. (a), (b) from the ideal end state of Props. "
+    options=dict(share_y=False),
+    caption="Geometric means over replicates with 95 % intervals. (a), (b) from the ideal end state of Props. "
     "1 and 2; (c) to (f) after stages I and II of Algorithm 1, by gradient descent (1/t) and by normalised "
     "gradient descent and Adam.",
 )
@@ -583,7 +582,6 @@ study.figure(
             ylabel="iterations T(eps)",
         ),
     ],
-    options=dict(guides=[-1]),
     caption="Geometric means over the replicates that reach the level; 1: already there at the end of stage "
     "II. T = C / eps is a line of slope -1, a multiple of log(1/eps) is nearly flat.",
 )

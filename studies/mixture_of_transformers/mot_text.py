@@ -449,9 +449,8 @@ study.figure(
             at=dict(task="regression"),
         ),
     ],
-    options=dict(ends="stage_end", bottom=0, share_y=False),
-    caption="Dotted lines: ends of stages I and II of the arms that are trained in stages. Bands: 95 % t-intervals "
-    "over seeds.",
+    options=dict(share_y=False),
+    caption="Means over seeds with 95 % t-intervals.",
 )
 
 study.figure(
@@ -472,7 +471,7 @@ study.figure(
         )
         for run in [0, 1]
     ],
-    options=dict(cmap="Blues", origin="upper", vmin=0, vmax=1, at=dict(task="classification")),
+    options=dict(origin="upper", vmin=0, vmax=1, at=dict(task="classification")),
     caption="Two runs as examples. Classes: topics of the reviews; with data of your own the classes, or fifths of the "
     "target. In use: 2 to the entropy of the experts' loads. Bits: mutual information of class and expert.",
 )

@@ -270,11 +270,8 @@ study.figure(
     ],
     options=dict(
         at=dict(stage="III", replicate=0),
-        mark="after_on_labels",
         origin="upper",
         after_dispatch=dict(share="class", vmin=0, vmax=1),
-        after_on_labels=dict(cmap="PuOr", centre=0),
     ),
-    caption="One run each, as an example. Above: shares of each class's test samples at the experts; below: <W, v_n>. "
-    "Squares mark the class of each expert (Definition 2).",
+    caption="One run each, as an example. Above: shares of each class's test samples at the experts; below: <W, v_n>.",
 )

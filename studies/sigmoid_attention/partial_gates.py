@@ -284,7 +284,6 @@ study.figure(
     kind="rates",
     title="Either gate without b, fitted to truths of its own, in the dense regime",
     xlabel="sample size n",
-    per="theta",
     columns=2,
     panels=[
         dict(

@@ -463,7 +463,6 @@ study.figure(
     kind="rates",
     title="Score without b: loss of the mixing measure, error of the nearest expert",
     xlabel="sample size n",
-    per="theta",
     columns=2,
     panels=[
         dict(title=title, arms=arms, variable=variable, ylabel=ylabel)
@@ -488,7 +487,6 @@ study.figure(
     kind="rates",
     title="The same fits, in losses that do not depend on where the extra atom goes",
     xlabel="sample size n",
-    per="theta",
     columns=2,
     panels=[
         dict(title=title, arms=arms, variable=variable, ylabel=ylabel)

@@ -362,7 +362,6 @@ study.figure(
     kind="rates",
     title="Distance of the fitted function to the true one",
     xlabel="sample size n",
-    per="theta",
     columns=3,
     panels=[
         dict(title=title, arms=arms, variable=variable, ylabel="function error (RMSE)")

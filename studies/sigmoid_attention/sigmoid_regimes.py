@@ -1000,7 +1000,6 @@ study.figure(
     kind="rates",
     title="Truth sigmoid: loss of the fitted mixing measure",
     xlabel="sample size n",
-    per="theta",
     columns=2,
     panels=[
         dict(title=title, arms=arms, variable=variable, ylabel=ylabel)
@@ -1025,7 +1024,6 @@ study.figure(
     kind="rates",
     title="Error per fitted atom: over-specified against exactly specified",
     xlabel="sample size n",
-    per="theta",
     columns=2,
     panels=[
         dict(
@@ -1047,7 +1045,6 @@ study.figure(
     kind="rates",
     title="The same fits, in losses that do not depend on where the extra atom goes",
     xlabel="sample size n",
-    per="theta",
     columns=2,
     panels=[
         dict(
@@ -1069,7 +1066,6 @@ study.figure(
     kind="rates",
     title="Either gate, fitted to truths of its own, in the dense regime",
     xlabel="sample size n",
-    per="theta",
     columns=2,
     panels=[
         dict(

@@ -388,7 +388,6 @@ study.figure(
     kind="rates",
     title="Truth softmax: parameter error of the fitted mixing measure",
     xlabel="sample size n",
-    per="theta",
     columns=2,
     panels=[
         dict(
@@ -413,7 +412,6 @@ study.figure(
     kind="rates",
     title="Truth softmax: the same fits, in losses that do not depend on where an extra atom goes",
     xlabel="sample size n",
-    per="theta",
     columns=2,
     panels=[
         dict(

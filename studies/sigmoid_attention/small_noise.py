@@ -491,7 +491,6 @@ study.figure(
     kind="rates",
     title="Little noise: losses of Theorems 1, 3, 4 and 5",
     xlabel="sample size n",
-    per="theta",
     columns=2,
     panels=[
         dict(title=title, arms=arms, variable=variable, ylabel=ylabel)

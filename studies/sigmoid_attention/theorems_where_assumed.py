@@ -249,7 +249,6 @@ study.figure(
     kind="rates",
     title="Losses of Theorems 4 and 5 for GELU experts, score without b",
     xlabel="sample size n",
-    per="theta",
     columns=3,
     panels=[
         dict(title=title, arms=arms, variable=variable, ylabel=ylabel)
